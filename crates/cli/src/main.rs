@@ -1,0 +1,2 @@
+//! The `octavo` binary.
+fn main() {}

@@ -1,0 +1,16 @@
+//! Checked types for the quantities that Octavo measures and sets.
+//!
+//! Page sizes, byte counts, request sizes, queue depths, rates and seeds are
+//! different types, so that a number cannot change its unit on the way from a
+//! flag to a figure. Times are [`std::time::Duration`]. Sizes print in powers
+//! of two (KiB, MiB, GiB) and parse from the same notation.
+
+mod bytes;
+mod rate;
+mod request;
+mod seed;
+
+pub use bytes::{ByteCount, PageSize, ParseSizeError};
+pub use rate::{BytesPerSecond, Iops};
+pub use request::{QueueDepth, RequestSize};
+pub use seed::Seed;

@@ -1,0 +1,136 @@
+//! What a workload asks of a database, and nothing more: numbered statements,
+//! values in, rows out, and transactions. Adapters in `octavo-database`
+//! implement [`Connection`]; transactions are written once against it.
+
+use std::error::Error as StdError;
+
+use crate::schema::ColumnKind;
+
+/// A value as a parameter or in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// SQL NULL.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// An exact decimal number: `unscaled / 10^scale`.
+    Decimal {
+        /// The digits as a whole number.
+        unscaled: i64,
+        /// How many of them stand behind the point.
+        scale: u8,
+    },
+    /// Text.
+    Text(&'a str),
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    Timestamp(i64),
+}
+
+impl Value<'_> {
+    /// The bytes of the value itself, without any database's overhead: text
+    /// by its length, everything else as 8 bytes, NULL as none.
+    pub fn byte_length(&self) -> u64 {
+        match self {
+            Value::Null => 0,
+            Value::Integer(_) | Value::Decimal { .. } | Value::Timestamp(_) => 8,
+            Value::Text(text) => text.len() as u64,
+        }
+    }
+}
+
+/// One SQL statement of a workload, prepared once per connection and then
+/// named by its position in [`crate::Workload::statements`].
+///
+/// Parameters are written `?1`, `?2`, …; adapters rewrite them where their
+/// database wants another mark.
+#[derive(Debug)]
+pub struct Statement {
+    /// The text, in the SQL that every supported database shares.
+    pub sql: &'static str,
+    /// What the parameters hold.
+    pub parameters: &'static [ColumnKind],
+    /// What the columns of the result hold; empty for a statement that writes.
+    pub result: &'static [ColumnKind],
+    /// How many of the leading parameters are new column values. Their bytes
+    /// are the logical change that write amplification is related to.
+    pub changed_parameters: usize,
+}
+
+/// The position of a [`Statement`] in its workload's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StatementId(pub usize);
+
+/// Whether a transaction may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads only; a snapshot is enough.
+    Read,
+    /// Reads and writes.
+    Write,
+}
+
+/// Why a database refused. The workload acts on the kind; the cause is for
+/// people.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// Another transaction was in the way (deadlock, serialisation failure,
+    /// lock timeout): rolled back, may be tried again.
+    #[error("the transaction conflicted with another one")]
+    Conflict(#[source] Box<dyn StdError + Send + Sync>),
+    /// The storage is full.
+    #[error("no space left for the database; free some space and run the same command again")]
+    Full(#[source] Box<dyn StdError + Send + Sync>),
+    /// The connection or the server is gone.
+    #[error("the connection to the database was lost")]
+    Lost(#[source] Box<dyn StdError + Send + Sync>),
+    /// Anything else.
+    #[error("{context}")]
+    Other {
+        /// What was being done.
+        context: String,
+        /// What the database said.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+}
+
+/// A row of a result.
+pub trait Row {
+    /// The value of a column by its position, as the statement declared it.
+    ///
+    /// # Panics
+    /// When the statement has no such column: a bug in the workload.
+    fn value(&self, column: usize) -> Value<'_>;
+}
+
+/// Receives the rows of a query one by one.
+pub type RowVisitor<'a> = dyn FnMut(&dyn Row) + 'a;
+
+/// One session of a database.
+pub trait Connection {
+    /// Starts a transaction; the isolation level is the adapter's, and stated
+    /// by it.
+    fn begin(&mut self, access: Access) -> Result<(), ConnectionError>;
+
+    /// Makes the transaction durable.
+    fn commit(&mut self) -> Result<(), ConnectionError>;
+
+    /// Undoes the transaction. Harmless when none is open.
+    fn rollback(&mut self) -> Result<(), ConnectionError>;
+
+    /// Runs a statement that writes; returns the number of rows changed.
+    fn execute(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError>;
+
+    /// Runs a query, hands over its rows, returns how many there were.
+    fn query(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError>;
+}

@@ -1,0 +1,124 @@
+//! Workloads, to the letter of their specifications: population, transaction
+//! inputs, the SQL of the transactions, and the checks of the outcome.
+//!
+//! A workload knows no database. It describes its tables ([`schema`]), makes
+//! its rows ([`population`]), and runs its transactions against the
+//! [`Connection`] trait. It keeps no clock: a transaction's dates come from
+//! its input, so that one seed gives one outcome.
+
+pub mod connection;
+pub mod population;
+pub mod schema;
+
+use std::sync::Arc;
+
+use octavo_units::Seed;
+use serde::{Deserialize, Serialize};
+
+pub use connection::{Connection, ConnectionError};
+
+use connection::Statement;
+use population::Population;
+use schema::Table;
+
+/// A kind of transaction of a workload.
+#[derive(Debug)]
+pub struct TransactionKind {
+    /// The name as the specification writes it.
+    pub name: &'static str,
+    /// Whether it only queues work, which a client runs before its next
+    /// transaction (TPC-C's Delivery). Its latency counts from the queueing.
+    pub deferred: bool,
+    /// Whether its commits are the workload's throughput (TPC-C: New-Order).
+    pub counted: bool,
+}
+
+/// How a transaction ended, when the database did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Committed.
+    Committed,
+    /// Rolled back because the specification wants it so (TPC-C: 1 % of
+    /// New-Order). Counted apart from errors.
+    RolledBack,
+}
+
+/// A source of transactions: the terminals that share one connection.
+///
+/// The inputs of the transaction drawn last stay inside until it has run, so
+/// that a conflict is retried with the same inputs; nothing is allocated a
+/// transaction.
+pub trait Client: Send {
+    /// Draws the inputs of the next transaction; returns its position in
+    /// [`Workload::transactions`].
+    fn draw(&mut self) -> usize;
+
+    /// Runs the transaction drawn last. After an error it has been rolled
+    /// back and can be run again with the same inputs.
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError>;
+
+    /// Puts the transaction drawn last, a deferred one, into the queue.
+    fn defer(&mut self);
+
+    /// Runs the oldest queued transaction and takes it from the queue when it
+    /// succeeds.
+    ///
+    /// # Panics
+    /// When the queue is empty.
+    fn run_deferred(&mut self, connection: &mut dyn Connection)
+    -> Result<Outcome, ConnectionError>;
+
+    /// What was drawn and run so far, for the audit.
+    fn audit(&self) -> Audit;
+}
+
+/// Shares that were really generated, against what the specification wants.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Audit {
+    /// One line a property.
+    pub lines: Vec<AuditLine>,
+}
+
+/// One property of the generated load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditLine {
+    /// What is counted, such as "New-Order lines from a remote warehouse".
+    pub name: String,
+    /// How often it happened.
+    pub count: u64,
+    /// Out of how many.
+    pub total: u64,
+    /// The share that the specification wants, 0 to 1.
+    pub wanted: f64,
+}
+
+/// One consistency condition after a load or a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// The clause, such as "3.3.2.1".
+    pub clause: String,
+    /// How many places were compared.
+    pub checked: u64,
+    /// How many of them did not hold.
+    pub violations: u64,
+    /// The first that did not hold, in words.
+    pub first_violation: Option<String>,
+}
+
+/// A workload at one scale.
+pub trait Workload: Send + Sync {
+    /// Its short name, as the flags write it.
+    fn name(&self) -> &'static str;
+    /// Its tables in the order in which they are created.
+    fn tables(&self) -> &'static [Table];
+    /// All statements that its transactions and checks use.
+    fn statements(&self) -> &'static [Statement];
+    /// Its kinds of transactions.
+    fn transactions(&self) -> &'static [TransactionKind];
+    /// Its initial rows.
+    fn population(&self) -> Arc<dyn Population + Send>;
+    /// The terminals of client `index` out of `clients`, drawing from `seed`.
+    fn client(&self, seed: Seed, index: u32, clients: u32) -> Box<dyn Client>;
+    /// All consistency conditions, on a database at rest.
+    fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError>;
+}

@@ -1,0 +1,145 @@
+//! The initial rows of a workload, as a stream in parts.
+//!
+//! A population is cut into [`Partition`]s. Each is generated from its own
+//! seed, so they can be made in any order and by any number of threads and
+//! the rows stay the same; within one partition the rows come in key order.
+//! Memory is one [`RowBatch`] a thread, whatever the scale.
+
+use std::ops::Range;
+
+use crate::{connection::Value, schema::Table};
+
+/// A part of one table's initial rows.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// The table.
+    pub table: &'static Table,
+    /// Which part of it; the meaning is the workload's (for TPC-C a
+    /// warehouse).
+    pub part: u32,
+    /// How many rows it has, or about how many where the rows themselves
+    /// decide (order lines).
+    pub rows_about: u64,
+}
+
+/// Makes the rows of a workload.
+pub trait Population: Sync {
+    /// All partitions in the order in which loading them one after the other
+    /// fills each table in key order.
+    fn partitions(&self) -> Vec<Partition>;
+
+    /// Generates one partition, handing over `batch` each time it is full and
+    /// once at the end; `consume` empties nothing, the generator clears it.
+    /// Stops at the first `false`, which `consume` answers when it wants no
+    /// more.
+    fn generate(
+        &self,
+        partition: &Partition,
+        batch: &mut RowBatch,
+        consume: &mut dyn FnMut(&mut RowBatch) -> bool,
+    );
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Cell {
+    Null,
+    Integer(i64),
+    Decimal { unscaled: i64, scale: u8 },
+    Text { start: u32, end: u32 },
+    Timestamp(i64),
+}
+
+/// Some rows of one table, in two allocations that are used again and again.
+#[derive(Debug)]
+pub struct RowBatch {
+    table: &'static Table,
+    cells: Vec<Cell>,
+    text: String,
+}
+
+impl RowBatch {
+    /// Rows in a full batch.
+    pub const ROWS: usize = 512;
+
+    /// An empty batch for rows of `table`.
+    pub fn new(table: &'static Table) -> Self {
+        Self {
+            table,
+            cells: Vec::with_capacity(Self::ROWS * table.columns.len()),
+            text: String::with_capacity(Self::ROWS * table.row_bytes_mean as usize),
+        }
+    }
+
+    /// Empties the batch for rows of `table`, keeping its memory.
+    pub fn reset(&mut self, table: &'static Table) {
+        self.table = table;
+        self.cells.clear();
+        self.text.clear();
+    }
+
+    /// The table that the rows belong to.
+    pub fn table(&self) -> &'static Table {
+        self.table
+    }
+
+    /// The number of whole rows.
+    pub fn len(&self) -> usize {
+        self.cells.len() / self.table.columns.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Whether the batch wants to be handed over.
+    pub fn is_full(&self) -> bool {
+        self.len() >= Self::ROWS
+    }
+
+    /// Appends NULL as the next column.
+    pub fn push_null(&mut self) {
+        self.cells.push(Cell::Null);
+    }
+
+    /// Appends a whole number as the next column.
+    pub fn push_integer(&mut self, value: i64) {
+        self.cells.push(Cell::Integer(value));
+    }
+
+    /// Appends a decimal as the next column.
+    pub fn push_decimal(&mut self, unscaled: i64, scale: u8) {
+        self.cells.push(Cell::Decimal { unscaled, scale });
+    }
+
+    /// Appends a time as the next column.
+    pub fn push_timestamp(&mut self, microseconds: i64) {
+        self.cells.push(Cell::Timestamp(microseconds));
+    }
+
+    /// Appends a text, which `write` adds to the string, as the next column.
+    pub fn push_text(&mut self, write: impl FnOnce(&mut String)) {
+        let start = self.text.len();
+        write(&mut self.text);
+        let Range { start, end } = offset(start)..offset(self.text.len());
+        self.cells.push(Cell::Text { start, end });
+    }
+
+    /// The value at a row and column.
+    ///
+    /// # Panics
+    /// When there is no such row or column.
+    pub fn value(&self, row: usize, column: usize) -> Value<'_> {
+        match self.cells[row * self.table.columns.len() + column] {
+            Cell::Null => Value::Null,
+            Cell::Integer(value) => Value::Integer(value),
+            Cell::Decimal { unscaled, scale } => Value::Decimal { unscaled, scale },
+            Cell::Text { start, end } => Value::Text(&self.text[start as usize..end as usize]),
+            Cell::Timestamp(microseconds) => Value::Timestamp(microseconds),
+        }
+    }
+}
+
+fn offset(position: usize) -> u32 {
+    u32::try_from(position).expect("a batch of 512 rows is far below 4 GiB")
+}

@@ -1,0 +1,57 @@
+//! Tables as every database sees them. The DDL of one database is made from
+//! these by its adapter.
+
+/// A table of a workload.
+#[derive(Debug)]
+pub struct Table {
+    /// The table's name in every database.
+    pub name: &'static str,
+    /// The columns in the order of the rows.
+    pub columns: &'static [Column],
+    /// Names of the key's columns; empty when the table has no key.
+    pub primary_key: &'static [&'static str],
+    /// Further indexes.
+    pub indexes: &'static [Index],
+    /// About how many bytes of values one row has, for planning space.
+    pub row_bytes_mean: u32,
+}
+
+/// A column of a [`Table`].
+#[derive(Debug)]
+pub struct Column {
+    /// The column's name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+}
+
+/// A secondary index of a [`Table`].
+#[derive(Debug)]
+pub struct Index {
+    /// The index's name, unique within the workload.
+    pub name: &'static str,
+    /// The indexed columns' names.
+    pub columns: &'static [&'static str],
+}
+
+/// What a column or a parameter holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// A signed whole number of up to 64 bits.
+    Integer,
+    /// An exact decimal number.
+    Decimal {
+        /// Digits in all.
+        precision: u8,
+        /// Digits behind the point.
+        scale: u8,
+    },
+    /// Text of exactly this many characters.
+    Char(u16),
+    /// Text of up to this many characters.
+    Varchar(u16),
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    Timestamp,
+}

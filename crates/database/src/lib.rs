@@ -1,1 +1,181 @@
+//! Databases under test: how one is loaded, copied, started, connected to,
+//! counted and stopped.
 //!
+//! [`Database`] is a kind of database and [`Running`] a started copy of one.
+//! Both know workloads by their tables and statements, and nothing of
+//! schedules or statistics. All files live in directories that the caller
+//! made and owns.
+
+mod counters;
+
+use std::{io, ops::ControlFlow, path::Path, path::PathBuf, time::Duration};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::{Connection, ConnectionError, Workload};
+use serde::{Deserialize, Serialize};
+
+pub use counters::Counters;
+
+/// A kind of database.
+///
+/// A *base* is a directory with a loaded database at rest; it is never
+/// written again. A *run directory* holds the copy that one run changes.
+pub trait Database: Send + Sync {
+    /// Its short name, as the flags write it.
+    fn name(&self) -> &'static str;
+
+    /// The version that is measured.
+    fn version(&self) -> String;
+
+    /// The page size that users have when they chose none.
+    fn default_page_size(&self) -> PageSize;
+
+    /// Refuses what the database cannot do: a page size, or a buffer too
+    /// small to work.
+    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError>;
+
+    /// About how many bytes a base of this workload has at this page size.
+    fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
+
+    /// Creates the workload's tables in the empty directory `base` and fills
+    /// them, durably. `progress` is told the rows loaded so far and may stop
+    /// the load, which then ends in [`DatabaseError::Stopped`].
+    fn load(
+        &self,
+        base: &Path,
+        page_size: PageSize,
+        workload: &dyn Workload,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError>;
+
+    /// Makes a base with the same rows at another page size, the cheapest
+    /// correct way. `progress` is told the bytes written so far.
+    fn derive(
+        &self,
+        from: &Path,
+        to: &Path,
+        page_size: PageSize,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError>;
+
+    /// Makes `run` a fresh copy of `base`, replacing what an earlier run left
+    /// there, durable and out of the page cache. Says how it copied.
+    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError>;
+
+    /// Starts the copy in `run`.
+    fn start(
+        &self,
+        run: &Path,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Running>, DatabaseError>;
+
+    /// Opens a database at rest for reading alone, outside of any limit or
+    /// count, to check it. Leaves nothing in the page cache once dropped.
+    fn inspect(
+        &self,
+        directory: &Path,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Connection>, DatabaseError>;
+}
+
+/// A started database.
+pub trait Running: Send + Sync {
+    /// Opens the session of one client (0-based, below
+    /// [`Settings::clients`]).
+    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError>;
+
+    /// What was counted since the start. Callable at any time from any thread.
+    fn counters(&self) -> Counters;
+
+    /// How the database was run, as name and value, for every figure's
+    /// conditions.
+    fn conditions(&self) -> Vec<(&'static str, String)>;
+
+    /// How the storage was reached.
+    fn storage_path(&self) -> StoragePath;
+
+    /// Stops cleanly. Every connection must have been dropped before.
+    fn stop(self: Box<Self>) -> Result<(), DatabaseError>;
+}
+
+/// Told how far a long step has come; answers whether to go on.
+pub type Progress<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
+
+/// How a database is run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The page size of the copy.
+    pub page_size: PageSize,
+    /// All memory that may hold data: the database's own buffer, since the
+    /// page cache is kept out.
+    pub memory: ByteCount,
+    /// Sessions that work at the same time.
+    pub clients: u32,
+}
+
+/// What loading did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// Rows in all tables.
+    pub rows: u64,
+    /// Bytes of the base.
+    pub size: ByteCount,
+    /// Time until durable.
+    pub elapsed: Duration,
+}
+
+/// How a base was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RestoreMethod {
+    /// Shared extents (`FICLONE`).
+    Reflink,
+    /// All bytes.
+    Copy,
+}
+
+/// How a database's reads get to its storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoragePath {
+    /// Direct I/O: every miss of the buffer is a request to the device.
+    Direct,
+    /// Through the page cache, without a limit: figures may show RAM.
+    PageCache,
+}
+
+/// Why a database could not do something.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// The database cannot work with a setting.
+    #[error("{setting} {value} is not possible with {database}: {reason}")]
+    Setting {
+        /// The database's name.
+        database: &'static str,
+        /// The setting's name.
+        setting: &'static str,
+        /// Its value.
+        value: String,
+        /// What is possible.
+        reason: String,
+    },
+    /// A file could not be used.
+    #[error("{action} {}", path.display())]
+    File {
+        /// A verb, such as "copy".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The database refused.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}

@@ -7,6 +7,10 @@
 //! made and owns.
 
 mod counters;
+mod files;
+#[cfg(test)]
+mod scratch;
+mod sqlite;
 
 use std::{io, ops::ControlFlow, path::Path, path::PathBuf, time::Duration};
 
@@ -15,6 +19,7 @@ use octavo_workload::{Connection, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};
 
 pub use counters::Counters;
+pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
 /// A kind of database.
 ///
@@ -178,4 +183,15 @@ pub enum DatabaseError {
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
+}
+
+impl DatabaseError {
+    /// Whether the disk is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Connection(ConnectionError::Full(_)) => true,
+            Self::File { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
 }

@@ -1,0 +1,86 @@
+//! SQLite's result codes as the errors that workloads and callers act on.
+
+use std::{
+    ffi::{CStr, c_int},
+    io,
+};
+
+use octavo_workload::ConnectionError;
+use rusqlite::{Error, ffi};
+
+/// What the connection's last call failed with, given its result `code`.
+///
+/// # Safety
+/// `connection` is open, and no other thread uses it.
+pub(crate) unsafe fn last_failure(
+    connection: *mut ffi::sqlite3,
+    code: c_int,
+    context: impl FnOnce() -> String,
+) -> ConnectionError {
+    // SAFETY: as the caller promises; the text is copied before another call.
+    let (message, errno) = unsafe {
+        let text = CStr::from_ptr(ffi::sqlite3_errmsg(connection));
+        (
+            text.to_string_lossy().into_owned(),
+            ffi::sqlite3_system_errno(connection),
+        )
+    };
+    let failure = Error::SqliteFailure(ffi::Error::new(code), Some(message));
+    if code & 0xff == ffi::SQLITE_IOERR && errno == libc::ENOSPC {
+        return ConnectionError::Full(Box::new(io::Error::from_raw_os_error(errno)));
+    }
+    sort(failure, context)
+}
+
+/// What a failed call of rusqlite means.
+pub(crate) fn sort(failure: Error, context: impl FnOnce() -> String) -> ConnectionError {
+    let primary = match &failure {
+        Error::SqliteFailure(failure, _) => failure.extended_code & 0xff,
+        _ => ffi::SQLITE_ERROR,
+    };
+    match primary {
+        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => ConnectionError::Conflict(Box::new(failure)),
+        ffi::SQLITE_FULL => ConnectionError::Full(Box::new(failure)),
+        _ => ConnectionError::Other {
+            context: context(),
+            source: Box::new(failure),
+        },
+    }
+}
+
+/// The start of a statement, enough to recognise it.
+pub(crate) fn start_of(sql: &str) -> String {
+    const CHARACTERS: usize = 72;
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_become_what_callers_act_on() {
+        let of = |code| {
+            sort(Error::SqliteFailure(ffi::Error::new(code), None), || {
+                "run SELECT 1".into()
+            })
+        };
+        assert!(matches!(
+            of(ffi::SQLITE_BUSY_SNAPSHOT),
+            ConnectionError::Conflict(_)
+        ));
+        assert!(matches!(of(ffi::SQLITE_FULL), ConnectionError::Full(_)));
+        assert_eq!(of(ffi::SQLITE_CORRUPT).to_string(), "run SELECT 1");
+    }
+
+    #[test]
+    fn a_long_statement_is_cut() {
+        assert_eq!(start_of("SELECT  a\n FROM t"), "SELECT a FROM t");
+        let long = start_of(&"ä ".repeat(90));
+        assert_eq!(long.chars().count(), 73);
+    }
+}

@@ -1,0 +1,150 @@
+//! Reading a database at rest, outside of what is measured.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use octavo_units::ByteCount;
+use octavo_workload::{
+    ConnectionError, Workload,
+    connection::{Access, Connection, RowVisitor, StatementId, Value},
+};
+use rusqlite::OpenFlags;
+
+use super::{failure::sort, session::Session};
+use crate::{DatabaseError, files};
+
+/// The buffer of a check: its joins go over all data once or twice.
+const BUFFER: ByteCount = ByteCount::mib(16);
+
+/// Opens a database that nobody writes, through the page cache.
+pub(crate) fn open_at_rest(
+    database: &Path,
+    memory: ByteCount,
+) -> Result<rusqlite::Connection, DatabaseError> {
+    fs::metadata(database).map_err(files::named("open", database))?;
+    let open = || -> rusqlite::Result<rusqlite::Connection> {
+        let connection = if log_of(database).exists() {
+            // Left by a crash: SQLite has to recover it, which writes.
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            rusqlite::Connection::open_with_flags(database, flags)?
+        } else {
+            // Without the promise that nobody writes, SQLite makes files
+            // beside a database that remembers to have a log.
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                | OpenFlags::SQLITE_OPEN_URI;
+            rusqlite::Connection::open_with_flags(uri(database), flags)?
+        };
+        connection.execute_batch(&format!(
+            "PRAGMA mmap_size=0; PRAGMA temp_store=FILE; PRAGMA cache_size=-{}",
+            memory.get() / 1024
+        ))?;
+        Ok(connection)
+    };
+    open().map_err(|failure| {
+        sort(failure, || {
+            format!("open {} with SQLite", database.display())
+        })
+        .into()
+    })
+}
+
+/// The file's URI with the promise that it does not change
+/// (<https://www.sqlite.org/uri.html>).
+fn uri(database: &Path) -> String {
+    let mut uri = String::from("file:");
+    for &byte in database.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+fn log_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
+/// A connection that only reads; forgets the file's pages when dropped.
+pub(crate) struct Inspection {
+    session: Option<Session>,
+    database: PathBuf,
+}
+
+impl Inspection {
+    pub(crate) fn open(database: &Path, workload: &dyn Workload) -> Result<Self, DatabaseError> {
+        let connection = open_at_rest(database, BUFFER)?;
+        connection
+            .execute_batch("PRAGMA query_only=ON")
+            .map_err(|failure| sort(failure, || format!("open {}", database.display())))?;
+        Ok(Self {
+            session: Some(Session::uncounted(connection, workload)?),
+            database: database.to_owned(),
+        })
+    }
+
+    fn session(&mut self) -> &mut Session {
+        self.session.as_mut().expect("it leaves in `drop` alone")
+    }
+}
+
+impl Connection for Inspection {
+    fn begin(&mut self, _: Access) -> Result<(), ConnectionError> {
+        // Writing statements fail by themselves.
+        self.session().begin(Access::Read)
+    }
+
+    fn commit(&mut self) -> Result<(), ConnectionError> {
+        self.session().commit()
+    }
+
+    fn rollback(&mut self) -> Result<(), ConnectionError> {
+        self.session().rollback()
+    }
+
+    fn execute(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError> {
+        self.session().execute(statement, parameters)
+    }
+
+    fn query(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        self.session().run(statement, parameters, visit)
+    }
+}
+
+impl Drop for Inspection {
+    fn drop(&mut self) {
+        drop(self.session.take());
+        if let Ok(file) = File::open(&self.database) {
+            files::forget(&file);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_escapes_what_uris_use() {
+        assert_eq!(
+            uri(Path::new("/a b/50%?#.sqlite")),
+            "file:/a%20b/50%25%3F%23.sqlite?immutable=1"
+        );
+    }
+}

@@ -1,0 +1,427 @@
+//! Filling a base: one connection inserts what generator threads make.
+//!
+//! A base is loaded through the page cache, without a journal and without
+//! flushes until the end, because a load that fails is thrown away as a
+//! whole. Memory is bounded: SQLite's buffer of [`BUFFER`], and for each
+//! generator [`BATCHES`] batches of rows that go round between it and the
+//! inserter.
+
+use std::{
+    cell::RefCell,
+    fs,
+    ops::ControlFlow,
+    path::Path,
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::Instant,
+};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::{
+    ConnectionError, Workload,
+    population::{Partition, Population, RowBatch},
+    schema::Table,
+};
+use rusqlite::{Connection, OpenFlags};
+
+use super::{JournalMode, ddl, failure::sort, statement::Prepared};
+use crate::{DatabaseError, Loaded, Progress, files};
+
+/// SQLite's buffer while it loads and derives. Rows come in key order, so
+/// this only has to hold the right edges of the trees; the sort of an index
+/// uses as much again.
+const BUFFER: ByteCount = ByteCount::mib(32);
+
+/// Full batches between a generator and the inserter.
+const BATCHES: usize = 8;
+
+/// How rows are generated while they are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LoadThreads {
+    /// By all processors but the one that inserts; inline with one processor.
+    #[default]
+    Available,
+    /// On the inserting thread, between the inserts.
+    Inline,
+    /// By this many threads besides the inserting one; zero means inline.
+    Generators(usize),
+}
+
+impl LoadThreads {
+    fn generators(self) -> usize {
+        match self {
+            LoadThreads::Inline => 0,
+            LoadThreads::Generators(count) => count,
+            LoadThreads::Available => {
+                thread::available_parallelism().map_or(0, |count| count.get() - 1)
+            }
+        }
+    }
+}
+
+/// Creates and fills the database file; see [`crate::Database::load`].
+pub(crate) fn load(
+    database: &Path,
+    page_size: PageSize,
+    journal_mode: JournalMode,
+    threads: LoadThreads,
+    workload: &dyn Workload,
+    progress: &mut Progress<'_>,
+) -> Result<Loaded, DatabaseError> {
+    let start = Instant::now();
+    let failed = |failure| sort(failure, || format!("load {}", database.display()));
+    let connection = create(database, page_size).map_err(failed)?;
+    for table in workload.tables() {
+        connection
+            .execute_batch(&ddl::create_table(table))
+            .map_err(failed)?;
+    }
+    connection
+        .execute_batch("BEGIN EXCLUSIVE")
+        .map_err(failed)?;
+    let rows = insert_all(&connection, threads, &workload.population(), progress)?;
+    for table in workload.tables() {
+        for index in table.indexes {
+            if progress(rows).is_break() {
+                return Err(DatabaseError::Stopped);
+            }
+            connection
+                .execute_batch(&ddl::create_index(table, index))
+                .map_err(failed)?;
+        }
+    }
+    if let Ok(rows) = i32::try_from(rows) {
+        connection
+            .pragma_update(None, "user_version", rows)
+            .map_err(failed)?;
+    }
+    connection.execute_batch("COMMIT").map_err(failed)?;
+    connection.close().map_err(|(_, failure)| failed(failure))?;
+    let size = finish(database, journal_mode)?;
+    Ok(Loaded {
+        rows,
+        size,
+        elapsed: start.elapsed(),
+    })
+}
+
+fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    connection.execute_batch(&format!(
+        "PRAGMA page_size={}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; \
+         PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; PRAGMA temp_store=FILE; \
+         PRAGMA cache_size=-{};",
+        page_size.get(),
+        BUFFER.get() / 1024
+    ))?;
+    Ok(connection)
+}
+
+/// Sets the journal mode that the file remembers, and makes it durable.
+pub(crate) fn finish(
+    database: &Path,
+    journal_mode: JournalMode,
+) -> Result<ByteCount, DatabaseError> {
+    // The file remembers only whether it has a write-ahead log.
+    if journal_mode == JournalMode::Wal {
+        let set = || -> rusqlite::Result<()> {
+            let connection =
+                Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
+            connection.close().map_err(|(_, failure)| failure)
+        };
+        set().map_err(|failure| sort(failure, || format!("finish {}", database.display())))?;
+    }
+    files::settle(database)?;
+    if let Some(directory) = database.parent() {
+        files::settle_directory(directory)?;
+    }
+    let status = fs::metadata(database).map_err(files::named("examine", database))?;
+    Ok(ByteCount::new(status.len()))
+}
+
+fn insert_all(
+    connection: &Connection,
+    threads: LoadThreads,
+    population: &Arc<dyn Population + Send>,
+    progress: &mut Progress<'_>,
+) -> Result<u64, DatabaseError> {
+    let partitions = population.partitions();
+    let mut inserter = Inserter {
+        connection,
+        insert: None,
+        rows: 0,
+        progress,
+    };
+    match threads.generators().min(partitions.len()) {
+        0 => inline(&mut inserter, &**population, &partitions),
+        generators => threaded(&mut inserter, &**population, &partitions, generators),
+    }?;
+    Ok(inserter.rows)
+}
+
+fn inline(
+    inserter: &mut Inserter<'_, '_>,
+    population: &dyn Population,
+    partitions: &[Partition],
+) -> Result<(), DatabaseError> {
+    let Some(first) = partitions.first() else {
+        return Ok(());
+    };
+    let mut batch = RowBatch::new(first.table);
+    for partition in partitions {
+        let mut result = Ok(());
+        batch.reset(partition.table);
+        population.generate(partition, &mut batch, &mut |batch| {
+            result = inserter.insert(batch);
+            result.is_ok()
+        });
+        result?;
+    }
+    Ok(())
+}
+
+/// What a generator sends.
+enum Message {
+    Rows(RowBatch),
+    PartitionEnd,
+}
+
+/// Generator `g` of `n` makes the partitions `g`, `g + n`, …, so that taking
+/// whole partitions from one after the other gives them in order.
+fn threaded(
+    inserter: &mut Inserter<'_, '_>,
+    population: &dyn Population,
+    partitions: &[Partition],
+    generators: usize,
+) -> Result<(), DatabaseError> {
+    // `Population` is Sync, its trait object only by that bound.
+    thread::scope(|scope| {
+        let channels: Vec<_> = (0..generators)
+            .map(|generator| {
+                let (full, take_full) = sync_channel(BATCHES);
+                // Room for all that are under way, so giving back never waits.
+                let (give_empty, empty) = sync_channel(BATCHES + 2);
+                let mine = partitions.iter().skip(generator).step_by(generators);
+                scope.spawn(move || generate(population, mine, &full, &empty));
+                (take_full, give_empty)
+            })
+            .collect();
+        for (index, partition) in partitions.iter().enumerate() {
+            let (full, empty) = &channels[index % generators];
+            take_partition(inserter, partition, full, empty)?;
+        }
+        // Leaving early drops the channels, which ends the generators.
+        Ok(())
+    })
+}
+
+fn generate<'p>(
+    population: &dyn Population,
+    partitions: impl Iterator<Item = &'p Partition>,
+    full: &SyncSender<Message>,
+    empty: &Receiver<RowBatch>,
+) {
+    let mut spare: Option<RowBatch> = None;
+    for partition in partitions {
+        let table = partition.table;
+        let mut batch = spare.take().unwrap_or_else(|| RowBatch::new(table));
+        batch.reset(table);
+        let mut wanted = true;
+        population.generate(partition, &mut batch, &mut |filled| {
+            let next = match empty.try_recv() {
+                Ok(mut batch) => {
+                    batch.reset(table);
+                    batch
+                }
+                Err(_) => RowBatch::new(table),
+            };
+            let rows = std::mem::replace(filled, next);
+            wanted = full.send(Message::Rows(rows)).is_ok();
+            wanted
+        });
+        if !wanted || full.send(Message::PartitionEnd).is_err() {
+            return;
+        }
+        spare = Some(batch);
+    }
+}
+
+fn take_partition(
+    inserter: &mut Inserter<'_, '_>,
+    partition: &Partition,
+    full: &Receiver<Message>,
+    empty: &SyncSender<RowBatch>,
+) -> Result<(), DatabaseError> {
+    loop {
+        match full.recv() {
+            Ok(Message::Rows(batch)) => {
+                inserter.insert(&batch)?;
+                // A generator that is done wants no more.
+                let _unused = empty.try_send(batch);
+            }
+            Ok(Message::PartitionEnd) => return Ok(()),
+            Err(_) => {
+                return Err(DatabaseError::Connection(ConnectionError::Other {
+                    context: format!(
+                        "generate part {} of {}",
+                        partition.part, partition.table.name
+                    ),
+                    source: "the generator stopped before its end".into(),
+                }));
+            }
+        }
+    }
+}
+
+struct Inserter<'c, 'p> {
+    connection: &'c Connection,
+    /// The statement of the table that is being filled.
+    insert: Option<(&'static Table, Prepared)>,
+    rows: u64,
+    progress: &'c mut Progress<'p>,
+}
+
+impl Inserter<'_, '_> {
+    fn insert(&mut self, batch: &RowBatch) -> Result<(), DatabaseError> {
+        let table = batch.table();
+        let statement = match &mut self.insert {
+            Some((current, statement)) if std::ptr::eq(*current, table) => statement,
+            slot => {
+                let statement = Prepared::new(self.connection, &ddl::insert(table))?;
+                &mut slot.insert((table, statement)).1
+            }
+        };
+        for row in 0..batch.len() {
+            let values = (0..table.columns.len()).map(|column| batch.value(row, column));
+            statement.run(values, &[], |_| {})?;
+        }
+        self.rows += batch.len() as u64;
+        match (self.progress)(self.rows) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(DatabaseError::Stopped),
+        }
+    }
+}
+
+/// Makes `to` from `from` with another page size; see
+/// [`crate::Database::derive`].
+pub(crate) fn derive(
+    from: &Path,
+    to: &Path,
+    page_size: PageSize,
+    journal_mode: JournalMode,
+    progress: &mut Progress<'_>,
+) -> Result<Loaded, DatabaseError> {
+    let start = Instant::now();
+    let connection = super::inspect::open_at_rest(from, BUFFER)?;
+    let rows = rows_of(&connection)
+        .map_err(|failure| sort(failure, || format!("examine {}", from.display())))?;
+    let watch = Watch {
+        target: to,
+        progress,
+        stopped: false,
+    };
+    let watch = RefCell::new(watch);
+    let result = watched(&connection, &watch, || {
+        connection.execute_batch(&format!("PRAGMA page_size={}", page_size.get()))?;
+        connection.execute(
+            "VACUUM INTO ?1",
+            [to.as_os_str().as_encoded_bytes()].map(|path| {
+                // SQL texts are UTF-8; so are the names that Octavo makes.
+                String::from_utf8_lossy(path).into_owned()
+            }),
+        )
+    });
+    drop(connection);
+    if watch.borrow().stopped {
+        return Err(DatabaseError::Stopped);
+    }
+    result.map_err(|failure| {
+        sort(failure, || {
+            format!("derive {} at {page_size} a page", to.display())
+        })
+    })?;
+    let size = finish(to, journal_mode)?;
+    if let Ok(file) = fs::File::open(from) {
+        files::forget(&file);
+    }
+    Ok(Loaded {
+        rows,
+        size,
+        elapsed: start.elapsed(),
+    })
+}
+
+/// The rows in all tables. [`load`] leaves the number in `user_version`,
+/// unless it has more than 31 bits: then they are counted.
+fn rows_of(connection: &Connection) -> rusqlite::Result<u64> {
+    let noted: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if noted > 0 {
+        return Ok(u64::from(noted));
+    }
+    let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    let names: Vec<String> = tables
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    names.iter().try_fold(0, |rows: u64, name| {
+        let sql = format!("SELECT count(*) FROM \"{name}\"");
+        connection
+            .query_row(&sql, [], |row| row.get::<_, i64>(0))
+            .map(|count| rows + count.unsigned_abs())
+    })
+}
+
+/// What SQLite's progress callback needs.
+struct Watch<'w, 'p> {
+    target: &'w Path,
+    progress: &'w mut Progress<'p>,
+    stopped: bool,
+}
+
+/// Instructions of SQLite's virtual machine between two looks: about ten a
+/// copied row, so some hundred looks a second.
+const WATCH_INSTRUCTIONS: i32 = 50_000;
+
+/// Runs `work` while SQLite reports to `watch`.
+fn watched<R>(
+    connection: &Connection,
+    watch: &RefCell<Watch<'_, '_>>,
+    work: impl FnOnce() -> R,
+) -> R {
+    unsafe extern "C" fn look(watch: *mut std::ffi::c_void) -> std::ffi::c_int {
+        // SAFETY: `watched` sets this handler with a pointer to a cell that it
+        // borrows until the handler is gone.
+        let watch = unsafe { &*watch.cast::<RefCell<Watch<'_, '_>>>() };
+        let mut watch = watch.borrow_mut();
+        let written = fs::metadata(watch.target).map_or(0, |status| status.len());
+        watch.stopped |= (watch.progress)(written).is_break();
+        std::ffi::c_int::from(watch.stopped)
+    }
+    // SAFETY: the connection is open; the pointer is good until the handler is
+    // taken off below, and nothing else touches the cell meanwhile.
+    unsafe {
+        rusqlite::ffi::sqlite3_progress_handler(
+            connection.handle(),
+            WATCH_INSTRUCTIONS,
+            Some(look),
+            ptr_of(watch),
+        );
+    }
+    let result = work();
+    // SAFETY: the connection is open.
+    unsafe {
+        rusqlite::ffi::sqlite3_progress_handler(connection.handle(), 0, None, std::ptr::null_mut());
+    }
+    result
+}
+
+fn ptr_of(watch: &RefCell<Watch<'_, '_>>) -> *mut std::ffi::c_void {
+    std::ptr::from_ref(watch).cast_mut().cast()
+}

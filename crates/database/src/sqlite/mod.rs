@@ -1,0 +1,295 @@
+//! SQLite, linked into the program.
+
+mod aligned;
+mod connection;
+mod ddl;
+mod direct_file;
+mod failure;
+mod inspect;
+mod load;
+mod log_file;
+mod running;
+mod session;
+mod statement;
+mod tally;
+mod vfs;
+
+use std::{fs, path::Path};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::{Connection, Workload, schema::Table};
+use serde::{Deserialize, Serialize};
+
+use crate::{Database, DatabaseError, Loaded, Progress, RestoreMethod, Running, Settings, files};
+use running::{MemoryShares, RunningSqlite};
+
+pub use load::LoadThreads;
+
+pub(crate) use aligned::{AlignedBuffer, MEMORY_ALIGN};
+pub(crate) use direct_file::refuses_direct;
+
+const NAME: &str = "sqlite";
+
+/// The file of a database in its directory.
+const FILE: &str = "database.sqlite";
+
+/// What SQLite puts beside a database while it works.
+const FILES_BESIDE: [&str; 3] = [
+    "database.sqlite-wal",
+    "database.sqlite-shm",
+    "database.sqlite-journal",
+];
+
+/// Connections with a smaller buffer are refused. A balance of three leaves
+/// and their parents pins about ten pages; below, SQLite takes more than it
+/// was given.
+const PAGES_MIN: u64 = 16;
+
+/// SQLite's own memory for a page in its buffer besides the page, as
+/// `cache_size` in KiB counts it: rounded up from the headers of the page
+/// cache and the pager in 64-bit builds.
+const PAGE_OVERHEAD: u64 = 256;
+
+/// How SQLite keeps commits atomic
+/// (<https://www.sqlite.org/pragma.html#pragma_journal_mode>).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JournalMode {
+    /// A write-ahead log.
+    #[default]
+    Wal,
+    /// A rollback journal, deleted at each commit: SQLite's own default.
+    Delete,
+    /// A rollback journal, cut to nothing at each commit.
+    Truncate,
+    /// A rollback journal whose header is overwritten at each commit.
+    Persist,
+}
+
+impl JournalMode {
+    /// The name that SQLite knows it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            JournalMode::Wal => "wal",
+            JournalMode::Delete => "delete",
+            JournalMode::Truncate => "truncate",
+            JournalMode::Persist => "persist",
+        }
+    }
+}
+
+/// SQLite as a database under test.
+///
+/// Its files are reached by direct I/O, so that [`Settings::memory`], which
+/// becomes its `cache_size`, is all memory that holds data. It always runs
+/// with `synchronous=FULL`: a commit is flushed before it returns.
+///
+/// Decimals are stored as whole numbers of their last digit's unit, so sums
+/// and differences in SQL keep the scale and products do not; times are
+/// microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sqlite {
+    /// How commits are kept atomic; the write-ahead log by default.
+    pub journal_mode: JournalMode,
+    /// How rows are generated while loading; by all processors by default.
+    pub load_threads: LoadThreads,
+}
+
+impl Sqlite {
+    /// A setting's refusal.
+    fn refuse(setting: &'static str, value: String, reason: String) -> DatabaseError {
+        DatabaseError::Setting {
+            database: NAME,
+            setting,
+            value,
+            reason,
+        }
+    }
+}
+
+impl Database for Sqlite {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> String {
+        rusqlite::version().to_owned()
+    }
+
+    fn default_page_size(&self) -> PageSize {
+        // Since SQLite 3.12 (<https://www.sqlite.org/pgszchng2016.html>).
+        PageSize::new(4096).expect("4096 is a power of two within the limits")
+    }
+
+    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+        if settings.clients == 0 {
+            return Err(Self::refuse(
+                "clients",
+                "0".into(),
+                "at least one client has to work".into(),
+            ));
+        }
+        let shares = MemoryShares::of(settings);
+        let smallest = if settings.clients > 1 {
+            shares.reader.min(shares.writer)
+        } else {
+            shares.writer
+        };
+        let page = u64::from(settings.page_size.get()) + PAGE_OVERHEAD;
+        let connection_min = PAGES_MIN * page;
+        if smallest.get() < connection_min {
+            let needed = if settings.clients > 1 {
+                connection_min * 8 * u64::from(settings.clients)
+            } else {
+                connection_min
+            };
+            return Err(Self::refuse(
+                "memory",
+                settings.memory.to_string(),
+                format!(
+                    "{} with {} a page need at least {} KiB",
+                    clients(settings.clients),
+                    settings.page_size,
+                    needed.div_ceil(1024)
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+        let partitions = workload.population().partitions();
+        let bytes = partitions
+            .iter()
+            .map(|partition| bytes_of_rows(partition.table, partition.rows_about, page_size))
+            .sum();
+        ByteCount::new(bytes)
+    }
+
+    /// As [`Database::load`] says. When it fails, a part of the base may be
+    /// there: the caller removes the directory.
+    fn load(
+        &self,
+        base: &Path,
+        page_size: PageSize,
+        workload: &dyn Workload,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError> {
+        let database = base.join(FILE);
+        if database.exists() {
+            return Err(files::named("create", &database)(
+                std::io::ErrorKind::AlreadyExists.into(),
+            ));
+        }
+        load::load(
+            &database,
+            page_size,
+            self.journal_mode,
+            self.load_threads,
+            workload,
+            progress,
+        )
+    }
+
+    /// As [`Database::derive`] says, by `VACUUM INTO`. When it fails, a part
+    /// of the base may be there: the caller removes the directory.
+    fn derive(
+        &self,
+        from: &Path,
+        to: &Path,
+        page_size: PageSize,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError> {
+        let target = to.join(FILE);
+        if target.exists() {
+            return Err(files::named("create", &target)(
+                std::io::ErrorKind::AlreadyExists.into(),
+            ));
+        }
+        load::derive(
+            &from.join(FILE),
+            &target,
+            page_size,
+            self.journal_mode,
+            progress,
+        )
+    }
+
+    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+        // A log or journal of an earlier run would be played into the copy.
+        for name in FILES_BESIDE {
+            files::remove(&run.join(name))?;
+        }
+        files::settle_directory(run)?;
+        let method = files::copy(&base.join(FILE), &run.join(FILE))?;
+        files::settle_directory(run)?;
+        Ok(method)
+    }
+
+    fn start(
+        &self,
+        run: &Path,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Running>, DatabaseError> {
+        self.accept(settings)?;
+        let database = run.join(FILE);
+        fs::metadata(&database).map_err(files::named("open", &database))?;
+        let running = RunningSqlite::start(*self, &database, settings, workload)?;
+        Ok(Box::new(running))
+    }
+
+    fn inspect(
+        &self,
+        directory: &Path,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Connection>, DatabaseError> {
+        let inspection = inspect::Inspection::open(&directory.join(FILE), workload)?;
+        Ok(Box::new(inspection))
+    }
+}
+
+fn clients(count: u32) -> String {
+    if count == 1 {
+        "one client".into()
+    } else {
+        format!("{count} clients")
+    }
+}
+
+/// About how many bytes the pages of `rows` rows and their index entries take.
+fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
+    // <https://www.sqlite.org/fileformat2.html>: a record has a byte of header
+    // a column; small numbers, which most are, take fewer bytes than the 8 of
+    // `row_bytes_mean`, about as many as that header.
+    let row = u64::from(table.row_bytes_mean) + CELL_OVERHEAD;
+    let mut bytes = pages_of(rows, row, page_size);
+    let key = |columns: usize| columns as u64 * KEY_COLUMN_BYTES + CELL_OVERHEAD;
+    if !table.primary_key.is_empty() && !ddl::is_clustered(table) && !ddl::has_integer_key(table) {
+        bytes += pages_of(rows, key(table.primary_key.len()), page_size);
+    }
+    for index in table.indexes {
+        let columns = index.columns.len() + table.primary_key.len();
+        bytes += pages_of(rows, key(columns), page_size);
+    }
+    bytes
+}
+
+/// The pointer to a cell, its length, its row's number.
+const CELL_OVERHEAD: u64 = 9;
+
+/// A column of a key: mostly numbers of up to three bytes and their header.
+const KEY_COLUMN_BYTES: u64 = 4;
+
+fn pages_of(rows: u64, cell: u64, page_size: PageSize) -> u64 {
+    let page = u64::from(page_size.get());
+    // The page's own header has 8 or 12 bytes.
+    let usable = page - 12;
+    let pages = if cell > usable {
+        rows * cell.div_ceil(usable)
+    } else {
+        rows.div_ceil(usable / cell)
+    };
+    // Inner pages: their fan-out is at least ten even at 512 bytes.
+    (pages + pages.div_ceil(u64::from(page_size.get()) / 24)) * page
+}

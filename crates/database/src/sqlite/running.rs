@@ -1,0 +1,198 @@
+//! A started SQLite database.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use octavo_units::ByteCount;
+use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
+
+use super::{
+    Sqlite,
+    connection::{ClientConnection, Turns},
+    failure::sort,
+    session::Session,
+    tally::Tally,
+    vfs::DirectVfs,
+};
+use crate::{Counters, DatabaseError, Running, Settings, StoragePath, files};
+
+/// How the memory is divided between connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryShares {
+    pub(crate) writer: ByteCount,
+    /// Of each client; nothing when all use the writer.
+    pub(crate) reader: ByteCount,
+}
+
+impl MemoryShares {
+    /// A single client reads and writes through one connection. With more, an
+    /// eighth is the readers': each commit empties their buffers, so more
+    /// would be lost on them.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let memory = settings.memory.get();
+        if settings.clients <= 1 {
+            return Self {
+                writer: settings.memory,
+                reader: ByteCount::ZERO,
+            };
+        }
+        let readers = memory / 8;
+        Self {
+            writer: ByteCount::new(memory - readers),
+            reader: ByteCount::new(readers / u64::from(settings.clients)),
+        }
+    }
+}
+
+pub(crate) struct RunningSqlite {
+    database: PathBuf,
+    settings: Settings,
+    shares: MemoryShares,
+    sqlite: Sqlite,
+    /// The statements, to prepare them for each connection.
+    statements: &'static [Statement],
+    wal_autocheckpoint: i64,
+    writer: Arc<Turns>,
+    vfs: Arc<DirectVfs>,
+    tally: Arc<Tally>,
+}
+
+impl RunningSqlite {
+    pub(crate) fn start(
+        sqlite: Sqlite,
+        database: &Path,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Self, DatabaseError> {
+        let tally = Arc::<Tally>::default();
+        let vfs = DirectVfs::register(database, Arc::clone(&tally))
+            .map_err(files::named("open", database))?;
+        let shares = MemoryShares::of(settings);
+        let statements = workload.statements();
+        let session = Session::measured(
+            database,
+            &vfs,
+            &tally,
+            shares.writer,
+            sqlite.journal_mode,
+            statements,
+        )?;
+        let (page_size, wal_autocheckpoint) = Self::examine(&session, database)?;
+        if page_size != i64::from(settings.page_size.get()) {
+            return Err(DatabaseError::Setting {
+                database: super::NAME,
+                setting: "page size",
+                value: settings.page_size.to_string(),
+                reason: format!("the copy has pages of {page_size} bytes"),
+            });
+        }
+        let users = usize::try_from(settings.clients).unwrap_or(usize::MAX);
+        Ok(Self {
+            database: database.to_owned(),
+            settings: settings.clone(),
+            shares,
+            sqlite,
+            statements,
+            wal_autocheckpoint,
+            writer: Arc::new(Turns::new(session, users)),
+            vfs,
+            tally,
+        })
+    }
+
+    fn examine(session: &Session, database: &Path) -> Result<(i64, i64), ConnectionError> {
+        let pragma = |name: &str| {
+            let sql = format!("PRAGMA {name}");
+            session
+                .connection()
+                .query_row(&sql, [], |row| row.get::<_, i64>(0))
+                .map_err(|failure| sort(failure, || format!("examine {}", database.display())))
+        };
+        Ok((pragma("page_size")?, pragma("wal_autocheckpoint")?))
+    }
+}
+
+impl Running for RunningSqlite {
+    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+        assert!(
+            client < self.settings.clients,
+            "client {client} is too many"
+        );
+        let reader = if self.settings.clients > 1 {
+            Some(Session::measured(
+                &self.database,
+                &self.vfs,
+                &self.tally,
+                self.shares.reader,
+                self.sqlite.journal_mode,
+                self.statements,
+            )?)
+        } else {
+            None
+        };
+        let writer = Arc::clone(&self.writer);
+        Ok(Box::new(ClientConnection::new(writer, reader)))
+    }
+
+    fn counters(&self) -> Counters {
+        self.tally.counters()
+    }
+
+    fn conditions(&self) -> Vec<(&'static str, String)> {
+        let wal = self.sqlite.journal_mode == super::JournalMode::Wal;
+        let mut conditions = vec![
+            ("page_size", self.settings.page_size.to_string()),
+            ("memory", self.settings.memory.to_string()),
+            ("memory_writer", self.shares.writer.to_string()),
+            ("memory_reader", self.shares.reader.to_string()),
+            ("journal_mode", self.sqlite.journal_mode.name().to_owned()),
+            ("synchronous", "full".to_owned()),
+            ("locking_mode", "normal".to_owned()),
+            ("temp_store", "memory".to_owned()),
+            ("mmap_size", "0".to_owned()),
+            ("foreign_keys", "off".to_owned()),
+            ("isolation", "serialisable (SQLite)".to_owned()),
+            (
+                "torn_page_protection",
+                if wal {
+                    "write-ahead log with frame checksums"
+                } else {
+                    "rollback journal"
+                }
+                .to_owned(),
+            ),
+            (
+                "writers",
+                "one connection shared by all clients, first come, first served".to_owned(),
+            ),
+        ];
+        if wal {
+            conditions.push((
+                "wal_autocheckpoint",
+                format!("{} pages", self.wal_autocheckpoint),
+            ));
+        }
+        conditions
+    }
+
+    fn storage_path(&self) -> StoragePath {
+        if self.vfs.is_direct() {
+            StoragePath::Direct
+        } else {
+            StoragePath::PageCache
+        }
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+        match self.writer.retire() {
+            Some(mut session) if Arc::strong_count(&self.writer) == 1 => Ok(session.checkpoint()?),
+            _ => Err(ConnectionError::Other {
+                context: format!("stop {}", self.database.display()),
+                source: "a client's connection is still open; drop it before".into(),
+            }
+            .into()),
+        }
+    }
+}

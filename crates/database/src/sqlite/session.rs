@@ -1,0 +1,241 @@
+//! One connection to SQLite with the workload's statements prepared.
+
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use octavo_units::ByteCount;
+use octavo_workload::{
+    ConnectionError, Workload,
+    connection::{Access, RowVisitor, Statement, StatementId, Value},
+    schema::ColumnKind,
+};
+use rusqlite::{Connection, OpenFlags, ffi};
+
+use super::{JournalMode, failure::sort, statement::Prepared, tally::Tally, vfs::DirectVfs};
+
+/// How long a connection waits for another one's file locks. Only rollback
+/// journals make connections wait like this, and then for one transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A connection and its statements. Fields drop in this order: the statements
+/// go before the connection, and that before the VFS.
+pub(crate) struct Session {
+    prepared: Vec<Prepared>,
+    begin_read: Prepared,
+    begin_write: Prepared,
+    commit: Prepared,
+    rollback: Prepared,
+    statements: &'static [Statement],
+    connection: Connection,
+    counted: Option<Counted>,
+}
+
+/// What a counted connection needs besides.
+struct Counted {
+    tally: Arc<Tally>,
+    _vfs: Arc<DirectVfs>,
+}
+
+// SAFETY: SQLite connections and statements may move between threads as long
+// as one uses them at a time (<https://www.sqlite.org/threadsafe.html>,
+// multi-thread mode); `&mut self` sees to that, and nothing here is Sync.
+unsafe impl Send for Session {}
+
+impl Session {
+    /// Opens `database` through `vfs` with a buffer of `memory`.
+    pub(crate) fn measured(
+        database: &Path,
+        vfs: &Arc<DirectVfs>,
+        tally: &Arc<Tally>,
+        memory: ByteCount,
+        journal_mode: JournalMode,
+        statements: &'static [Statement],
+    ) -> Result<Self, ConnectionError> {
+        let opening = || format!("open {} with SQLite", database.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags_and_vfs(database, flags, vfs.name())
+            .map_err(|failure| sort(failure, opening))?;
+        let configure = || -> rusqlite::Result<String> {
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            connection.execute_batch(&format!(
+                "PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF; \
+                 PRAGMA locking_mode=NORMAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-{};",
+                memory.get() / 1024
+            ))?;
+            let sql = format!("PRAGMA journal_mode={}", journal_mode.name());
+            connection.query_row(&sql, [], |row| row.get(0))
+        };
+        let found = configure().map_err(|failure| sort(failure, opening))?;
+        if found != journal_mode.name() {
+            return Err(ConnectionError::Other {
+                context: opening(),
+                source: format!(
+                    "SQLite uses journal mode {found} instead of {} here; try a directory on a \
+                     local file system",
+                    journal_mode.name()
+                )
+                .into(),
+            });
+        }
+        let counted = Counted {
+            tally: Arc::clone(tally),
+            _vfs: Arc::clone(vfs),
+        };
+        Self::prepare(connection, statements, Some(counted))
+    }
+
+    /// Prepares the workload's statements on any connection.
+    pub(crate) fn uncounted(
+        connection: Connection,
+        workload: &dyn Workload,
+    ) -> Result<Self, ConnectionError> {
+        Self::prepare(connection, workload.statements(), None)
+    }
+
+    fn prepare(
+        connection: Connection,
+        statements: &'static [Statement],
+        counted: Option<Counted>,
+    ) -> Result<Self, ConnectionError> {
+        let prepared = statements
+            .iter()
+            .map(|statement| Prepared::new(&connection, statement.sql))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            prepared,
+            begin_read: Prepared::new(&connection, "BEGIN")?,
+            begin_write: Prepared::new(&connection, "BEGIN IMMEDIATE")?,
+            commit: Prepared::new(&connection, "COMMIT")?,
+            rollback: Prepared::new(&connection, "ROLLBACK")?,
+            statements,
+            connection,
+            counted,
+        })
+    }
+
+    pub(crate) fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+        let statement = match access {
+            Access::Read => &mut self.begin_read,
+            Access::Write => &mut self.begin_write,
+        };
+        control(statement)
+    }
+
+    /// Commits; when that fails the transaction is still open.
+    pub(crate) fn commit(&mut self) -> Result<(), ConnectionError> {
+        control(&mut self.commit)?;
+        self.publish();
+        Ok(())
+    }
+
+    /// Rolls back, if there is anything to.
+    pub(crate) fn rollback(&mut self) -> Result<(), ConnectionError> {
+        let result = if self.connection.is_autocommit() {
+            Ok(())
+        } else {
+            control(&mut self.rollback)
+        };
+        self.publish();
+        result
+    }
+
+    pub(crate) fn execute(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError> {
+        self.run(statement, parameters, &mut |_| {})?;
+        // SAFETY: the connection is open and ours.
+        let changed = unsafe { ffi::sqlite3_changes64(self.connection.handle()) };
+        Ok(u64::try_from(changed).unwrap_or(0))
+    }
+
+    pub(crate) fn run(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        let declared = &self.statements[statement.0];
+        assert_eq!(
+            parameters.len(),
+            declared.parameters.len(),
+            "parameters of {}",
+            declared.sql
+        );
+        debug_assert!(
+            declared.parameters.iter().zip(parameters).all(fits),
+            "a parameter of {} is not of its declared kind: {parameters:?}",
+            declared.sql
+        );
+        self.prepared[statement.0].run(parameters.iter().copied(), declared.result, visit)
+    }
+
+    /// The connection, for what no workload does.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Copies the log, if there is one, into the database file. Closing the
+    /// last connection does so too, but keeps errors to itself.
+    pub(crate) fn checkpoint(&mut self) -> Result<(), ConnectionError> {
+        self.rollback()?;
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .map_err(|failure| sort(failure, || "copy the log into the database".into()))
+    }
+
+    /// Adds what the buffer did since the last time to the shared counts.
+    fn publish(&self) {
+        let Some(Counted { tally, .. }) = &self.counted else {
+            return;
+        };
+        for (operation, counter) in [
+            (ffi::SQLITE_DBSTATUS_CACHE_HIT, &tally.buffer.hits),
+            (ffi::SQLITE_DBSTATUS_CACHE_MISS, &tally.buffer.misses),
+            (ffi::SQLITE_DBSTATUS_CACHE_SPILL, &tally.buffer.spills),
+        ] {
+            let (mut current, mut highest) = (0, 0);
+            // SAFETY: the connection is open and ours, both places are valid.
+            unsafe {
+                ffi::sqlite3_db_status(
+                    self.connection.handle(),
+                    operation,
+                    &raw mut current,
+                    &raw mut highest,
+                    1,
+                );
+            }
+            counter.fetch_add(u64::try_from(current).unwrap_or(0), Relaxed);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.publish();
+    }
+}
+
+/// Runs a statement without parameters or rows.
+fn control(statement: &mut Prepared) -> Result<(), ConnectionError> {
+    statement.run([], &[], |_| {}).map(|_| ())
+}
+
+/// Whether a parameter is of its declared kind. A decimal of another scale
+/// would be stored as another number.
+fn fits((kind, value): (&ColumnKind, &Value<'_>)) -> bool {
+    match (kind, value) {
+        (_, Value::Null)
+        | (ColumnKind::Integer, Value::Integer(_))
+        | (ColumnKind::Timestamp, Value::Timestamp(_))
+        | (ColumnKind::Char(_) | ColumnKind::Varchar(_), Value::Text(_)) => true,
+        (ColumnKind::Decimal { scale: wanted, .. }, Value::Decimal { scale, .. }) => {
+            wanted == scale
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,196 @@
+//! A prepared statement, bound and stepped without allocation.
+//!
+//! This goes to SQLite's C functions because a workload runs a statement
+//! about every ten microseconds on the processor that it measures, and the
+//! statements live beside their connection, which a borrowing wrapper cannot.
+
+use std::{
+    cell::Cell,
+    ffi::c_int,
+    ptr::{self, NonNull},
+    slice, str,
+};
+
+use octavo_workload::{
+    ConnectionError,
+    connection::{Row, Value},
+    schema::ColumnKind,
+};
+use rusqlite::{Connection, ffi};
+
+use super::failure::{last_failure, start_of};
+
+/// A statement of one connection; it must be dropped before that.
+pub(crate) struct Prepared {
+    raw: NonNull<ffi::sqlite3_stmt>,
+}
+
+impl Prepared {
+    /// Prepares `sql` for many uses.
+    pub(crate) fn new(connection: &Connection, sql: &str) -> Result<Self, ConnectionError> {
+        let context = || format!("prepare {}", start_of(sql));
+        let mut raw = ptr::null_mut();
+        let length = c_int::try_from(sql.len()).expect("statements are far below 2 GiB");
+        // SAFETY: the connection is open and ours while borrowed; the text has
+        // `length` bytes.
+        let code = unsafe {
+            ffi::sqlite3_prepare_v3(
+                connection.handle(),
+                sql.as_ptr().cast(),
+                length,
+                ffi::SQLITE_PREPARE_PERSISTENT as u32,
+                &raw mut raw,
+                ptr::null_mut(),
+            )
+        };
+        match NonNull::new(raw) {
+            Some(raw) if code == ffi::SQLITE_OK => Ok(Self { raw }),
+            // SAFETY: as above.
+            _ => Err(unsafe { last_failure(connection.handle(), code, context) }),
+        }
+    }
+
+    /// Runs the statement with `parameters` for `?1` and on, and calls `visit`
+    /// for each row; `kinds` are the columns' kinds. Returns the number of
+    /// rows.
+    pub(crate) fn run<'v>(
+        &mut self,
+        parameters: impl IntoIterator<Item = Value<'v>>,
+        kinds: &[ColumnKind],
+        mut visit: impl FnMut(&dyn Row),
+    ) -> Result<u64, ConnectionError> {
+        let raw = self.raw.as_ptr();
+        for (value, position) in parameters.into_iter().zip(1..) {
+            let code = bind(raw, position, value);
+            if code != ffi::SQLITE_OK {
+                return Err(self.failure(code));
+            }
+        }
+        let row = SqliteRow {
+            raw,
+            kinds,
+            unfit: Cell::new(None),
+        };
+        let mut rows = 0;
+        let code = loop {
+            // SAFETY: the statement is prepared, and bound texts live until
+            // this function returns.
+            match unsafe { ffi::sqlite3_step(raw) } {
+                ffi::SQLITE_ROW => {
+                    rows += 1;
+                    visit(&row);
+                }
+                code => break code,
+            }
+        };
+        let result = match (code, row.unfit.get()) {
+            (ffi::SQLITE_DONE, None) => Ok(rows),
+            (ffi::SQLITE_DONE, Some(column)) => Err(ConnectionError::Other {
+                context: format!(
+                    "read column {column} of {}: it does not hold what the workload declared",
+                    self.sql()
+                ),
+                source: "the database is damaged or belongs to another workload".into(),
+            }),
+            (code, _) => Err(self.failure(code)),
+        };
+        // SAFETY: the statement is prepared. Its result repeats the error.
+        unsafe { ffi::sqlite3_reset(raw) };
+        result
+    }
+
+    fn sql(&self) -> String {
+        // SAFETY: the text belongs to the statement and ends in NUL.
+        let sql = unsafe { std::ffi::CStr::from_ptr(ffi::sqlite3_sql(self.raw.as_ptr())) };
+        start_of(&sql.to_string_lossy())
+    }
+
+    fn failure(&self, code: c_int) -> ConnectionError {
+        // SAFETY: the statement's connection is open, and used by its owner
+        // alone.
+        unsafe {
+            let connection = ffi::sqlite3_db_handle(self.raw.as_ptr());
+            last_failure(connection, code, || format!("run {}", self.sql()))
+        }
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // SAFETY: prepared in `new`, finalised once.
+        unsafe { ffi::sqlite3_finalize(self.raw.as_ptr()) };
+    }
+}
+
+fn bind(raw: *mut ffi::sqlite3_stmt, position: c_int, value: Value<'_>) -> c_int {
+    // SAFETY: the statement is prepared; SQLite checks the position. A text is
+    // not copied: `run` steps the statement only while it is borrowed, and
+    // every later run binds all parameters anew before it steps.
+    unsafe {
+        match value {
+            Value::Null => ffi::sqlite3_bind_null(raw, position),
+            Value::Integer(number)
+            | Value::Decimal {
+                unscaled: number, ..
+            }
+            | Value::Timestamp(number) => ffi::sqlite3_bind_int64(raw, position, number),
+            Value::Text(text) => match c_int::try_from(text.len()) {
+                Ok(length) => ffi::sqlite3_bind_text(
+                    raw,
+                    position,
+                    text.as_ptr().cast(),
+                    length,
+                    ffi::SQLITE_STATIC(),
+                ),
+                Err(_) => ffi::SQLITE_TOOBIG,
+            },
+        }
+    }
+}
+
+/// The row that a statement stands on.
+struct SqliteRow<'s> {
+    raw: *mut ffi::sqlite3_stmt,
+    kinds: &'s [ColumnKind],
+    /// A column whose value is not of the declared kind. Files can hold
+    /// anything, so this ends the query with an error rather than a panic.
+    unfit: Cell<Option<usize>>,
+}
+
+impl Row for SqliteRow<'_> {
+    fn value(&self, column: usize) -> Value<'_> {
+        let kind = self.kinds[column];
+        // SAFETY: the statement stands on a row while `visit` runs. SQLite
+        // answers NULL for columns that it does not have. A text stays until
+        // the next step, and the row is borrowed until then.
+        unsafe {
+            let position = column as c_int;
+            match (ffi::sqlite3_column_type(self.raw, position), kind) {
+                (ffi::SQLITE_NULL, _) => return Value::Null,
+                (ffi::SQLITE_INTEGER, ColumnKind::Integer) => {
+                    return Value::Integer(ffi::sqlite3_column_int64(self.raw, position));
+                }
+                (ffi::SQLITE_INTEGER, ColumnKind::Decimal { scale, .. }) => {
+                    let unscaled = ffi::sqlite3_column_int64(self.raw, position);
+                    return Value::Decimal { unscaled, scale };
+                }
+                (ffi::SQLITE_INTEGER, ColumnKind::Timestamp) => {
+                    return Value::Timestamp(ffi::sqlite3_column_int64(self.raw, position));
+                }
+                (ffi::SQLITE_TEXT, ColumnKind::Char(_) | ColumnKind::Varchar(_)) => {
+                    let text = ffi::sqlite3_column_text(self.raw, position);
+                    let length = ffi::sqlite3_column_bytes(self.raw, position);
+                    if !text.is_null() {
+                        let bytes = slice::from_raw_parts(text, length as usize);
+                        if let Ok(text) = str::from_utf8(bytes) {
+                            return Value::Text(text);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.unfit.set(Some(column));
+        Value::Null
+    }
+}

@@ -1,0 +1,222 @@
+//! Loading, deriving, copying and inspecting bases, and what is refused.
+
+mod support;
+
+use std::{fs, ops::ControlFlow};
+
+use octavo_database::{Database, DatabaseError, LoadThreads, RestoreMethod, Sqlite};
+use octavo_units::ByteCount;
+use octavo_workload::connection::{Access, Value};
+use support::*;
+
+const BANK: Bank = Bank { accounts: 7300 };
+
+fn go_on(_: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+#[test]
+fn the_rows_do_not_depend_on_threads() {
+    let directory = directory();
+    let mut dumps = Vec::new();
+    for threads in [
+        LoadThreads::Inline,
+        LoadThreads::Available,
+        LoadThreads::Generators(3),
+    ] {
+        let sqlite = Sqlite {
+            load_threads: threads,
+            ..Sqlite::default()
+        };
+        let base = directory.path().join(format!("{threads:?}"));
+        fs::create_dir(&base).unwrap();
+        let mut told = Vec::new();
+        let loaded = sqlite
+            .load(&base, page_size(2048), &BANK, &mut |rows| {
+                told.push(rows);
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert_eq!(loaded.rows, 7300 * 5);
+        assert!(told.is_sorted() && told.last() == Some(&loaded.rows));
+        let file = base.join("database.sqlite");
+        assert_eq!(loaded.size.get(), file.metadata().unwrap().len());
+        dumps.push(dump(&file));
+    }
+    assert_eq!(dumps[0].len(), 7300 * 5);
+    assert!(dumps[0] == dumps[1] && dumps[0] == dumps[2]);
+}
+
+#[test]
+fn a_derived_base_has_the_same_rows() {
+    let directory = directory();
+    let sqlite = Sqlite::default();
+    prepare(sqlite, directory.path(), 4096, &BANK);
+    let base = directory.path().join("base");
+    let original = dump(&base.join("database.sqlite"));
+    for page_bytes in [512, 65536] {
+        let to = directory.path().join(page_bytes.to_string());
+        fs::create_dir(&to).unwrap();
+        let before: Vec<_> = fs::read_dir(&base)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        let mut told = 0;
+        let derived = sqlite
+            .derive(&base, &to, page_size(page_bytes), &mut |_| {
+                told += 1;
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(told > 0);
+        assert_eq!(derived.rows, 7300 * 5);
+        let after: Vec<_> = fs::read_dir(&base)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert_eq!(before, after, "a base stays as it is");
+        assert!(dump(&to.join("database.sqlite")) == original);
+        // Opens and runs at its own page size only.
+        let settings_wrong = settings(4096, ByteCount::mib(4), 1);
+        let error = sqlite.start(&to, &settings_wrong, &BANK).err().unwrap();
+        assert!(
+            error.to_string().starts_with("page size 4 KiB is not"),
+            "{error}"
+        );
+        let settings = settings(page_bytes, ByteCount::mib(4), 1);
+        sqlite.start(&to, &settings, &BANK).unwrap().stop().unwrap();
+    }
+}
+
+#[test]
+fn a_step_that_is_stopped_says_so() {
+    let directory = directory();
+    let sqlite = Sqlite::default();
+    prepare(sqlite, directory.path(), 4096, &BANK);
+    for name in ["load", "derive"] {
+        fs::create_dir(directory.path().join(name)).unwrap();
+    }
+    for threads in [LoadThreads::Inline, LoadThreads::Generators(2)] {
+        let sqlite = Sqlite {
+            load_threads: threads,
+            ..sqlite
+        };
+        let mut stop = |rows| {
+            if rows > 5000 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let base = directory.path().join("load");
+        let result = sqlite.load(&base, page_size(4096), &BANK, &mut stop);
+        assert!(matches!(result, Err(DatabaseError::Stopped)), "{result:?}");
+        // A part of a base is not taken for one.
+        let again = sqlite.load(&base, page_size(4096), &BANK, &mut go_on);
+        assert!(
+            matches!(again, Err(DatabaseError::File { .. })),
+            "{again:?}"
+        );
+        fs::remove_file(base.join("database.sqlite")).unwrap();
+    }
+    let (from, to) = (
+        directory.path().join("base"),
+        directory.path().join("derive"),
+    );
+    let result = sqlite.derive(&from, &to, page_size(1024), &mut |_| ControlFlow::Break(()));
+    assert!(matches!(result, Err(DatabaseError::Stopped)), "{result:?}");
+}
+
+#[test]
+fn a_restored_copy_forgets_the_last_run() {
+    let directory = directory();
+    let sqlite = Sqlite::default();
+    prepare(sqlite, directory.path(), 4096, &BANK);
+    let (base, run) = (directory.path().join("base"), directory.path().join("run"));
+    let original = dump(&base.join("database.sqlite"));
+    let settings = settings(4096, ByteCount::mib(1), 1);
+    let running = sqlite.start(&run, &settings, &BANK).unwrap();
+    let mut connection = running.connect(0).unwrap();
+    connection.begin(Access::Write).unwrap();
+    connection
+        .execute(ADD, &[money(7), Value::Integer(3)])
+        .unwrap();
+    connection.commit().unwrap();
+    // As a killed run leaves it: a log beside the file.
+    let log = fs::read(run.join("database.sqlite-wal")).unwrap();
+    drop(connection);
+    running.stop().unwrap();
+    assert!(dump(&run.join("database.sqlite")) != original);
+    fs::write(run.join("database.sqlite-wal"), log).unwrap();
+
+    let method = sqlite.restore(&base, &run).unwrap();
+    assert!(matches!(
+        method,
+        RestoreMethod::Copy | RestoreMethod::Reflink
+    ));
+    assert!(dump(&run.join("database.sqlite")) == original);
+}
+
+#[test]
+fn inspecting_reads_and_never_writes() {
+    let directory = directory();
+    let sqlite = Sqlite::default();
+    prepare(sqlite, directory.path(), 4096, &BANK);
+    let base = directory.path().join("base");
+    let mut connection = sqlite.inspect(&base, &BANK).unwrap();
+    connection.begin(Access::Read).unwrap();
+    let totals = numbers(&mut *connection, TOTALS, 3);
+    assert_eq!(totals, [7300, 7300 * 100_00, 7300 * 9 / 10 * 200]);
+    assert!(connection.execute(STRIKE, &[Value::Integer(1)]).is_err());
+    connection.rollback().unwrap();
+    drop(connection);
+    assert_eq!(fs::read_dir(&base).unwrap().count(), 1);
+    let nowhere = sqlite.inspect(directory.path(), &BANK).err().unwrap();
+    assert!(nowhere.to_string().starts_with("open "), "{nowhere}");
+}
+
+#[test]
+fn what_does_not_work_is_refused_with_what_would() {
+    let sqlite = Sqlite::default();
+    let message = |memory, clients| {
+        sqlite
+            .accept(&settings(4096, memory, clients))
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        message(ByteCount::ZERO, 1),
+        "memory 0 B is not possible with sqlite: one client with 4 KiB a page need at least 68 KiB"
+    );
+    assert_eq!(
+        message(ByteCount::mib(1), 2),
+        "memory 1 MiB is not possible with sqlite: 2 clients with 4 KiB a page need at least \
+         1088 KiB"
+    );
+    assert!(message(ByteCount::mib(1), 0).contains("clients 0"));
+    for (memory, clients) in [(68, 1), (1088, 2)] {
+        sqlite
+            .accept(&settings(4096, ByteCount::kib(memory), clients))
+            .unwrap();
+    }
+}
+
+#[test]
+fn the_estimate_is_near() {
+    let directory = directory();
+    for page_bytes in [512, 4096, 65536] {
+        let base = directory.path().join(page_bytes.to_string());
+        fs::create_dir(&base).unwrap();
+        let size = page_size(page_bytes);
+        let loaded = Sqlite::default()
+            .load(&base, size, &BANK, &mut go_on)
+            .unwrap();
+        let estimate = Sqlite::default().estimate(&BANK, size);
+        let ratio = estimate.get() as f64 / loaded.size.get() as f64;
+        assert!(
+            (0.6..1.6).contains(&ratio),
+            "{page_bytes}: {estimate} for {}",
+            loaded.size
+        );
+    }
+}

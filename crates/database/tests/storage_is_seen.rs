@@ -1,0 +1,144 @@
+//! What the buffer misses reaches the storage, and nothing of it stays in the
+//! page cache.
+
+mod support;
+
+use std::{fs::File, os::fd::AsRawFd, path::Path, ptr};
+
+use octavo_database::{Sqlite, StoragePath};
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::connection::{Access, Value};
+use rand::RngExt;
+use support::*;
+
+/// How many memory pages of the file the kernel holds.
+fn resident_pages(path: &Path) -> usize {
+    let file = File::open(path).unwrap();
+    let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
+    // SAFETY: maps a file that stays open until after munmap; nothing is read
+    // through the map, and the vector has a byte for each memory page.
+    unsafe {
+        let map = libc::mmap(
+            ptr::null_mut(),
+            length,
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        );
+        assert_ne!(map, libc::MAP_FAILED);
+        let mut pages = vec![0u8; length.div_ceil(4096)];
+        assert_eq!(libc::mincore(map, length, pages.as_mut_ptr()), 0);
+        libc::munmap(map, length);
+        pages.iter().filter(|&&page| page & 1 == 1).count()
+    }
+}
+
+#[test]
+fn misses_are_reads_and_leave_nothing_behind() {
+    let bank = Bank { accounts: 40_000 };
+    for page_bytes in [1024, 4096, 16384] {
+        let directory = directory();
+        prepare(Sqlite::default(), directory.path(), page_bytes, &bank);
+        let file = database_file(directory.path(), "run");
+        let memory = ByteCount::new(file.metadata().unwrap().len() / 8);
+        let settings = settings(page_bytes, memory, 1);
+        let running = start(Sqlite::default(), directory.path(), &settings, &bank);
+        if running.storage_path() != StoragePath::Direct {
+            println!(
+                "skipped: {} takes no direct I/O",
+                directory.path().display()
+            );
+            return;
+        }
+        let mut connection = running.connect(0).unwrap();
+        let before = running.counters();
+        let mut generator = Seed::new(9).generator();
+        for _ in 0..4000 {
+            connection.begin(Access::Read).unwrap();
+            let account = Value::Integer(generator.random_range(1..=40_000));
+            let rows = connection.query(BALANCE, &[account], &mut |_| {}).unwrap();
+            assert_eq!(rows, 1);
+            connection.commit().unwrap();
+        }
+        let counted = running.counters() - before;
+        println!("{page_bytes}: {counted:?}");
+        assert!(counted.buffer_misses > 2000, "{counted:?}");
+        assert!(counted.buffer_hits > counted.buffer_misses, "{counted:?}");
+        let share = counted.reads as f64 / counted.buffer_misses as f64;
+        assert!((0.95..1.05).contains(&share), "{counted:?}");
+        // The database is clean, so every read is one of a page.
+        assert_eq!(
+            counted.read_bytes.get(),
+            counted.reads * u64::from(page_bytes)
+        );
+        assert!(counted.read_time.as_nanos() > 0);
+
+        for _ in 0..50 {
+            connection.begin(Access::Write).unwrap();
+            let account = Value::Integer(generator.random_range(1..=40_000));
+            connection.execute(ADD, &[money(1), account]).unwrap();
+            connection.commit().unwrap();
+        }
+        let log = file.with_extension("sqlite-wal");
+        assert_eq!(resident_pages(&log), 0, "pages of the log at {page_bytes}");
+        drop(connection);
+        running.stop().unwrap();
+        assert_eq!(resident_pages(&file), 0, "pages of data at {page_bytes}");
+    }
+}
+
+#[test]
+fn the_device_saw_the_reads() {
+    let bank = Bank { accounts: 40_000 };
+    let directory = directory();
+    prepare(Sqlite::default(), directory.path(), 4096, &bank);
+    let Some(statistics) = device_statistics(directory.path()) else {
+        println!(
+            "skipped: no block device's statistics for {}",
+            directory.path().display()
+        );
+        return;
+    };
+    let settings = settings(4096, ByteCount::mib(1), 1);
+    let running = start(Sqlite::default(), directory.path(), &settings, &bank);
+    if running.storage_path() != StoragePath::Direct {
+        println!(
+            "skipped: {} takes no direct I/O",
+            directory.path().display()
+        );
+        return;
+    }
+    let mut connection = running.connect(0).unwrap();
+    let (before, device_before) = (running.counters(), sectors_read(&statistics));
+    let mut generator = Seed::new(10).generator();
+    for _ in 0..3000 {
+        let account = Value::Integer(generator.random_range(1..=40_000));
+        connection.query(BALANCE, &[account], &mut |_| {}).unwrap();
+    }
+    // Neighbours only add to what the device counted.
+    let device = (sectors_read(&statistics) - device_before) * 512;
+    drop(connection);
+    let counted = running.counters() - before;
+    println!("device {device} bytes, {counted:?}");
+    assert!(
+        counted.buffer_misses * 4096 * 95 / 100 <= device,
+        "{counted:?}, device {device}"
+    );
+    running.stop().unwrap();
+}
+
+/// The kernel's statistics of the device below a directory.
+fn device_statistics(directory: &Path) -> Option<std::path::PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    let device = std::fs::metadata(directory).ok()?.dev();
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    let path = Path::new("/sys/dev/block").join(format!("{major}:{minor}/stat"));
+    path.exists().then_some(path)
+}
+
+/// The third field (Documentation/block/stat.rst), in units of 512 bytes.
+fn sectors_read(statistics: &Path) -> u64 {
+    let text = std::fs::read_to_string(statistics).unwrap();
+    text.split_whitespace().nth(2).unwrap().parse().unwrap()
+}

@@ -9,6 +9,7 @@
 pub mod connection;
 pub mod population;
 pub mod schema;
+pub mod tpcc;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
 pub use connection::{Connection, ConnectionError};
+pub use tpcc::Tpcc;
 
 use connection::Statement;
 use population::Population;
@@ -77,6 +79,38 @@ pub trait Client: Send {
 pub struct Audit {
     /// One line a property.
     pub lines: Vec<AuditLine>,
+    /// How drawn values were distributed.
+    #[serde(default)]
+    pub distributions: Vec<AuditDistribution>,
+}
+
+impl Audit {
+    /// Adds what another client counted: lines of one name are summed.
+    pub fn merge(&mut self, other: &Self) {
+        for line in &other.lines {
+            match self.lines.iter_mut().find(|own| own.name == line.name) {
+                Some(own) => {
+                    own.count += line.count;
+                    own.total += line.total;
+                }
+                None => self.lines.push(line.clone()),
+            }
+        }
+        for other in &other.distributions {
+            match self
+                .distributions
+                .iter_mut()
+                .find(|own| own.name == other.name && own.counts.len() == other.counts.len())
+            {
+                Some(own) => {
+                    for (own, count) in own.counts.iter_mut().zip(&other.counts) {
+                        *own += count;
+                    }
+                }
+                None => self.distributions.push(other.clone()),
+            }
+        }
+    }
 }
 
 /// One property of the generated load.
@@ -90,6 +124,33 @@ pub struct AuditLine {
     pub total: u64,
     /// The share that the specification wants, 0 to 1.
     pub wanted: f64,
+}
+
+/// How the values of one kind of draw were distributed, in ranges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditDistribution {
+    /// What is drawn, such as "items of New-Order lines".
+    pub name: String,
+    /// How many draws fell into each range.
+    pub counts: Vec<u64>,
+    /// The exact probability of each range, 0 to 1.
+    pub wanted: Vec<f64>,
+}
+
+impl AuditDistribution {
+    /// Pearson's statistic: 0 for a perfect fit; about the number of ranges
+    /// less one when the draws follow the wanted distribution. 0 without
+    /// draws.
+    pub fn chi_square(&self) -> f64 {
+        let total = self.counts.iter().sum::<u64>() as f64;
+        self.counts
+            .iter()
+            .zip(&self.wanted)
+            .map(|(count, share)| (*count as f64, share * total))
+            .filter(|(_, wanted)| *wanted > 0.0)
+            .map(|(count, wanted)| (count - wanted).powi(2) / wanted)
+            .sum()
+    }
 }
 
 /// One consistency condition after a load or a run.

@@ -94,7 +94,8 @@ impl RowBatch {
 
     /// Whether the batch wants to be handed over.
     pub fn is_full(&self) -> bool {
-        self.len() >= Self::ROWS
+        // Asked after every row, so without the division of `len`.
+        self.cells.len() >= Self::ROWS * self.table.columns.len()
     }
 
     /// Appends NULL as the next column.

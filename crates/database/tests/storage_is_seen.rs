@@ -67,11 +67,10 @@ fn misses_are_reads_and_leave_nothing_behind() {
         assert!(counted.buffer_hits > counted.buffer_misses, "{counted:?}");
         let share = counted.reads as f64 / counted.buffer_misses as f64;
         assert!((0.95..1.05).contains(&share), "{counted:?}");
-        // The database is clean, so every read is one of a page.
-        assert_eq!(
-            counted.read_bytes.get(),
-            counted.reads * u64::from(page_bytes)
-        );
+        // Every read is one of a page, but for a look or two at the header.
+        let pages = counted.reads * u64::from(page_bytes);
+        let bytes = counted.read_bytes.get();
+        assert!(bytes > pages * 99 / 100 && bytes <= pages, "{counted:?}");
         assert!(counted.read_time.as_nanos() > 0);
 
         for _ in 0..50 {

@@ -1,6 +1,7 @@
 //! Reading a database at rest, outside of what is measured.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     path::{Path, PathBuf},
 };
@@ -18,25 +19,40 @@ use crate::{DatabaseError, files};
 /// The buffer of a check: its joins go over all data once or twice.
 const BUFFER: ByteCount = ByteCount::mib(16);
 
-/// Opens a database that nobody writes, through the page cache.
-pub(crate) fn open_at_rest(
+/// Opens a base, or any database that has no log.
+pub(crate) fn open_to_read(
     database: &Path,
+    memory: ByteCount,
+) -> Result<rusqlite::Connection, DatabaseError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    open(database, database.as_os_str(), flags, memory)
+}
+
+/// Opens a database that nobody writes, through the page cache.
+fn open_at_rest(database: &Path, memory: ByteCount) -> Result<rusqlite::Connection, DatabaseError> {
+    if beside(database, "-wal").exists() || beside(database, "-journal").exists() {
+        // Left by a crash: SQLite has to recover it, which writes.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        open(database, database.as_os_str(), flags, memory)
+    } else {
+        // Without the promise that nobody writes, SQLite makes files beside a
+        // database that remembers to have a log.
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        open(database, OsStr::new(&uri(database)), flags, memory)
+    }
+}
+
+fn open(
+    database: &Path,
+    name: &OsStr,
+    flags: OpenFlags,
     memory: ByteCount,
 ) -> Result<rusqlite::Connection, DatabaseError> {
     fs::metadata(database).map_err(files::named("open", database))?;
     let open = || -> rusqlite::Result<rusqlite::Connection> {
-        let connection = if log_of(database).exists() {
-            // Left by a crash: SQLite has to recover it, which writes.
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            rusqlite::Connection::open_with_flags(database, flags)?
-        } else {
-            // Without the promise that nobody writes, SQLite makes files
-            // beside a database that remembers to have a log.
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-                | OpenFlags::SQLITE_OPEN_NO_MUTEX
-                | OpenFlags::SQLITE_OPEN_URI;
-            rusqlite::Connection::open_with_flags(uri(database), flags)?
-        };
+        let connection = rusqlite::Connection::open_with_flags(name, flags)?;
         connection.execute_batch(&format!(
             "PRAGMA mmap_size=0; PRAGMA temp_store=FILE; PRAGMA cache_size=-{}",
             memory.get() / 1024
@@ -44,10 +60,8 @@ pub(crate) fn open_at_rest(
         Ok(connection)
     };
     open().map_err(|failure| {
-        sort(failure, || {
-            format!("open {} with SQLite", database.display())
-        })
-        .into()
+        let context = || format!("open {} with SQLite", database.display());
+        sort(failure, context).into()
     })
 }
 
@@ -66,9 +80,9 @@ fn uri(database: &Path) -> String {
     uri + "?immutable=1"
 }
 
-fn log_of(database: &Path) -> PathBuf {
+fn beside(database: &Path, end: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
+    name.push(end);
     name.into()
 }
 

@@ -27,7 +27,7 @@ use octavo_workload::{
 };
 use rusqlite::{Connection, OpenFlags};
 
-use super::{JournalMode, ddl, failure::sort, statement::Prepared};
+use super::{ddl, failure::sort, statement::Prepared};
 use crate::{DatabaseError, Loaded, Progress, files};
 
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
@@ -66,7 +66,6 @@ impl LoadThreads {
 pub(crate) fn load(
     database: &Path,
     page_size: PageSize,
-    journal_mode: JournalMode,
     threads: LoadThreads,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
@@ -100,7 +99,7 @@ pub(crate) fn load(
     }
     connection.execute_batch("COMMIT").map_err(failed)?;
     connection.close().map_err(|(_, failure)| failed(failure))?;
-    let size = finish(database, journal_mode)?;
+    let size = finish(database)?;
     Ok(Loaded {
         rows,
         size,
@@ -123,21 +122,11 @@ fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Connection> 
     Ok(connection)
 }
 
-/// Sets the journal mode that the file remembers, and makes it durable.
-pub(crate) fn finish(
-    database: &Path,
-    journal_mode: JournalMode,
-) -> Result<ByteCount, DatabaseError> {
-    // The file remembers only whether it has a write-ahead log.
-    if journal_mode == JournalMode::Wal {
-        let set = || -> rusqlite::Result<()> {
-            let connection =
-                Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-            connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
-            connection.close().map_err(|(_, failure)| failure)
-        };
-        set().map_err(|failure| sort(failure, || format!("finish {}", database.display())))?;
-    }
+/// Makes a base durable. It stays in SQLite's default journal mode, whatever
+/// mode it will run in: a file that remembers to have a log cannot be read
+/// without making files beside it, and `VACUUM INTO` takes no new page size
+/// from one that is opened as immutable instead.
+fn finish(database: &Path) -> Result<ByteCount, DatabaseError> {
     files::settle(database)?;
     if let Some(directory) = database.parent() {
         files::settle_directory(directory)?;
@@ -316,11 +305,10 @@ pub(crate) fn derive(
     from: &Path,
     to: &Path,
     page_size: PageSize,
-    journal_mode: JournalMode,
     progress: &mut Progress<'_>,
 ) -> Result<Loaded, DatabaseError> {
     let start = Instant::now();
-    let connection = super::inspect::open_at_rest(from, BUFFER)?;
+    let connection = super::inspect::open_to_read(from, BUFFER)?;
     let rows = rows_of(&connection)
         .map_err(|failure| sort(failure, || format!("examine {}", from.display())))?;
     let watch = Watch {
@@ -348,7 +336,7 @@ pub(crate) fn derive(
             format!("derive {} at {page_size} a page", to.display())
         })
     })?;
-    let size = finish(to, journal_mode)?;
+    let size = finish(to)?;
     if let Ok(file) = fs::File::open(from) {
         files::forget(&file);
     }

@@ -17,7 +17,10 @@ mod vfs;
 use std::{fs, path::Path};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{Connection, Workload, schema::Table};
+use octavo_workload::{
+    Connection, Workload,
+    schema::{ColumnKind, Table},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{Database, DatabaseError, Loaded, Progress, RestoreMethod, Running, Settings, files};
@@ -159,9 +162,17 @@ impl Database for Sqlite {
 
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
         let partitions = workload.population().partitions();
-        let bytes = partitions
+        let rows_of = |table: &Table| {
+            partitions
+                .iter()
+                .filter(|partition| partition.table.name == table.name)
+                .map(|partition| partition.rows_about)
+                .sum()
+        };
+        let bytes = workload
+            .tables()
             .iter()
-            .map(|partition| bytes_of_rows(partition.table, partition.rows_about, page_size))
+            .map(|table| bytes_of_rows(table, rows_of(table), page_size))
             .sum();
         ByteCount::new(bytes)
     }
@@ -181,14 +192,7 @@ impl Database for Sqlite {
                 std::io::ErrorKind::AlreadyExists.into(),
             ));
         }
-        load::load(
-            &database,
-            page_size,
-            self.journal_mode,
-            self.load_threads,
-            workload,
-            progress,
-        )
+        load::load(&database, page_size, self.load_threads, workload, progress)
     }
 
     /// As [`Database::derive`] says, by `VACUUM INTO`. When it fails, a part
@@ -206,13 +210,7 @@ impl Database for Sqlite {
                 std::io::ErrorKind::AlreadyExists.into(),
             ));
         }
-        load::derive(
-            &from.join(FILE),
-            &target,
-            page_size,
-            self.journal_mode,
-            progress,
-        )
+        load::derive(&from.join(FILE), &target, page_size, progress)
     }
 
     fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
@@ -264,13 +262,29 @@ fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
     // `row_bytes_mean`, about as many as that header.
     let row = u64::from(table.row_bytes_mean) + CELL_OVERHEAD;
     let mut bytes = pages_of(rows, row, page_size);
-    let key = |columns: usize| columns as u64 * KEY_COLUMN_BYTES + CELL_OVERHEAD;
+    let key = |names: &[&str]| {
+        let column = |name: &&str| table.columns.iter().find(|column| column.name == *name);
+        names
+            .iter()
+            .filter_map(column)
+            .map(|column| match column.kind {
+                ColumnKind::Char(characters) => u64::from(characters) + 1,
+                // Lengths are drawn evenly more often than not.
+                ColumnKind::Varchar(characters) => u64::from(characters) / 2 + 1,
+                _ => KEY_NUMBER_BYTES,
+            })
+            .sum::<u64>()
+    };
     if !table.primary_key.is_empty() && !ddl::is_clustered(table) && !ddl::has_integer_key(table) {
-        bytes += pages_of(rows, key(table.primary_key.len()), page_size);
+        bytes += pages_of(rows, key(table.primary_key) + CELL_OVERHEAD, page_size);
     }
     for index in table.indexes {
-        let columns = index.columns.len() + table.primary_key.len();
-        bytes += pages_of(rows, key(columns), page_size);
+        let row = if ddl::is_clustered(table) {
+            key(table.primary_key)
+        } else {
+            KEY_NUMBER_BYTES
+        };
+        bytes += pages_of(rows, key(index.columns) + row + CELL_OVERHEAD, page_size);
     }
     bytes
 }
@@ -278,8 +292,8 @@ fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
 /// The pointer to a cell, its length, its row's number.
 const CELL_OVERHEAD: u64 = 9;
 
-/// A column of a key: mostly numbers of up to three bytes and their header.
-const KEY_COLUMN_BYTES: u64 = 4;
+/// A number in a key: mostly up to three bytes and their header.
+const KEY_NUMBER_BYTES: u64 = 4;
 
 fn pages_of(rows: u64, cell: u64, page_size: PageSize) -> u64 {
     let page = u64::from(page_size.get());

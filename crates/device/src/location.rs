@@ -1,0 +1,382 @@
+//! Where a path lies: its file system and the block device below, as far as
+//! Linux tells, and that device's counters.
+//!
+//! Sources: proc_pid_mountinfo(5), `Documentation/ABI/stable/sysfs-block` and
+//! `Documentation/admin-guide/iostats.rst` of the kernel. Everything may be
+//! missing (containers hide /sys, network file systems have no device), so
+//! everything is an `Option`.
+
+use std::{
+    fs,
+    ops::Sub,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// The facts about the storage under a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Location {
+    /// Type of the file system, like `ext4`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// Mount options, those of the mount before those of the file system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mount_options: Option<String>,
+    /// Name of the block device that holds the file system, perhaps a
+    /// partition, like `nvme0n1p2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Name of the whole device: the partition's parent, or the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole_device: Option<String>,
+    /// The device's model as it states it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The I/O scheduler in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// Read-ahead of buffered reads in KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ahead_kib: Option<u64>,
+    /// The smallest request that the device takes, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logical_block_bytes: Option<u64>,
+    /// The unit that the device says it writes without reading, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub physical_block_bytes: Option<u64>,
+    /// Whether the device calls itself rotating. Virtual disks often do,
+    /// whatever they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotational: Option<bool>,
+    /// `write back` when the device has a volatile cache that must be
+    /// flushed, `write through` when not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<String>,
+    /// Major and minor number of `device`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_number: Option<DeviceNumber>,
+}
+
+/// A block device's major and minor number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DeviceNumber {
+    /// The major number: which driver.
+    pub major: u32,
+    /// The minor number: which device of that driver.
+    pub minor: u32,
+}
+
+impl DeviceNumber {
+    fn from_raw(raw: u64) -> Self {
+        Self {
+            major: libc::major(raw),
+            minor: libc::minor(raw),
+        }
+    }
+}
+
+/// What a block device has done since it appeared: all users together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskStats {
+    /// Completed reads, after the kernel merged neighbours.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Completed writes, after merging.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Completed flushes of the device's cache; 0 before Linux 5.5.
+    pub flushes: u64,
+}
+
+impl Sub for DiskStats {
+    type Output = Self;
+
+    /// What was done between `earlier` and `self`; 0 where a counter fell
+    /// (the device went away and came back).
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            reads: self.reads.saturating_sub(earlier.reads),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            writes: self.writes.saturating_sub(earlier.writes),
+            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
+            flushes: self.flushes.saturating_sub(earlier.flushes),
+        }
+    }
+}
+
+impl Location {
+    /// The facts about the storage under `path`, or under its nearest
+    /// ancestor that exists. Facts that cannot be read are `None`.
+    pub fn of(path: &Path) -> Self {
+        let mut location = Self::default();
+        let Some(existing) = path
+            .ancestors()
+            .map(|ancestor| {
+                if ancestor.as_os_str().is_empty() {
+                    Path::new(".")
+                } else {
+                    ancestor
+                }
+            })
+            .find_map(|ancestor| ancestor.canonicalize().ok())
+        else {
+            return location;
+        };
+        let mount = fs::read("/proc/self/mountinfo")
+            .ok()
+            .and_then(|table| Mount::holding(&existing, &table));
+        let mut number = fs::metadata(&existing)
+            .ok()
+            .map(|metadata| DeviceNumber::from_raw(metadata.dev()));
+        if let Some(mount) = mount {
+            // btrfs and others give files a device number that no device has
+            // (major 0); the mounted source is a device all the same.
+            if number.is_none_or(|number| number.major == 0) {
+                number = fs::metadata(&mount.source)
+                    .ok()
+                    .map(|metadata| DeviceNumber::from_raw(metadata.rdev()))
+                    .filter(|number| number.major != 0);
+            }
+            location.file_system = Some(mount.file_system);
+            location.mount_options = Some(mount.options);
+        }
+        if let Some(number) = number {
+            location.add_device(number, Path::new("/sys/dev/block"));
+        }
+        location
+    }
+
+    fn add_device(&mut self, number: DeviceNumber, registry: &Path) {
+        let link = registry.join(format!("{}:{}", number.major, number.minor));
+        let Ok(own) = link.canonicalize() else {
+            return;
+        };
+        let name = |path: &Path| {
+            path.file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+        };
+        let whole = match own.parent() {
+            Some(parent) if own.join("partition").exists() => parent,
+            _ => &own,
+        };
+        let fact = |file: &str| {
+            fs::read_to_string(whole.join(file))
+                .ok()
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+        };
+        let count = |file: &str| fact(file)?.parse::<u64>().ok();
+        self.device_number = Some(number);
+        self.device = name(&own);
+        self.whole_device = name(whole);
+        self.model = fact("device/model");
+        self.scheduler = fact("queue/scheduler").map(|line| chosen(&line).to_owned());
+        self.read_ahead_kib = count("queue/read_ahead_kb");
+        self.logical_block_bytes = count("queue/logical_block_size");
+        self.physical_block_bytes = count("queue/physical_block_size");
+        self.rotational = count("queue/rotational").map(|flag| flag != 0);
+        self.write_cache = fact("queue/write_cache");
+    }
+
+    /// The device's counters now, from /proc/diskstats. They include what
+    /// every other program does. `None` when the device is unknown.
+    pub fn disk_stats(&self) -> Option<DiskStats> {
+        let table = fs::read_to_string("/proc/diskstats").ok()?;
+        parse_disk_stats(&table, self.device_number?)
+    }
+
+    /// The known facts as names and values, for a store or a table.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        [
+            ("file_system", self.file_system.clone()),
+            ("mount_options", self.mount_options.clone()),
+            ("device", self.device.clone()),
+            ("whole_device", self.whole_device.clone()),
+            ("model", self.model.clone()),
+            ("scheduler", self.scheduler.clone()),
+            ("read_ahead_kib", number(self.read_ahead_kib)),
+            ("logical_block_bytes", number(self.logical_block_bytes)),
+            ("physical_block_bytes", number(self.physical_block_bytes)),
+            ("rotational", self.rotational.map(|flag| flag.to_string())),
+            ("write_cache", self.write_cache.clone()),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+    }
+}
+
+/// The scheduler in brackets of a line like `none [mq-deadline] bfq`.
+fn chosen(line: &str) -> &str {
+    line.split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map_or(line, |(name, _)| name)
+}
+
+struct Mount {
+    file_system: String,
+    source: PathBuf,
+    options: String,
+}
+
+impl Mount {
+    /// The mount with the longest mount point above `path`; of several on the
+    /// same point the last, which hides the others.
+    fn holding(path: &Path, table: &[u8]) -> Option<Self> {
+        let mut best: Option<(usize, Self)> = None;
+        for line in table.split(|byte| *byte == b'\n') {
+            let Some((point, mount)) = Self::parse(line) else {
+                continue;
+            };
+            let length = point.as_os_str().len();
+            if path.starts_with(&point) && best.as_ref().is_none_or(|(best, _)| length >= *best) {
+                best = Some((length, mount));
+            }
+        }
+        best.map(|(_, mount)| mount)
+    }
+
+    /// `id parent major:minor root point options optional* - type source super`
+    fn parse(line: &[u8]) -> Option<(PathBuf, Self)> {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let point = unescape(fields.nth(4)?);
+        let options = String::from_utf8_lossy(fields.next()?).into_owned();
+        fields.find(|field| *field == b"-")?;
+        let file_system = String::from_utf8_lossy(fields.next()?).into_owned();
+        let source = unescape(fields.next()?);
+        let own = fields.next().map(String::from_utf8_lossy);
+        Some((
+            point,
+            Self {
+                file_system,
+                source,
+                options: match own {
+                    Some(own) => format!("{options}; {own}"),
+                    None => options,
+                },
+            },
+        ))
+    }
+}
+
+/// Replaces `\040` and the like, as which mountinfo writes blanks.
+fn unescape(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, after)) = rest.split_first() {
+        let octal = (first == b'\\')
+            .then(|| after.get(..3))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match octal {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(std::ffi::OsStr::from_bytes(&bytes))
+}
+
+/// The unit of /proc/diskstats, whatever the device's own sector.
+const SECTOR_BYTES: u64 = 512;
+
+fn parse_disk_stats(table: &str, number: DeviceNumber) -> Option<DiskStats> {
+    table.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let field = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        if field(0)? != u64::from(number.major) || field(1)? != u64::from(number.minor) {
+            return None;
+        }
+        Some(DiskStats {
+            reads: field(3)?,
+            read_bytes: field(5)?.saturating_mul(SECTOR_BYTES),
+            writes: field(7)?,
+            written_bytes: field(9)?.saturating_mul(SECTOR_BYTES),
+            flushes: field(18).unwrap_or(0),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deepest_and_last_mount_holds_a_path() {
+        let table = b"22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
+            30 22 0:25 / /my\\040data rw - tmpfs none rw,size=1g\n\
+            31 22 254:16 / /my\\040data rw,noatime - xfs /dev/vdb rw\n\
+            broken line\n";
+        let mount = Mount::holding(Path::new("/my data/x"), table).unwrap();
+        assert_eq!(mount.file_system, "xfs");
+        assert_eq!(mount.source, Path::new("/dev/vdb"));
+        assert_eq!(mount.options, "rw,noatime; rw");
+        let mount = Mount::holding(Path::new("/my"), table).unwrap();
+        assert_eq!(mount.file_system, "ext4");
+        assert_eq!(mount.options, "rw,relatime; rw,discard");
+    }
+
+    #[test]
+    fn counters_are_found_by_number_and_subtract() {
+        let table = "   7 0 loop0 1 0 2 0 0 0 0 0 0 0 0\n \
+             254 0 vda 10 1 80 5 20 2 400 9 0 8 14 3 0 512 4 6 7\n";
+        let vda = DeviceNumber {
+            major: 254,
+            minor: 0,
+        };
+        let stats = parse_disk_stats(table, vda).unwrap();
+        assert_eq!(
+            stats,
+            DiskStats {
+                reads: 10,
+                read_bytes: 40960,
+                writes: 20,
+                written_bytes: 204_800,
+                flushes: 6,
+            }
+        );
+        assert_eq!((stats - stats), DiskStats::default());
+        let old = parse_disk_stats(table, DeviceNumber { major: 7, minor: 0 }).unwrap();
+        assert_eq!((old.read_bytes, old.flushes), (1024, 0));
+        assert!(parse_disk_stats("254 0 vda 1", vda).is_none());
+    }
+
+    #[test]
+    fn a_partition_has_its_parents_facts() {
+        let root = tempfile::tempdir().unwrap();
+        let disk = root.path().join("sda");
+        fs::create_dir_all(disk.join("sda1")).unwrap();
+        fs::create_dir_all(disk.join("queue")).unwrap();
+        fs::write(disk.join("sda1/partition"), "1\n").unwrap();
+        fs::write(disk.join("queue/scheduler"), "none [bfq]\n").unwrap();
+        fs::write(disk.join("queue/rotational"), "0\n").unwrap();
+        std::os::unix::fs::symlink(disk.join("sda1"), root.path().join("8:1")).unwrap();
+        let mut location = Location::default();
+        location.add_device(DeviceNumber { major: 8, minor: 1 }, root.path());
+        assert_eq!(location.device.as_deref(), Some("sda1"));
+        assert_eq!(location.whole_device.as_deref(), Some("sda"));
+        assert_eq!(location.scheduler.as_deref(), Some("bfq"));
+        assert_eq!(location.rotational, Some(false));
+        assert_eq!(location.write_cache, None);
+    }
+
+    #[test]
+    fn a_path_that_does_not_exist_yet_has_its_parents_facts() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = Location::of(directory.path());
+        assert!(here.file_system.is_some());
+        assert_eq!(Location::of(&directory.path().join("a/b")), here);
+    }
+}

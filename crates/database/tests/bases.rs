@@ -166,7 +166,7 @@ fn inspecting_reads_and_never_writes() {
     let mut connection = sqlite.inspect(&base, &BANK).unwrap();
     connection.begin(Access::Read).unwrap();
     let totals = numbers(&mut *connection, TOTALS, 3);
-    assert_eq!(totals, [7300, 7300 * 100_00, 7300 * 9 / 10 * 200]);
+    assert_eq!(totals, [7300, 7300 * 10_000, 7300 * 9 / 10 * 200]);
     assert!(connection.execute(STRIKE, &[Value::Integer(1)]).is_err());
     connection.rollback().unwrap();
     drop(connection);

@@ -65,7 +65,7 @@ fn the_files_hold_every_commit_at_any_moment() {
                 let original = database_file(directory.path(), "run");
                 fs::copy(&original, &copy).unwrap();
                 fs::copy(original.with_extension("sqlite-wal"), &log).unwrap();
-                assert_eq!(balance_of_account_1(&copy), 100_00 + turn, "{page_bytes}");
+                assert_eq!(balance_of_account_1(&copy), 10_000 + turn, "{page_bytes}");
                 fs::remove_file(&copy).unwrap();
             }
         }
@@ -133,7 +133,7 @@ fn a_killed_process_lost_no_commit() {
             }
             child.wait().unwrap();
             assert!(killed, "the child ended by itself after {last} commits");
-            let found = balance_of_account_1(&database_file(directory.path(), "run")) - 100_00;
+            let found = balance_of_account_1(&database_file(directory.path(), "run")) - 10_000;
             // One more may have been committed and not yet told.
             assert!(
                 found == last || found == last + 1,

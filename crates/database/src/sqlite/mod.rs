@@ -257,10 +257,12 @@ fn clients(count: u32) -> String {
 
 /// About how many bytes the pages of `rows` rows and their index entries take.
 fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
-    // <https://www.sqlite.org/fileformat2.html>: a record has a byte of header
-    // a column; small numbers, which most are, take fewer bytes than the 8 of
-    // `row_bytes_mean`, about as many as that header.
-    let row = u64::from(table.row_bytes_mean) + CELL_OVERHEAD;
+    // `row_bytes_mean` has 8 bytes for a number. A record
+    // (<https://www.sqlite.org/fileformat2.html#record_format>) has a byte of
+    // header a column and then only the bytes that the number needs.
+    let numbers = table.columns.iter().filter(|column| is_number(column.kind));
+    let saved = numbers.count() as u64 * (8 - NUMBER_BYTES);
+    let row = (u64::from(table.row_bytes_mean) + CELL_OVERHEAD).saturating_sub(saved);
     let mut bytes = pages_of(rows, row, page_size);
     let key = |names: &[&str]| {
         let column = |name: &&str| table.columns.iter().find(|column| column.name == *name);
@@ -271,7 +273,7 @@ fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
                 ColumnKind::Char(characters) => u64::from(characters) + 1,
                 // Lengths are drawn evenly more often than not.
                 ColumnKind::Varchar(characters) => u64::from(characters) / 2 + 1,
-                _ => KEY_NUMBER_BYTES,
+                _ => NUMBER_BYTES,
             })
             .sum::<u64>()
     };
@@ -282,7 +284,7 @@ fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
         let row = if ddl::is_clustered(table) {
             key(table.primary_key)
         } else {
-            KEY_NUMBER_BYTES
+            NUMBER_BYTES
         };
         bytes += pages_of(rows, key(index.columns) + row + CELL_OVERHEAD, page_size);
     }
@@ -292,8 +294,12 @@ fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
 /// The pointer to a cell, its length, its row's number.
 const CELL_OVERHEAD: u64 = 9;
 
-/// A number in a key: mostly up to three bytes and their header.
-const KEY_NUMBER_BYTES: u64 = 4;
+/// A number: mostly up to three bytes and their header.
+const NUMBER_BYTES: u64 = 4;
+
+fn is_number(kind: ColumnKind) -> bool {
+    !matches!(kind, ColumnKind::Char(_) | ColumnKind::Varchar(_))
+}
 
 fn pages_of(rows: u64, cell: u64, page_size: PageSize) -> u64 {
     let page = u64::from(page_size.get());

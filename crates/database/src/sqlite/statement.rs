@@ -38,7 +38,7 @@ impl Prepared {
                 connection.handle(),
                 sql.as_ptr().cast(),
                 length,
-                ffi::SQLITE_PREPARE_PERSISTENT as u32,
+                ffi::SQLITE_PREPARE_PERSISTENT,
                 &raw mut raw,
                 ptr::null_mut(),
             )

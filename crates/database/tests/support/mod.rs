@@ -168,7 +168,7 @@ impl Population for Bank {
             match partition.table.name {
                 "account" => {
                     batch.push_integer(id);
-                    batch.push_decimal(100_00, 2);
+                    batch.push_decimal(10_000, 2);
                     if id % 10 == 0 {
                         batch.push_null();
                     } else {

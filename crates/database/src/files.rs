@@ -18,8 +18,9 @@ use crate::{
     sqlite::{AlignedBuffer, refuses_direct},
 };
 
-/// Bytes of one request of a copy. Larger ones gained nothing on the virtual
-/// disk this was tried on, smaller ones lost.
+/// Bytes of one request of a copy. With [`COPIERS`] it was the fastest of
+/// 256 KiB to 4 MiB and one to four copiers, in two passes over 224 MB on a
+/// virtio disk under ext4: 1.7 to 2.3 GB/s over an existing file.
 const REQUEST_BYTES: usize = 2 << 20;
 
 /// Requests in flight, so that one reads while the other writes.

@@ -117,6 +117,7 @@ impl ClientConnection {
             (Open::None, _) | (Open::OnReader, None) => {
                 let mut session = self.writer.take();
                 let result = work(&mut session);
+                session.publish();
                 self.writer.give_back(session);
                 result
             }

@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// Adds what the buffer did since the last time to the shared counts.
-    fn publish(&self) {
+    pub(crate) fn publish(&self) {
         let Some(Counted { tally, .. }) = &self.counted else {
             return;
         };

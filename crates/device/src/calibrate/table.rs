@@ -224,7 +224,7 @@ pub fn commit(profile: &Profile) -> Option<Table> {
             ]
         });
     table(
-        "commit: sequential pwrite + fdatasync".to_owned(),
+        "commit: sequential pwrite + fdatasync by one thread, whatever the engine".to_owned(),
         profile,
         [
             "request",

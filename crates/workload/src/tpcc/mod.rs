@@ -5,18 +5,31 @@
 //! per minute (NOPM) and never as tpmC. The terminals' screens, and keying and
 //! think times, are not part of this module.
 
+mod answer;
+mod audit;
+mod consistency;
 mod constants;
+mod inputs;
 mod population;
 mod random;
 mod schema;
+mod statements;
+mod terminals;
+mod transactions;
 
 use std::sync::Arc;
 
 use octavo_units::Seed;
 
-use crate::{population::Population, schema::Table};
+use crate::{
+    Client, Condition, Connection, ConnectionError, TransactionKind, Workload,
+    connection::Statement, population::Population, schema::Table,
+};
 use constants::Constants;
-use population::TpccPopulation;
+use population::{TpccPopulation, constant_rows};
+
+pub use terminals::Terminals;
+pub use transactions::{LineReply, NewOrderReply};
 
 /// When the population claims to have been made, 2026-01-01T00:00:00Z in
 /// microseconds since 1970: the specification's "current date and time" would
@@ -60,13 +73,65 @@ impl Tpcc {
         })
     }
 
-    /// Its tables in the order in which they are created.
-    pub fn tables(&self) -> &'static [Table] {
+    /// The scale.
+    pub fn warehouses(&self) -> u32 {
+        self.warehouses
+    }
+
+    /// The terminals of client `index` out of `clients`, as
+    /// [`Workload::client`] gives them, with what TPC-C alone can tell.
+    pub fn terminals(&self, seed: Seed, index: u32, clients: u32) -> Terminals {
+        Terminals::new(self, seed, index, clients)
+    }
+}
+
+/// The kinds in the order of [`inputs::Kind`].
+static TRANSACTIONS: [TransactionKind; 5] = [
+    TransactionKind {
+        name: "New-Order",
+        deferred: false,
+        counted: true,
+    },
+    TransactionKind {
+        name: "Payment",
+        deferred: false,
+        counted: false,
+    },
+    TransactionKind {
+        name: "Order-Status",
+        deferred: false,
+        counted: false,
+    },
+    TransactionKind {
+        name: "Delivery",
+        deferred: true,
+        counted: false,
+    },
+    TransactionKind {
+        name: "Stock-Level",
+        deferred: false,
+        counted: false,
+    },
+];
+
+impl Workload for Tpcc {
+    fn name(&self) -> &'static str {
+        "tpcc"
+    }
+
+    fn tables(&self) -> &'static [Table] {
         &schema::TABLES
     }
 
-    /// Its initial rows.
-    pub fn population(&self) -> Arc<dyn Population + Send> {
+    fn statements(&self) -> &'static [Statement] {
+        statements::STATEMENTS
+    }
+
+    fn transactions(&self) -> &'static [TransactionKind] {
+        &TRANSACTIONS
+    }
+
+    fn population(&self) -> Arc<dyn Population + Send> {
         Arc::new(TpccPopulation {
             warehouses: self.warehouses,
             seed: self.seed,
@@ -74,8 +139,45 @@ impl Tpcc {
         })
     }
 
-    /// The scale.
-    pub fn warehouses(&self) -> u32 {
-        self.warehouses
+    fn client(&self, seed: Seed, index: u32, clients: u32) -> Box<dyn Client> {
+        Box::new(self.terminals(seed, index, clients))
+    }
+
+    fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
+        let constants = constant_rows(self.warehouses, self.seed, &self.constants);
+        consistency::check(connection, self.warehouses, &constants)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inputs::Kind;
+
+    #[test]
+    fn a_scale_out_of_range_is_named() {
+        let error = Tpcc::new(0, Seed::new(1)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "0 warehouses are not possible: choose from 1 to 1000000"
+        );
+        assert!(Tpcc::new(Tpcc::WAREHOUSES_MAX, Seed::new(1)).is_ok());
+        assert!(Tpcc::new(Tpcc::WAREHOUSES_MAX + 1, Seed::new(1)).is_err());
+    }
+
+    #[test]
+    fn kinds_stand_where_their_positions_say() {
+        for (kind, name) in [
+            (Kind::NewOrder, "New-Order"),
+            (Kind::Payment, "Payment"),
+            (Kind::OrderStatus, "Order-Status"),
+            (Kind::Delivery, "Delivery"),
+            (Kind::StockLevel, "Stock-Level"),
+        ] {
+            let transaction = &TRANSACTIONS[kind as usize];
+            assert_eq!(transaction.name, name);
+            assert_eq!(transaction.counted, kind == Kind::NewOrder);
+            assert_eq!(transaction.deferred, kind == Kind::Delivery);
+        }
     }
 }

@@ -191,7 +191,7 @@ impl NuRand {
 
     /// The exact probability of each bin.
     pub(super) fn bin_shares(&self) -> Vec<f64> {
-        let mut bins = vec![0u64; Self::BINS];
+        let mut bins = [0u64; Self::BINS];
         for (value, ways) in (self.low..).zip(self.ways()) {
             bins[self.bin(value)] += ways;
         }

@@ -1,0 +1,507 @@
+//! The twelve consistency conditions of clause 3.3.2, and that the database
+//! holds the constants it was made with (clause 2.1.6.1).
+//!
+//! The conditions are checked after every run, so they share their scans: each
+//! table is read once in key order with only the columns that are compared,
+//! district by district, and joined here. Only `history`, which has no key, is
+//! read once for each [`WAREHOUSES_AT_ONCE`] warehouses, into one sum a
+//! customer. Memory is that, about 240 kB a warehouse, and the orders of one
+//! district.
+//!
+//! Sums are exact, in cents; a sum over no rows is 0. Amounts saturate rather
+//! than overflow: bytes in a damaged file may hold anything.
+
+use std::fmt;
+
+use super::{
+    answer::{all, at_most_one, cents, integer, or_null, text, timestamp},
+    schema::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED},
+    statements as sql,
+};
+use crate::{Condition, Connection, ConnectionError, connection::Value};
+
+/// Warehouses whose customers' payments are summed in one scan of `history`:
+/// 31 MB of sums.
+const WAREHOUSES_AT_ONCE: i64 = 128;
+
+const DISTRICTS_LEN: usize = DISTRICTS as usize;
+const CUSTOMERS_LEN: usize = CUSTOMERS as usize;
+
+/// Clauses in the order of their conditions. The first is no condition of
+/// 3.3.2.
+const CLAUSES: [&str; 13] = [
+    "2.1.6.1", "3.3.2.1", "3.3.2.2", "3.3.2.3", "3.3.2.4", "3.3.2.5", "3.3.2.6", "3.3.2.7",
+    "3.3.2.8", "3.3.2.9", "3.3.2.10", "3.3.2.11", "3.3.2.12",
+];
+
+/// Checks all conditions. `constants` are the rows that `octavo_constant` must
+/// have.
+pub(super) fn check(
+    connection: &mut dyn Connection,
+    warehouses: u32,
+    constants: &[(&str, i64)],
+) -> Result<Vec<Condition>, ConnectionError> {
+    let mut checks = Checks::new();
+    check_constants(connection, constants, &mut checks)?;
+    let warehouses = i64::from(warehouses);
+    let mut low = 1;
+    while low <= warehouses {
+        let high = warehouses.min(low + WAREHOUSES_AT_ONCE - 1);
+        let payments = Payments::read(connection, low, high)?;
+        for warehouse in low..=high {
+            check_warehouse(connection, warehouse, &payments, &mut checks)?;
+        }
+        low = high + 1;
+    }
+    Ok(checks.conditions)
+}
+
+/// What was found so far, a condition each.
+struct Checks {
+    conditions: Vec<Condition>,
+}
+
+impl Checks {
+    fn new() -> Self {
+        let condition = |clause: &&str| Condition {
+            clause: (*clause).into(),
+            checked: 0,
+            violations: 0,
+            first_violation: None,
+        };
+        Self {
+            conditions: CLAUSES.iter().map(condition).collect(),
+        }
+    }
+
+    /// Counts one comparison for a condition of clause 3.3.2 (0 for the
+    /// constants); `words` says what was compared.
+    fn expect(&mut self, condition: usize, holds: bool, words: impl FnOnce() -> String) {
+        let condition = &mut self.conditions[condition];
+        condition.checked += 1;
+        if !holds {
+            condition.violations += 1;
+            condition.first_violation.get_or_insert_with(words);
+        }
+    }
+}
+
+fn check_constants(
+    connection: &mut dyn Connection,
+    wanted: &[(&str, i64)],
+    checks: &mut Checks,
+) -> Result<(), ConnectionError> {
+    let mut found: Vec<(String, i64)> = Vec::new();
+    all(connection, sql::CHECK_CONSTANTS, &[], |row| {
+        found.push((text(row, 0)?.to_owned(), integer(row, 1)?));
+        Some(())
+    })?;
+    for (name, wanted) in wanted {
+        let value = found.iter().find(|(found, _)| found == name);
+        let value = value.map(|(_, value)| *value);
+        checks.expect(0, value == Some(*wanted), || {
+            let value = value.map_or("absent".into(), |value| value.to_string());
+            format!("{name} is {value} in the database, {wanted} in this workload")
+        });
+    }
+    Ok(())
+}
+
+/// Sums of H_AMOUNT in cents for some warehouses.
+struct Payments {
+    low: i64,
+    by_warehouse: Vec<i64>,
+    by_district: Vec<i64>,
+    by_customer: Vec<i64>,
+}
+
+impl Payments {
+    fn read(connection: &mut dyn Connection, low: i64, high: i64) -> Result<Self, ConnectionError> {
+        let warehouses = (high - low + 1) as usize;
+        let mut sums = Self {
+            low,
+            by_warehouse: vec![0; warehouses],
+            by_district: vec![0; warehouses * DISTRICTS_LEN],
+            by_customer: vec![0; warehouses * DISTRICTS_LEN * CUSTOMERS_LEN],
+        };
+        let (from, to) = (Value::Integer(low), Value::Integer(high));
+        all(
+            connection,
+            sql::CHECK_HISTORY,
+            &[from, to, from, to],
+            |row| {
+                let amount = or_null(row, 5, cents)?.unwrap_or(0);
+                if let Some(w) = position(integer(row, 0)?, low, warehouses) {
+                    add(&mut sums.by_warehouse[w], amount);
+                    if let Some(d) = position(integer(row, 1)?, 1, DISTRICTS_LEN) {
+                        add(&mut sums.by_district[w * DISTRICTS_LEN + d], amount);
+                    }
+                }
+                let w = position(integer(row, 2)?, low, warehouses);
+                let d = position(integer(row, 3)?, 1, DISTRICTS_LEN);
+                let c = position(integer(row, 4)?, 1, CUSTOMERS_LEN);
+                if let (Some(w), Some(d), Some(c)) = (w, d, c) {
+                    let customer = (w * DISTRICTS_LEN + d) * CUSTOMERS_LEN + c;
+                    add(&mut sums.by_customer[customer], amount);
+                }
+                Some(())
+            },
+        )?;
+        Ok(sums)
+    }
+}
+
+/// Where a number stands among `count` that begin with `first`.
+fn position(number: i64, first: i64, count: usize) -> Option<usize> {
+    let position = usize::try_from(number.checked_sub(first)?).ok()?;
+    (position < count).then_some(position)
+}
+
+fn add(sum: &mut i64, value: i64) {
+    *sum = sum.saturating_add(value);
+}
+
+#[derive(Clone, Copy)]
+struct District {
+    ytd: i64,
+    next_order: i64,
+}
+
+/// A customer with what was delivered to it.
+#[derive(Clone, Copy, Default)]
+struct Customer {
+    exists: bool,
+    balance: i64,
+    ytd_payment: i64,
+    /// Sum of OL_AMOUNT over delivered lines.
+    delivered: i64,
+}
+
+struct Order {
+    id: i64,
+    customer: i64,
+    has_carrier: bool,
+    lines_wanted: i64,
+    is_new: bool,
+    lines: i64,
+}
+
+fn check_warehouse(
+    connection: &mut dyn Connection,
+    warehouse: i64,
+    payments: &Payments,
+    checks: &mut Checks,
+) -> Result<(), ConnectionError> {
+    let w = [Value::Integer(warehouse)];
+    let in_batch = (warehouse - payments.low) as usize;
+    let warehouse_ytd = at_most_one(connection, sql::CHECK_WAREHOUSE, &w, |row| cents(row, 0))?;
+    let mut districts = [None; DISTRICTS_LEN];
+    all(connection, sql::CHECK_DISTRICTS, &w, |row| {
+        let district = District {
+            ytd: cents(row, 1)?,
+            next_order: integer(row, 2)?,
+        };
+        if let Some(d) = position(integer(row, 0)?, 1, DISTRICTS_LEN) {
+            districts[d] = Some(district);
+        }
+        Some(())
+    })?;
+    let district_ytd = districts
+        .iter()
+        .flatten()
+        .fold(0, |sum: i64, district: &District| {
+            sum.saturating_add(district.ytd)
+        });
+    let paid = payments.by_warehouse[in_batch];
+    let ytd_words = || warehouse_ytd.map_or("missing".into(), |ytd| Money(ytd).to_string());
+    checks.expect(1, warehouse_ytd == Some(district_ytd), || {
+        format!(
+            "warehouse {warehouse}: W_YTD is {}, sum(D_YTD) {}",
+            ytd_words(),
+            Money(district_ytd)
+        )
+    });
+    checks.expect(8, warehouse_ytd == Some(paid), || {
+        format!(
+            "warehouse {warehouse}: W_YTD is {}, sum(H_AMOUNT) {}",
+            ytd_words(),
+            Money(paid)
+        )
+    });
+
+    let mut customers = vec![Customer::default(); DISTRICTS_LEN * CUSTOMERS_LEN];
+    let mut deliveries = [0i64; DISTRICTS_LEN];
+    all(connection, sql::CHECK_CUSTOMERS, &w, |row| {
+        let (balance, ytd_payment) = (cents(row, 2)?, cents(row, 3)?);
+        let count = integer(row, 4)?;
+        if let Some(d) = position(integer(row, 0)?, 1, DISTRICTS_LEN) {
+            add(&mut deliveries[d], count);
+            if let Some(c) = position(integer(row, 1)?, 1, CUSTOMERS_LEN) {
+                customers[d * CUSTOMERS_LEN + c] = Customer {
+                    exists: true,
+                    balance,
+                    ytd_payment,
+                    delivered: 0,
+                };
+            }
+        }
+        Some(())
+    })?;
+
+    for (d, district) in districts.iter().enumerate() {
+        let place = Place {
+            warehouse,
+            district: d as i64 + 1,
+        };
+        let paid = payments.by_district[in_batch * DISTRICTS_LEN + d];
+        let ytd = district.map(|district| district.ytd);
+        checks.expect(9, ytd == Some(paid), || {
+            let ytd = ytd.map_or("missing".into(), |ytd| Money(ytd).to_string());
+            format!("{place}: D_YTD is {ytd}, sum(H_AMOUNT) {}", Money(paid))
+        });
+        let own = d * CUSTOMERS_LEN..(d + 1) * CUSTOMERS_LEN;
+        let customers = &mut customers[own];
+        check_orders(
+            connection,
+            place,
+            *district,
+            deliveries[d],
+            customers,
+            checks,
+        )?;
+        let first = (in_batch * DISTRICTS_LEN + d) * CUSTOMERS_LEN;
+        let paid = &payments.by_customer[first..first + CUSTOMERS_LEN];
+        check_customers(place, customers, paid, checks);
+    }
+    Ok(())
+}
+
+/// Conditions 2 to 7 and 11 for one district, which need its orders. Adds
+/// delivered amounts to the customers.
+fn check_orders(
+    connection: &mut dyn Connection,
+    place: Place,
+    district: Option<District>,
+    deliveries: i64,
+    customers: &mut [Customer],
+    checks: &mut Checks,
+) -> Result<(), ConnectionError> {
+    let key = [
+        Value::Integer(place.warehouse),
+        Value::Integer(place.district),
+    ];
+    let mut orders: Vec<Order> = Vec::with_capacity(CUSTOMERS_LEN);
+    all(connection, sql::CHECK_ORDERS, &key, |row| {
+        orders.push(Order {
+            id: integer(row, 0)?,
+            customer: integer(row, 1)?,
+            has_carrier: or_null(row, 2, integer)?.is_some(),
+            lines_wanted: integer(row, 3)?,
+            is_new: false,
+            lines: 0,
+        });
+        Some(())
+    })?;
+
+    // Both sides come in the order of O_ID, so one walk joins them.
+    let (mut new_orders, mut oldest, mut newest) = (0i64, None, None);
+    let mut at = 0;
+    all(connection, sql::CHECK_NEW_ORDERS, &key, |row| {
+        let id = integer(row, 0)?;
+        new_orders += 1;
+        oldest.get_or_insert(id);
+        newest = Some(id);
+        if let Some(order) = walk_to(&mut orders, &mut at, id) {
+            order.is_new = true;
+        }
+        Some(())
+    })?;
+    let mut lines = 0i64;
+    let mut at = 0;
+    all(connection, sql::CHECK_ORDER_LINES, &key, |row| {
+        lines += 1;
+        let id = integer(row, 0)?;
+        let is_delivered = or_null(row, 1, timestamp)?.is_some();
+        let amount = or_null(row, 2, cents)?.unwrap_or(0);
+        let Some(order) = walk_to(&mut orders, &mut at, id) else {
+            // Counted in condition 4; there is no order to compare with.
+            return Some(());
+        };
+        order.lines += 1;
+        let has_carrier = order.has_carrier;
+        checks.expect(7, is_delivered == has_carrier, || {
+            let word = |set| if set { "set" } else { "NULL" };
+            format!(
+                "{place}, order {id}: OL_DELIVERY_D is {} in a line, O_CARRIER_ID {}",
+                word(is_delivered),
+                word(has_carrier)
+            )
+        });
+        if is_delivered && let Some(c) = position(order.customer, 1, customers.len()) {
+            add(&mut customers[c].delivered, amount);
+        }
+        Some(())
+    })?;
+
+    let last = orders.last().map(|order| order.id);
+    let next = district.map(|district| district.next_order);
+    // A district whose orders are all delivered has no max(NO_O_ID).
+    let holds = next.is_some()
+        && next.and_then(|next| next.checked_sub(1)) == Some(last.unwrap_or(0))
+        && (newest.is_none() || newest == last);
+    checks.expect(2, holds, || {
+        format!(
+            "{place}: D_NEXT_O_ID is {}, max(O_ID) {}, max(NO_O_ID) {}",
+            number(next),
+            number(last),
+            number(newest)
+        )
+    });
+    let span = match (oldest, newest) {
+        (Some(oldest), Some(newest)) => newest.saturating_sub(oldest).saturating_add(1),
+        _ => 0,
+    };
+    checks.expect(3, span == new_orders, || {
+        format!(
+            "{place}: NO_O_ID is from {} to {}, but there are {new_orders} rows",
+            number(oldest),
+            number(newest)
+        )
+    });
+    let wanted = orders
+        .iter()
+        .fold(0, |sum: i64, order| sum.saturating_add(order.lines_wanted));
+    checks.expect(4, wanted == lines, || {
+        format!("{place}: sum(O_OL_CNT) is {wanted}, but there are {lines} order lines")
+    });
+    for order in &orders {
+        let id = order.id;
+        checks.expect(5, order.has_carrier != order.is_new, || {
+            let (carrier, new) = match order.is_new {
+                true => ("set", "a row"),
+                false => ("NULL", "no row"),
+            };
+            format!("{place}, order {id}: O_CARRIER_ID is {carrier}, with {new} in NEW-ORDER")
+        });
+        checks.expect(6, order.lines_wanted == order.lines, || {
+            format!(
+                "{place}, order {id}: O_OL_CNT is {}, but there are {} order lines",
+                order.lines_wanted, order.lines
+            )
+        });
+    }
+    // The specification states the difference for a fresh population, where
+    // nobody has had a delivery; each one since took a row from NEW-ORDER.
+    let delivered = orders.len() as i64 - new_orders;
+    let loaded = FIRST_UNDELIVERED - 1;
+    let expected = deliveries.saturating_add(loaded);
+    checks.expect(11, delivered == expected, || {
+        format!(
+            "{place}: {} orders less {new_orders} new ones are {delivered}, \
+             not {loaded} and {deliveries} deliveries",
+            orders.len()
+        )
+    });
+    Ok(())
+}
+
+/// Conditions 10 and 12 for the customers of one district.
+fn check_customers(place: Place, customers: &[Customer], paid: &[i64], checks: &mut Checks) {
+    for (c, (customer, paid)) in (1..).zip(customers.iter().zip(paid)) {
+        let delivered = customer.delivered;
+        let balance = customer.balance;
+        let holds = customer.exists && balance == delivered.saturating_sub(*paid);
+        checks.expect(10, holds, || match customer.exists {
+            true => format!(
+                "{place}, customer {c}: C_BALANCE is {}, but {} were delivered and {} paid",
+                Money(balance),
+                Money(delivered),
+                Money(*paid)
+            ),
+            false => format!("{place}: there is no customer {c}"),
+        });
+        let both = balance.saturating_add(customer.ytd_payment);
+        checks.expect(
+            12,
+            customer.exists && both == delivered,
+            || match customer.exists {
+                true => format!(
+                    "{place}, customer {c}: C_BALANCE + C_YTD_PAYMENT is {}, but {} were delivered",
+                    Money(both),
+                    Money(delivered)
+                ),
+                false => format!("{place}: there is no customer {c}"),
+            },
+        );
+    }
+}
+
+/// Moves `at` to the first order that is not before `id` and answers it if it
+/// is `id`.
+fn walk_to<'o>(orders: &'o mut [Order], at: &mut usize, id: i64) -> Option<&'o mut Order> {
+    while orders.get(*at).is_some_and(|order| order.id < id) {
+        *at += 1;
+    }
+    orders.get_mut(*at).filter(|order| order.id == id)
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    warehouse: i64,
+    district: i64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "warehouse {}, district {}",
+            self.warehouse, self.district
+        )
+    }
+}
+
+/// Cents, for people.
+struct Money(i64);
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let cents = self.0.unsigned_abs();
+        write!(f, "{sign}{}.{:02}", cents / 100, cents % 100)
+    }
+}
+
+fn number(value: Option<i64>) -> String {
+    value.map_or("absent".into(), |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_prints_with_cents() {
+        for (cents, text) in [
+            (0, "0.00"),
+            (-5, "-0.05"),
+            (-1000, "-10.00"),
+            (123_456, "1234.56"),
+        ] {
+            assert_eq!(Money(cents).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn positions_outside_are_refused() {
+        for (number, wanted) in [
+            (0, None),
+            (1, Some(0)),
+            (10, Some(9)),
+            (11, None),
+            (i64::MIN, None),
+        ] {
+            assert_eq!(position(number, 1, 10), wanted);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! One run: a fresh copy, started, driven, stopped and checked.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use jiff::Timestamp;
+use octavo_database::{Database, DatabaseError, RestoreMethod, Settings, StoragePath};
+use octavo_device::location::{DiskStats, Location};
+use octavo_units::ByteCount;
+use octavo_workload::{Condition, ConnectionError, Workload};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    drive::{Boundary, Drive, DriveError, DriveSettings, drive},
+    machine::{MachineUse, MachineWatch},
+    plan::{Cell, RunLength},
+};
+
+/// What the device under the database counted while measured: the second way
+/// to know what a run read and wrote. Other programs on the machine are
+/// counted as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceUse {
+    /// Completed read requests.
+    pub reads: u64,
+    /// Their bytes.
+    pub read_bytes: ByteCount,
+    /// Completed write requests.
+    pub writes: u64,
+    /// Their bytes.
+    pub written_bytes: ByteCount,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How its copy was made.
+    pub restored_by: RestoreMethod,
+    /// What driving it gave.
+    pub drive: Drive,
+    /// What the device counted, where it can be asked.
+    pub device: Option<DeviceUse>,
+    /// How the machine was used.
+    pub machine: MachineUse,
+    /// How the storage was reached.
+    pub storage_path: StoragePath,
+    /// How the database was run.
+    pub conditions: Vec<(&'static str, String)>,
+    /// The workload's consistency conditions afterwards.
+    pub checks: Vec<Condition>,
+    /// Time that the run took beside warm-up and measuring.
+    pub overhead: Duration,
+}
+
+/// Why a run gave no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The database refused or died.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// A transaction failed or the caller stopped it.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// The data does not satisfy the workload's specification afterwards.
+    #[error("consistency condition {clause} does not hold after the run: {what}")]
+    Inconsistent {
+        /// The specification's clause.
+        clause: String,
+        /// The first place that does not hold.
+        what: String,
+    },
+}
+
+impl RunError {
+    /// Whether the caller asked for the end.
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            Self::Database(DatabaseError::Stopped)
+                | Self::Drive(DriveError::Stopped | DriveError::Database(DatabaseError::Stopped))
+        )
+    }
+
+    /// Whether the disk is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Database(error) | Self::Drive(DriveError::Database(error)) => error.is_full(),
+            Self::Drive(DriveError::Transaction { source, .. }) => {
+                matches!(source, ConnectionError::Full(_))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What a run is made with.
+#[derive(Clone, Copy)]
+pub struct RunSettings<'a> {
+    /// The database.
+    pub database: &'a dyn Database,
+    /// The workload.
+    pub workload: &'a dyn Workload,
+    /// The loaded base of the cell's page size.
+    pub base: &'a Path,
+    /// Where the copy goes.
+    pub copy: &'a Path,
+    /// Where the copy's bytes go, when that is a block device.
+    pub location: &'a Location,
+    /// The cell.
+    pub cell: Cell,
+    /// Sessions.
+    pub clients: u32,
+    /// Origin of the inputs.
+    pub seed: octavo_units::Seed,
+    /// How long.
+    pub length: RunLength,
+}
+
+/// Makes one run. `interrupted` is looked at several times a second.
+pub fn run(
+    settings: RunSettings<'_>,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Run, RunError> {
+    let begin = Instant::now();
+    let started_at = Timestamp::now();
+    let restored_by = settings.database.restore(settings.base, settings.copy)?;
+    let running = settings.database.start(
+        settings.copy,
+        &Settings {
+            page_size: settings.cell.page_size,
+            memory: settings.cell.memory,
+            clients: settings.clients,
+        },
+        settings.workload,
+    )?;
+    let mut watch = Watch::new(settings.location);
+    let driven = drive(
+        running.as_ref(),
+        DriveSettings {
+            workload: settings.workload,
+            seed: settings.seed,
+            clients: settings.clients,
+            length: settings.length,
+            page_size: settings.cell.page_size,
+            memory: settings.cell.memory,
+        },
+        &mut watch,
+        interrupted,
+    );
+    let storage_path = running.storage_path();
+    let conditions = running.conditions();
+    let stopped = running.stop();
+    let drive = driven?;
+    stopped?;
+    let mut connection = settings
+        .database
+        .inspect(settings.copy, settings.workload)?;
+    let checks = settings
+        .workload
+        .check(connection.as_mut())
+        .map_err(DatabaseError::from)?;
+    drop(connection);
+    if let Some(broken) = checks.iter().find(|check| check.violations > 0) {
+        return Err(RunError::Inconsistent {
+            clause: broken.clause.clone(),
+            what: broken.first_violation.clone().unwrap_or_default(),
+        });
+    }
+    Ok(Run {
+        started_at,
+        restored_by,
+        device: watch.device(),
+        machine: watch.machine.result(),
+        storage_path,
+        conditions,
+        checks,
+        overhead: begin.elapsed() - drive.warm_up - drive.measured,
+        drive,
+    })
+}
+
+/// Reads the machine's counters at both ends of the measured part.
+struct Watch<'a> {
+    location: &'a Location,
+    before: Option<DiskStats>,
+    after: Option<DiskStats>,
+    machine: MachineWatch,
+}
+
+impl<'a> Watch<'a> {
+    fn new(location: &'a Location) -> Self {
+        Self {
+            location,
+            before: None,
+            after: None,
+            machine: MachineWatch::default(),
+        }
+    }
+
+    fn device(&self) -> Option<DeviceUse> {
+        let (before, after) = (self.before?, self.after?);
+        let used = after - before;
+        Some(DeviceUse {
+            reads: used.reads,
+            read_bytes: ByteCount::new(used.read_bytes),
+            writes: used.writes,
+            written_bytes: ByteCount::new(used.written_bytes),
+        })
+    }
+}
+
+impl Boundary for Watch<'_> {
+    fn begin(&mut self) {
+        self.before = self.location.disk_stats();
+        self.machine.begin();
+    }
+
+    fn end(&mut self) {
+        self.after = self.location.disk_stats();
+        self.machine.end();
+    }
+}

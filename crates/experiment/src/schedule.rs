@@ -1,0 +1,138 @@
+//! How a time budget becomes rounds and runs.
+
+use std::time::Duration;
+
+use octavo_units::ByteCount;
+
+use crate::{
+    plan::{Plan, RunLength},
+    run::Run,
+};
+
+/// Rounds below which a Student t interval is too wide to say anything.
+const ROUNDS_MIN: u32 = 3;
+
+/// Rounds that a budget is cut into, if its runs stay long enough.
+const ROUNDS_WANTED: u32 = 6;
+
+/// The shortest measured part that is worth a run.
+const MEASURED_MIN: Duration = Duration::from_millis(1500);
+
+/// The longest that a budget chooses: beyond it, time is better spent on
+/// further rounds.
+const MEASURED_MAX: Duration = Duration::from_secs(60);
+
+/// The shortest warm-up, so that a small buffer has also seen its first
+/// checkpoints.
+const WARM_UP_MIN: Duration = Duration::from_millis(500);
+
+/// The run that is made to learn what runs cost: long enough to fill a buffer,
+/// too short to waste the budget.
+pub(crate) const TRIAL: RunLength = RunLength::Time {
+    warm_up_min: Duration::from_millis(200),
+    warm_up_max: Duration::from_secs(8),
+    measured: Duration::from_millis(300),
+};
+
+/// What runs have cost so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Runs in the store, failed ones included.
+    pub(crate) runs_done: usize,
+    /// Mean time of a run with everything around it.
+    pub(crate) run: Duration,
+}
+
+/// The least time in which a plan makes sense, judged before anything is
+/// known of the machine: a slow disk's 60 MB/s for making and copying data,
+/// and the fewest and shortest runs.
+pub(crate) fn shortest(
+    data: ByteCount,
+    page_sizes: usize,
+    cells: usize,
+    calibrate: bool,
+) -> Duration {
+    const BYTES_PER_SECOND: f64 = 60e6;
+    let bases = data.get() as f64 * page_sizes as f64 / BYTES_PER_SECOND;
+    // Copies are made in large requests: several times as fast.
+    let copy = data.get() as f64 / (6.0 * BYTES_PER_SECOND);
+    let run = copy + (WARM_UP_MIN + MEASURED_MIN).as_secs_f64();
+    let calibration = if calibrate { 20.0 } else { 0.0 };
+    Duration::from_secs_f64(calibration + bases + run * cells as f64 * f64::from(ROUNDS_MIN))
+}
+
+/// Length of all runs, from what is left of the budget and from a trial of
+/// the reference page size with the largest memory.
+pub(crate) fn length(plan: &Plan, trial: &Run, remaining: Duration) -> RunLength {
+    let fill = trial.drive.warm_up.as_secs_f64();
+    let largest = plan
+        .memories
+        .last()
+        .map_or(1.0, |memory| memory.get() as f64);
+    // Filling takes one read a frame: smaller pages need more of them.
+    let warm_ups: f64 = plan
+        .cells()
+        .iter()
+        .map(|cell| {
+            let frames = plan.reference.get() as f64 / f64::from(cell.page_size.get());
+            (fill * cell.memory.get() as f64 / largest * frames.clamp(0.25, 4.0))
+                .max(WARM_UP_MIN.as_secs_f64())
+        })
+        .sum();
+    let around = trial.overhead.as_secs_f64() * plan.cells().len() as f64;
+    let cells = plan.cells().len() as f64;
+    let measured_with =
+        |rounds: u32| (remaining.as_secs_f64() / f64::from(rounds) - warm_ups - around) / cells;
+    let measured = (ROUNDS_MIN..=ROUNDS_WANTED)
+        .rev()
+        .map(measured_with)
+        .find(|&measured| measured >= MEASURED_MIN.as_secs_f64())
+        .unwrap_or_else(|| measured_with(ROUNDS_MIN));
+    let smallest_page = plan
+        .page_sizes
+        .first()
+        .map_or(1.0, |size| f64::from(size.get()));
+    let slowest = fill * (f64::from(plan.reference.get()) / smallest_page).clamp(1.0, 4.0);
+    RunLength::Time {
+        warm_up_min: WARM_UP_MIN,
+        warm_up_max: Duration::from_secs_f64((slowest * 1.5).max(1.0)),
+        measured: Duration::from_secs_f64(measured.max(0.0)).clamp(MEASURED_MIN, MEASURED_MAX),
+    }
+}
+
+/// Whether a further round may begin: it has to end within the budget, the
+/// first few within a tenth more.
+pub(crate) fn fits(round: u32, spent: Duration, length: Duration, budget: Duration) -> bool {
+    let end = spent + length;
+    if round < ROUNDS_MIN {
+        end <= budget + budget / 10
+    } else {
+        end <= budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn rounds_begin_only_when_they_end_in_the_budget() {
+        assert!(fits(5, 200 * SECOND, 50 * SECOND, 300 * SECOND));
+        assert!(!fits(5, 251 * SECOND, 50 * SECOND, 300 * SECOND));
+        assert!(fits(2, 270 * SECOND, 50 * SECOND, 300 * SECOND));
+        assert!(!fits(2, 290 * SECOND, 50 * SECOND, 300 * SECOND));
+    }
+
+    #[test]
+    fn more_data_and_cells_take_longer() {
+        let small = shortest(ByteCount::mib(256), 5, 10, true);
+        assert!(
+            small < 300 * SECOND,
+            "the defaults fit into five minutes: {small:?}"
+        );
+        assert!(shortest(ByteCount::mib(2560), 5, 10, true) > small);
+        assert!(shortest(ByteCount::mib(256), 5, 40, true) > small);
+    }
+}

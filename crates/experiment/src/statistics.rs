@@ -1,0 +1,288 @@
+//! Intervals from paired rounds: pure functions over slices, no clocks and no
+//! files.
+//!
+//! The unit is one run. Two cells are compared by the logarithm of the ratio
+//! of their throughputs within each round, which removes what the whole round
+//! had in common (the machine's mood and the inputs). The logarithms are
+//! taken as a sample of a normal distribution.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// An estimate of a positive quantity with a two-sided interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The estimate: the geometric mean.
+    pub estimate: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// From how many rounds.
+    pub rounds: usize,
+}
+
+/// How sure an interval is and how many are looked at together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// The probability that all intervals cover, such as 0.95.
+    pub level: f64,
+    /// How many intervals are read together; each takes its share of the
+    /// error (Bonferroni).
+    pub comparisons: usize,
+}
+
+impl Confidence {
+    /// 95 % for all of `comparisons` intervals together.
+    pub const fn family(comparisons: usize) -> Self {
+        Self {
+            level: 0.95,
+            comparisons,
+        }
+    }
+
+    /// The half-width of the interval in standard errors.
+    ///
+    /// # Panics
+    /// With fewer than two values.
+    fn critical(self, values: usize) -> f64 {
+        assert!(values >= 2, "an interval needs two values");
+        let tail = (1.0 - self.level) / 2.0 / self.comparisons.max(1) as f64;
+        StudentsT::new(0.0, 1.0, (values - 1) as f64)
+            .expect("at least one degree of freedom")
+            .inverse_cdf(1.0 - tail)
+    }
+}
+
+/// The arithmetic mean; NaN of nothing.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The sample standard deviation (n - 1); NaN of fewer than two.
+pub fn standard_deviation(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    (squares / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// The `share` quantile, 0 to 1, between the two nearest values of a sorted
+/// slice (type 7 of Hyndman and Fan, The American Statistician 50, 1996).
+///
+/// # Panics
+/// When the slice is empty.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = (sorted.len() - 1) as f64 * share.clamp(0.0, 1.0);
+    let below = place.floor() as usize;
+    let above = place.ceil() as usize;
+    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
+}
+
+/// The geometric mean of positive values with a Student-t interval over their
+/// logarithms. With one value the interval is unbounded (0 to infinity);
+/// `None` when there is no value or one that is not positive and finite.
+pub fn geometric_interval(values: &[f64], confidence: Confidence) -> Option<Interval> {
+    if values.is_empty() || values.iter().any(|v| !v.is_finite() || *v <= 0.0) {
+        return None;
+    }
+    let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+    let centre = mean(&logs);
+    let half = if logs.len() < 2 {
+        f64::INFINITY
+    } else {
+        confidence.critical(logs.len()) * standard_deviation(&logs) / (logs.len() as f64).sqrt()
+    };
+    Some(Interval {
+        estimate: centre.exp(),
+        low: (centre - half).exp(),
+        high: (centre + half).exp(),
+        rounds: logs.len(),
+    })
+}
+
+/// What an interval of a ratio says, given the margin within which a
+/// difference does not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Above 1, and not within the margin.
+    Better,
+    /// Below 1, and not within the margin.
+    Worse,
+    /// Wholly within the margin around 1 (two one-sided tests: Schuirmann,
+    /// J. Pharmacokinetics and Biopharmaceutics 15, 1987).
+    Equivalent,
+    /// Not decided.
+    Open,
+}
+
+/// Reads an interval. `margin` is a share: 0.03 takes ratios from 1/1.03 to
+/// 1.03 as no difference.
+pub fn standing(interval: &Interval, margin: f64) -> Standing {
+    let edge = 1.0 + margin;
+    if interval.low >= 1.0 / edge && interval.high <= edge {
+        Standing::Equivalent
+    } else if interval.low > 1.0 {
+        Standing::Better
+    } else if interval.high < 1.0 {
+        Standing::Worse
+    } else {
+        Standing::Open
+    }
+}
+
+/// The largest number of rounds that [`rounds_to_settle`] looks at.
+pub const ROUNDS_MAX: usize = 1000;
+
+/// How many rounds in all would settle an open ratio, if its mean and spread
+/// stay as they are: enough either to leave 1 outside or to stay within the
+/// margin. `None` when fewer than two rounds are known or [`ROUNDS_MAX`] would
+/// not do.
+pub fn rounds_to_settle(ratios: &[f64], margin: f64, confidence: Confidence) -> Option<usize> {
+    if ratios.len() < 2 {
+        return None;
+    }
+    let logs: Vec<f64> = ratios.iter().map(|v| v.ln()).collect();
+    let distance = mean(&logs).abs();
+    let spread = standard_deviation(&logs);
+    let edge = margin.ln_1p();
+    let room = distance.max(edge - distance);
+    (ratios.len()..=ROUNDS_MAX)
+        .find(|&rounds| confidence.critical(rounds) * spread / (rounds as f64).sqrt() < room)
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_units::Seed;
+    use rand::RngExt;
+
+    use super::*;
+
+    const SINGLE: Confidence = Confidence::family(1);
+
+    /// Box and Muller's normal numbers.
+    fn normals(seed: Seed, count: usize) -> Vec<f64> {
+        let mut generator = seed.generator();
+        (0..count)
+            .map(|_| {
+                let (u, v): (f64, f64) = (generator.random(), generator.random());
+                (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_interval_is_the_textbook_one() {
+        // Logs 0.0, 0.1, 0.2: mean 0.1, sd 0.1, t(0.975, 2) = 4.302653.
+        let values = [0.0f64, 0.1, 0.2].map(f64::exp);
+        let interval = geometric_interval(&values, SINGLE).unwrap();
+        let half = 4.302_653 * 0.1 / 3f64.sqrt();
+        assert!((interval.estimate.ln() - 0.1).abs() < 1e-12);
+        assert!((interval.low.ln() - (0.1 - half)).abs() < 1e-6);
+        assert!((interval.high.ln() - (0.1 + half)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn bonferroni_widens() {
+        // t(1 - 0.05/8, 4) = 4.3147 from tables of the t distribution.
+        let critical = Confidence::family(4).critical(5);
+        assert!((critical - 4.3147).abs() < 1e-3, "{critical}");
+    }
+
+    #[test]
+    fn one_round_decides_nothing() {
+        let interval = geometric_interval(&[1.5], SINGLE).unwrap();
+        assert_eq!(standing(&interval, 0.03), Standing::Open);
+        assert_eq!(rounds_to_settle(&[1.5], 0.03, SINGLE), None);
+        assert_eq!(geometric_interval(&[], SINGLE), None);
+        assert_eq!(geometric_interval(&[1.0, 0.0], SINGLE), None);
+    }
+
+    #[test]
+    fn standings_follow_the_interval() {
+        let at = |low, high| {
+            standing(
+                &Interval {
+                    estimate: 1.0,
+                    low,
+                    high,
+                    rounds: 5,
+                },
+                0.03,
+            )
+        };
+        assert_eq!(at(1.01, 1.2), Standing::Better);
+        assert_eq!(at(0.8, 0.99), Standing::Worse);
+        assert_eq!(at(0.98, 1.02), Standing::Equivalent);
+        // A difference that is sure but too small to matter is no difference.
+        assert_eq!(at(1.005, 1.02), Standing::Equivalent);
+        assert_eq!(at(0.98, 1.05), Standing::Open);
+    }
+
+    #[test]
+    fn enough_rounds_settle() {
+        let ratios: Vec<f64> = normals(Seed::new(5), 4)
+            .iter()
+            .map(|z| (0.04 + 0.03 * z).exp())
+            .collect();
+        let rounds = rounds_to_settle(&ratios, 0.03, SINGLE).unwrap();
+        let room = mean(&ratios.iter().map(|r| r.ln()).collect::<Vec<_>>()).abs();
+        let spread = standard_deviation(&ratios.iter().map(|r| r.ln()).collect::<Vec<_>>());
+        assert!(SINGLE.critical(rounds) * spread / (rounds as f64).sqrt() < room);
+        if rounds > 4 {
+            let fewer = rounds - 1;
+            assert!(SINGLE.critical(fewer) * spread / (fewer as f64).sqrt() >= room);
+        }
+    }
+
+    #[test]
+    fn intervals_cover_as_often_as_they_say() {
+        // 4,000 experiments of 5 rounds: the covering share of a 95 %
+        // interval has a standard error of 0.34 points.
+        let truth = 1.08f64;
+        let covered = (0..4000)
+            .filter(|&trial| {
+                let ratios: Vec<f64> = normals(Seed::new(9).derive("cover", trial), 5)
+                    .iter()
+                    .map(|z| truth * (0.05 * z).exp())
+                    .collect();
+                let interval = geometric_interval(&ratios, SINGLE).unwrap();
+                (interval.low..=interval.high).contains(&truth)
+            })
+            .count();
+        assert!((3760..=3840).contains(&covered), "{covered} of 4000");
+    }
+
+    #[test]
+    fn equal_cells_are_rarely_told_apart() {
+        // Four comparisons with one reference, nothing to find: in at most
+        // 5 % (+ 3 standard errors) of 2,000 experiments may any be called.
+        let called = (0..2000u64)
+            .filter(|&trial| {
+                let reference = normals(Seed::new(3).derive("reference", trial), 5);
+                (0..4).any(|cell| {
+                    let values = normals(Seed::new(3).derive("cell", trial * 4 + cell), 5);
+                    let ratios: Vec<f64> = values
+                        .iter()
+                        .zip(&reference)
+                        .map(|(a, b)| (0.03 * (a - b)).exp())
+                        .collect();
+                    let interval = geometric_interval(&ratios, Confidence::family(4)).unwrap();
+                    matches!(
+                        standing(&interval, 0.03),
+                        Standing::Better | Standing::Worse
+                    )
+                })
+            })
+            .count();
+        assert!(called <= 130, "{called} of 2000");
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        let values = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(quantile(&values, 0.0), 1.0);
+        assert_eq!(quantile(&values, 0.5), 2.5);
+        assert_eq!(quantile(&values, 1.0), 4.0);
+    }
+}

@@ -1,0 +1,884 @@
+//! The result store: `octavo.db`, an SQLite database that holds a plan and
+//! everything that was measured for it. docs/store.md documents the schema.
+//!
+//! Each run is committed in one transaction, durably, so that an end at any
+//! moment loses no finished run and leaves no half one.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use hdrhistogram::{
+    Histogram,
+    serialization::{Deserializer, Serializer, V2Serializer},
+};
+use jiff::Timestamp;
+use octavo_database::{Counters, RestoreMethod, StoragePath};
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::{Audit, Condition};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    drive::Sample,
+    machine::MachineUse,
+    plan::{Plan, RunLength},
+    run::{DeviceUse, Run},
+    schedule::Pace,
+};
+
+/// "OCTV": marks an SQLite file as a result store
+/// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
+const APPLICATION_ID: i64 = 0x4f43_5456;
+
+/// The schema that this version reads and writes.
+const VERSION: i64 = 1;
+
+const SCHEMA: &str = include_str!("store.sql");
+
+/// Why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The file is not a result store.
+    #[error("{} is not an Octavo result store: move it away or name another directory", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The store is of another version.
+    #[error(
+        "{} has store version {found}, this octavo reads version {VERSION}: use the octavo that \
+         made it or name another directory",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+    /// The file is damaged.
+    #[error("{} is damaged ({what}): move it away or name another directory", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// There is no store.
+    #[error("{} does not exist: run 'octavo advise' first or name another directory", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The store was made for another plan.
+    #[error(
+        "{} was made with {setting} {stored}, not {wanted}: repeat the command with the old value \
+         to resume, or name another directory",
+        path.display()
+    )]
+    OtherPlan {
+        /// The file.
+        path: PathBuf,
+        /// The first setting that differs.
+        setting: &'static str,
+        /// Its value in the store.
+        stored: String,
+        /// The value asked for.
+        wanted: String,
+    },
+    /// The disk is full.
+    #[error("no space left to write {}: free some space and run the same command again", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// SQLite refused.
+    #[error("use result store {}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        #[source]
+        source: rusqlite::Error,
+    },
+}
+
+/// A run as it is kept.
+#[derive(Clone, Debug)]
+pub struct StoredRun {
+    /// Which round, from 0.
+    pub round: u32,
+    /// Its place in the round's order, from 0.
+    pub position: u32,
+    /// The cell's number in the plan.
+    pub cell: usize,
+    /// What happened.
+    pub result: RunResult,
+}
+
+/// What a kept run gave.
+#[derive(Clone, Debug)]
+pub enum RunResult {
+    /// Nothing; the reason in words.
+    Failed(String),
+    /// Figures.
+    Done(Box<RunFigures>),
+}
+
+/// The figures of a finished run.
+#[derive(Clone, Debug)]
+pub struct RunFigures {
+    /// Length of the warm-up.
+    pub warm_up: Duration,
+    /// Whether the buffer was filled in it.
+    pub buffer_filled: bool,
+    /// Length of the measured part.
+    pub measured: Duration,
+    /// Time that the run took beside these.
+    pub overhead: Duration,
+    /// Transactions ended while measured.
+    pub transactions: u64,
+    /// Commits of the counted kind while measured.
+    pub counted: u64,
+    /// Bytes of changed column values.
+    pub changed_bytes: ByteCount,
+    /// How the copy was made.
+    pub restored_by: RestoreMethod,
+    /// How the storage was reached.
+    pub storage_path: StoragePath,
+    /// The database's counts.
+    pub counters: Counters,
+    /// The device's counts.
+    pub device: Option<DeviceUse>,
+    /// The machine's.
+    pub machine: MachineUse,
+    /// Latencies by kind of transaction.
+    pub latencies: Vec<KindLatency>,
+    /// The per-second series.
+    pub samples: Vec<Sample>,
+    /// What was generated.
+    pub audit: Audit,
+}
+
+impl RunFigures {
+    /// Commits of the counted kind per minute.
+    pub fn throughput_per_minute(&self) -> f64 {
+        if self.measured.is_zero() {
+            0.0
+        } else {
+            self.counted as f64 * 60.0 / self.measured.as_secs_f64()
+        }
+    }
+}
+
+/// The latencies of one kind of transaction in a run.
+#[derive(Clone, Debug)]
+pub struct KindLatency {
+    /// The kind's name.
+    pub name: String,
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back as the specification wants.
+    pub rolled_back: u64,
+    /// Tries repeated after conflicts.
+    pub retries: u64,
+    /// Microseconds.
+    pub latency_us: Histogram<u64>,
+}
+
+/// A loaded base as it is kept.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct StoredBase {
+    /// Its page size.
+    pub page_size: PageSize,
+    /// "load" or "derive".
+    pub made_by: String,
+    /// Rows in all tables.
+    pub rows: u64,
+    /// Its size.
+    pub size: ByteCount,
+    /// Seconds until durable.
+    pub elapsed_s: f64,
+}
+
+/// An open result store.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl Store {
+    /// Opens the store at `path` for reading and writing, creating it when
+    /// there is none.
+    pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
+        let new = !path.exists();
+        let store = Self::connect(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        )?;
+        if new || store.is_blank()? {
+            // One transaction: a store is there wholly or not at all.
+            store
+                .connection
+                .execute_batch(&format!(
+                    "PRAGMA synchronous = FULL;
+                     BEGIN IMMEDIATE; {SCHEMA}
+                     PRAGMA application_id = {APPLICATION_ID};
+                     PRAGMA user_version = {VERSION}; COMMIT;"
+                ))
+                .map_err(|error| store.error(error))?;
+        } else {
+            store.verify()?;
+        }
+        store
+            .connection
+            .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
+            .map_err(|error| store.error(error))?;
+        Ok(store)
+    }
+
+    /// Opens an existing store for reading.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Missing {
+                path: path.to_owned(),
+            });
+        }
+        // A rollback journal left by a kill must be played back, which needs
+        // writing; only where that is not allowed is it opened read-only.
+        let store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .or_else(|_| Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
+        store.verify()?;
+        Ok(store)
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .map(|connection| Self {
+                path: path.to_owned(),
+                connection,
+            })
+            .map_err(|source| StoreError::Sqlite {
+                path: path.to_owned(),
+                source,
+            })
+    }
+
+    /// Whether the file has nothing in it, as when creating it was cut short.
+    fn is_blank(&self) -> Result<bool, StoreError> {
+        let length = std::fs::metadata(&self.path).map_or(0, |data| data.len());
+        if length == 0 {
+            return Ok(true);
+        }
+        let (application, objects): (i64, i64) = self
+            .connection
+            .query_row(
+                "SELECT (SELECT application_id FROM pragma_application_id),
+                        (SELECT count(*) FROM sqlite_schema)",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .map_err(|error| self.error(error))?;
+        Ok(application == 0 && objects == 0)
+    }
+
+    fn verify(&self) -> Result<(), StoreError> {
+        let pragma = |name: &str| {
+            self.connection
+                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+                .map_err(|error| self.error(error))
+        };
+        if pragma("application_id")? != APPLICATION_ID {
+            return Err(StoreError::Foreign {
+                path: self.path.clone(),
+            });
+        }
+        let found = pragma("user_version")?;
+        if found != VERSION {
+            return Err(StoreError::Version {
+                path: self.path.clone(),
+                found,
+            });
+        }
+        let check: String = self
+            .connection
+            .pragma_query_value(None, "quick_check(1)", |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        if check != "ok" {
+            return Err(StoreError::Damaged {
+                path: self.path.clone(),
+                what: check.lines().last().unwrap_or_default().to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn error(&self, error: rusqlite::Error) -> StoreError {
+        let path = self.path.clone();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => StoreError::Foreign { path },
+            Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
+                path,
+                what: error.to_string(),
+            },
+            Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            _ => StoreError::Sqlite {
+                path,
+                source: error,
+            },
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps the plan of a new store, or checks that the store was made for
+    /// this one.
+    pub fn adopt(&mut self, plan: &Plan, octavo_version: &str) -> Result<(), StoreError> {
+        if let Some(stored) = self.plan()? {
+            return match first_difference(&stored, plan) {
+                None => Ok(()),
+                Some((setting, stored, wanted)) => Err(StoreError::OtherPlan {
+                    path: self.path.clone(),
+                    setting,
+                    stored,
+                    wanted,
+                }),
+            };
+        }
+        let text = to_json(plan);
+        let result = (|| {
+            let transaction = self.connection.transaction()?;
+            transaction.execute(
+                "INSERT INTO plan (id, octavo, created, plan) VALUES (1, ?1, ?2, ?3)",
+                params![octavo_version, Timestamp::now().to_string(), text],
+            )?;
+            for (number, cell) in plan.cells().iter().enumerate() {
+                transaction.execute(
+                    "INSERT INTO cell VALUES (?1, ?2, ?3)",
+                    params![
+                        number as i64,
+                        cell.page_size.get(),
+                        to_integer(cell.memory.get())
+                    ],
+                )?;
+            }
+            transaction.commit()
+        })();
+        result.map_err(|error| self.error(error))
+    }
+
+    /// The plan, when one was kept.
+    pub fn plan(&self) -> Result<Option<Plan>, StoreError> {
+        let text: Option<String> = self
+            .connection
+            .query_row("SELECT plan FROM plan", [], |row| row.get(0))
+            .optional()
+            .map_err(|error| self.error(error))?;
+        text.map(|text| self.from_json("plan", &text)).transpose()
+    }
+
+    /// The version of Octavo that made the store and when, as RFC 3339.
+    pub fn origin(&self) -> Result<(String, String), StoreError> {
+        self.connection
+            .query_row("SELECT octavo, created FROM plan", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(|error| self.error(error))
+    }
+
+    /// How long runs are, once that was decided.
+    pub fn run_length(&self) -> Result<Option<RunLength>, StoreError> {
+        let text: Option<String> = self
+            .connection
+            .query_row("SELECT length FROM plan", [], |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        text.map(|text| self.from_json("length", &text)).transpose()
+    }
+
+    /// Decides how long runs are, for all that follow.
+    pub fn set_run_length(&self, length: RunLength) -> Result<(), StoreError> {
+        self.connection
+            .execute("UPDATE plan SET length = ?1", [to_json(&length)])
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// Keeps facts under a topic, replacing those of the same name.
+    pub fn put_facts(
+        &mut self,
+        topic: &str,
+        facts: &[(&'static str, String)],
+    ) -> Result<(), StoreError> {
+        let result = (|| {
+            let transaction = self.connection.transaction()?;
+            for (name, value) in facts {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO fact VALUES (?1, ?2, ?3)",
+                    params![topic, name, value],
+                )?;
+            }
+            transaction.commit()
+        })();
+        result.map_err(|error| self.error(error))
+    }
+
+    /// The facts under a topic, by name.
+    pub fn facts(&self, topic: &str) -> Result<Vec<(String, String)>, StoreError> {
+        self.collect(
+            "SELECT name, value FROM fact WHERE topic = ?1 ORDER BY name",
+            &[&topic],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+
+    /// Keeps the device profile, as TOML.
+    pub fn put_calibration(&self, profile: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT OR REPLACE INTO calibration VALUES (1, ?1)",
+                [profile],
+            )
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// The device profile, as TOML.
+    pub fn calibration(&self) -> Result<Option<String>, StoreError> {
+        self.connection
+            .query_row("SELECT profile FROM calibration", [], |row| row.get(0))
+            .optional()
+            .map_err(|error| self.error(error))
+    }
+
+    /// Keeps what making a base took.
+    pub fn put_base(&self, base: &StoredBase) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT OR REPLACE INTO base VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![
+                    base.page_size.get(),
+                    base.made_by,
+                    to_integer(base.rows),
+                    to_integer(base.size.get()),
+                    base.elapsed_s
+                ],
+            )
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// All bases, by page size.
+    pub fn bases(&self) -> Result<Vec<StoredBase>, StoreError> {
+        self.collect(
+            "SELECT page_size_bytes, made_by, row_count, size_bytes, elapsed_s
+             FROM base ORDER BY page_size_bytes",
+            &[],
+            |row| {
+                Ok(StoredBase {
+                    page_size: page_size(row, 0)?,
+                    made_by: row.get(1)?,
+                    rows: from_integer(row, 2)?,
+                    size: ByteCount::new(from_integer(row, 3)?),
+                    elapsed_s: row.get(4)?,
+                })
+            },
+        )
+    }
+
+    /// Begins a session, whose time counts against the budget; returns its
+    /// number.
+    pub fn begin_session(&self) -> Result<i64, StoreError> {
+        self.connection
+            .execute(
+                "INSERT INTO session (started, elapsed_s) VALUES (?1, 0)",
+                [Timestamp::now().to_string()],
+            )
+            .map_err(|error| self.error(error))?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// Notes how long a session has lasted.
+    pub fn extend_session(&self, session: i64, elapsed: Duration) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "UPDATE session SET elapsed_s = ?2 WHERE session = ?1",
+                params![session, elapsed.as_secs_f64()],
+            )
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// The time of all sessions.
+    pub fn time_spent(&self) -> Result<Duration, StoreError> {
+        let seconds: f64 = self
+            .connection
+            .query_row("SELECT total(elapsed_s) FROM session", [], |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+    }
+
+    /// Keeps a finished run, in one transaction.
+    pub fn put_run(
+        &mut self,
+        round: u32,
+        position: usize,
+        cell: usize,
+        run: &Run,
+        counted: u64,
+    ) -> Result<(), StoreError> {
+        let result = (|| {
+            let transaction = self.connection.transaction()?;
+            transaction.execute(
+                "INSERT INTO run (source, round, position, cell, started, warm_up_s, buffer_filled,
+                     measured_s, overhead_s, transactions, counted, changed_bytes, restored_by,
+                     storage_path, counters, device, machine)
+                 VALUES ('measured', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+                     ?15, ?16)",
+                params![
+                    round,
+                    position as i64,
+                    cell as i64,
+                    run.started_at.to_string(),
+                    run.drive.warm_up.as_secs_f64(),
+                    run.drive.buffer_filled,
+                    run.drive.measured.as_secs_f64(),
+                    run.overhead.as_secs_f64(),
+                    to_integer(run.drive.transactions()),
+                    to_integer(counted),
+                    to_integer(run.drive.changed_bytes.get()),
+                    to_json(&run.restored_by),
+                    to_json(&run.storage_path),
+                    to_json(&run.drive.counters),
+                    run.device.as_ref().map(to_json),
+                    to_json(&run.machine),
+                ],
+            )?;
+            let id = transaction.last_insert_rowid();
+            for (number, kind) in run.drive.kinds.iter().enumerate() {
+                let mut histogram = Vec::new();
+                V2Serializer::new()
+                    .serialize(&kind.latency_us, &mut histogram)
+                    .expect("writing to memory does not fail");
+                transaction.execute(
+                    "INSERT INTO latency VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    params![
+                        id,
+                        number as i64,
+                        kind.name,
+                        to_integer(kind.committed),
+                        to_integer(kind.rolled_back),
+                        to_integer(kind.retries),
+                        histogram
+                    ],
+                )?;
+            }
+            for sample in &run.drive.samples {
+                transaction.execute(
+                    "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                    params![
+                        id,
+                        sample.at.as_secs_f64(),
+                        sample.length.as_secs_f64(),
+                        sample.measured,
+                        to_integer(sample.transactions),
+                        to_integer(sample.counted),
+                        to_integer(sample.buffer_misses),
+                        to_integer(sample.read_bytes.get()),
+                        to_integer(sample.written_bytes.get())
+                    ],
+                )?;
+            }
+            for check in &run.checks {
+                insert_condition(&transaction, id, check)?;
+            }
+            transaction.execute(
+                "INSERT INTO audit VALUES (?1, ?2)",
+                params![id, to_json(&run.drive.audit)],
+            )?;
+            transaction.commit()
+        })();
+        result.map_err(|error| self.error(error))
+    }
+
+    /// Keeps that a run gave no result, and why.
+    pub fn put_failure(
+        &self,
+        round: u32,
+        position: usize,
+        cell: usize,
+        failure: &str,
+    ) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT INTO run (source, round, position, cell, started, failure)
+                 VALUES ('measured', ?1, ?2, ?3, ?4, ?5)",
+                params![
+                    round,
+                    position as i64,
+                    cell as i64,
+                    Timestamp::now().to_string(),
+                    failure
+                ],
+            )
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// The rounds and cells that have a run already.
+    pub fn finished(&self) -> Result<Vec<(u32, usize)>, StoreError> {
+        self.collect("SELECT round, cell FROM run", &[], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))
+        })
+    }
+
+    /// What a run has cost so far; `None` before the first one.
+    pub(crate) fn pace(&self) -> Result<Option<Pace>, StoreError> {
+        let (runs, mean): (i64, Option<f64>) = self
+            .connection
+            .query_row(
+                "SELECT count(*), avg(warm_up_s + measured_s + overhead_s) FROM run",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .map_err(|error| self.error(error))?;
+        Ok(mean.map(|seconds| Pace {
+            runs_done: runs as usize,
+            run: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
+        }))
+    }
+
+    /// All runs, by round and position.
+    pub fn runs(&self) -> Result<Vec<StoredRun>, StoreError> {
+        let ids: Vec<(i64, u32, u32, i64, Option<String>)> = self.collect(
+            "SELECT run, round, position, cell, failure FROM run ORDER BY round, position",
+            &[],
+            |row| {
+                Ok((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                    row.get(4)?,
+                ))
+            },
+        )?;
+        ids.into_iter()
+            .map(|(id, round, position, cell, failure)| {
+                Ok(StoredRun {
+                    round,
+                    position,
+                    cell: cell as usize,
+                    result: match failure {
+                        Some(failure) => RunResult::Failed(failure),
+                        None => RunResult::Done(Box::new(self.figures(id)?)),
+                    },
+                })
+            })
+            .collect()
+    }
+
+    fn figures(&self, id: i64) -> Result<RunFigures, StoreError> {
+        let texts: (Vec<String>, Option<String>, RunFigures) = self
+            .connection
+            .query_row(
+                "SELECT restored_by, storage_path, counters, machine, device, warm_up_s,
+                     buffer_filled, measured_s, overhead_s, transactions, counted, changed_bytes
+                 FROM run WHERE run = ?1",
+                [id],
+                |row| {
+                    Ok((
+                        (0..4).map(|i| row.get(i)).collect::<Result<_, _>>()?,
+                        row.get(4)?,
+                        RunFigures {
+                            warm_up: seconds(row, 5)?,
+                            buffer_filled: row.get(6)?,
+                            measured: seconds(row, 7)?,
+                            overhead: seconds(row, 8)?,
+                            transactions: from_integer(row, 9)?,
+                            counted: from_integer(row, 10)?,
+                            changed_bytes: ByteCount::new(from_integer(row, 11)?),
+                            restored_by: RestoreMethod::Copy,
+                            storage_path: StoragePath::PageCache,
+                            counters: Counters::default(),
+                            device: None,
+                            machine: MachineUse::default(),
+                            latencies: Vec::new(),
+                            samples: Vec::new(),
+                            audit: Audit::default(),
+                        },
+                    ))
+                },
+            )
+            .map_err(|error| self.error(error))?;
+        let (texts, device, mut figures) = texts;
+        figures.restored_by = self.from_json("restored_by", &texts[0])?;
+        figures.storage_path = self.from_json("storage_path", &texts[1])?;
+        figures.counters = self.from_json("counters", &texts[2])?;
+        figures.machine = self.from_json("machine", &texts[3])?;
+        figures.device = device
+            .map(|text| self.from_json("device", &text))
+            .transpose()?;
+        let audit: String = self
+            .connection
+            .query_row("SELECT audit FROM audit WHERE run = ?1", [id], |row| {
+                row.get(0)
+            })
+            .map_err(|error| self.error(error))?;
+        figures.audit = self.from_json("audit", &audit)?;
+        figures.samples = self.collect(
+            "SELECT at_s, length_s, measured, transactions, counted, buffer_misses, read_bytes,
+                 written_bytes FROM sample WHERE run = ?1 ORDER BY at_s",
+            &[&id],
+            |row| {
+                Ok(Sample {
+                    at: seconds(row, 0)?,
+                    length: seconds(row, 1)?,
+                    measured: row.get(2)?,
+                    transactions: from_integer(row, 3)?,
+                    counted: from_integer(row, 4)?,
+                    buffer_misses: from_integer(row, 5)?,
+                    read_bytes: ByteCount::new(from_integer(row, 6)?),
+                    written_bytes: ByteCount::new(from_integer(row, 7)?),
+                })
+            },
+        )?;
+        let latencies: Vec<(String, u64, u64, u64, Vec<u8>)> = self.collect(
+            "SELECT name, committed, rolled_back, retries, histogram FROM latency
+             WHERE run = ?1 ORDER BY kind",
+            &[&id],
+            |row| {
+                Ok((
+                    row.get(0)?,
+                    from_integer(row, 1)?,
+                    from_integer(row, 2)?,
+                    from_integer(row, 3)?,
+                    row.get(4)?,
+                ))
+            },
+        )?;
+        for (name, committed, rolled_back, retries, bytes) in latencies {
+            let latency_us = Deserializer::new()
+                .deserialize(&mut bytes.as_slice())
+                .map_err(|error| StoreError::Damaged {
+                    path: self.path.clone(),
+                    what: format!("latency histogram: {error:?}"),
+                })?;
+            figures.latencies.push(KindLatency {
+                name,
+                committed,
+                rolled_back,
+                retries,
+                latency_us,
+            });
+        }
+        Ok(figures)
+    }
+
+    fn collect<T>(
+        &self,
+        sql: &str,
+        parameters: &[&dyn rusqlite::ToSql],
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self
+            .connection
+            .prepare_cached(sql)
+            .map_err(|error| self.error(error))?;
+        let rows = statement
+            .query_map(parameters, read)
+            .map_err(|error| self.error(error))?;
+        rows.collect::<Result<_, _>>()
+            .map_err(|error| self.error(error))
+    }
+
+    fn from_json<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| StoreError::Damaged {
+            path: self.path.clone(),
+            what: format!("{what}: {error}"),
+        })
+    }
+}
+
+fn insert_condition(
+    connection: &Connection,
+    run: i64,
+    check: &Condition,
+) -> Result<(), rusqlite::Error> {
+    connection
+        .execute(
+            "INSERT INTO consistency VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                run,
+                check.clause,
+                to_integer(check.checked),
+                to_integer(check.violations),
+                check.first_violation
+            ],
+        )
+        .map(|_| ())
+}
+
+/// The first setting in which two plans differ, with both values.
+fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, String, String)> {
+    fn list<T: ToString>(items: &[T]) -> String {
+        let items: Vec<String> = items.iter().map(T::to_string).collect();
+        items.join(", ")
+    }
+    let settings = |plan: &Plan| {
+        [
+            ("database", plan.database.clone()),
+            ("journal mode", plan.journal_mode.clone()),
+            ("workload", plan.workload.clone()),
+            ("warehouses", plan.warehouses.to_string()),
+            ("seed", plan.seed.to_string()),
+            ("page sizes", list(&plan.page_sizes)),
+            ("memory", list(&plan.memories)),
+            ("clients", plan.clients.to_string()),
+            ("margin", plan.margin.to_string()),
+            ("reference", plan.reference.to_string()),
+        ]
+    };
+    settings(stored)
+        .into_iter()
+        .zip(settings(wanted))
+        .find(|(stored, wanted)| stored != wanted)
+        .map(|((setting, stored), (_, wanted))| (setting, stored, wanted))
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("these types have only string keys")
+}
+
+/// SQLite's integers are signed; counts beyond 2^63 do not happen.
+fn to_integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn from_integer(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+fn page_size(row: &Row<'_>, column: usize) -> rusqlite::Result<PageSize> {
+    let bytes: u32 = row.get(column)?;
+    PageSize::new(bytes)
+        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, i64::from(bytes)))
+}
+
+fn seconds(row: &Row<'_>, column: usize) -> rusqlite::Result<Duration> {
+    let seconds: f64 = row.get(column)?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            rusqlite::types::Type::Real,
+            Box::new(error),
+        )
+    })
+}

@@ -1,0 +1,102 @@
+-- The result store, version 1. docs/store.md describes it.
+CREATE TABLE plan (
+    id        INTEGER PRIMARY KEY CHECK (id = 1),
+    octavo    TEXT NOT NULL,
+    created   TEXT NOT NULL,
+    plan      TEXT NOT NULL,
+    length    TEXT
+) STRICT;
+
+CREATE TABLE fact (
+    topic TEXT NOT NULL,
+    name  TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (topic, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE calibration (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    profile TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE base (
+    page_size_bytes INTEGER PRIMARY KEY,
+    made_by         TEXT NOT NULL,
+    row_count       INTEGER NOT NULL,
+    size_bytes      INTEGER NOT NULL,
+    elapsed_s       REAL NOT NULL
+) STRICT;
+
+CREATE TABLE cell (
+    cell            INTEGER PRIMARY KEY,
+    page_size_bytes INTEGER NOT NULL,
+    memory_bytes    INTEGER NOT NULL,
+    UNIQUE (page_size_bytes, memory_bytes)
+) STRICT;
+
+CREATE TABLE run (
+    run          INTEGER PRIMARY KEY,
+    source       TEXT NOT NULL CHECK (source IN ('measured', 'predicted')),
+    round        INTEGER NOT NULL,
+    position     INTEGER NOT NULL,
+    cell         INTEGER NOT NULL REFERENCES cell,
+    started      TEXT NOT NULL,
+    failure      TEXT,
+    warm_up_s    REAL,
+    buffer_filled INTEGER,
+    measured_s   REAL,
+    overhead_s   REAL,
+    transactions INTEGER,
+    counted      INTEGER,
+    changed_bytes INTEGER,
+    restored_by  TEXT,
+    storage_path TEXT,
+    counters     TEXT,
+    device       TEXT,
+    machine      TEXT,
+    UNIQUE (source, round, cell)
+) STRICT;
+
+CREATE TABLE latency (
+    run         INTEGER NOT NULL REFERENCES run,
+    kind        INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    committed   INTEGER NOT NULL,
+    rolled_back INTEGER NOT NULL,
+    retries     INTEGER NOT NULL,
+    histogram   BLOB NOT NULL,
+    PRIMARY KEY (run, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sample (
+    run           INTEGER NOT NULL REFERENCES run,
+    at_s          REAL NOT NULL,
+    length_s      REAL NOT NULL,
+    measured      INTEGER NOT NULL,
+    transactions  INTEGER NOT NULL,
+    counted       INTEGER NOT NULL,
+    buffer_misses INTEGER NOT NULL,
+    read_bytes    INTEGER NOT NULL,
+    written_bytes INTEGER NOT NULL,
+    PRIMARY KEY (run, at_s)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE consistency (
+    run             INTEGER NOT NULL REFERENCES run,
+    clause          TEXT NOT NULL,
+    checked         INTEGER NOT NULL,
+    violations      INTEGER NOT NULL,
+    first_violation TEXT,
+    PRIMARY KEY (run, clause)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+    run    INTEGER PRIMARY KEY REFERENCES run,
+    audit  TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE session (
+    session   INTEGER PRIMARY KEY,
+    started   TEXT NOT NULL,
+    elapsed_s REAL NOT NULL
+) STRICT;

@@ -112,6 +112,11 @@ fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Connection> 
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
+    // Sorting for the indexes may spill, and /var/tmp is not ours to fill.
+    // Deprecated, but the only way there is without the environment.
+    if let Some(directory) = database.parent().and_then(Path::to_str) {
+        connection.pragma_update(None, "temp_store_directory", directory)?;
+    }
     connection.execute_batch(&format!(
         "PRAGMA page_size={}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; \
          PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; PRAGMA temp_store=FILE; \

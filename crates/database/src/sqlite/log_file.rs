@@ -16,6 +16,13 @@
 //! generation. Behind it nothing needs to be kept: a block that is only partly
 //! written is filled up with zeros instead of being read.
 //!
+//! A checkpoint reads back what was written since the last one. Through the
+//! page cache it would find that in memory, where it was put a moment ago;
+//! read from the device it would cost one request a page that nobody's SQLite
+//! makes. So the current generation is also *retained* in memory, for
+//! checkpoints alone: everything else that reads the log, a miss of the
+//! buffer, is a request to the device.
+//!
 //! The window is shared by all connections of the process, so they see each
 //! other's frames at once. Another process sees them, and a crash keeps them,
 //! only after a flush; Octavo runs SQLite with `synchronous=FULL`, which
@@ -38,6 +45,24 @@ const WINDOW_BYTES: usize = 1 << 20;
 /// systems, below which ext4 serialises direct writes.
 const BLOCK_MIN: u64 = 4096;
 
+/// How much of a generation is retained for checkpoints, in bytes: 1,000
+/// pages of 64 KiB, at which SQLite checkpoints by default, and half as much
+/// again for the transaction that goes beyond.
+const RETAINED_MAX: usize = 96 << 20;
+
+/// What the retained bytes grow by. Far above the size from which the
+/// allocator moves memory by remapping it rather than by copying.
+const RETAINED_GROWTH: usize = 4 << 20;
+
+/// Who reads the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A checkpoint, which may use what is retained.
+    Checkpoint,
+    /// Anything else.
+    Session,
+}
+
 /// See the module.
 pub(crate) struct LogFile {
     file: DirectFile,
@@ -59,11 +84,43 @@ struct Window {
     size: u64,
     /// The end of what this generation wrote.
     valid_end: u64,
+    /// This generation's bytes from the file's start on, as far as they were
+    /// written one after the other and fit.
+    retained: Vec<u8>,
 }
 
 impl Window {
     fn end(&self) -> u64 {
         self.start + self.length as u64
+    }
+
+    /// Retains what is written at `offset`, if it continues or changes what
+    /// is retained already.
+    fn retain(&mut self, source: &[u8], offset: u64) {
+        let Some(start) = usize::try_from(offset)
+            .ok()
+            .filter(|&start| start <= self.retained.len())
+        else {
+            return;
+        };
+        let end = start + source.len();
+        if end > RETAINED_MAX {
+            self.retained.truncate(start);
+            return;
+        }
+        if end > self.retained.capacity() {
+            let more = end.next_multiple_of(RETAINED_GROWTH) - self.retained.len();
+            self.retained.reserve_exact(more);
+        }
+        let overlap = source.len().min(self.retained.len() - start);
+        self.retained[start..start + overlap].copy_from_slice(&source[..overlap]);
+        self.retained.extend_from_slice(&source[overlap..]);
+    }
+
+    /// The retained bytes at `offset`, if all are there.
+    fn retained(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.retained.get(start..start.checked_add(length)?)
     }
 }
 
@@ -87,6 +144,7 @@ impl LogFile {
                 dirty: false,
                 size,
                 valid_end: size,
+                retained: Vec::new(),
             }),
             directory: Mutex::new(path.parent().map(Path::to_owned)),
         })
@@ -98,10 +156,16 @@ impl LogFile {
     }
 
     /// Reads at `offset`; fewer bytes than asked for only at the end.
-    pub(crate) fn read(&self, target: &mut [u8], offset: u64) -> io::Result<usize> {
+    pub(crate) fn read(&self, target: &mut [u8], offset: u64, reader: Reader) -> io::Result<usize> {
         let window = self.lock();
         let length = window.size.saturating_sub(offset).min(target.len() as u64) as usize;
         let target = &mut target[..length];
+        if reader == Reader::Checkpoint
+            && let Some(retained) = window.retained(offset, length)
+        {
+            target.copy_from_slice(retained);
+            return Ok(length);
+        }
         let end = offset + length as u64;
         let from = offset.max(window.start);
         let to = end.min(window.end());
@@ -130,7 +194,9 @@ impl LogFile {
             window.start = 0;
             window.length = 0;
             window.valid_end = 0;
+            window.retained.clear();
         }
+        window.retain(source, offset);
         while !source.is_empty() {
             if offset < window.start || offset > window.end() {
                 self.flush(&mut window)?;
@@ -178,6 +244,9 @@ impl LogFile {
         window.length = 0;
         window.size = size;
         window.valid_end = window.valid_end.min(size);
+        window
+            .retained
+            .truncate(usize::try_from(size).unwrap_or(usize::MAX));
         Ok(())
     }
 
@@ -275,7 +344,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sqlite::tally::FileKind;
+    use crate::sqlite::tally::{FileKind, Tally};
 
     /// What the log is to do, on a vector.
     #[derive(Default)]
@@ -383,10 +452,12 @@ mod tests {
                     }
                     Step::Read { at, length } => {
                         let at = within(at);
-                        let mut target = vec![0xEE; length];
-                        let read = file.read(&mut target, at as u64).unwrap();
-                        prop_assert_eq!(read, length.min(model.bytes.len() - at));
-                        compare(&target[..read], at, &model);
+                        for reader in [Reader::Session, Reader::Checkpoint] {
+                            let mut target = vec![0xEE; length];
+                            let read = file.read(&mut target, at as u64, reader).unwrap();
+                            prop_assert_eq!(read, length.min(model.bytes.len() - at));
+                            compare(&target[..read], at, &model);
+                        }
                     }
                     Step::Truncate(at) => {
                         let at = within(at);
@@ -413,5 +484,32 @@ mod tests {
                 prop_assert_eq!(log.as_ref().unwrap().size() as usize, model.bytes.len());
             }
         }
+    }
+
+    #[test]
+    fn checkpoints_read_what_was_written_from_memory() {
+        let directory = crate::scratch::directory();
+        let path = directory.path().join("log");
+        fs::write(&path, b"").unwrap();
+        let tally: Arc<Tally> = Arc::default();
+        let file = DirectFile::open(&path, FileKind::Log, Arc::clone(&tally)).unwrap();
+        let log = LogFile::new(file, &path).unwrap();
+        let frames = vec![7; 3 << 20];
+        log.write(&frames, 0).unwrap();
+        log.sync().unwrap();
+        let reads = || tally.counters().reads;
+        let before = reads();
+        let mut page = vec![0; 4096];
+        log.read(&mut page, 24, Reader::Checkpoint).unwrap();
+        assert_eq!(page, frames[..4096]);
+        assert_eq!(reads(), before, "retained");
+        log.read(&mut page, 24, Reader::Session).unwrap();
+        assert_eq!(page, frames[..4096]);
+        assert_eq!(reads(), before + 1, "a session's read is a request");
+        // A new generation forgets the old one.
+        log.write(&frames[..100], 0).unwrap();
+        log.sync().unwrap();
+        log.read(&mut page, 1 << 20, Reader::Checkpoint).unwrap();
+        assert_eq!(reads(), before + 2);
     }
 }

@@ -173,6 +173,10 @@ impl Running for RunningSqlite {
                 "wal_autocheckpoint",
                 format!("{} pages", self.wal_autocheckpoint),
             ));
+            conditions.push((
+                "log read by",
+                "checkpoints from memory, as from the page cache; sessions from the device".into(),
+            ));
         }
         conditions
     }

@@ -20,6 +20,7 @@
 //! memory map.
 
 use std::{
+    cell::Cell,
     ffi::{CStr, CString, OsStr, c_char, c_int, c_void},
     io,
     mem::{align_of, size_of},
@@ -37,7 +38,7 @@ use rusqlite::ffi;
 
 use super::{
     direct_file::DirectFile,
-    log_file::LogFile,
+    log_file::{LogFile, Reader},
     tally::{FileKind, Tally},
 };
 
@@ -359,7 +360,7 @@ unsafe extern "C" fn read(
         };
         let result = match &this.role {
             Role::Data => this.storage.data.read(target, offset as u64),
-            Role::Log(log) => log.read(target, offset as u64),
+            Role::Log(log) => log.read(target, offset as u64, reader()),
             Role::Journal => {
                 return unix_file!(file, xRead, target.as_mut_ptr().cast(), length, offset);
             }
@@ -481,9 +482,42 @@ pass_on_file! {
     shm_map => xShmMap(
         region: c_int, size: c_int, extend: c_int, address: *mut *mut c_void
     ) -> c_int;
-    shm_lock => xShmLock(offset: c_int, count: c_int, flags: c_int) -> c_int;
     shm_barrier => xShmBarrier();
     shm_unmap => xShmUnmap(delete: c_int) -> c_int;
+}
+
+/// The lock in the shared memory that a checkpoint holds, from
+/// <https://www.sqlite.org/walformat.html>, "WAL Locks".
+const CHECKPOINT_LOCK: c_int = 1;
+
+thread_local! {
+    /// Whether the connection that works on this thread is in a checkpoint:
+    /// it takes and gives back the lock on the thread that copies the pages.
+    static IN_CHECKPOINT: Cell<bool> = const { Cell::new(false) };
+}
+
+fn reader() -> Reader {
+    if IN_CHECKPOINT.get() {
+        Reader::Checkpoint
+    } else {
+        Reader::Session
+    }
+}
+
+unsafe extern "C" fn shm_lock(
+    file: *mut ffi::sqlite3_file,
+    offset: c_int,
+    count: c_int,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: SQLite gives an open file; the arguments go on unchanged.
+    let status = unsafe { unix_file!(file, xShmLock, offset, count, flags) };
+    let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
+    if status == ffi::SQLITE_OK && exclusive && (offset..offset + count).contains(&CHECKPOINT_LOCK)
+    {
+        IN_CHECKPOINT.set(flags & ffi::SQLITE_SHM_LOCK != 0);
+    }
+    status
 }
 
 macro_rules! pass_on_vfs {

@@ -183,3 +183,51 @@ pub trait Workload: Send + Sync {
     /// All consistency conditions, on a database at rest.
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audit(name: &str, count: u64, counts: Vec<u64>) -> Audit {
+        Audit {
+            lines: vec![AuditLine {
+                name: name.into(),
+                count,
+                total: 10,
+                wanted: 0.5,
+            }],
+            distributions: vec![AuditDistribution {
+                name: name.into(),
+                wanted: vec![1.0 / counts.len() as f64; counts.len()],
+                counts,
+            }],
+        }
+    }
+
+    #[test]
+    fn merging_sums_what_has_one_name() {
+        let mut all = Audit::default();
+        all.merge(&audit("a", 3, vec![1, 2]));
+        all.merge(&audit("b", 1, vec![5, 5]));
+        all.merge(&audit("a", 4, vec![10, 20]));
+        assert_eq!(all.lines.len(), 2);
+        assert_eq!((all.lines[0].count, all.lines[0].total), (7, 20));
+        assert_eq!(all.distributions[0].counts, [11, 22]);
+        assert_eq!(all.distributions[1].counts, [5, 5]);
+    }
+
+    #[test]
+    fn chi_square_has_its_closed_form() {
+        let distribution = |counts| audit("a", 0, counts).distributions.remove(0);
+        assert_eq!(distribution(vec![8, 8]).chi_square(), 0.0);
+        assert_eq!(distribution(vec![0, 0]).chi_square(), 0.0);
+        // (12 - 10)²/10 + (8 - 10)²/10
+        assert!((distribution(vec![12, 8]).chi_square() - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_audit_without_distributions_can_be_read() {
+        let audit: Audit = serde_json::from_str(r#"{"lines":[]}"#).unwrap();
+        assert_eq!(audit, Audit::default());
+    }
+}

@@ -4,7 +4,11 @@
 mod sqlite;
 
 use octavo_units::Seed;
-use octavo_workload::{Client, Outcome, Tpcc, Workload, tpcc::Terminals};
+use octavo_workload::{
+    Client, Connection, ConnectionError, Outcome, Tpcc, Workload,
+    connection::{Access, RowVisitor, StatementId, Value},
+    tpcc::Terminals,
+};
 use sqlite::Sqlite;
 
 fn number(database: &Sqlite, sql: &str) -> i64 {
@@ -148,6 +152,100 @@ fn one_seed_leaves_one_database() {
         })
         .collect();
     assert_eq!(ends[0], ends[1]);
+}
+
+/// A connection that meets a conflict once its calls are used up.
+struct Failing<'c> {
+    inner: &'c mut Sqlite,
+    calls_left: u32,
+}
+
+impl Failing<'_> {
+    fn call(&mut self) -> Result<&mut Sqlite, ConnectionError> {
+        match self.calls_left.checked_sub(1) {
+            Some(left) => {
+                self.calls_left = left;
+                Ok(self.inner)
+            }
+            None => Err(ConnectionError::Conflict("planted".into())),
+        }
+    }
+}
+
+impl Connection for Failing<'_> {
+    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+        self.call()?.begin(access)
+    }
+
+    fn commit(&mut self) -> Result<(), ConnectionError> {
+        self.call()?.commit()
+    }
+
+    fn rollback(&mut self) -> Result<(), ConnectionError> {
+        self.inner.rollback()
+    }
+
+    fn execute(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError> {
+        self.call()?.execute(statement, parameters)
+    }
+
+    fn query(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        self.call()?.query(statement, parameters, visit)
+    }
+}
+
+#[test]
+fn a_conflict_anywhere_leaves_nothing_and_is_tried_again() {
+    let workload = Tpcc::new(1, Seed::new(12)).unwrap();
+    let mut smooth = Sqlite::loaded(&workload);
+    let mut rough = Sqlite::loaded(&workload);
+    let mut on_smooth = workload.client(Seed::new(13), 0, 1);
+    let mut on_rough = workload.client(Seed::new(13), 0, 1);
+    let mut conflicts = [0; 5];
+    // Two decks: every kind is drawn twice or more.
+    for _ in 0..46 {
+        let kind = on_rough.draw();
+        assert_eq!(on_smooth.draw(), kind);
+        if kind == 3 {
+            on_smooth.defer();
+            on_rough.defer();
+        }
+        let attempt = |client: &mut dyn Client, connection: &mut dyn Connection| match kind {
+            3 => client.run_deferred(connection),
+            _ => client.run(connection),
+        };
+        let wanted = attempt(on_smooth.as_mut(), &mut smooth).unwrap();
+        // The first call fails, then the second, until all succeed.
+        let mut calls = 0;
+        let outcome = loop {
+            let mut failing = Failing {
+                inner: &mut rough,
+                calls_left: calls,
+            };
+            match attempt(on_rough.as_mut(), &mut failing) {
+                Ok(outcome) => break outcome,
+                Err(ConnectionError::Conflict(_)) => conflicts[kind] += 1,
+                Err(error) => panic!("{error}"),
+            }
+            assert!(rough.raw.is_autocommit(), "a transaction is still open");
+            calls += 1;
+        };
+        assert_eq!(outcome, wanted);
+    }
+    // At least begin, two statements and commit of the shortest.
+    assert!(conflicts.iter().all(|count| *count >= 8), "{conflicts:?}");
+    assert_eq!(state(&rough), state(&smooth));
+    assert_eq!(on_rough.audit(), on_smooth.audit());
+    assert_consistent(&workload, &mut rough);
 }
 
 #[test]

@@ -52,8 +52,11 @@ def octavo(path, mix, size, depth, seconds, seed):
     return out["iops"], out["cpu_us_per_request"], out["latency_us_mean"]
 
 
+TOOLS = {"octavo": octavo, "fio": fio, "control": fio}
+
+
 def main():
-    directory, seconds, pairs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    directory, seconds, pairs, slices = sys.argv[1], *map(int, sys.argv[2:5])
     now = datetime.datetime.now(datetime.timezone.utc)
     folder = f"bench/runs/{now:%Y-%m-%d}-calibrate-vs-fio"
     os.makedirs(folder, exist_ok=True)
@@ -62,24 +65,29 @@ def main():
         path = file.name
         run(["fio", "--name=fill", f"--filename={path}", "--size=1g", "--rw=write", "--bs=128k",
              "--direct=1", "--ioengine=io_uring", "--iodepth=32", "--refill_buffers", "--end_fsync=1"])
-        for mix in ["read", "write"]:
-            for size in SIZES:
-                for depth in DEPTHS:
-                    for pair in range(pairs):
-                        # A B, B A, A B, ...: drift favours neither.
-                        order = [("octavo", octavo), ("fio", fio)]
-                        for name, tool in order if pair % 2 == 0 else order[::-1]:
-                            iops, cpu, latency = tool(path, mix, size, depth, seconds, pair + 1)
-                            rows.append([mix, size, depth, pair + 1, name, f"{iops:.1f}",
-                                         f"{cpu:.3f}", f"{latency:.2f}", f"{os.getloadavg()[0]:.2f}"])
-                            print(*rows[-1], flush=True)
-    header = ["mix", "request_size", "depth", "pair", "tool", "iops", "cpu_us_per_request",
+        points = [(mix, size, depth) for mix in ["read", "write"] for size in SIZES for depth in DEPTHS]
+        # The points take turns: a bad minute of the machine hits one pair of
+        # each rather than all pairs of one.
+        for pair in range(pairs):
+            for mix, size, depth in points:
+                for slice_ in range(slices):
+                    # A B C, C B A, B C A, ...: drift favours nobody.
+                    names = list(TOOLS)
+                    turn = pair * slices + slice_
+                    names = names[turn % 3:] + names[:turn % 3]
+                    for name in names if turn % 2 == 0 else names[::-1]:
+                        seed = turn + 1
+                        iops, cpu, latency = TOOLS[name](path, mix, size, depth, seconds, seed)
+                        rows.append([mix, size, depth, pair + 1, slice_ + 1, name, f"{iops:.1f}",
+                                     f"{cpu:.3f}", f"{latency:.2f}", f"{os.getloadavg()[0]:.2f}"])
+                        print(*rows[-1], flush=True)
+    header = ["mix", "request_size", "depth", "pair", "slice", "tool", "iops", "cpu_us_per_request",
               "latency_us_mean", "load_1min"]
     with open(f"{folder}/raw.csv", "w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
-    write_readme(folder, now, directory, seconds, pairs, rows)
+    write_readme(folder, now, directory, seconds, pairs, slices, rows)
 
 
 def facts(directory):
@@ -105,35 +113,40 @@ def facts(directory):
     ]
 
 
-def write_readme(folder, now, directory, seconds, pairs, rows):
+def write_readme(folder, now, directory, seconds, pairs, slices, rows):
     lines = [
         "# calibrate against fio", "",
         f"Measured {now:%Y-%m-%d %H:%M} UTC with `bench/calibrate-vs-fio.sh`: random requests over a",
-        "file of 1 GiB that fio wrote before, io_uring and direct I/O in both, "
-        f"{seconds} s after {RAMP_S} s of ramp,",
-        f"{pairs} pairs in alternating order (octavo fio, fio octavo, ...). All runs: [raw.csv](raw.csv).",
+        "file of 1 GiB that fio wrote before, io_uring and direct I/O in all,",
+        f"{pairs} pairs, each of {slices} slices of {seconds} s after {RAMP_S} s of ramp in which octavo, fio",
+        "and fio once more (the control) take turns in changing order. A pair's figure is the mean of its",
+        "slices. All slices: [raw.csv](raw.csv).",
         "", "| | |", "|---|---|",
     ]
     lines += [f"| {name} | {value} |" for name, value in facts(directory)]
     lines += ["", "fio's options: `" + " ".join(fio_command("FILE", "MIX", "SIZE", "DEPTH", seconds)) + "`", "",
-              "Ratios are octavo over fio: the median of the pairs, with the smallest and largest pair.", "",
-              "| mix | request | depth | octavo IOPS | fio IOPS | ratio of IOPS | octavo CPU us | fio CPU us "
-              "| ratio of CPU |", "|---|---|---|---|---|---|---|---|---|"]
+              "Ratios are to fio: the median of the pairs, with the smallest and largest pair. What the control",
+              "differs from 1 is the machine's, not a tool's.", "",
+              "| mix | request | depth | octavo IOPS | fio IOPS | ratio of IOPS | control's | octavo CPU us "
+              "| fio CPU us | ratio of CPU | control's |", "|---|---|---|---|---|---|---|---|---|---|---|"]
     keys = dict.fromkeys(tuple(row[:3]) for row in rows)
     for key in keys:
-        mine = {row[3]: row for row in rows if tuple(row[:3]) == key and row[4] == "octavo"}
-        theirs = {row[3]: row for row in rows if tuple(row[:3]) == key and row[4] == "fio"}
+        def by_pair(tool, column):
+            return [statistics.mean(float(row[column]) for row in rows
+                                    if tuple(row[:3]) == key and row[3] == pair + 1 and row[5] == tool)
+                    for pair in range(pairs)]
 
-        def median(of, column):
-            return statistics.median(float(row[column]) for row in of.values())
+        def median(tool, column):
+            return statistics.median(by_pair(tool, column))
 
-        def ratio(column):
-            ratios = [float(mine[pair][column]) / float(theirs[pair][column]) for pair in mine]
+        def ratio(tool, column):
+            ratios = [a / b for a, b in zip(by_pair(tool, column), by_pair("fio", column))]
             return f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
 
         lines.append(
-            f"| {key[0]} | {key[1]} | {key[2]} | {median(mine, 5):.0f} | {median(theirs, 5):.0f} | {ratio(5)} "
-            f"| {median(mine, 6):.1f} | {median(theirs, 6):.1f} | {ratio(6)} |")
+            f"| {key[0]} | {key[1]} | {key[2]} | {median('octavo', 6):.0f} | {median('fio', 6):.0f} "
+            f"| {ratio('octavo', 6)} | {ratio('control', 6)} | {median('octavo', 7):.1f} | {median('fio', 7):.1f} "
+            f"| {ratio('octavo', 7)} | {ratio('control', 7)} |")
     with open(f"{folder}/README.md", "w") as out:
         out.write("\n".join(lines) + "\n")
     print("\n".join(lines))

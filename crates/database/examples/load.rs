@@ -14,16 +14,12 @@ use std::{
     env, fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use octavo_database::{Database, LoadThreads, Sqlite};
 use octavo_units::{PageSize, Seed};
-use octavo_workload::{
-    Client, Condition, Connection, ConnectionError, Tpcc, TransactionKind, Workload,
-    connection::Statement, population::Population, schema::Table,
-};
+use octavo_workload::Tpcc;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -33,7 +29,7 @@ fn main() -> Result<(), Failure> {
         return Err("usage: load DIRECTORY WAREHOUSES PAGE_SIZE [inline] [derive=PAGE_SIZE]... [restores=N]".into());
     };
     let directory = Path::new(directory);
-    let workload = Rows(Tpcc::new(warehouses.parse()?, Seed::new(1))?);
+    let workload = Tpcc::new(warehouses.parse()?, Seed::new(1))?;
     let page_size: PageSize = page_size.parse()?;
     let inline = options.iter().any(|option| option == "inline");
     let sqlite = Sqlite {
@@ -96,39 +92,6 @@ fn main() -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// TPC-C's tables and rows, which is all that loading asks for.
-struct Rows(Tpcc);
-
-impl Workload for Rows {
-    fn name(&self) -> &'static str {
-        "tpcc-rows"
-    }
-
-    fn tables(&self) -> &'static [Table] {
-        self.0.tables()
-    }
-
-    fn statements(&self) -> &'static [Statement] {
-        &[]
-    }
-
-    fn transactions(&self) -> &'static [TransactionKind] {
-        &[]
-    }
-
-    fn population(&self) -> Arc<dyn Population + Send> {
-        self.0.population()
-    }
-
-    fn client(&self, _: Seed, _: u32, _: u32) -> Box<dyn Client> {
-        unreachable!("nothing is run here")
-    }
-
-    fn check(&self, _: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
-        unreachable!("nothing is checked here")
-    }
 }
 
 fn subdirectory(directory: &Path, name: &str) -> Result<PathBuf, Failure> {

@@ -94,7 +94,7 @@ pub trait Running: Send + Sync {
     fn counters(&self) -> Counters;
 
     /// How the database was run, as name and value, for every figure's
-    /// conditions.
+    /// conditions: what is the same for all settings of the same clients.
     fn conditions(&self) -> Vec<(&'static str, String)>;
 
     /// How the storage was reached.

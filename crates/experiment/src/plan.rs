@@ -80,10 +80,20 @@ impl Plan {
     }
 
     /// The cells' numbers in the order in which round `round` (from 0) runs
-    /// them: a shuffle of its own from the plan's seed.
+    /// them, from the plan's seed: the memories are shuffled, and within each
+    /// the page sizes. Page sizes are compared at one memory, so the runs that
+    /// are compared stay close together in time.
     pub fn order(&self, round: u32) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.cells().len()).collect();
-        order.shuffle(&mut self.seed.derive("order", u64::from(round)).generator());
+        let mut generator = self.seed.derive("order", u64::from(round)).generator();
+        let mut memories: Vec<usize> = (0..self.memories.len()).collect();
+        memories.shuffle(&mut generator);
+        let mut order = Vec::with_capacity(self.cells().len());
+        for memory in memories {
+            let first = memory * self.page_sizes.len();
+            let mut cells: Vec<usize> = (first..first + self.page_sizes.len()).collect();
+            cells.shuffle(&mut generator);
+            order.extend(cells);
+        }
         order
     }
 
@@ -123,6 +133,12 @@ pub(crate) mod tests {
             let mut sorted = order.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, (0..6).collect::<Vec<_>>());
+            let memory = |cell: &usize| plan.cells()[*cell].memory;
+            assert!(
+                order[..3]
+                    .iter()
+                    .all(|cell| memory(cell) == memory(&order[0]))
+            );
         }
         assert_eq!(orders[3], plan.order(3));
         let distinct: std::collections::HashSet<_> = orders.iter().collect();

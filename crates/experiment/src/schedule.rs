@@ -12,11 +12,14 @@ use crate::{
 /// Rounds below which a Student t interval is too wide to say anything.
 const ROUNDS_MIN: u32 = 3;
 
-/// Rounds that a budget is cut into, if its runs stay long enough.
-const ROUNDS_WANTED: u32 = 6;
+/// Rounds that a budget is cut into, if its runs stay long enough. Storage
+/// drifts by a tenth within tens of seconds: many short rounds average that,
+/// few long ones do not.
+const ROUNDS_WANTED: u32 = 12;
 
-/// The shortest measured part that is worth a run.
-const MEASURED_MIN: Duration = Duration::from_millis(1500);
+/// The shortest measured part that is worth a run: several of SQLite's
+/// checkpoint cycles at every page size.
+const MEASURED_MIN: Duration = Duration::from_millis(1200);
 
 /// The longest that a budget chooses: beyond it, time is better spent on
 /// further rounds.
@@ -74,7 +77,7 @@ pub(crate) fn length(plan: &Plan, trial: &Run, remaining: Duration) -> RunLength
         .cells()
         .iter()
         .map(|cell| {
-            let frames = plan.reference.get() as f64 / f64::from(cell.page_size.get());
+            let frames = f64::from(plan.reference.get()) / f64::from(cell.page_size.get());
             (fill * cell.memory.get() as f64 / largest * frames.clamp(0.25, 4.0))
                 .max(WARM_UP_MIN.as_secs_f64())
         })

@@ -381,7 +381,7 @@ impl Store {
             .query_row("SELECT plan FROM plan", [], |row| row.get(0))
             .optional()
             .map_err(|error| self.error(error))?;
-        text.map(|text| self.from_json("plan", &text)).transpose()
+        text.map(|text| self.parse_json("plan", &text)).transpose()
     }
 
     /// The version of Octavo that made the store and when, as RFC 3339.
@@ -399,7 +399,8 @@ impl Store {
             .connection
             .query_row("SELECT length FROM plan", [], |row| row.get(0))
             .map_err(|error| self.error(error))?;
-        text.map(|text| self.from_json("length", &text)).transpose()
+        text.map(|text| self.parse_json("length", &text))
+            .transpose()
     }
 
     /// Decides how long runs are, for all that follow.
@@ -718,12 +719,12 @@ impl Store {
             )
             .map_err(|error| self.error(error))?;
         let (texts, device, mut figures) = texts;
-        figures.restored_by = self.from_json("restored_by", &texts[0])?;
-        figures.storage_path = self.from_json("storage_path", &texts[1])?;
-        figures.counters = self.from_json("counters", &texts[2])?;
-        figures.machine = self.from_json("machine", &texts[3])?;
+        figures.restored_by = self.parse_json("restored_by", &texts[0])?;
+        figures.storage_path = self.parse_json("storage_path", &texts[1])?;
+        figures.counters = self.parse_json("counters", &texts[2])?;
+        figures.machine = self.parse_json("machine", &texts[3])?;
         figures.device = device
-            .map(|text| self.from_json("device", &text))
+            .map(|text| self.parse_json("device", &text))
             .transpose()?;
         let audit: String = self
             .connection
@@ -731,7 +732,7 @@ impl Store {
                 row.get(0)
             })
             .map_err(|error| self.error(error))?;
-        figures.audit = self.from_json("audit", &audit)?;
+        figures.audit = self.parse_json("audit", &audit)?;
         figures.samples = self.collect(
             "SELECT at_s, length_s, measured, transactions, counted, buffer_misses, read_bytes,
                  written_bytes FROM sample WHERE run = ?1 ORDER BY at_s",
@@ -798,7 +799,7 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    fn from_json<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
+    fn parse_json<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|error| StoreError::Damaged {
             path: self.path.clone(),
             what: format!("{what}: {error}"),

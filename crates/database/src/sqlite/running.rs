@@ -143,10 +143,16 @@ impl Running for RunningSqlite {
     fn conditions(&self) -> Vec<(&'static str, String)> {
         let wal = self.sqlite.journal_mode == super::JournalMode::Wal;
         let mut conditions = vec![
-            ("page_size", self.settings.page_size.to_string()),
-            ("memory", self.settings.memory.to_string()),
-            ("memory_writer", self.shares.writer.to_string()),
-            ("memory_reader", self.shares.reader.to_string()),
+            ("version", rusqlite::version().to_owned()),
+            (
+                "memory",
+                if self.settings.clients > 1 {
+                    "7/8 in the buffer of the writer, 1/8 in those of the readers"
+                } else {
+                    "all in one buffer (cache_size)"
+                }
+                .to_owned(),
+            ),
             ("journal_mode", self.sqlite.journal_mode.name().to_owned()),
             ("synchronous", "full".to_owned()),
             ("locking_mode", "normal".to_owned()),
@@ -174,7 +180,7 @@ impl Running for RunningSqlite {
                 format!("{} pages", self.wal_autocheckpoint),
             ));
             conditions.push((
-                "log read by",
+                "log_reads",
                 "checkpoints from memory, as from the page cache; sessions from the device".into(),
             ));
         }

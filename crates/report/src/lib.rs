@@ -1,1 +1,27 @@
+//! Reports: what was found, for a terminal, for a browser and for programs.
 //!
+//! All three say the same sentences (`sentence`) over the same tables
+//! (`table`); the page adds charts (`chart`), drawn here as static SVG so
+//! that it opens anywhere, offline and without JavaScript. Nothing is
+//! measured or decided here: figures and verdicts come from
+//! [`Findings`].
+
+mod chart;
+mod device;
+#[cfg(test)]
+mod fixture;
+mod html;
+mod json;
+mod number;
+mod sentence;
+mod svg;
+mod table;
+mod terminal;
+
+pub use device::device;
+pub use html::html;
+pub use json::json;
+pub use terminal::terminal;
+
+#[cfg(doc)]
+use octavo_experiment::findings::Findings;

@@ -1,0 +1,83 @@
+//! Bytes read and written per transaction, by page size.
+
+use octavo_experiment::findings::{Findings, PerTransaction};
+
+use super::{
+    Figure,
+    lines::{Curve, Dot, Lines, Scale, plain_bytes},
+};
+use crate::number::bytes;
+
+/// Above this ratio of the largest to the smallest value the scale is
+/// logarithmic: small ones could not be told apart otherwise.
+const LINEAR_SPREAD_MAX: f64 = 10.0;
+
+pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
+    let kinds: [(&str, fn(&PerTransaction) -> f64); 2] = [
+        ("read", |figures| figures.read_bytes),
+        ("written", |figures| figures.written_bytes),
+    ];
+    let mut curves = Vec::new();
+    for memory in &findings.memories {
+        for (kind, of) in kinds {
+            let dots = memory
+                .cells
+                .iter()
+                .enumerate()
+                .filter_map(|(place, cell)| {
+                    let value = of(cell.per_transaction.as_ref()?);
+                    // A logarithmic axis has no place for 0.
+                    (value.is_finite() && value > 0.0).then(|| Dot {
+                        place,
+                        value,
+                        interval: None,
+                        tip: format!(
+                            "page size {}, {}: {} {kind} per transaction",
+                            cell.cell.page_size.get(),
+                            memory.memory,
+                            bytes(value)
+                        ),
+                    })
+                })
+                .collect();
+            curves.push(Curve {
+                name: format!("{kind}, {}", memory.memory),
+                dots,
+            });
+        }
+    }
+    let values = || {
+        curves
+            .iter()
+            .flat_map(|curve| &curve.dots)
+            .map(|dot| dot.value)
+    };
+    let spread = values().fold(0.0, f64::max) / values().fold(f64::INFINITY, f64::min);
+    let (scale, said) = if spread > LINEAR_SPREAD_MAX {
+        (Scale::Logarithmic, "logarithmic scale")
+    } else {
+        (Scale::FromZero, "scale from 0")
+    };
+    let title = "Bytes read and written per transaction, by page size";
+    let chart = Lines {
+        places: findings
+            .plan
+            .page_sizes
+            .iter()
+            .map(|page| page.get().to_string())
+            .collect(),
+        x_label: "page size in bytes",
+        y_label: "bytes per transaction",
+        scale,
+        label: plain_bytes,
+        curves,
+    };
+    Some(Figure::new(
+        title,
+        chart.draw(title)?,
+        format!(
+            "Means over all runs and transactions of every kind, {said}; written: data files and \
+             log, as the database's file layer counted them. Conditions: {conditions}."
+        ),
+    ))
+}

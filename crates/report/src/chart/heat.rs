@@ -1,0 +1,117 @@
+//! Page size by memory as a map of shaded cells with their numbers.
+
+use octavo_experiment::findings::{CellFindings, Findings, throughput_mean};
+
+use super::Figure;
+use crate::{
+    number::{UNKNOWN, bytes, number},
+    svg::{Anchor, Svg},
+};
+
+/// Steps of the ramp in style.css, from light to dark.
+const STEPS: usize = 6;
+const LEFT: f64 = 92.0;
+const TOP: f64 = 10.0;
+const ROW: f64 = 54.0;
+const WIDTH: f64 = 720.0;
+
+pub(super) fn throughput(findings: &Findings, conditions: &str) -> Option<Figure> {
+    let title = "Throughput by page size and memory, in NOPM";
+    let svg = map(findings, title, throughput_mean, number)?;
+    Some(Figure::new(
+        title,
+        svg,
+        format!("Mean over runs; darker is more. Conditions: {conditions}."),
+    ))
+}
+
+pub(super) fn read_bytes(findings: &Findings, conditions: &str) -> Option<Figure> {
+    let title = "Bytes read per transaction, by page size and memory";
+    let of = |cell: &CellFindings| Some(cell.per_transaction?.read_bytes);
+    let svg = map(findings, title, of, bytes)?;
+    Some(Figure::new(
+        title,
+        svg,
+        format!("Mean over all transactions; darker is more. Conditions: {conditions}."),
+    ))
+}
+
+fn map(
+    findings: &Findings,
+    name: &str,
+    value: impl Fn(&CellFindings) -> Option<f64>,
+    label: fn(f64) -> String,
+) -> Option<String> {
+    let known = |cell: &CellFindings| value(cell).filter(|v| v.is_finite() && *v > 0.0);
+    let (low, high) = findings
+        .memories
+        .iter()
+        .flat_map(|memory| &memory.cells)
+        .filter_map(known)
+        .fold((f64::INFINITY, 0.0f64), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+    if low > high {
+        return None;
+    }
+    let columns = findings.plan.page_sizes.len().max(1) as f64;
+    let column = (WIDTH - LEFT - 8.0) / columns;
+    let height = TOP + ROW * findings.memories.len() as f64;
+    let mut svg = Svg::new(WIDTH, height + 48.0);
+    for (row, memory) in findings.memories.iter().enumerate() {
+        let y = TOP + ROW * row as f64;
+        svg.text(
+            "tick",
+            (LEFT - 8.0, y + ROW / 2.0 + 4.0),
+            Anchor::End,
+            &memory.memory.to_string(),
+        );
+        for (index, cell) in memory.cells.iter().enumerate() {
+            let x = LEFT + column * index as f64;
+            let text = known(cell).map_or_else(|| UNKNOWN.to_owned(), label);
+            // By logarithm, as ratios are what is compared.
+            let step = known(cell).map(|value| {
+                let share = if high > low {
+                    (value / low).ln() / (high / low).ln()
+                } else {
+                    0.5
+                };
+                ((share * STEPS as f64) as usize).min(STEPS - 1)
+            });
+            let class = step.map_or_else(|| "h-none".into(), |step| format!("h{step}"));
+            svg.rect(
+                &format!("heat {class}"),
+                (x + 1.5, y + 1.5),
+                (column - 3.0, ROW - 3.0),
+                &format!(
+                    "page size {}, {}: {text}",
+                    cell.cell.page_size.get(),
+                    memory.memory
+                ),
+            );
+            svg.text(
+                &format!("heat-text t-{class}"),
+                (x + column / 2.0, y + ROW / 2.0 + 5.0),
+                Anchor::Middle,
+                &text,
+            );
+        }
+    }
+    for (index, page) in findings.plan.page_sizes.iter().enumerate() {
+        let x = LEFT + column * (index as f64 + 0.5);
+        svg.text(
+            "tick",
+            (x, height + 18.0),
+            Anchor::Middle,
+            &page.get().to_string(),
+        );
+    }
+    svg.text(
+        "name",
+        ((LEFT + WIDTH) / 2.0, height + 40.0),
+        Anchor::Middle,
+        "page size in bytes",
+    );
+    svg.text_upwards("name", (14.0, (TOP + height) / 2.0), "memory");
+    Some(svg.finish(name))
+}

@@ -1,0 +1,172 @@
+//! Curves of several series over one axis, with intervals where known: the
+//! shape of most charts here.
+
+use crate::{
+    number::number,
+    svg::{Axis, Frame, Series, Svg},
+};
+
+/// One value of a curve.
+#[derive(Clone, Debug)]
+pub(super) struct Dot {
+    /// Where, as an index into the chart's places.
+    pub(super) place: usize,
+    /// The value.
+    pub(super) value: f64,
+    /// The ends of its interval, if it has two.
+    pub(super) interval: Option<(f64, f64)>,
+    /// What is said on hovering.
+    pub(super) tip: String,
+}
+
+/// One series.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    /// Its name in the legend.
+    pub(super) name: String,
+    /// Its values.
+    pub(super) dots: Vec<Dot>,
+}
+
+/// How values are placed on the vertical axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    /// Proportional, from 0.
+    FromZero,
+    /// Logarithmic.
+    Logarithmic,
+}
+
+/// A chart of curves over evenly spaced places.
+#[derive(Clone, Debug)]
+pub(super) struct Lines<'a> {
+    /// Labels of the places.
+    pub(super) places: Vec<String>,
+    /// What the places are.
+    pub(super) x_label: &'a str,
+    /// What the values are, with their unit.
+    pub(super) y_label: &'a str,
+    /// How values are placed.
+    pub(super) scale: Scale,
+    /// How a value is written at the axis.
+    pub(super) label: fn(f64) -> String,
+    /// The series.
+    pub(super) curves: Vec<Curve>,
+}
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 380.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 704.0;
+
+impl Lines<'_> {
+    /// Draws it; `name` is for screen readers. `None` without values.
+    pub(super) fn draw(&self, name: &str) -> Option<String> {
+        let values: Vec<f64> = self
+            .curves
+            .iter()
+            .flat_map(|curve| &curve.dots)
+            .flat_map(|dot| {
+                let (low, high) = dot.interval.unwrap_or((dot.value, dot.value));
+                [dot.value, low, high]
+            })
+            .filter(|value| value.is_finite())
+            .collect();
+        if values.is_empty() {
+            return None;
+        }
+        let mut svg = Svg::new(WIDTH, HEIGHT);
+        let names: Vec<String> = self.curves.iter().map(|curve| curve.name.clone()).collect();
+        let top = 14.0 + svg.legend((LEFT, 14.0), &names);
+        let bottom = HEIGHT - 50.0;
+        let y = match self.scale {
+            Scale::FromZero => {
+                Axis::from_zero(values.iter().copied().fold(0.0, f64::max), bottom, top)
+            }
+            Scale::Logarithmic => Axis::logarithmic(values.iter().copied(), bottom, top),
+        };
+        let gap = (RIGHT - LEFT) / self.places.len().max(1) as f64;
+        let place = |index: usize| LEFT + gap * (index as f64 + 0.5);
+        let x_ticks: Vec<(f64, String)> = self
+            .places
+            .iter()
+            .enumerate()
+            .map(|(index, label)| (place(index), label.clone()))
+            .collect();
+        let y_ticks: Vec<(f64, String)> = y
+            .ticks()
+            .into_iter()
+            .map(|tick| (y.at(tick), (self.label)(tick)))
+            .collect();
+        Frame {
+            area: (LEFT, top, RIGHT, bottom),
+            x_ticks: &x_ticks,
+            y_ticks: &y_ticks,
+            x_label: self.x_label,
+            y_label: self.y_label,
+        }
+        .draw(&mut svg);
+        for (index, curve) in self.curves.iter().enumerate() {
+            // Side by side, or whiskers of one place hide each other.
+            let aside = (index as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * 9.0;
+            let series = Series(index);
+            let at = |dot: &Dot| {
+                let value = if dot.value.is_finite() {
+                    y.at(dot.value)
+                } else {
+                    f64::NAN
+                };
+                (place(dot.place) + aside, value)
+            };
+            let points: Vec<(f64, f64)> = curve.dots.iter().map(at).collect();
+            svg.path(series, false, &points);
+            for dot in &curve.dots {
+                if let Some((low, high)) = dot.interval {
+                    let x = at(dot).0;
+                    svg.whisker(series, (x, y.at(low)), (x, y.at(high)));
+                }
+            }
+            for dot in &curve.dots {
+                svg.mark(series, at(dot), &dot.tip);
+            }
+        }
+        Some(svg.finish(name))
+    }
+}
+
+/// A label of an axis without needless decimals: `2 000`, `0.5`.
+pub(super) fn plain(value: f64) -> String {
+    let text = number(value);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Bytes at an axis: `500 B`, `20 KiB`.
+pub(super) fn plain_bytes(value: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [
+        ((1u64 << 30) as f64, "GiB"),
+        ((1u64 << 20) as f64, "MiB"),
+        (1024.0, "KiB"),
+    ];
+    UNITS.iter().find(|(unit, _)| value >= *unit).map_or_else(
+        || format!("{} B", plain(value)),
+        |(unit, name)| format!("{} {name}", plain(value / unit)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axis_labels_are_short() {
+        assert_eq!(plain(2000.0), "2\u{202f}000");
+        assert_eq!(plain(0.5), "0.5");
+        assert_eq!(plain(100.0), "100");
+        assert_eq!(plain_bytes(2048.0), "2 KiB");
+        assert_eq!(plain_bytes(500.0), "500 B");
+    }
+}

@@ -1,0 +1,103 @@
+//! The page's charts, one file each. Every chart is a figure: a title that
+//! says what it shows with its unit, a static SVG, and a caption with the
+//! conditions.
+
+mod bytes;
+mod device;
+mod forest;
+mod heat;
+mod lines;
+mod seconds;
+mod throughput;
+
+use octavo_experiment::findings::Findings;
+
+use crate::{sentence, svg::escape};
+
+/// A chart with its words.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    title: String,
+    svg: String,
+    caption: String,
+}
+
+impl Figure {
+    fn new(title: impl Into<String>, svg: String, caption: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            svg,
+            caption: caption.into(),
+        }
+    }
+
+    /// The chart as an HTML `figure`.
+    pub(crate) fn html(&self) -> String {
+        format!(
+            "<figure><h3>{}</h3><div class=\"wide\" tabindex=\"0\">{}</div>\
+             <figcaption>{}</figcaption></figure>\n",
+            escape(&self.title),
+            self.svg,
+            escape(&self.caption)
+        )
+    }
+}
+
+/// Charts of the comparison: ratios, throughput, page size by memory, bytes.
+/// Empty without runs.
+pub(crate) fn comparison(findings: &Findings) -> Vec<Figure> {
+    let conditions = sentence::caption(findings);
+    let mut figures = Vec::new();
+    figures.extend(forest::draw(findings, &conditions));
+    figures.extend(throughput::draw(findings, &conditions));
+    figures.extend(heat::throughput(findings, &conditions));
+    figures.extend(heat::read_bytes(findings, &conditions));
+    figures.extend(bytes::draw(findings, &conditions));
+    figures
+}
+
+/// Seconds of every run, as diagnostics.
+pub(crate) fn seconds(findings: &Findings) -> Vec<Figure> {
+    seconds::draw(findings)
+}
+
+/// The device's curves.
+pub(crate) fn device(findings: &Findings) -> Vec<Figure> {
+    findings
+        .calibration
+        .as_ref()
+        .map(device::draw)
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn every_chart_is_drawn() {
+        let findings = fixture::findings();
+        assert_eq!(comparison(&findings).len(), 5);
+        assert_eq!(seconds(&findings).len(), 2);
+        assert_eq!(device(&findings).len(), 3);
+    }
+
+    #[test]
+    fn figures_that_are_not_known_are_not_drawn() {
+        let mut broken = fixture::findings();
+        let figures = broken.memories[0].cells[0]
+            .per_transaction
+            .as_mut()
+            .unwrap();
+        figures.read_bytes = f64::NAN;
+        figures.written_bytes = f64::INFINITY;
+        for findings in [fixture::one_round(), fixture::empty(), broken] {
+            for figure in comparison(&findings).iter().chain(&seconds(&findings)) {
+                assert!(!figure.svg.contains("NaN"), "{}", figure.title);
+                assert!(!figure.svg.contains("inf"), "{}", figure.title);
+            }
+        }
+        assert!(comparison(&fixture::empty()).is_empty());
+    }
+}

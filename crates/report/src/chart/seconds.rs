@@ -1,0 +1,146 @@
+//! Every second of every run, as small multiples: to see whether runs were
+//! steady, not to compare cells.
+
+use octavo_experiment::findings::{CellFindings, Findings, MemoryFindings};
+
+use super::{Figure, lines::plain};
+use crate::svg::{Anchor, Axis, Series, Svg};
+
+const WIDTH: f64 = 720.0;
+const COLUMNS: usize = 3;
+const LEFT: f64 = 66.0;
+const PANEL: (f64, f64) = (206.0, 110.0);
+const GAP: (f64, f64) = (12.0, 46.0);
+
+/// One figure a memory.
+pub(super) fn draw(findings: &Findings) -> Vec<Figure> {
+    findings
+        .memories
+        .iter()
+        .filter_map(|memory| panels(findings, memory))
+        .collect()
+}
+
+fn rate(sample: &octavo_experiment::drive::Sample) -> f64 {
+    sample.counted as f64 / sample.length.as_secs_f64() * 60.0
+}
+
+fn panels(findings: &Findings, memory: &MemoryFindings) -> Option<Figure> {
+    let samples = || {
+        memory
+            .cells
+            .iter()
+            .flat_map(|cell| &cell.series)
+            .flatten()
+            // A last sample of a few milliseconds is all noise.
+            .filter(|sample| sample.length.as_secs_f64() >= 0.5)
+    };
+    let longest = samples()
+        .map(|sample| sample.at.as_secs_f64())
+        .fold(0.0, f64::max);
+    let highest = samples()
+        .map(rate)
+        .filter(|r| r.is_finite())
+        .fold(0.0, f64::max);
+    if longest <= 0.0 {
+        return None;
+    }
+    let rows = memory.cells.len().div_ceil(COLUMNS);
+    let height = 24.0 + (PANEL.1 + GAP.1) * rows as f64 + 12.0;
+    let mut svg = Svg::new(WIDTH, height);
+    for (index, cell) in memory.cells.iter().enumerate() {
+        let column = index % COLUMNS;
+        let left = LEFT + (PANEL.0 + GAP.0) * column as f64;
+        let top = 24.0 + (PANEL.1 + GAP.1) * (index / COLUMNS) as f64;
+        panel(&mut svg, cell, (left, top), (longest, highest), column == 0);
+    }
+    svg.text(
+        "name",
+        ((LEFT + WIDTH) / 2.0, height - 6.0),
+        Anchor::Middle,
+        "seconds since the clients began",
+    );
+    svg.text_upwards("name", (14.0, height / 2.0), "NOPM of one second");
+    let title = format!(
+        "Seconds of every run with {} of memory, in NOPM: diagnostics, not samples",
+        memory.memory
+    );
+    Some(Figure::new(
+        title.clone(),
+        svg.finish(&title),
+        format!(
+            "One panel a page size, one thin line a run; shaded: the longest warm-up of the cell. \
+             Seconds of a run depend on each other and are never counted as n; here n = {} rounds. \
+             Look for lines that still climb or sag after the warm-up.",
+            findings.rounds
+        ),
+    ))
+}
+
+fn panel(
+    svg: &mut Svg,
+    cell: &CellFindings,
+    (left, top): (f64, f64),
+    (longest, highest): (f64, f64),
+    labelled: bool,
+) {
+    let (right, bottom) = (left + PANEL.0, top + PANEL.1);
+    let x = Axis::from_zero(longest, left, right);
+    let y = Axis::from_zero(highest, bottom, top);
+    let warm_up = cell
+        .series
+        .iter()
+        .flatten()
+        .filter(|sample| !sample.measured)
+        .map(|sample| sample.at.as_secs_f64())
+        .fold(0.0, f64::max);
+    let name = format!(
+        "{}{}",
+        cell.cell.page_size.get(),
+        if cell.reference { " (default)" } else { "" }
+    );
+    svg.rect(
+        "warm-up",
+        (left, top),
+        (x.at(warm_up) - left, PANEL.1),
+        "warm-up",
+    );
+    for tick in y.ticks() {
+        let place = y.at(tick);
+        svg.line("grid", (left, place), (right, place));
+        if labelled {
+            svg.text("tick", (left - 5.0, place + 4.0), Anchor::End, &plain(tick));
+        }
+    }
+    for tick in x.ticks() {
+        let anchor = if tick == 0.0 {
+            Anchor::Start
+        } else {
+            Anchor::Middle
+        };
+        svg.text("tick", (x.at(tick), bottom + 16.0), anchor, &plain(tick));
+    }
+    svg.line("axis", (left, bottom), (right, bottom));
+    svg.text(
+        "label strong",
+        (left + 4.0, top - 6.0),
+        Anchor::Start,
+        &name,
+    );
+    for (run, series) in cell.series.iter().enumerate() {
+        let points: Vec<(f64, f64)> = series
+            .iter()
+            .filter(|sample| sample.length.as_secs_f64() >= 0.5)
+            .map(|sample| (x.at(sample.at.as_secs_f64()), y.at(rate(sample))))
+            .collect();
+        svg.path(Series(run), true, &points);
+    }
+    if cell.series.is_empty() {
+        svg.text(
+            "tick",
+            ((left + right) / 2.0, (top + bottom) / 2.0),
+            Anchor::Middle,
+            "no run",
+        );
+    }
+}

@@ -1,0 +1,420 @@
+//! The report as one HTML page that opens offline: style, charts and the
+//! small script for hovering are all inside it.
+
+use octavo_device::calibrate;
+use octavo_experiment::findings::{Findings, MemoryFindings};
+use octavo_units::PageSize;
+
+use crate::{
+    chart::{self, Figure},
+    number::percent,
+    sentence,
+    svg::escape,
+    table::{self, Table},
+};
+
+const STYLE: &str = include_str!("style.css");
+const HOVER: &str = include_str!("hover.js");
+
+/// The report as an HTML page. It loads nothing from anywhere, reads without
+/// JavaScript (which adds tooltips alone), on paper and on a phone. Every
+/// text that came from the machine or the database is escaped.
+pub fn html(findings: &Findings) -> String {
+    let mut page = String::with_capacity(256 * 1024);
+    let title = format!(
+        "Page size for {} under {}",
+        findings.plan.database, findings.plan.workload
+    );
+    page.push_str(&format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>{0}</h1>\n<p class=\"origin\">Measured by Octavo {1}, begun {2}.</p>\n",
+        escape(&title),
+        escape(&findings.octavo),
+        escape(&findings.created),
+    ));
+    answer(&mut page, findings);
+    contents(&mut page, findings);
+    comparison(&mut page, findings);
+    storage(&mut page, findings);
+    diagnostics(&mut page, findings);
+    conditions(&mut page, findings);
+    method(&mut page, findings);
+    page.push_str(&format!(
+        "</main>\n<script>\n{HOVER}</script>\n</body>\n</html>\n"
+    ));
+    page
+}
+
+fn answer(page: &mut String, findings: &Findings) {
+    page.push_str("<section id=\"answer\">\n<h2>Answer</h2>\n");
+    for (memory, sentence) in findings.memories.iter().zip(sentence::answers(findings)) {
+        page.push_str(&format!(
+            "<div class=\"answer\"><p class=\"verdict\">{}</p>\n",
+            escape(&sentence)
+        ));
+        for command in sentence::commands(findings, memory) {
+            page.push_str(&format!(
+                "<p class=\"purpose\">Type {}:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
+                escape(&command.purpose),
+                escape(&command.statements.join("\n"))
+            ));
+        }
+        page.push_str("</div>\n");
+    }
+    if !findings.warnings.is_empty() {
+        page.push_str("<div class=\"warnings\" role=\"note\"><h3>Warnings</h3>\n");
+        list(page, &findings.warnings);
+        page.push_str("</div>\n");
+    }
+    page.push_str("<h3>What to do next</h3>\n");
+    list(page, &sentence::next_steps(findings));
+    page.push_str("</section>\n");
+}
+
+fn contents(page: &mut String, findings: &Findings) {
+    page.push_str("<nav aria-label=\"Contents\"><ul>\n");
+    for (target, name) in [
+        ("answer", "Answer"),
+        ("comparison", "Comparison"),
+        ("storage", "Storage"),
+        ("diagnostics", "Diagnostics"),
+        ("conditions", "Conditions"),
+        ("method", "Method"),
+    ] {
+        page.push_str(&format!("<li><a href=\"#{target}\">{name}</a></li>\n"));
+    }
+    if !findings.runs_failed.is_empty() {
+        page.push_str("<li><a href=\"#failed\">Failed runs</a></li>\n");
+    }
+    page.push_str("</ul></nav>\n");
+}
+
+fn comparison(page: &mut String, findings: &Findings) {
+    page.push_str("<section id=\"comparison\">\n<h2>Comparison</h2>\n");
+    let figures = chart::comparison(findings);
+    if figures.is_empty() {
+        page.push_str("<p>No run has a result yet, so there is nothing to draw.</p>\n");
+    }
+    draw(page, &figures);
+    for memory in &findings.memories {
+        of_memory(page, memory);
+    }
+    let buffers = sentence::buffers(findings);
+    if !buffers.is_empty() {
+        page.push_str("<h3>What the buffer's size is worth</h3>\n");
+        list(page, &buffers);
+    }
+    page.push_str("</section>\n");
+}
+
+fn of_memory(page: &mut String, memory: &MemoryFindings) {
+    let name = escape(&memory.memory.to_string());
+    page.push_str(&format!("<h3>{name} of memory: figures</h3>\n"));
+    grid(
+        page,
+        "New orders a minute (NOPM, mean over runs) and its ratio to the default within rounds",
+        &table::throughput(memory),
+    );
+    grid(page, table::COSTS, &table::costs(memory));
+    page.push_str(&format!(
+        "<details><summary>{name}: latencies of every kind of transaction</summary>\n"
+    ));
+    for cell in &memory.cells {
+        let title = format!("page size {}, all runs together", cell.cell.page_size.get());
+        if cell.latencies.is_empty() {
+            page.push_str(&format!("<p>{title}: no run.</p>\n"));
+        } else {
+            grid(page, &title, &table::latencies(cell));
+        }
+    }
+    page.push_str("</details>\n");
+}
+
+fn storage(page: &mut String, findings: &Findings) {
+    page.push_str("<section id=\"storage\">\n<h2>Storage</h2>\n<h3>Was the storage seen?</h3>\n");
+    for sentence in sentence::evidence(findings) {
+        page.push_str(&format!("<p>{}</p>\n", escape(&sentence)));
+    }
+    for memory in &findings.memories {
+        page.push_str(&format!(
+            "<details><summary>{}: reads, flushes and CPU by page size</summary>\n",
+            escape(&memory.memory.to_string())
+        ));
+        grid(
+            page,
+            "Flushes per transaction; times are means; CPU cores are used by all programs \
+             together",
+            &table::storage(memory),
+        );
+        page.push_str("</details>\n");
+    }
+    if let Some(profile) = &findings.calibration {
+        page.push_str(&format!(
+            "<h3>The device by itself</h3>\n<p>{}</p>\n",
+            escape(&crate::device::summary(profile))
+        ));
+        draw(page, &chart::device(findings));
+        page.push_str("<details><summary>The device's figures as tables</summary>\n");
+        for table in calibrate::table::all(profile) {
+            grid(
+                page,
+                &table.title,
+                &Table {
+                    header: table.header,
+                    rows: table.rows,
+                },
+            );
+        }
+        page.push_str("</details>\n");
+    }
+    page.push_str("</section>\n");
+}
+
+fn diagnostics(page: &mut String, findings: &Findings) {
+    page.push_str("<section id=\"diagnostics\">\n<h2>Diagnostics</h2>\n");
+    draw(page, &chart::seconds(findings));
+    page.push_str("<h3>Generated load against the specification</h3>\n");
+    grid(
+        page,
+        "Shares over all runs, warm-up included",
+        &table::audit(findings),
+    );
+    if !findings.audit.distributions.is_empty() {
+        grid(
+            page,
+            "Distribution of drawn values: chi-square is about as large as the degrees of freedom \
+             when draws follow the specification",
+            &table::distributions(findings),
+        );
+    }
+    if !findings.runs_failed.is_empty() {
+        page.push_str("<h3 id=\"failed\">Failed runs</h3>\n");
+        grid(page, "Runs without a result", &table::failed(findings));
+    }
+    page.push_str("</section>\n");
+}
+
+fn conditions(page: &mut String, findings: &Findings) {
+    page.push_str("<section id=\"conditions\">\n<h2>Conditions</h2>\n<dl>\n");
+    for (name, value) in sentence::conditions(findings) {
+        page.push_str(&format!(
+            "<div><dt>{}</dt><dd>{}</dd></div>\n",
+            escape(&name),
+            escape(&value)
+        ));
+    }
+    page.push_str("</dl>\n");
+    if !findings.bases.is_empty() {
+        grid(
+            page,
+            "The data at each page size, from which every run starts with a fresh copy",
+            &table::bases(findings),
+        );
+    }
+    page.push_str("</section>\n");
+}
+
+fn method(page: &mut String, findings: &Findings) {
+    let margin = percent(findings.plan.margin);
+    let comparisons = findings.plan.page_sizes.len().saturating_sub(1);
+    let paragraphs = [
+        "Each combination of page size and memory is a cell. A round runs every cell once, in a \
+         seeded random order, each run on a fresh copy of the same rows, with the same inputs for \
+         all cells of the round. The run is the unit: seconds within a run are diagnostics and \
+         never counted."
+            .to_owned(),
+        format!(
+            "A page size is compared with the default by the logarithm of the ratio of their \
+             throughputs within each round, which removes what the whole round had in common, such \
+             as a machine that was slow for a while. The interval is Student's t over these \
+             logarithms, at 95 % for all {comparisons} comparisons of one memory together \
+             (Bonferroni). From one round there is no interval."
+        ),
+        format!(
+            "How to read the verdict: \"better\" and \"worse\" have an interval wholly above or \
+             below 1; \"no difference\" has one wholly within {margin} of 1 (two one-sided tests); \
+             \"open\" is neither, and more rounds are needed. \"Keep the default\" is an answer: no \
+             page size gains more than {margin}. Rounds are compared once, at the end."
+        ),
+        "What is not claimed: the workload follows TPC-C's transactions and data, but nothing is \
+         audited, terminals neither key nor think, and the data is small. So throughput is called \
+         new orders a minute (NOPM) and must not be compared with published tpmC. The answer holds \
+         for this machine, this storage, this mix and these sizes; other mixes, range scans above \
+         all, can reverse it."
+            .to_owned(),
+        "The memory at which a page size equals the default is read off a line between measured \
+         sizes and has no interval. Latencies count from submission in a closed loop: when the \
+         database stalls, clients wait instead of queueing, so percentiles are kinder than under a \
+         fixed rate of arrivals."
+            .to_owned(),
+    ];
+    page.push_str("<section id=\"method\">\n<h2>Method</h2>\n");
+    for paragraph in paragraphs {
+        page.push_str(&format!("<p>{}</p>\n", escape(&paragraph)));
+    }
+    page.push_str(&format!(
+        "<p>Page sizes from {} to {} bytes are powers of two; KiB, MiB and GiB are powers of two \
+         as well; MB/s are 10⁶ bytes a second.</p>\n</section>\n",
+        PageSize::MIN.get(),
+        PageSize::MAX.get()
+    ));
+}
+
+fn draw(page: &mut String, figures: &[Figure]) {
+    for figure in figures {
+        page.push_str(&figure.html());
+    }
+}
+
+fn list(page: &mut String, items: &[String]) {
+    page.push_str("<ul>\n");
+    for item in items {
+        page.push_str(&format!("<li>{}</li>\n", escape(item)));
+    }
+    page.push_str("</ul>\n");
+}
+
+fn grid(page: &mut String, caption: &str, table: &Table) {
+    page.push_str(&format!(
+        "<p class=\"caption\">{}</p>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>",
+        escape(caption)
+    ));
+    for name in &table.header {
+        page.push_str(&format!("<th scope=\"col\">{}</th>", escape(name)));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        page.push_str("<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            let class = match cell.as_str() {
+                "better" | "worse" | "open" => format!(" class=\"{cell}\""),
+                _ => String::new(),
+            };
+            if index == 0 {
+                page.push_str(&format!("<th scope=\"row\">{}</th>", escape(cell)));
+            } else {
+                page.push_str(&format!("<td{class}>{}</td>", escape(cell)));
+            }
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Names of the elements that HTML never closes.
+    const VOID: [&str; 4] = ["meta", "br", "hr", "link"];
+
+    /// Panics unless every tag that is opened is closed in order.
+    fn assert_well_formed(page: &str) {
+        let mut open: Vec<String> = Vec::new();
+        let mut rest = page;
+        while let Some(start) = rest.find('<') {
+            rest = &rest[start + 1..];
+            let end = rest.find('>').expect("every < has its >");
+            let tag = &rest[..end];
+            rest = &rest[end + 1..];
+            let name: String = tag
+                .trim_start_matches('/')
+                .chars()
+                .take_while(char::is_ascii_alphanumeric)
+                .collect();
+            if tag.starts_with('!') || tag.ends_with('/') || VOID.contains(&name.as_str()) {
+                continue;
+            }
+            if tag.starts_with('/') {
+                assert_eq!(open.pop().as_deref(), Some(name.as_str()), "</{name}>");
+            } else {
+                // The content of these is no markup.
+                if name == "style" || name == "script" {
+                    let close = format!("</{name}>");
+                    rest = &rest[rest.find(&close).expect("closed")..];
+                }
+                open.push(name);
+            }
+        }
+        assert!(open.is_empty(), "never closed: {open:?}");
+    }
+
+    fn pages() -> Vec<String> {
+        [
+            fixture::findings(),
+            fixture::one_round(),
+            fixture::one_memory(),
+            fixture::empty(),
+        ]
+        .iter()
+        .map(html)
+        .collect()
+    }
+
+    #[test]
+    fn every_tag_is_closed() {
+        for page in pages() {
+            assert_well_formed(&page);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "</p>")]
+    fn the_check_of_tags_sees_errors() {
+        assert_well_formed("<p><b>x</p></b>");
+    }
+
+    #[test]
+    fn nothing_is_loaded() {
+        for page in pages() {
+            let without_names = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+            for forbidden in ["http://", "https://", "src=", "@import", "url(", "<link"] {
+                assert!(!without_names.contains(forbidden), "{forbidden}");
+            }
+        }
+    }
+
+    #[test]
+    fn facts_cannot_inject() {
+        let page = &pages()[0];
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+        assert_eq!(page.matches("<script>").count(), 1);
+    }
+
+    #[test]
+    fn no_figure_is_infinite() {
+        for page in pages() {
+            for forbidden in ["NaN", "\"inf\"", "inf,", "inf "] {
+                assert!(!page.contains(forbidden), "{forbidden}");
+            }
+        }
+        assert!(pages()[1].contains("one round"));
+    }
+
+    #[test]
+    fn every_link_has_its_target() {
+        for page in pages() {
+            for link in page.split("href=\"#").skip(1) {
+                let target = link.split('"').next().unwrap();
+                assert!(page.contains(&format!("id=\"{target}\"")), "#{target}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_says_what_the_terminal_says() {
+        let findings = fixture::findings();
+        let page = html(&findings);
+        for sentence in sentence::answers(&findings)
+            .iter()
+            .chain(&sentence::buffers(&findings))
+        {
+            assert!(page.contains(&escape(sentence)), "{sentence}");
+        }
+        assert!(page.contains("the disk is full"));
+    }
+}

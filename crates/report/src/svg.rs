@@ -1,0 +1,472 @@
+//! What charts are drawn with: an SVG under construction, scales, axes,
+//! marks and legends.
+//!
+//! Nothing that is not finite is ever drawn: a shape with such a coordinate
+//! is left out, since browsers drop the whole attribute and say nothing.
+
+use std::fmt::Write;
+
+/// Text for element content and for attributes in double quotes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // XML 1.0, section 2.2, forbids the other control characters.
+            c if c.is_control() && c != '\n' && c != '\t' => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// How texts are placed at their point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How series are told apart: colour, dash and mark together, so that colour
+/// alone never matters. There are [`Series::COUNT`] of them; more repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Series(pub(crate) usize);
+
+impl Series {
+    /// Six colours of Okabe and Ito's palette
+    /// (<https://jfly.uni-koeln.de/color/>); style.css names them.
+    const COUNT: usize = 6;
+
+    fn class(self) -> String {
+        format!("s{}", self.0 % Self::COUNT)
+    }
+}
+
+/// An SVG whose elements are added one by one.
+#[derive(Debug)]
+pub(crate) struct Svg {
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+impl Svg {
+    /// An empty drawing in its own units, which style.css takes for pixels.
+    pub(crate) fn new(width: f64, height: f64) -> Self {
+        Self {
+            width,
+            height,
+            body: String::new(),
+        }
+    }
+
+    /// A straight line.
+    pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        if finite(&[from.0, from.1, to.0, to.1]) {
+            let _ = write!(
+                self.body,
+                r#"<line class="{class}" x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}"/>"#,
+                from.0, from.1, to.0, to.1
+            );
+        }
+    }
+
+    /// A rectangle by its upper left corner, with what to say on hovering.
+    pub(crate) fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), tip: &str) {
+        if finite(&[at.0, at.1, size.0, size.1]) && size.0 >= 0.0 && size.1 >= 0.0 {
+            let _ = write!(
+                self.body,
+                r#"<rect class="{class}" x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}"{}/>"#,
+                at.0,
+                at.1,
+                size.0,
+                size.1,
+                said(tip)
+            );
+        }
+    }
+
+    /// A text.
+    pub(crate) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        self.placed_text(class, at, anchor, "", text);
+    }
+
+    /// A text that reads upwards.
+    pub(crate) fn text_upwards(&mut self, class: &str, at: (f64, f64), text: &str) {
+        let turn = format!(r#" transform="rotate(-90 {:.1} {:.1})""#, at.0, at.1);
+        self.placed_text(class, at, Anchor::Middle, &turn, text);
+    }
+
+    fn placed_text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, turn: &str, text: &str) {
+        if !finite(&[at.0, at.1]) {
+            return;
+        }
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let _ = write!(
+            self.body,
+            r#"<text class="{class}" x="{:.1}" y="{:.1}" text-anchor="{anchor}"{turn}>{}</text>"#,
+            at.0,
+            at.1,
+            escape(text)
+        );
+    }
+
+    /// Points joined by lines.
+    pub(crate) fn path(&mut self, series: Series, thin: bool, points: &[(f64, f64)]) {
+        let points: Vec<String> = points
+            .iter()
+            .filter(|(x, y)| finite(&[*x, *y]))
+            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .collect();
+        if points.len() > 1 {
+            let thin = if thin { " thin" } else { "" };
+            let _ = write!(
+                self.body,
+                r#"<polyline class="curve {}{thin}" points="{}"/>"#,
+                series.class(),
+                points.join(" ")
+            );
+        }
+    }
+
+    /// A data point in the series' own shape.
+    pub(crate) fn mark(&mut self, series: Series, at: (f64, f64), tip: &str) {
+        let (x, y) = at;
+        if !finite(&[x, y]) {
+            return;
+        }
+        let polygon = |corners: &[(f64, f64)]| -> String {
+            let points: Vec<String> = corners
+                .iter()
+                .map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy))
+                .collect();
+            format!(r#"<polygon points="{}""#, points.join(" "))
+        };
+        let shape = match series.0 % Series::COUNT {
+            0 => format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="4.5""#),
+            1 => polygon(&[(-4.2, -4.2), (4.2, -4.2), (4.2, 4.2), (-4.2, 4.2)]),
+            2 => polygon(&[(0.0, -5.5), (5.2, 4.0), (-5.2, 4.0)]),
+            3 => polygon(&[(0.0, -6.0), (6.0, 0.0), (0.0, 6.0), (-6.0, 0.0)]),
+            4 => polygon(&[(0.0, 5.5), (5.2, -4.0), (-5.2, -4.0)]),
+            _ => polygon(&[(-6.0, -2.5), (6.0, -2.5), (6.0, 2.5), (-6.0, 2.5)]),
+        };
+        let _ = write!(
+            self.body,
+            r#"{shape} class="mark {}"{}/>"#,
+            series.class(),
+            said(tip)
+        );
+    }
+
+    /// A vertical or horizontal interval with caps.
+    pub(crate) fn whisker(&mut self, series: Series, from: (f64, f64), to: (f64, f64)) {
+        let class = format!("whisker {}", series.class());
+        self.line(&class, from, to);
+        let cap = if (from.0 - to.0).abs() < (from.1 - to.1).abs() {
+            (4.0, 0.0)
+        } else {
+            (0.0, 4.0)
+        };
+        for end in [from, to] {
+            self.line(
+                &class,
+                (end.0 - cap.0, end.1 - cap.1),
+                (end.0 + cap.0, end.1 + cap.1),
+            );
+        }
+    }
+
+    /// Names of series from left to right, from this corner on; wraps at the
+    /// right edge. Returns the height that it took.
+    pub(crate) fn legend(&mut self, at: (f64, f64), names: &[String]) -> f64 {
+        const ROW: f64 = 20.0;
+        let (mut x, mut y) = at;
+        for (index, name) in names.iter().enumerate() {
+            let width = 44.0 + text_width(name);
+            if x > at.0 && x + width > self.width {
+                x = at.0;
+                y += ROW;
+            }
+            let series = Series(index);
+            self.path(series, false, &[(x, y), (x + 28.0, y)]);
+            self.mark(series, (x + 14.0, y), "");
+            self.text("label", (x + 34.0, y + 4.0), Anchor::Start, name);
+            x += width + 12.0;
+        }
+        if names.is_empty() {
+            0.0
+        } else {
+            y - at.1 + ROW
+        }
+    }
+
+    /// The drawing as an element; `name` is what a screen reader says.
+    pub(crate) fn finish(self, name: &str) -> String {
+        format!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:.0} {:.0}" width="{:.0}" height="{:.0}" role="img" aria-label="{}">{}</svg>"#,
+            self.width,
+            self.height,
+            self.width,
+            self.height,
+            escape(name),
+            self.body
+        )
+    }
+}
+
+fn said(tip: &str) -> String {
+    if tip.is_empty() {
+        String::new()
+    } else {
+        format!(r#" data-tip="{}""#, escape(tip))
+    }
+}
+
+fn finite(values: &[f64]) -> bool {
+    values.iter().all(|value| value.is_finite())
+}
+
+/// About how wide a label is: the mean of sans-serif letters at the size of
+/// style.css.
+pub(crate) fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 6.8
+}
+
+/// From values to places along one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    kind: Kind,
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Linear,
+    Logarithmic,
+    AroundOne,
+}
+
+impl Axis {
+    /// From 0 to at least the largest value, over these places.
+    pub(crate) fn from_zero(largest: f64, from: f64, to: f64) -> Self {
+        let largest = if largest.is_finite() && largest > 0.0 {
+            largest
+        } else {
+            1.0
+        };
+        let step = step(largest);
+        Self {
+            kind: Kind::Linear,
+            low: 0.0,
+            high: (largest / step).ceil() * step,
+            from,
+            to,
+        }
+    }
+
+    /// Logarithmic from at most the smallest to at least the largest value.
+    /// Values that are not positive and finite do not count.
+    pub(crate) fn logarithmic(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let (low, high) = values
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .fold((f64::INFINITY, 0.0f64), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        let (low, high) = if low <= high {
+            (low, high)
+        } else {
+            (1.0, 10.0)
+        };
+        // Some air, so that no mark lies on the frame.
+        let air = (high / low).powf(0.06).max(1.08);
+        Self {
+            kind: Kind::Logarithmic,
+            low: low / air,
+            high: high * air,
+            from,
+            to,
+        }
+    }
+
+    /// Logarithmic and symmetric around 1.
+    pub(crate) fn around_one(farthest: f64, from: f64, to: f64) -> Self {
+        Self {
+            kind: Kind::AroundOne,
+            low: 1.0 / farthest,
+            high: farthest,
+            from,
+            to,
+        }
+    }
+
+    /// The place of a value; beyond the ends at the ends.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let share = match self.kind {
+            Kind::Linear => (value - self.low) / (self.high - self.low),
+            Kind::Logarithmic | Kind::AroundOne => {
+                (value / self.low).ln() / (self.high / self.low).ln()
+            }
+        };
+        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// Round values to label: about five.
+    pub(crate) fn ticks(&self) -> Vec<f64> {
+        match self.kind {
+            Kind::Linear => {
+                let step = step(self.high);
+                (0..=(self.high / step).round() as u32)
+                    .map(|index| f64::from(index) * step)
+                    .collect()
+            }
+            Kind::Logarithmic => self.logarithmic_ticks(),
+            Kind::AroundOne => self.ticks_around_one(),
+        }
+    }
+
+    /// 1, and the three farthest round ratios on either side.
+    fn ticks_around_one(&self) -> Vec<f64> {
+        const BELOW: [f64; 10] = [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99];
+        const ABOVE: [f64; 10] = [10.0, 5.0, 3.0, 2.0, 1.5, 1.2, 1.1, 1.05, 1.02, 1.01];
+        let below = BELOW.into_iter().filter(|tick| *tick >= self.low).take(3);
+        let above = ABOVE.into_iter().filter(|tick| *tick <= self.high).take(3);
+        let mut ticks: Vec<f64> = below.chain([1.0]).chain(above).collect();
+        ticks.sort_by(f64::total_cmp);
+        ticks
+    }
+
+    fn logarithmic_ticks(&self) -> Vec<f64> {
+        // The coarsest set of round digits that gives enough of them.
+        let sets: [&[f64]; 3] = [
+            &[1.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+        ];
+        let first = self.low.log10().floor() as i32;
+        let last = self.high.log10().ceil() as i32;
+        let ticks = |digits: &[f64]| -> Vec<f64> {
+            (first..=last)
+                .flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)))
+                .filter(|tick| (self.low..=self.high).contains(tick))
+                .collect()
+        };
+        sets.iter()
+            .map(|digits| ticks(digits))
+            .find(|ticks| ticks.len() >= 3)
+            .unwrap_or_else(|| ticks(sets[2]))
+    }
+}
+
+/// A step of 1, 2 or 5 times a power of ten that goes about five times into
+/// `largest`.
+fn step(largest: f64) -> f64 {
+    let rough = largest / 5.0;
+    let power = 10f64.powf(rough.log10().floor());
+    let digit = rough / power;
+    let digit = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|round| digit <= *round + 1e-9)
+        .unwrap_or(10.0);
+    digit * power
+}
+
+/// Frame, grid and labels around a plot.
+pub(crate) struct Frame<'a> {
+    /// Left, top, right, bottom of the plot.
+    pub(crate) area: (f64, f64, f64, f64),
+    /// Places and labels below.
+    pub(crate) x_ticks: &'a [(f64, String)],
+    /// Places and labels at the left.
+    pub(crate) y_ticks: &'a [(f64, String)],
+    /// What runs to the right, with its unit.
+    pub(crate) x_label: &'a str,
+    /// What runs upwards, with its unit.
+    pub(crate) y_label: &'a str,
+}
+
+impl Frame<'_> {
+    /// Draws it.
+    pub(crate) fn draw(&self, svg: &mut Svg) {
+        let (left, top, right, bottom) = self.area;
+        for (y, label) in self.y_ticks {
+            svg.line("grid", (left, *y), (right, *y));
+            svg.text("tick", (left - 6.0, y + 4.0), Anchor::End, label);
+        }
+        for (x, label) in self.x_ticks {
+            svg.line("grid", (*x, bottom), (*x, bottom + 4.0));
+            svg.text("tick", (*x, bottom + 18.0), Anchor::Middle, label);
+        }
+        svg.line("axis", (left, bottom), (right, bottom));
+        svg.line("axis", (left, top), (left, bottom));
+        let middle = (left + right) / 2.0;
+        svg.text(
+            "name",
+            (middle, bottom + 38.0),
+            Anchor::Middle,
+            self.x_label,
+        );
+        svg.text_upwards("name", (14.0, (top + bottom) / 2.0), self.y_label);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(
+            Axis::from_zero(6910.0, 0.0, 100.0).ticks(),
+            [0.0, 2000.0, 4000.0, 6000.0, 8000.0]
+        );
+        let decades = Axis::logarithmic([90.0, 12_000.0].into_iter(), 0.0, 100.0);
+        assert_eq!(decades.ticks(), [100.0, 1000.0, 10_000.0]);
+        let narrow = Axis::logarithmic([1.1, 1.9].into_iter(), 0.0, 100.0);
+        assert_eq!(narrow.ticks(), [1.5, 2.0]);
+        let ratios = Axis::around_one(1.25, 0.0, 100.0);
+        assert_eq!(ratios.ticks(), [0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2]);
+    }
+
+    #[test]
+    fn places_stay_on_the_axis() {
+        let axis = Axis::around_one(2.0, 0.0, 100.0);
+        assert_eq!(axis.at(1.0), 50.0);
+        assert_eq!(axis.at(f64::INFINITY), 100.0);
+        assert_eq!(axis.at(0.0), 0.0);
+        let nothing = Axis::from_zero(f64::NAN, 0.0, 100.0);
+        assert_eq!(nothing.at(1.0), 100.0);
+    }
+
+    #[test]
+    fn what_is_not_finite_is_not_drawn() {
+        let mut svg = Svg::new(10.0, 10.0);
+        svg.mark(Series(0), (f64::NAN, 1.0), "x");
+        svg.line("grid", (0.0, f64::INFINITY), (1.0, 1.0));
+        svg.rect("cell", (0.0, 0.0), (f64::NAN, 1.0), "");
+        svg.path(Series(0), false, &[(0.0, 0.0), (1.0, f64::NAN)]);
+        assert_eq!(svg.body, "");
+    }
+
+    #[test]
+    fn markup_in_texts_is_text() {
+        assert_eq!(
+            escape("<a b=\"c\">&'\u{1b}"),
+            "&lt;a b=&quot;c&quot;&gt;&amp;&#39; "
+        );
+        let mut svg = Svg::new(10.0, 10.0);
+        svg.mark(Series(3), (1.0, 1.0), "\"><script>");
+        assert!(!svg.body.contains("<script>"), "{}", svg.body);
+    }
+}

@@ -7,7 +7,7 @@ use octavo_units::PageSize;
 
 use crate::{
     chart::{self, Figure},
-    number::percent,
+    number::{held, percent},
     sentence,
     svg::escape,
     table::{self, Table},
@@ -53,11 +53,11 @@ fn answer(page: &mut String, findings: &Findings) {
     for (memory, sentence) in findings.memories.iter().zip(sentence::answers(findings)) {
         page.push_str(&format!(
             "<div class=\"answer\"><p class=\"verdict\">{}</p>\n",
-            escape(&sentence)
+            escape(&held(&sentence))
         ));
         for command in sentence::commands(findings, memory) {
             page.push_str(&format!(
-                "<p class=\"purpose\">Type {}:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
+                "<p class=\"purpose\">Type this {}:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
                 escape(&command.purpose),
                 escape(&command.statements.join("\n"))
             ));
@@ -272,7 +272,7 @@ fn draw(page: &mut String, figures: &[Figure]) {
 fn list(page: &mut String, items: &[String]) {
     page.push_str("<ul>\n");
     for item in items {
-        page.push_str(&format!("<li>{}</li>\n", escape(item)));
+        page.push_str(&format!("<li>{}</li>\n", escape(&held(item))));
     }
     page.push_str("</ul>\n");
 }
@@ -282,15 +282,26 @@ fn grid(page: &mut String, caption: &str, table: &Table) {
         "<p class=\"caption\">{}</p>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>",
         escape(caption)
     ));
-    for name in &table.header {
-        page.push_str(&format!("<th scope=\"col\">{}</th>", escape(name)));
+    // Words read from the left, figures from the right.
+    let words: Vec<bool> = (0..table.header.len())
+        .map(|column| {
+            table
+                .rows
+                .iter()
+                .all(|row| row[column].starts_with(char::is_alphabetic))
+        })
+        .collect();
+    for (name, words) in table.header.iter().zip(&words) {
+        let class = if *words { " class=\"words\"" } else { "" };
+        page.push_str(&format!("<th scope=\"col\"{class}>{}</th>", escape(name)));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         page.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
             let class = match cell.as_str() {
-                "better" | "worse" | "open" => format!(" class=\"{cell}\""),
+                "better" | "worse" | "open" => format!(" class=\"words {cell}\""),
+                _ if words[index] => " class=\"words\"".into(),
                 _ => String::new(),
             };
             if index == 0 {
@@ -413,7 +424,7 @@ mod tests {
             .iter()
             .chain(&sentence::buffers(&findings))
         {
-            assert!(page.contains(&escape(sentence)), "{sentence}");
+            assert!(page.contains(&escape(&held(sentence))), "{sentence}");
         }
         assert!(page.contains("the disk is full"));
     }

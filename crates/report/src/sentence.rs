@@ -156,7 +156,10 @@ pub(crate) fn commands(findings: &Findings, memory: &MemoryFindings) -> Vec<Comm
         ""
     };
     commands.push(Command {
-        purpose: format!("in every connection{shared}"),
+        purpose: format!(
+            "in every connection, for {} of cache{shared}",
+            memory.memory
+        ),
         statements: vec![format!(
             "PRAGMA cache_size = -{};",
             memory.memory.get() / 1024

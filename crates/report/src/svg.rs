@@ -245,6 +245,7 @@ pub(crate) fn text_width(text: &str) -> f64 {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     kind: Kind,
+    round: Round,
     low: f64,
     high: f64,
     from: f64,
@@ -258,17 +259,27 @@ enum Kind {
     AroundOne,
 }
 
+/// What makes a round tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round {
+    /// Powers of ten, and 2 and 5 times these.
+    Tens,
+    /// Powers of two, for bytes.
+    Twos,
+}
+
 impl Axis {
     /// From 0 to at least the largest value, over these places.
-    pub(crate) fn from_zero(largest: f64, from: f64, to: f64) -> Self {
+    pub(crate) fn from_zero(largest: f64, round: Round, from: f64, to: f64) -> Self {
         let largest = if largest.is_finite() && largest > 0.0 {
             largest
         } else {
             1.0
         };
-        let step = step(largest);
+        let step = step(largest, round);
         Self {
             kind: Kind::Linear,
+            round,
             low: 0.0,
             high: (largest / step).ceil() * step,
             from,
@@ -278,7 +289,12 @@ impl Axis {
 
     /// Logarithmic from at most the smallest to at least the largest value.
     /// Values that are not positive and finite do not count.
-    pub(crate) fn logarithmic(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+    pub(crate) fn logarithmic(
+        values: impl Iterator<Item = f64>,
+        round: Round,
+        from: f64,
+        to: f64,
+    ) -> Self {
         let (low, high) = values
             .filter(|value| value.is_finite() && *value > 0.0)
             .fold((f64::INFINITY, 0.0f64), |(low, high), value| {
@@ -293,6 +309,7 @@ impl Axis {
         let air = (high / low).powf(0.06).max(1.08);
         Self {
             kind: Kind::Logarithmic,
+            round,
             low: low / air,
             high: high * air,
             from,
@@ -300,12 +317,13 @@ impl Axis {
         }
     }
 
-    /// Logarithmic and symmetric around 1.
-    pub(crate) fn around_one(farthest: f64, from: f64, to: f64) -> Self {
+    /// Logarithmic over ratios from `low`, below 1, to `high`, above it.
+    pub(crate) fn around_one(low: f64, high: f64, from: f64, to: f64) -> Self {
         Self {
             kind: Kind::AroundOne,
-            low: 1.0 / farthest,
-            high: farthest,
+            round: Round::Tens,
+            low,
+            high,
             from,
             to,
         }
@@ -326,7 +344,7 @@ impl Axis {
     pub(crate) fn ticks(&self) -> Vec<f64> {
         match self.kind {
             Kind::Linear => {
-                let step = step(self.high);
+                let step = step(self.high, self.round);
                 (0..=(self.high / step).round() as u32)
                     .map(|index| f64::from(index) * step)
                     .collect()
@@ -348,6 +366,14 @@ impl Axis {
     }
 
     fn logarithmic_ticks(&self) -> Vec<f64> {
+        if self.round == Round::Twos {
+            let (first, last) = (self.low.log2().ceil() as i32, self.high.log2() as i32);
+            let skip = ((last - first) / 6 + 1).unsigned_abs() as usize;
+            return (first..=last)
+                .step_by(skip)
+                .map(|power| 2f64.powi(power))
+                .collect();
+        }
         // The coarsest set of round digits that gives enough of them.
         let sets: [&[f64]; 3] = [
             &[1.0],
@@ -369,10 +395,12 @@ impl Axis {
     }
 }
 
-/// A step of 1, 2 or 5 times a power of ten that goes about five times into
-/// `largest`.
-fn step(largest: f64) -> f64 {
+/// A round step that goes about five times into `largest`.
+fn step(largest: f64, round: Round) -> f64 {
     let rough = largest / 5.0;
+    if round == Round::Twos {
+        return 2f64.powf(rough.log2().ceil());
+    }
     let power = 10f64.powf(rough.log10().floor());
     let digit = rough / power;
     let digit = [1.0, 2.0, 5.0, 10.0]
@@ -428,24 +456,30 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!(
-            Axis::from_zero(6910.0, 0.0, 100.0).ticks(),
+            Axis::from_zero(6910.0, Round::Tens, 0.0, 100.0).ticks(),
             [0.0, 2000.0, 4000.0, 6000.0, 8000.0]
         );
-        let decades = Axis::logarithmic([90.0, 12_000.0].into_iter(), 0.0, 100.0);
+        let decades = Axis::logarithmic([90.0, 12_000.0].into_iter(), Round::Tens, 0.0, 100.0);
         assert_eq!(decades.ticks(), [100.0, 1000.0, 10_000.0]);
-        let narrow = Axis::logarithmic([1.1, 1.9].into_iter(), 0.0, 100.0);
+        let narrow = Axis::logarithmic([1.1, 1.9].into_iter(), Round::Tens, 0.0, 100.0);
         assert_eq!(narrow.ticks(), [1.5, 2.0]);
-        let ratios = Axis::around_one(1.25, 0.0, 100.0);
+        let bytes = Axis::logarithmic([3000.0, 99_000.0].into_iter(), Round::Twos, 0.0, 1.0);
+        assert_eq!(bytes.ticks(), [4096.0, 8192.0, 16384.0, 32768.0, 65536.0]);
+        assert_eq!(
+            Axis::from_zero(20_000.0, Round::Twos, 0.0, 1.0).ticks(),
+            [0.0, 4096.0, 8192.0, 12288.0, 16384.0, 20480.0]
+        );
+        let ratios = Axis::around_one(0.8, 1.25, 0.0, 100.0);
         assert_eq!(ratios.ticks(), [0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2]);
     }
 
     #[test]
     fn places_stay_on_the_axis() {
-        let axis = Axis::around_one(2.0, 0.0, 100.0);
+        let axis = Axis::around_one(0.5, 2.0, 0.0, 100.0);
         assert_eq!(axis.at(1.0), 50.0);
         assert_eq!(axis.at(f64::INFINITY), 100.0);
         assert_eq!(axis.at(0.0), 0.0);
-        let nothing = Axis::from_zero(f64::NAN, 0.0, 100.0);
+        let nothing = Axis::from_zero(f64::NAN, Round::Tens, 0.0, 100.0);
         assert_eq!(nothing.at(1.0), 100.0);
     }
 

@@ -343,7 +343,7 @@ impl Bar {
     }
 
     fn place(&self, logarithm: f64) -> Option<usize> {
-        if !(self.span > 0.0) || logarithm.is_nan() {
+        if self.span <= 0.0 || self.span.is_nan() || logarithm.is_nan() {
             return None;
         }
         let share = (logarithm / self.span).clamp(-1.0, 1.0);
@@ -427,7 +427,7 @@ the default 4096 (9\u{a0}% to 15\u{a0}%, 5 rounds).
     PRAGMA journal_mode = DELETE;
     PRAGMA page_size = 8192; VACUUM;
     PRAGMA journal_mode = WAL;
-  in every connection:
+  in every connection, for 32\u{a0}MiB of cache:
     PRAGMA cache_size = -32768;
 ";
         assert!(text.starts_with(expected), "{text}");

@@ -6,14 +6,17 @@ use super::{
     Figure,
     lines::{Curve, Dot, Lines, Scale, plain_bytes},
 };
-use crate::number::bytes;
+use crate::{number::bytes, svg::Round};
 
 /// Above this ratio of the largest to the smallest value the scale is
 /// logarithmic: small ones could not be told apart otherwise.
 const LINEAR_SPREAD_MAX: f64 = 10.0;
 
+/// A name and its figure.
+type Kind = (&'static str, fn(&PerTransaction) -> f64);
+
 pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
-    let kinds: [(&str, fn(&PerTransaction) -> f64); 2] = [
+    let kinds: [Kind; 2] = [
         ("read", |figures| figures.read_bytes),
         ("written", |figures| figures.written_bytes),
     ];
@@ -69,6 +72,7 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         x_label: "page size in bytes",
         y_label: "bytes per transaction",
         scale,
+        round: Round::Twos,
         label: plain_bytes,
         curves,
     };

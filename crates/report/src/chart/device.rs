@@ -13,7 +13,10 @@ use super::{
     Figure,
     lines::{Curve, Dot, Lines, Scale, plain},
 };
-use crate::number::{number, time};
+use crate::{
+    number::{number, time},
+    svg::Round,
+};
 
 pub(super) fn draw(profile: &Profile) -> Vec<Figure> {
     [by_size(profile), by_depth(profile), latency(profile)]
@@ -91,6 +94,7 @@ fn by_size(profile: &Profile) -> Option<Figure> {
         x_label: "request size in bytes",
         y_label: "IOPS",
         scale: Scale::Logarithmic,
+        round: Round::Tens,
         label: plain,
         curves,
     };
@@ -169,6 +173,7 @@ fn depth_chart(
         x_label: "queue depth: requests in flight",
         y_label,
         scale: Scale::Logarithmic,
+        round: Round::Tens,
         label,
         curves,
     };

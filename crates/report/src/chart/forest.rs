@@ -13,8 +13,8 @@ const WIDTH: f64 = 720.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 452.0;
 const ROW: f64 = 26.0;
-/// Ratios farther from 1 than this end in an arrow.
-const FARTHEST_MAX: f64 = 8.0;
+/// The axis ends at this factor from 1.
+const FARTHEST: f64 = 1.6;
 
 pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     let margin = 1.0 + findings.plan.margin;
@@ -23,23 +23,29 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         .iter()
         .flat_map(|memory| &memory.cells)
         .filter_map(|cell| cell.ratio);
-    let mut farthest = (margin.ln() * 2.5).exp();
+    // An interval that is far off would squeeze all that matters together, so
+    // the axis ends at FARTHEST and such an interval in an arrow.
+    let air = (margin.ln() * 2.5).exp();
+    let (mut low, mut high) = (1.0 / air, air);
     let mut any = false;
     for ratio in ratios {
         any = true;
-        let ends = if is_bounded(&ratio) {
-            [ratio.low, ratio.high]
-        } else {
-            [ratio.estimate; 2]
-        };
-        for end in ends {
-            farthest = farthest.max(end).max(1.0 / end);
+        low = low.min(ratio.estimate);
+        high = high.max(ratio.estimate);
+        if is_bounded(&ratio) {
+            low = low.min(ratio.low);
+            high = high.max(ratio.high);
         }
     }
     if !any {
         return None;
     }
-    let axis = Axis::around_one((farthest * 1.03).min(FARTHEST_MAX), LEFT, RIGHT);
+    let axis = Axis::around_one(
+        (low / 1.02).max(1.0 / FARTHEST),
+        (high * 1.02).min(FARTHEST),
+        LEFT,
+        RIGHT,
+    );
     let rows: usize = findings
         .memories
         .iter()
@@ -67,9 +73,9 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     for (index, memory) in findings.memories.iter().enumerate() {
         svg.text(
             "label strong",
-            (8.0, y + 10.0),
+            (4.0, y + 14.0),
             Anchor::Start,
-            &format!("{} of memory", memory.memory),
+            &format!("{}, page size", memory.memory),
         );
         y += ROW;
         for cell in &memory.cells {
@@ -86,16 +92,32 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
                     };
                     let series = Series(index);
                     svg.whisker(series, (low, middle), (high, middle));
+                    let place = axis.at(ratio.estimate);
                     svg.mark(
                         series,
-                        (axis.at(ratio.estimate), middle),
+                        (place, middle),
                         &format!(
                             "page size {page}, {}: {}, {said}",
                             memory.memory,
                             ratio_interval(ratio)
                         ),
                     );
-                    format!("{}  {said}", ratio_interval(ratio))
+                    if ratio.estimate < 1.0 / FARTHEST {
+                        svg.text(
+                            "label",
+                            (place + 8.0, middle + 4.0),
+                            Anchor::Start,
+                            "◂ farther",
+                        );
+                    } else if ratio.estimate > FARTHEST {
+                        svg.text(
+                            "label",
+                            (place - 8.0, middle + 4.0),
+                            Anchor::End,
+                            "farther ▸",
+                        );
+                    }
+                    format!("{}: {said}", ratio_interval(ratio))
                 }
                 None if cell.reference => said.into(),
                 None => "no run to compare".into(),
@@ -108,9 +130,8 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         "name",
         ((LEFT + RIGHT) / 2.0, bottom + 40.0),
         Anchor::Middle,
-        "throughput ÷ throughput of the default (logarithmic)",
+        "throughput ÷ that of the default (logarithmic)",
     );
-    svg.text_upwards("name", (14.0, bottom / 2.0 + 40.0), "page size in bytes");
     let title = format!(
         "Ratio of throughput to the default page size {}",
         findings.plan.reference.get()
@@ -120,7 +141,7 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         svg.finish(&title),
         format!(
             "Ratios within rounds; 95 % Student-t intervals over their logarithms, for all page \
-             sizes of a memory together (Bonferroni). The shaded band is the margin of {} around \
+             sizes of a memory together (Bonferroni). Page sizes in bytes. The shaded band is the margin of {} around \
              1: an interval inside it is no difference, one clear of 1 is better (right) or worse \
              (left). Conditions: {conditions}.",
             percent(findings.plan.margin)

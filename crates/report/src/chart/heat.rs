@@ -17,7 +17,7 @@ const WIDTH: f64 = 720.0;
 
 pub(super) fn throughput(findings: &Findings, conditions: &str) -> Option<Figure> {
     let title = "Throughput by page size and memory, in NOPM";
-    let svg = map(findings, title, throughput_mean, number)?;
+    let svg = map(findings, title, Shade::Linear, throughput_mean, number)?;
     Some(Figure::new(
         title,
         svg,
@@ -28,7 +28,7 @@ pub(super) fn throughput(findings: &Findings, conditions: &str) -> Option<Figure
 pub(super) fn read_bytes(findings: &Findings, conditions: &str) -> Option<Figure> {
     let title = "Bytes read per transaction, by page size and memory";
     let of = |cell: &CellFindings| Some(cell.per_transaction?.read_bytes);
-    let svg = map(findings, title, of, bytes)?;
+    let svg = map(findings, title, Shade::Logarithmic, of, bytes)?;
     Some(Figure::new(
         title,
         svg,
@@ -36,9 +36,18 @@ pub(super) fn read_bytes(findings: &Findings, conditions: &str) -> Option<Figure
     ))
 }
 
+/// How values become shades between the smallest and the largest.
+#[derive(Clone, Copy)]
+enum Shade {
+    Linear,
+    /// For values that differ by factors.
+    Logarithmic,
+}
+
 fn map(
     findings: &Findings,
     name: &str,
+    shade: Shade,
     value: impl Fn(&CellFindings) -> Option<f64>,
     label: fn(f64) -> String,
 ) -> Option<String> {
@@ -69,12 +78,11 @@ fn map(
         for (index, cell) in memory.cells.iter().enumerate() {
             let x = LEFT + column * index as f64;
             let text = known(cell).map_or_else(|| UNKNOWN.to_owned(), label);
-            // By logarithm, as ratios are what is compared.
             let step = known(cell).map(|value| {
-                let share = if high > low {
-                    (value / low).ln() / (high / low).ln()
-                } else {
-                    0.5
+                let share = match shade {
+                    _ if high <= low => 0.5,
+                    Shade::Linear => (value - low) / (high - low),
+                    Shade::Logarithmic => (value / low).ln() / (high / low).ln(),
                 };
                 ((share * STEPS as f64) as usize).min(STEPS - 1)
             });

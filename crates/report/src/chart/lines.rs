@@ -3,7 +3,7 @@
 
 use crate::{
     number::number,
-    svg::{Axis, Frame, Series, Svg},
+    svg::{Axis, Frame, Round, Series, Svg},
 };
 
 /// One value of a curve.
@@ -48,6 +48,8 @@ pub(super) struct Lines<'a> {
     pub(super) y_label: &'a str,
     /// How values are placed.
     pub(super) scale: Scale,
+    /// Which values are labelled at the axis.
+    pub(super) round: Round,
     /// How a value is written at the axis.
     pub(super) label: fn(f64) -> String,
     /// The series.
@@ -80,10 +82,15 @@ impl Lines<'_> {
         let top = 14.0 + svg.legend((LEFT, 14.0), &names);
         let bottom = HEIGHT - 50.0;
         let y = match self.scale {
-            Scale::FromZero => {
-                Axis::from_zero(values.iter().copied().fold(0.0, f64::max), bottom, top)
+            Scale::FromZero => Axis::from_zero(
+                values.iter().copied().fold(0.0, f64::max),
+                self.round,
+                bottom,
+                top,
+            ),
+            Scale::Logarithmic => {
+                Axis::logarithmic(values.iter().copied(), self.round, bottom, top)
             }
-            Scale::Logarithmic => Axis::logarithmic(values.iter().copied(), bottom, top),
         };
         let gap = (RIGHT - LEFT) / self.places.len().max(1) as f64;
         let place = |index: usize| LEFT + gap * (index as f64 + 0.5);

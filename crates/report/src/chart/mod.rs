@@ -58,7 +58,7 @@ pub(crate) fn comparison(findings: &Findings) -> Vec<Figure> {
 
 /// Seconds of every run, as diagnostics.
 pub(crate) fn seconds(findings: &Findings) -> Vec<Figure> {
-    seconds::draw(findings)
+    seconds::draw(findings, &sentence::caption(findings))
 }
 
 /// The device's curves.

@@ -4,7 +4,7 @@
 use octavo_experiment::findings::{CellFindings, Findings, MemoryFindings};
 
 use super::{Figure, lines::plain};
-use crate::svg::{Anchor, Axis, Series, Svg};
+use crate::svg::{Anchor, Axis, Round, Series, Svg};
 
 const WIDTH: f64 = 720.0;
 const COLUMNS: usize = 3;
@@ -13,11 +13,11 @@ const PANEL: (f64, f64) = (206.0, 110.0);
 const GAP: (f64, f64) = (12.0, 46.0);
 
 /// One figure a memory.
-pub(super) fn draw(findings: &Findings) -> Vec<Figure> {
+pub(super) fn draw(findings: &Findings, conditions: &str) -> Vec<Figure> {
     findings
         .memories
         .iter()
-        .filter_map(|memory| panels(findings, memory))
+        .filter_map(|memory| panels(memory, conditions))
         .collect()
 }
 
@@ -25,7 +25,7 @@ fn rate(sample: &octavo_experiment::drive::Sample) -> f64 {
     sample.counted as f64 / sample.length.as_secs_f64() * 60.0
 }
 
-fn panels(findings: &Findings, memory: &MemoryFindings) -> Option<Figure> {
+fn panels(memory: &MemoryFindings, conditions: &str) -> Option<Figure> {
     let samples = || {
         memory
             .cells
@@ -70,9 +70,8 @@ fn panels(findings: &Findings, memory: &MemoryFindings) -> Option<Figure> {
         svg.finish(&title),
         format!(
             "One panel a page size, one thin line a run; shaded: the longest warm-up of the cell. \
-             Seconds of a run depend on each other and are never counted as n; here n = {} rounds. \
-             Look for lines that still climb or sag after the warm-up.",
-            findings.rounds
+             Seconds of a run depend on each other and are never counted as n. Look for lines that \
+             still climb or sag after the warm-up. Conditions: {conditions}."
         ),
     ))
 }
@@ -85,8 +84,8 @@ fn panel(
     labelled: bool,
 ) {
     let (right, bottom) = (left + PANEL.0, top + PANEL.1);
-    let x = Axis::from_zero(longest, left, right);
-    let y = Axis::from_zero(highest, bottom, top);
+    let x = Axis::from_zero(longest, Round::Tens, left, right);
+    let y = Axis::from_zero(highest, Round::Tens, bottom, top);
     let warm_up = cell
         .series
         .iter()
@@ -112,13 +111,15 @@ fn panel(
             svg.text("tick", (left - 5.0, place + 4.0), Anchor::End, &plain(tick));
         }
     }
-    for tick in x.ticks() {
-        let anchor = if tick == 0.0 {
-            Anchor::Start
-        } else {
-            Anchor::Middle
+    let ticks = x.ticks();
+    for (index, tick) in ticks.iter().enumerate() {
+        // The ends turn inwards, away from the next panel's.
+        let anchor = match index {
+            0 => Anchor::Start,
+            _ if index + 1 == ticks.len() => Anchor::End,
+            _ => Anchor::Middle,
         };
-        svg.text("tick", (x.at(tick), bottom + 16.0), anchor, &plain(tick));
+        svg.text("tick", (x.at(*tick), bottom + 16.0), anchor, &plain(*tick));
     }
     svg.line("axis", (left, bottom), (right, bottom));
     svg.text(

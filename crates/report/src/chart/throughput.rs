@@ -6,7 +6,10 @@ use super::{
     Figure,
     lines::{Curve, Dot, Lines, Scale, plain},
 };
-use crate::number::{is_bounded, number};
+use crate::{
+    number::{is_bounded, number},
+    svg::Round,
+};
 
 pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     let curves = findings
@@ -53,6 +56,7 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         x_label: "page size in bytes",
         y_label: "NOPM",
         scale: Scale::FromZero,
+        round: Round::Tens,
         label: plain,
         curves,
     };

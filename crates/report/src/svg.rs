@@ -354,13 +354,22 @@ impl Axis {
         }
     }
 
-    /// 1, and the three farthest round ratios on either side.
+    /// 1, and round ratios on either side, the farthest first, as long as
+    /// their labels have room.
     fn ticks_around_one(&self) -> Vec<f64> {
         const BELOW: [f64; 10] = [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99];
         const ABOVE: [f64; 10] = [10.0, 5.0, 3.0, 2.0, 1.5, 1.2, 1.1, 1.05, 1.02, 1.01];
-        let below = BELOW.into_iter().filter(|tick| *tick >= self.low).take(3);
-        let above = ABOVE.into_iter().filter(|tick| *tick <= self.high).take(3);
-        let mut ticks: Vec<f64> = below.chain([1.0]).chain(above).collect();
+        const ROOM: f64 = 40.0;
+        let mut ticks = vec![1.0];
+        for tick in BELOW.into_iter().chain(ABOVE) {
+            let place = self.at(tick);
+            let free = ticks
+                .iter()
+                .all(|other| (self.at(*other) - place).abs() >= ROOM);
+            if free && (self.low..=self.high).contains(&tick) {
+                ticks.push(tick);
+            }
+        }
         ticks.sort_by(f64::total_cmp);
         ticks
     }
@@ -469,8 +478,8 @@ mod tests {
             Axis::from_zero(20_000.0, Round::Twos, 0.0, 1.0).ticks(),
             [0.0, 4096.0, 8192.0, 12288.0, 16384.0, 20480.0]
         );
-        let ratios = Axis::around_one(0.8, 1.25, 0.0, 100.0);
-        assert_eq!(ratios.ticks(), [0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2]);
+        let ratios = Axis::around_one(0.6, 1.2, 0.0, 370.0);
+        assert_eq!(ratios.ticks(), [0.7, 0.8, 0.9, 1.0, 1.1, 1.2]);
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub(super) fn throughput(findings: &Findings, conditions: &str) -> Option<Figure
     Some(Figure::new(
         title,
         svg,
-        format!("Mean over runs; darker is more. Conditions: {conditions}."),
+        format!(
+            "Mean over runs; the farther from the page's colour, the more. Conditions: {conditions}."
+        ),
     ))
 }
 
@@ -32,7 +34,9 @@ pub(super) fn read_bytes(findings: &Findings, conditions: &str) -> Option<Figure
     Some(Figure::new(
         title,
         svg,
-        format!("Mean over all transactions; darker is more. Conditions: {conditions}."),
+        format!(
+            "Mean over all transactions; the farther from the page's colour, the more. Conditions: {conditions}."
+        ),
     ))
 }
 

@@ -1,2 +1,73 @@
-//! The `octavo` binary.
-fn main() {}
+//! The `octavo` command: flags to settings to a call.
+//!
+//! Exit codes: 0 when done, 1 when something failed, 2 when the input was
+//! bad and nothing was changed, 130 when interrupted.
+
+mod advise;
+mod calibrate;
+mod flags;
+mod interrupt;
+mod progress;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use flags::{Command, Flags};
+
+/// How a command ended without a result.
+pub(crate) enum Failure {
+    /// The input was bad: exit code 2.
+    Input(anyhow::Error),
+    /// Something went wrong: exit code 1.
+    Fault(anyhow::Error),
+    /// Ctrl-C: exit code 130, with what to do next.
+    Interrupted(String),
+}
+
+fn main() -> ExitCode {
+    let flags = match Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(error) if error.use_stderr() => {
+            eprintln!("octavo: {}", first_sentence(&error.to_string()));
+            return ExitCode::from(2);
+        }
+        // Help and version were asked for.
+        Err(error) => error.exit(),
+    };
+    let result = match flags.command {
+        Command::Advise(flags) => advise::advise(flags),
+        Command::Calibrate(flags) => calibrate::calibrate(flags),
+        Command::Report(flags) => report::report(flags),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Input(error)) => {
+            eprintln!("octavo: {error:#}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Fault(error)) => {
+            eprintln!("octavo: {error:#}");
+            ExitCode::FAILURE
+        }
+        Err(Failure::Interrupted(next)) => {
+            eprintln!("octavo: interrupted; {next}");
+            ExitCode::from(130)
+        }
+    }
+}
+
+/// What clap has to say without its advice on further lines. Without any
+/// command its text is the help, which is printed whole.
+fn first_sentence(text: &str) -> String {
+    let Some(text) = text.strip_prefix("error: ") else {
+        return text.to_owned();
+    };
+    let lines: Vec<&str> = text
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(str::trim)
+        .collect();
+    format!("{}; 'octavo --help' tells more", lines.join(" "))
+}

@@ -306,7 +306,7 @@ impl Store {
         }
         let check: String = self
             .connection
-            .pragma_query_value(None, "quick_check(1)", |row| row.get(0))
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
             .map_err(|error| self.error(error))?;
         if check != "ok" {
             return Err(StoreError::Damaged {

@@ -1,0 +1,68 @@
+//! The main job on a small experiment: what it prints and leaves behind.
+
+use std::fs;
+
+use crate::{complaint, octavo, small_advise};
+
+#[test]
+fn advise_answers_and_leaves_what_readme_names() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("advice");
+    let output = small_advise(&directory).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(findings["runs_done"], 8);
+    assert_eq!(findings["rounds"], 2);
+    let memories = findings["memories"].as_array().unwrap();
+    assert_eq!(memories.len(), 2);
+    for memory in memories {
+        let cells = memory["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), 2);
+        for cell in cells {
+            let figures = &cell["per_transaction"];
+            // 40 transactions in each of 2 rounds.
+            assert_eq!(figures["transactions"], 80);
+            let misses = figures["misses_read"].as_f64().unwrap();
+            assert!((0.95..=1.0).contains(&misses), "{figures}");
+            assert!(figures["write_amplification"].as_f64().unwrap() > 1.0);
+        }
+    }
+    let mut left: Vec<String> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["OCTAVO", "octavo.db", "report.html"]);
+
+    // The report can be made again from the store alone, with the same words.
+    let page = parent.path().join("again.html");
+    let again = octavo()
+        .arg("report")
+        .arg(&directory)
+        .arg("--html")
+        .arg(&page)
+        .output()
+        .unwrap();
+    assert!(again.status.success(), "{}", complaint(&again));
+    assert_eq!(
+        fs::read(&page).unwrap(),
+        fs::read(directory.join("report.html")).unwrap()
+    );
+    // Repeating a finished advise measures nothing and answers at once.
+    let before = fs::read(directory.join("report.html")).unwrap();
+    let output = small_advise(&directory).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(
+        strip_time(&before),
+        strip_time(&fs::read(directory.join("report.html")).unwrap())
+    );
+    assert!(!directory.join("data").exists());
+}
+
+/// The page without its digits: the time spent grows with each session.
+fn strip_time(page: &[u8]) -> Vec<u8> {
+    page.iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_digit())
+        .collect()
+}

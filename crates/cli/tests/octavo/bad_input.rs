@@ -1,0 +1,144 @@
+//! Bad input is refused with exit code 2 and one line that names it, and
+//! nothing is changed.
+
+use std::{fs, path::Path};
+
+use crate::{complaint, octavo};
+
+#[track_caller]
+fn refused(arguments: &[&str], directory: &Path, named: &[&str]) {
+    let output = octavo()
+        .arg(arguments[0])
+        .arg(directory)
+        .args(&arguments[1..])
+        .output()
+        .unwrap();
+    let complaint = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+    assert!(output.stdout.is_empty());
+    for word in named {
+        assert!(complaint.contains(word), "{word} in: {complaint}");
+    }
+}
+
+#[test]
+fn impossible_values_are_named() {
+    let parent = tempfile::tempdir().unwrap();
+    let new = parent.path().join("new");
+    for (arguments, named) in [
+        (
+            &["advise", "--page-sizes=5000"][..],
+            &["5000", "power of two"][..],
+        ),
+        (&["advise", "--page-sizes=128K"], &["128K", "65536"]),
+        (&["advise", "--memory=0"], &["memory", "0 B"]),
+        (
+            &["advise", "--memory=8MiB", "--cache=16MiB"],
+            &["16 MiB", "8 MiB"],
+        ),
+        (&["advise", "--budget=soon"], &["soon", "5m"]),
+        (&["advise", "--budget=5s"], &["budget", "5 s"]),
+        (&["advise", "--clients=0"], &["clients 0"]),
+        (&["advise", "--warehouses=0"], &["warehouses 0"]),
+        (&["advise", "--rounds=0"], &["rounds 0"]),
+        (&["advise", "--transactions=0"], &["transactions 0"]),
+        (&["advise", "--margin=0"], &["margin 0"]),
+        (
+            &["advise", "--memory=1TiB", "--rounds=1"],
+            &["free", "needed"],
+        ),
+        (&["advise", "--no-such-flag"], &["--no-such-flag"]),
+        (&["calibrate"], &["is not a directory"]),
+        (&["report"], &["does not exist"]),
+    ] {
+        refused(arguments, &new, named);
+        assert!(!new.exists(), "{arguments:?} left {}", new.display());
+    }
+}
+
+#[test]
+fn a_calibration_larger_than_the_disk_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    refused(
+        &["calibrate", "--size=1000TiB"],
+        parent.path(),
+        &["free", "needs"],
+    );
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_directory_with_foreign_files_is_left_alone() {
+    let parent = tempfile::tempdir().unwrap();
+    fs::write(parent.path().join("app.db"), "precious").unwrap();
+    refused(&["advise"], parent.path(), &["app.db"]);
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+    assert_eq!(fs::read(parent.path().join("app.db")).unwrap(), b"precious");
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_named() {
+    // Not even root may make directories here.
+    refused(&["advise"], Path::new("/proc/octavo"), &["/proc/octavo"]);
+}
+
+#[test]
+fn other_stores_are_left_alone() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("advice");
+    let store = directory.join("octavo.db");
+    let output = octavo()
+        .arg("advise")
+        .arg(&directory)
+        .args(SMALLEST)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let whole = fs::read(&store).unwrap();
+
+    refused(
+        &[&["advise"], SMALLEST, &["--seed=2"]].concat(),
+        &directory,
+        &["seed", "1", "2"],
+    );
+    assert_eq!(fs::read(&store).unwrap(), whole);
+
+    let broken: [(&str, Vec<u8>, &str); 3] = [
+        ("truncated", whole[..whole.len() / 2].to_vec(), "octavo.db"),
+        (
+            "of another program",
+            b"hello, this is not a database at all".repeat(40),
+            "not an Octavo result store",
+        ),
+        (
+            "of another version",
+            {
+                let mut bytes = whole.clone();
+                // The schema's user_version (SQLite file format, offset 60).
+                bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
+                bytes
+            },
+            "version 99",
+        ),
+    ];
+    for (what, bytes, named) in broken {
+        fs::write(&store, &bytes).unwrap();
+        refused(&[&["advise"], SMALLEST].concat(), &directory, &[named]);
+        refused(&["report"], &directory, &[named]);
+        assert_eq!(
+            fs::read(&store).unwrap(),
+            bytes,
+            "a store {what} was changed"
+        );
+    }
+}
+
+const SMALLEST: &[&str] = &[
+    "--warehouses=1",
+    "--memory=4MiB",
+    "--page-sizes=4K",
+    "--rounds=1",
+    "--transactions=10",
+    "--no-calibrate",
+];

@@ -1,0 +1,36 @@
+//! Runs the real binary: one module a behaviour.
+
+mod advise;
+mod bad_input;
+mod disk_full;
+mod kill_and_resume;
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+/// The binary under test.
+fn octavo() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_octavo"))
+}
+
+/// A small advise whose runs are bounded by transactions, so that its counts
+/// do not depend on any clock.
+fn small_advise(directory: &Path) -> Command {
+    let mut command = octavo();
+    command.arg("advise").arg(directory).args([
+        "--warehouses=1",
+        "--memory=1MiB,4MiB",
+        "--page-sizes=4K,16K",
+        "--rounds=2",
+        "--transactions=40",
+        "--no-calibrate",
+    ]);
+    command
+}
+
+/// What the command wrote to its standard error.
+fn complaint(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim().to_owned()
+}

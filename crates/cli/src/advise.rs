@@ -37,19 +37,18 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let findings = result.map_err(|error| failure(error, &flags))?;
 
     let page = flags.directory.join(REPORT);
-    report::write(&page, &octavo_report::html(&findings))?;
-    if flags.json {
-        println!("{}", octavo_report::json(&findings));
+    report::print(&if flags.json {
+        format!("{}\n", octavo_report::json(&findings))
     } else {
         let (width, colour) = report::screen();
-        print!("{}", octavo_report::terminal(&findings, width, colour));
-        println!(
-            "\nResults: {}\nReport:  {}",
+        format!(
+            "{}\nResults: {}\nReport:  {}\n",
+            octavo_report::terminal(&findings, width, colour),
             flags.directory.join(STORE).display(),
             page.display()
-        );
-    }
-    Ok(())
+        )
+    })?;
+    report::write(&page, &octavo_report::html(&findings))
 }
 
 fn settings<'a>(flags: &AdviseFlags, database: &'a Sqlite) -> Result<AdviseSettings<'a>, Failure> {

@@ -1,6 +1,6 @@
 //! `octavo calibrate`: flags to settings, the call, and what is printed.
 
-use std::{fs, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use anyhow::{Context, anyhow};
 use octavo_device::calibrate::{
@@ -23,14 +23,10 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
             flags.directory.display()
         )));
     }
-    if let Some(output) = &flags.output
-        && fs::exists(output).unwrap_or(false)
-        && fs::read_to_string(output).is_ok_and(|text| Profile::from_toml(&text).is_err())
-    {
-        return Err(Failure::Input(anyhow!(
-            "{} exists and is not a device profile: name another --output",
-            output.display()
-        )));
+    if let Some(output) = &flags.output {
+        report::keep_foreign(output, "a device profile", |text| {
+            Profile::from_toml(text).is_ok()
+        })?;
     }
     let interrupt = Interrupt::listen()
         .context("listen for Ctrl-C")
@@ -50,20 +46,19 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
     if let Some(output) = &flags.output {
         report::write(output, &profile.to_toml())?;
     }
-    if flags.json {
+    report::print(&if flags.json {
         let text = serde_json::to_string_pretty(&profile)
             .context("write the profile as JSON")
             .map_err(Failure::Fault)?;
-        println!("{text}");
+        format!("{text}\n")
     } else {
         let (width, _) = report::screen();
-        print!("{}", octavo_report::device(&profile, width));
-        match &flags.output {
-            Some(output) => println!("\nDevice profile: {}", output.display()),
-            None => println!("\n--output FILE writes the device profile"),
-        }
-    }
-    Ok(())
+        let next = match &flags.output {
+            Some(output) => format!("Device profile: {}", output.display()),
+            None => "--output FILE writes the device profile".into(),
+        };
+        format!("{}\n{next}\n", octavo_report::device(&profile, width))
+    })
 }
 
 fn settings(flags: &CalibrateFlags) -> Settings {

@@ -1,9 +1,9 @@
 //! `octavo report`: prints a store's findings again.
 
 use std::{
-    fs,
-    io::{IsTerminal, stdout},
-    path::Path,
+    fs::{self, File},
+    io::{self, IsTerminal, Write, stdout},
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, anyhow};
@@ -29,15 +29,49 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
         ))
     })?;
     if let Some(page) = &flags.html {
-        write(page, &octavo_report::html(&findings))?;
+        let text = octavo_report::html(&findings);
+        keep_foreign(page, "a report of Octavo", |found| {
+            found.starts_with("<!DOCTYPE html>") && found.contains("Measured by Octavo")
+        })?;
+        write(page, &text)?;
     }
-    if flags.json {
-        println!("{}", octavo_report::json(&findings));
+    print(&if flags.json {
+        format!("{}\n", octavo_report::json(&findings))
     } else {
         let (width, colour) = screen();
-        print!("{}", octavo_report::terminal(&findings, width, colour));
+        octavo_report::terminal(&findings, width, colour)
+    })
+}
+
+/// Refuses to overwrite an existing file unless it is `ours`, which is `what`.
+pub(crate) fn keep_foreign(
+    path: &Path,
+    what: &str,
+    ours: impl FnOnce(&str) -> bool,
+) -> Result<(), Failure> {
+    let found = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found,
+    };
+    // What cannot be read, or is no text, is somebody else's.
+    if found.is_ok_and(|bytes| str::from_utf8(&bytes).is_ok_and(ours)) {
+        return Ok(());
     }
-    Ok(())
+    Err(Failure::Input(anyhow!(
+        "{} exists and is not {what}: name another file",
+        path.display()
+    )))
+}
+
+/// Prints to the standard output. A reader who has seen enough is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Fault(
+            anyhow::Error::from(error).context("write to the standard output"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn refused(error: StoreError) -> Failure {
@@ -46,9 +80,19 @@ fn refused(error: StoreError) -> Failure {
 
 /// Writes a file whole or not at all.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let unfinished = path.with_extension("unfinished");
-    fs::write(&unfinished, text)
-        .and_then(|()| fs::rename(&unfinished, path))
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(format!(".octavo-{}", std::process::id()));
+    let unfinished = PathBuf::from(unfinished);
+    let written = File::create_new(&unfinished).and_then(|mut file| {
+        let written = file
+            .write_all(text.as_bytes())
+            .and_then(|()| fs::rename(&unfinished, path));
+        written.inspect_err(|_| {
+            // It is ours, and of no use; the first error is the one to tell.
+            let _removed = fs::remove_file(&unfinished);
+        })
+    });
+    written
         .with_context(|| format!("write {}", path.display()))
         .map_err(Failure::Fault)
 }

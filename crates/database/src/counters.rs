@@ -34,6 +34,9 @@ pub struct Counters {
     pub syncs: u64,
     /// Time spent in them, summed over sessions.
     pub sync_time: Duration,
+    /// Checkpoints that ended: changed pages were copied from the log to the
+    /// data files. 0 for a database without such.
+    pub checkpoints: u64,
 }
 
 impl Counters {
@@ -73,6 +76,7 @@ impl Sub for Counters {
             write_time: self.write_time - earlier.write_time,
             syncs: self.syncs - earlier.syncs,
             sync_time: self.sync_time - earlier.sync_time,
+            checkpoints: self.checkpoints - earlier.checkpoints,
         }
     }
 }

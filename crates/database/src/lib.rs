@@ -190,7 +190,10 @@ impl DatabaseError {
     pub fn is_full(&self) -> bool {
         match self {
             Self::Connection(ConnectionError::Full(_)) => true,
-            Self::File { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            Self::File { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ),
             _ => false,
         }
     }

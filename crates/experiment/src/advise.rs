@@ -121,6 +121,20 @@ pub enum AdviseError {
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),
+    /// A run is so long here that the fewest rounds do not fit.
+    #[error(
+        "a round takes about {round_s} s on this storage, too long for the budget of {budget_s} s: \
+         repeat the command with a larger --budget"
+    )]
+    TooSlow {
+        /// Seconds of a round.
+        round_s: u64,
+        /// Seconds allowed.
+        budget_s: u64,
+    },
+    /// A file could not be made or deleted while at work.
+    #[error(transparent)]
+    File(DirectoryError),
     /// A base does not satisfy the workload's specification.
     #[error("consistency condition {clause} does not hold after loading: {what}")]
     Inconsistent {
@@ -191,7 +205,7 @@ pub fn advise(
             return Err(error.into());
         }
     };
-    store.adopt(&plan, settings.octavo_version)?;
+    store.adopt(&plan, settings.run_length, settings.octavo_version)?;
     let session = store.begin_session()?;
     let job = Job {
         settings,
@@ -235,6 +249,18 @@ fn settle(settings: &AdviseSettings<'_>) -> Result<Plan, AdviseError> {
     if settings.rounds == Some(0) {
         return refuse("rounds 0 is not possible: at least 1 is needed");
     }
+    if settings.directory.to_str().is_none() {
+        return Err(AdviseError::Setting(format!(
+            "{} is not UTF-8, which SQL needs: name another directory",
+            settings.directory.display()
+        )));
+    }
+    if settings.clients > 1 && matches!(settings.run_length, Some(RunLength::Transactions { .. })) {
+        return refuse(
+            "a fixed number of transactions goes with one client: several would wait for the \
+             slowest",
+        );
+    }
     let reference = settings.database.default_page_size();
     let mut page_sizes = settings.page_sizes.clone();
     page_sizes.push(reference);
@@ -254,6 +280,7 @@ fn settle(settings: &AdviseSettings<'_>) -> Result<Plan, AdviseError> {
     }
     let mut plan = Plan {
         database: settings.database.name().into(),
+        database_version: settings.database.version(),
         journal_mode: settings.journal_mode.clone(),
         workload: "tpcc".into(),
         warehouses: settings.warehouses.unwrap_or(1),
@@ -392,15 +419,23 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn work(mut self) -> Result<Findings, AdviseError> {
+        let known = self.store.finished()?.len();
         let result = self.measure();
         let noted = self.note_time();
         result.map_err(|error| self.explain(error))?;
         noted?;
-        if !self.settings.keep_data {
-            self.directory.remove_data()?;
+        if self.store.finished()?.len() > known {
+            self.store.judge(self.session)?;
         }
-        let findings = Findings::of(&self.store)?;
-        Ok(findings.expect("the plan was adopted"))
+        let findings = Findings::of(&self.store)?.expect("the plan was adopted");
+        if !self.settings.keep_data
+            && let Err(error) = self.directory.remove_data()
+        {
+            // The answer is worth more than the room.
+            self.observer
+                .note(&format!("the loaded databases stay: {}", chain(&error)));
+        }
+        Ok(findings)
     }
 
     /// A full disk shows in many places; the user is told one thing.
@@ -408,11 +443,13 @@ impl Job<'_> {
         let full = match &error {
             AdviseError::Database(error) => error.is_full(),
             AdviseError::Store(StoreError::Full { .. }) => true,
+            AdviseError::Directory(error) => error.is_full(),
             _ => false,
         };
         match error {
             _ if full => self.full(),
             AdviseError::Database(DatabaseError::Stopped) => AdviseError::Stopped,
+            AdviseError::Directory(error) => AdviseError::File(error),
             other => other,
         }
     }
@@ -594,7 +631,16 @@ impl Job<'_> {
                 let trial =
                     self.run_cell(cell, self.plan.seed.derive("trial", 0), schedule::TRIAL)?;
                 let remaining = self.settings.budget.saturating_sub(self.spent());
-                schedule::length(&self.plan, &trial, remaining)
+                let (length, round) = schedule::length(&self.plan, &trial, remaining);
+                if self.settings.rounds.is_none()
+                    && !schedule::fits(1, self.spent() + round, round, self.settings.budget)
+                {
+                    return Err(AdviseError::TooSlow {
+                        round_s: round.as_secs() + 1,
+                        budget_s: self.settings.budget.as_secs(),
+                    });
+                }
+                length
             }
         };
         self.store.set_run_length(length)?;
@@ -653,16 +699,17 @@ impl Job<'_> {
             match self.run_cell(cell, self.plan.inputs_seed(round), length) {
                 Err(AdviseError::Run(error)) => {
                     let reason = chain(&error);
-                    self.observer.note(&format!(
-                        "round {}: {} pages with {} of memory gave no result: {reason}",
-                        round + 1,
-                        cell.page_size,
-                        cell.memory
-                    ));
-                    self.store.put_failure(round, position, number, &reason)?;
+                    self.fail(round, position, number, &reason)?;
                     failure = Some(reason);
                 }
                 Err(error) => return Err(error),
+                Ok(done) if done.drive.counted(self.workload.as_ref()) == 0 => {
+                    let reason = "no counted transaction committed while measuring: the run is \
+                                  too short for this storage"
+                        .to_owned();
+                    self.fail(round, position, number, &reason)?;
+                    failure = Some(reason);
+                }
                 Ok(done) => {
                     let counted = done.drive.counted(self.workload.as_ref());
                     self.store.put_facts("database", &done.conditions)?;
@@ -677,6 +724,24 @@ impl Job<'_> {
             Some(reason) if !succeeded => Err(AdviseError::AllFailed(reason)),
             _ => Ok(()),
         }
+    }
+
+    /// Keeps that a run gave no result, and says so.
+    fn fail(
+        &self,
+        round: u32,
+        position: usize,
+        number: usize,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        let cell = self.plan.cells()[number];
+        self.observer.note(&format!(
+            "round {}: {} pages with {} of memory gave no result: {reason}",
+            round + 1,
+            cell.page_size,
+            cell.memory
+        ));
+        self.store.put_failure(round, position, number, reason)
     }
 
     fn run_cell(

@@ -61,6 +61,15 @@ pub enum DirectoryError {
 }
 
 impl DirectoryError {
+    /// Whether the disk, or the user's share of it, is full.
+    pub fn is_full(&self) -> bool {
+        matches!(
+            self,
+            Self::Io { source, .. }
+                if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+        )
+    }
+
     fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io {

@@ -7,8 +7,9 @@
 
 use std::{
     collections::VecDeque,
+    io,
     sync::{
-        Barrier, Mutex,
+        Barrier, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
     thread,
@@ -75,6 +76,8 @@ pub struct Sample {
 pub struct Drive {
     /// Length of the warm-up.
     pub warm_up: Duration,
+    /// Pages read in it.
+    pub warm_up_misses: u64,
     /// Whether the warm-up read at least as many pages as the buffer has
     /// frames.
     pub buffer_filled: bool,
@@ -117,6 +120,15 @@ pub enum DriveError {
     /// The database refused or died.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// The system has no room for a session's thread.
+    #[error("start a thread for each of {clients} clients: choose fewer --clients")]
+    Thread {
+        /// Sessions wanted.
+        clients: u32,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// A client's transaction failed.
     #[error("{transaction} of client {client} failed")]
     Transaction {
@@ -160,10 +172,42 @@ struct Shared {
     transactions: AtomicU64,
     counted: AtomicU64,
     failure: Mutex<Option<DriveError>>,
+    start: Gate,
     /// Where clients that run by the number of transactions wait for each
     /// other and for the sampler at the end of a phase.
     turn: Barrier,
     failed: AtomicBool,
+}
+
+/// Holds threads back until all of them exist.
+#[derive(Default)]
+struct Gate {
+    decided: Mutex<Option<bool>>,
+    told: Condvar,
+}
+
+impl Gate {
+    /// Lets all threads go, to work or to end.
+    fn open(&self, work: bool) {
+        *self.decided.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+        self.told.notify_all();
+    }
+
+    /// Waits; whether to work.
+    fn wait(&self) -> bool {
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *decided {
+                Some(work) => return work,
+                None => {
+                    decided = self
+                        .told
+                        .wait(decided)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
 }
 
 /// Called when the measured part begins and when it has ended, with the
@@ -200,21 +244,32 @@ pub fn drive(
         transactions: AtomicU64::new(0),
         counted: AtomicU64::new(0),
         failure: Mutex::new(None),
+        start: Gate::default(),
         turn: Barrier::new(clients as usize + 1),
         failed: AtomicBool::new(false),
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = sessions
-            .into_iter()
-            .map(|(index, connection, client)| {
-                let worker = Worker::new(index, client, settings, &shared, interrupted);
-                scope.spawn(move || worker.work(connection))
-            })
-            .collect();
+        let mut threads = Vec::with_capacity(clients as usize);
+        for (index, connection, client) in sessions {
+            let worker = Worker::new(index, client, settings, &shared, interrupted);
+            let shared = &shared;
+            let thread = thread::Builder::new().spawn_scoped(scope, move || {
+                // All begin together, or none does.
+                shared.start.wait().then(|| worker.work(connection))
+            });
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(source) => {
+                    shared.start.open(false);
+                    return Err(DriveError::Thread { clients, source });
+                }
+            }
+        }
+        shared.start.open(true);
         let timeline = Sampler::new(database, &shared).follow(settings, boundary, interrupted);
         let tallies: Vec<Tally> = threads
             .into_iter()
-            .map(|thread| thread.join().expect("a client's thread does not panic"))
+            .filter_map(|thread| thread.join().expect("a client's thread does not panic"))
             .collect();
         if let Some(error) = shared
             .failure
@@ -305,7 +360,7 @@ impl<'a> Worker<'a> {
     }
 
     fn until_told(&mut self, connection: &mut Metered<'_>) -> Result<(), DriveError> {
-        while !self.stopped() {
+        while !self.stopped() && !(self.interrupted)() {
             self.turn(connection)?;
         }
         Ok(())
@@ -431,11 +486,10 @@ impl Connection for Metered<'_> {
         parameters: &[Value<'_>],
     ) -> Result<u64, ConnectionError> {
         let changed = self.statements[statement.0].changed_parameters;
-        self.changed_bytes += parameters[..changed]
-            .iter()
-            .map(Value::byte_length)
-            .sum::<u64>();
-        self.connection.execute(statement, parameters)
+        let bytes: u64 = parameters[..changed].iter().map(Value::byte_length).sum();
+        let rows = self.connection.execute(statement, parameters)?;
+        self.changed_bytes += bytes * rows;
+        Ok(rows)
     }
 
     fn query(
@@ -451,6 +505,7 @@ impl Connection for Metered<'_> {
 /// A run as the sampler saw it.
 struct Timeline {
     warm_up: Duration,
+    warm_up_misses: u64,
     buffer_filled: bool,
     measured: Duration,
     counters: Counters,
@@ -486,6 +541,7 @@ impl Timeline {
         }
         Drive {
             warm_up: self.warm_up,
+            warm_up_misses: self.warm_up_misses,
             buffer_filled: self.buffer_filled,
             measured: self.measured,
             kinds,
@@ -574,6 +630,7 @@ impl<'a> Sampler<'a> {
         }
         Ok(Timeline {
             warm_up: begin - self.start,
+            warm_up_misses: (before - initial).buffer_misses,
             buffer_filled: filled(before),
             measured: self.last.0 - begin,
             counters: self.last.3 - before,

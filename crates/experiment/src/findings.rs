@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use octavo_database::{Counters, StoragePath};
+use octavo_database::{Counters, RestoreMethod, StoragePath};
 use octavo_device::calibrate::Profile;
 use octavo_units::ByteCount;
 use octavo_workload::{Audit, AuditLine};
@@ -13,9 +13,10 @@ use serde::Serialize;
 
 use crate::{
     drive::{Sample, new_histogram},
+    machine,
     plan::{Cell, Plan, RunLength},
     statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
-    store::{RunFigures, RunResult, Store, StoreError, StoredBase, StoredRun},
+    store::{CHANGED, RunFigures, RunResult, Store, StoreError, StoredBase, StoredRun},
     verdict::{BufferFinding, MemoryVerdict, buffer_findings, memory_verdict},
 };
 
@@ -32,6 +33,9 @@ pub struct Findings {
     pub run_length: Option<RunLength>,
     /// Time of all sessions, in seconds.
     pub spent_s: f64,
+    /// How often the experiment has been judged, now included. Intervals share
+    /// their error out over the looks.
+    pub looks: usize,
     /// Rounds in which every cell has a result.
     pub rounds: usize,
     /// Runs with a result.
@@ -40,10 +44,15 @@ pub struct Findings {
     pub runs_failed: Vec<FailedRun>,
     /// Facts about the machine, by name.
     pub machine: Vec<(String, String)>,
+    /// Facts that were not the same in all sessions, by name.
+    pub changed: Vec<(String, String)>,
     /// Facts about the storage under the data, by name.
     pub storage: Vec<(String, String)>,
     /// How the database was run, by name.
     pub database: Vec<(String, String)>,
+    /// How the runs reached the storage: through the page cache as soon as one
+    /// did. `None` without any run.
+    pub storage_path: Option<StoragePath>,
     /// How each page size's data was made.
     pub bases: Vec<StoredBase>,
     /// The device's profile.
@@ -92,7 +101,7 @@ pub struct CellFindings {
     /// Geometric mean of these with its interval (95 %, this cell alone).
     pub throughput: Option<Interval>,
     /// Ratio to the reference within rounds (95 % for all page sizes of this
-    /// memory together); `None` for the reference.
+    /// memory and all looks together); `None` for the reference.
     pub ratio: Option<Interval>,
     /// What the ratio says.
     pub standing: Option<Standing>,
@@ -104,6 +113,9 @@ pub struct CellFindings {
     pub series: Vec<Vec<Sample>>,
     /// Runs whose warm-up did not fill the buffer.
     pub buffer_not_filled: usize,
+    /// Checkpoints that ended while measuring, in the run with the fewest;
+    /// `None` without any in all runs.
+    pub checkpoints_min: Option<u64>,
 }
 
 /// Figures of a cell per transaction (committed or rolled back, of every
@@ -141,7 +153,8 @@ pub struct PerTransaction {
     pub read_us_mean: f64,
     /// Mean time of one flush, in microseconds.
     pub sync_us_mean: f64,
-    /// Share of one CPU's time that was used by programs and kernel.
+    /// CPUs' worth of time that the machine spent in programs and kernel, of
+    /// whatever process.
     pub cpu_cores_used: f64,
 }
 
@@ -179,7 +192,8 @@ impl Findings {
         };
         let (octavo, created) = store.origin()?;
         let runs = store.runs()?;
-        let table = Table::new(&plan, &runs);
+        let looks = store.looks()?.max(1);
+        let table = Table::new(&plan, &runs, looks);
         let memories: Vec<MemoryFindings> = plan
             .memories
             .iter()
@@ -193,13 +207,16 @@ impl Findings {
             octavo,
             created,
             run_length: store.run_length()?,
+            looks,
             spent_s: store.time_spent()?.as_secs_f64(),
             rounds: table.complete_rounds(),
             runs_done: table.figures.len(),
             runs_failed: table.failed(&runs),
             machine: store.facts("machine")?,
+            changed: store.facts(CHANGED)?,
             storage: store.facts("storage")?,
             database: store.facts("database")?,
+            storage_path: table.storage_path(),
             bases: store.bases()?,
             calibration,
             buffers: buffer_findings(&plan, |cell| table.throughput(cell)),
@@ -231,11 +248,12 @@ pub(crate) type ByRound = BTreeMap<u32, f64>;
 struct Table<'a> {
     plan: &'a Plan,
     cells: Vec<Cell>,
+    looks: usize,
     figures: BTreeMap<(u32, usize), &'a RunFigures>,
 }
 
 impl<'a> Table<'a> {
-    fn new(plan: &'a Plan, runs: &'a [StoredRun]) -> Self {
+    fn new(plan: &'a Plan, runs: &'a [StoredRun], looks: usize) -> Self {
         let figures = runs
             .iter()
             .filter_map(|run| match &run.result {
@@ -246,6 +264,7 @@ impl<'a> Table<'a> {
         Self {
             plan,
             cells: plan.cells(),
+            looks,
             figures,
         }
     }
@@ -295,7 +314,7 @@ impl<'a> Table<'a> {
             .iter()
             .map(|&page_size| self.cell(Cell { page_size, memory }))
             .collect();
-        let verdict = memory_verdict(self.plan, memory, |cell| self.throughput(cell));
+        let verdict = memory_verdict(self.plan, memory, self.looks, |cell| self.throughput(cell));
         MemoryFindings {
             memory,
             cells,
@@ -315,7 +334,7 @@ impl<'a> Table<'a> {
                 });
                 geometric_interval(
                     &paired_ratios(&own, &other),
-                    Confidence::family(plan.page_sizes.len() - 1),
+                    Confidence::family((plan.page_sizes.len() - 1) * self.looks),
                 )
             })
             .flatten();
@@ -332,7 +351,19 @@ impl<'a> Table<'a> {
             latencies: latencies(&runs),
             series: runs.iter().map(|run| run.samples.clone()).collect(),
             buffer_not_filled: runs.iter().filter(|run| !run.buffer_filled).count(),
+            checkpoints_min: runs
+                .iter()
+                .map(|run| run.counters.checkpoints)
+                .min()
+                .filter(|_| runs.iter().any(|run| run.counters.checkpoints > 0)),
         }
+    }
+
+    fn storage_path(&self) -> Option<StoragePath> {
+        let paths = || self.figures.values().map(|figures| figures.storage_path);
+        paths()
+            .find(|&path| path == StoragePath::PageCache)
+            .or_else(|| paths().next())
     }
 
     fn audit(&self) -> Audit {
@@ -454,16 +485,23 @@ fn latencies(runs: &[&RunFigures]) -> Vec<LatencySummary> {
 /// The share of misses below which the storage was not seen.
 pub const MISSES_AT_DEVICE_WANTED: f64 = 0.95;
 
+/// Checkpoints that a run should have, for one more or less not to matter.
+const CHECKPOINTS_WANTED: u64 = 3;
+
 fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     let runs: Vec<&RunFigures> = table.figures.values().copied().collect();
-    if cfg!(debug_assertions) {
+    if findings
+        .machine
+        .iter()
+        .any(|(name, value)| name == machine::BUILD && value == machine::DEBUG_BUILD)
+    {
         warnings.push("a debug build measured this: figures are too low".into());
     }
-    if runs
-        .iter()
-        .any(|run| run.storage_path == StoragePath::PageCache)
-    {
+    for (name, change) in &findings.changed {
+        warnings.push(format!("between sessions the {name} changed: {change}"));
+    }
+    if findings.storage_path == Some(StoragePath::PageCache) {
         warnings.push(
             "the file system refuses direct I/O: reads may come from the page cache, so that \
              figures show RAM and not the storage"
@@ -503,10 +541,36 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     let unfilled = runs.iter().filter(|run| !run.buffer_filled).count();
     if unfilled > 0 {
         warnings.push(format!(
-            "the warm-up was too short to fill the buffer in {}: a larger --budget gives longer \
-             runs",
+            "the warm-up did not fill the buffer in {}: they missed more than a warm buffer would",
             share_of_runs(unfilled)
         ));
+    }
+    let few = findings
+        .memories
+        .iter()
+        .flat_map(|memory| &memory.cells)
+        .filter(|cell| {
+            cell.checkpoints_min
+                .is_some_and(|count| count < CHECKPOINTS_WANTED)
+        })
+        .count();
+    if few > 0 {
+        warnings.push(format!(
+            "in {few} of {} cells a run had fewer than {CHECKPOINTS_WANTED} checkpoints: how many \
+             fell into it decides its throughput; a larger --budget gives longer runs to a new \
+             experiment",
+            findings.plan.cells().len()
+        ));
+    }
+    if runs
+        .iter()
+        .any(|run| run.restored_by == RestoreMethod::Reflink)
+    {
+        warnings.push(
+            "copies share their blocks with the loaded data (reflink): the first write of each \
+             block also allocates, which a database in use does not pay"
+                .into(),
+        );
     }
     let small = findings.bases.iter().map(|base| base.size).min();
     if let (Some(data), Some(&memory)) = (small, findings.plan.memories.last())
@@ -518,10 +582,10 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
         ));
     }
     if !findings.runs_failed.is_empty() {
-        warnings.push(format!(
-            "{} runs gave no result",
-            findings.runs_failed.len()
-        ));
+        warnings.push(match findings.runs_failed.len() {
+            1 => "1 run gave no result".into(),
+            failed => format!("{failed} runs gave no result"),
+        });
     }
     warnings
 }

@@ -2,8 +2,13 @@
 
 use std::{fs, thread};
 
-use rustix::thread::sched_getaffinity;
 use serde::{Deserialize, Serialize};
+
+/// The name of the fact that tells how Octavo was built.
+pub const BUILD: &str = "octavo build";
+
+/// The value of [`BUILD`] that makes figures useless.
+pub const DEBUG_BUILD: &str = "debug";
 
 /// Facts about the machine, as name and value. What cannot be read is left
 /// out.
@@ -43,6 +48,12 @@ pub fn describe() -> Vec<(&'static str, String)> {
         "virtual machine",
         if virtual_machine { "yes" } else { "no" }.to_owned(),
     ));
+    let build = if cfg!(debug_assertions) {
+        DEBUG_BUILD
+    } else {
+        "release"
+    };
+    facts.push((BUILD, build.to_owned()));
     facts
 }
 
@@ -64,7 +75,7 @@ pub struct MachineUse {
     pub steal: f64,
     /// In programs and kernel, but not for this process: somebody else's.
     pub others: f64,
-    /// CPUs that this process may run on.
+    /// CPUs that the shares are of: all of the machine's.
     pub cpus: f64,
 }
 
@@ -102,6 +113,7 @@ struct Reading {
     /// user, nice, system, idle, iowait, irq, softirq, steal (proc_stat(5)).
     cpus: [u64; 8],
     own: u64,
+    count: u32,
 }
 
 impl Reading {
@@ -123,7 +135,15 @@ impl Reading {
         // it begins with the third. utime and stime are fields 14 and 15.
         let own: Vec<&str> = own.rsplit_once(')')?.1.split_whitespace().collect();
         let own = own.get(11)?.parse::<u64>().ok()? + own.get(12)?.parse::<u64>().ok()?;
-        Some(Self { cpus, own })
+        let count = stat
+            .lines()
+            .filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "))
+            .count();
+        Some(Self {
+            cpus,
+            own,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+        })
     }
 
     fn since(&self, before: &Self) -> MachineUse {
@@ -142,7 +162,7 @@ impl Reading {
             idle: (ticks[3] + ticks[4]) / total,
             steal: ticks[7] / total,
             others: (busy - own).max(0.0) / total,
-            cpus: sched_getaffinity(None).map_or(1.0, |set| f64::from(set.count())),
+            cpus: f64::from(self.count),
         }
     }
 }
@@ -157,12 +177,17 @@ mod tests {
             format!("42 (a) name) S 1 1 1 0 -1 4194304 90 0 0 0 {user} {system} 0 0 20 0")
         };
         let before = Reading::parse("cpu  100 0 50 800 50 0 0 0 0 0\n", &own(10, 5)).unwrap();
-        let after = Reading::parse("cpu  160 0 70 880 70 0 0 20 0 0\n", &own(50, 15)).unwrap();
+        let after = Reading::parse(
+            "cpu  160 0 70 880 70 0 0 20 0 0\ncpu0 1\ncpu1 1\nintr 5\n",
+            &own(50, 15),
+        )
+        .unwrap();
         let used = after.since(&before);
         assert_eq!(used.user, 0.3);
         assert_eq!(used.system, 0.1);
         assert_eq!(used.idle, 0.5);
         assert_eq!(used.steal, 0.1);
+        assert_eq!(used.cpus, 2.0);
         // 80 busy ticks, 50 of them ours.
         assert!((used.others - 0.15).abs() < 1e-12);
     }

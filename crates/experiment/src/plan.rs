@@ -1,6 +1,6 @@
 //! What is to be measured: the cells, their order, and how long a run is.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use octavo_units::{ByteCount, PageSize, Seed};
 use rand::seq::SliceRandom;
@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Plan {
     /// The database's short name.
     pub database: String,
+    /// The version that is measured.
+    pub database_version: String,
     /// How the database writes (SQLite: its journal mode).
     pub journal_mode: String,
     /// The workload's short name.
@@ -66,6 +68,15 @@ pub enum RunLength {
     },
 }
 
+impl fmt::Display for RunLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time { measured, .. } => write!(f, "{:.2} s", measured.as_secs_f64()),
+            Self::Transactions { measured, .. } => write!(f, "{measured} transactions"),
+        }
+    }
+}
+
 impl Plan {
     /// All cells, by memory and then by page size.
     pub fn cells(&self) -> Vec<Cell> {
@@ -111,6 +122,7 @@ pub(crate) mod tests {
     pub(crate) fn plan() -> Plan {
         Plan {
             database: "sqlite".into(),
+            database_version: "3.50.0".into(),
             journal_mode: "wal".into(),
             workload: "tpcc".into(),
             warehouses: 1,

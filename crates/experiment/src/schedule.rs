@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use octavo_units::ByteCount;
+use octavo_units::{ByteCount, PageSize};
 
 use crate::{
     plan::{Plan, RunLength},
@@ -17,9 +17,14 @@ const ROUNDS_MIN: u32 = 3;
 /// few long ones do not.
 const ROUNDS_WANTED: u32 = 12;
 
-/// The shortest measured part that is worth a run: several of SQLite's
-/// checkpoint cycles at every page size.
+/// The shortest measured part that is worth a run.
 const MEASURED_MIN: Duration = Duration::from_millis(1200);
+
+/// The measured part spans at least this many checkpoint cycles of the
+/// trial's cell, so that one more or less at its end makes no difference. The
+/// slowest cells take about a third as many in the same time: 64 KiB pages
+/// against SQLite's default, measured on a virtio disk.
+const CHECKPOINT_CYCLES_MIN: f64 = 15.0;
 
 /// The longest that a budget chooses: beyond it, time is better spent on
 /// further rounds.
@@ -34,7 +39,7 @@ const WARM_UP_MIN: Duration = Duration::from_millis(500);
 pub(crate) const TRIAL: RunLength = RunLength::Time {
     warm_up_min: Duration::from_millis(200),
     warm_up_max: Duration::from_secs(8),
-    measured: Duration::from_millis(300),
+    measured: Duration::from_millis(600),
 };
 
 /// What runs have cost so far.
@@ -64,43 +69,57 @@ pub(crate) fn shortest(
     Duration::from_secs_f64(calibration + bases + run * cells as f64 * f64::from(ROUNDS_MIN))
 }
 
-/// Length of all runs, from what is left of the budget and from a trial of
-/// the reference page size with the largest memory.
-pub(crate) fn length(plan: &Plan, trial: &Run, remaining: Duration) -> RunLength {
-    let fill = trial.drive.warm_up.as_secs_f64();
+/// Length of all runs, and of a round with them, from what is left of the
+/// budget and from a trial of the reference page size with the largest memory.
+pub(crate) fn length(plan: &Plan, trial: &Run, remaining: Duration) -> (RunLength, Duration) {
+    let drive = &trial.drive;
     let largest = plan
         .memories
         .last()
         .map_or(1.0, |memory| memory.get() as f64);
+    // What a full buffer would have taken, when the trial did not get there.
+    let frames = largest / f64::from(plan.reference.get());
+    let misses = drive.warm_up_misses.max(1) as f64;
+    let fill = drive.warm_up.as_secs_f64() * (frames / misses).max(1.0);
     // Filling takes one read a frame: smaller pages need more of them.
-    let warm_ups: f64 = plan
-        .cells()
+    let fill_of = |page_size: PageSize, memory: ByteCount| {
+        let pages = f64::from(plan.reference.get()) / f64::from(page_size.get());
+        fill * pages * memory.get() as f64 / largest
+    };
+    let cells = plan.cells();
+    let warm_ups: f64 = cells
         .iter()
-        .map(|cell| {
-            let frames = f64::from(plan.reference.get()) / f64::from(cell.page_size.get());
-            (fill * cell.memory.get() as f64 / largest * frames.clamp(0.25, 4.0))
-                .max(WARM_UP_MIN.as_secs_f64())
-        })
+        .map(|cell| fill_of(cell.page_size, cell.memory).max(WARM_UP_MIN.as_secs_f64()))
         .sum();
-    let around = trial.overhead.as_secs_f64() * plan.cells().len() as f64;
-    let cells = plan.cells().len() as f64;
+    let count = cells.len() as f64;
+    let around = warm_ups + trial.overhead.as_secs_f64() * count;
     let measured_with =
-        |rounds: u32| (remaining.as_secs_f64() / f64::from(rounds) - warm_ups - around) / cells;
+        |rounds: u32| (remaining.as_secs_f64() / f64::from(rounds) - around) / count;
+    let cycle = match drive.counters.checkpoints {
+        0 => 0.0,
+        checkpoints => drive.measured.as_secs_f64() / checkpoints as f64,
+    };
+    let measured_min = MEASURED_MIN
+        .as_secs_f64()
+        .max(cycle * CHECKPOINT_CYCLES_MIN)
+        .min(MEASURED_MAX.as_secs_f64());
     let measured = (ROUNDS_MIN..=ROUNDS_WANTED)
         .rev()
         .map(measured_with)
-        .find(|&measured| measured >= MEASURED_MIN.as_secs_f64())
-        .unwrap_or_else(|| measured_with(ROUNDS_MIN));
-    let smallest_page = plan
+        .find(|&measured| measured >= measured_min)
+        .unwrap_or(measured_min)
+        .min(MEASURED_MAX.as_secs_f64());
+    let slowest = plan
         .page_sizes
         .first()
-        .map_or(1.0, |size| f64::from(size.get()));
-    let slowest = fill * (f64::from(plan.reference.get()) / smallest_page).clamp(1.0, 4.0);
-    RunLength::Time {
+        .zip(plan.memories.last())
+        .map_or(fill, |(&page_size, &memory)| fill_of(page_size, memory));
+    let length = RunLength::Time {
         warm_up_min: WARM_UP_MIN,
         warm_up_max: Duration::from_secs_f64((slowest * 1.5).max(1.0)),
-        measured: Duration::from_secs_f64(measured.max(0.0)).clamp(MEASURED_MIN, MEASURED_MAX),
-    }
+        measured: Duration::from_secs_f64(measured),
+    };
+    (length, Duration::from_secs_f64(around + measured * count))
 }
 
 /// Whether a further round may begin: it has to end within the budget, the

@@ -35,6 +35,9 @@ const APPLICATION_ID: i64 = 0x4f43_5456;
 /// The schema that this version reads and writes.
 const VERSION: i64 = 1;
 
+/// The topic of facts that were not the same in all sessions.
+pub const CHANGED: &str = "changed";
+
 const SCHEMA: &str = include_str!("store.sql");
 
 /// Why a store cannot be used.
@@ -339,10 +342,26 @@ impl Store {
     }
 
     /// Keeps the plan of a new store, or checks that the store was made for
-    /// this one.
-    pub fn adopt(&mut self, plan: &Plan, octavo_version: &str) -> Result<(), StoreError> {
+    /// this one, by this version of Octavo, and with runs of this length when
+    /// one is wanted.
+    pub fn adopt(
+        &mut self,
+        plan: &Plan,
+        length: Option<RunLength>,
+        octavo_version: &str,
+    ) -> Result<(), StoreError> {
         if let Some(stored) = self.plan()? {
-            return match first_difference(&stored, plan) {
+            let mut difference = first_difference(&stored, plan);
+            let (version, _) = self.origin()?;
+            if version != octavo_version {
+                difference = Some(("octavo version", version, octavo_version.to_owned()));
+            }
+            if let (Some(stored), Some(wanted)) = (self.run_length()?, length)
+                && stored != wanted
+            {
+                difference = Some(("run length", stored.to_string(), wanted.to_string()));
+            }
+            return match difference {
                 None => Ok(()),
                 Some((setting, stored, wanted)) => Err(StoreError::OtherPlan {
                     path: self.path.clone(),
@@ -411,7 +430,8 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// Keeps facts under a topic, replacing those of the same name.
+    /// Keeps facts under a topic. The first value of a name stays; what it has
+    /// become since is kept under the topic [`CHANGED`].
     pub fn put_facts(
         &mut self,
         topic: &str,
@@ -421,8 +441,14 @@ impl Store {
             let transaction = self.connection.transaction()?;
             for (name, value) in facts {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO fact VALUES (?1, ?2, ?3)",
+                    "INSERT OR IGNORE INTO fact VALUES (?1, ?2, ?3)",
                     params![topic, name, value],
+                )?;
+                transaction.execute(
+                    "INSERT OR REPLACE INTO fact
+                     SELECT ?4, topic || ' ' || name, value || ' is now ' || ?3
+                     FROM fact WHERE topic = ?1 AND name = ?2 AND value <> ?3",
+                    params![topic, name, value, CHANGED],
                 )?;
             }
             transaction.commit()
@@ -513,6 +539,28 @@ impl Store {
                 params![session, elapsed.as_secs_f64()],
             )
             .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// Notes that a session measured something and ended with a verdict.
+    pub fn judge(&self, session: i64) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "UPDATE session SET judged = 1 WHERE session = ?1",
+                [session],
+            )
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// How many sessions [`Self::judge`] was told of: how often there was
+    /// something new to look at.
+    pub fn looks(&self) -> Result<usize, StoreError> {
+        self.connection
+            .query_row("SELECT total(judged) FROM session", [], |row| {
+                row.get::<_, f64>(0)
+            })
+            .map(|looks| looks as usize)
             .map_err(|error| self.error(error))
     }
 
@@ -835,6 +883,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
     let settings = |plan: &Plan| {
         [
             ("database", plan.database.clone()),
+            ("database version", plan.database_version.clone()),
             ("journal mode", plan.journal_mode.clone()),
             ("workload", plan.workload.clone()),
             ("warehouses", plan.warehouses.to_string()),

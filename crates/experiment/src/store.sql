@@ -98,5 +98,6 @@ CREATE TABLE audit (
 CREATE TABLE session (
     session   INTEGER PRIMARY KEY,
     started   TEXT NOT NULL,
-    elapsed_s REAL NOT NULL
+    elapsed_s REAL NOT NULL,
+    judged    INTEGER NOT NULL DEFAULT 0
 ) STRICT;

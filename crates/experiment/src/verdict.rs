@@ -20,8 +20,7 @@ pub enum MemoryVerdict {
         page_size: PageSize,
         /// Its throughput over the default's.
         ratio: Interval,
-        /// Page sizes that are better than the default as well and not told
-        /// apart from the one named.
+        /// Page sizes that may be as good as the one named, or better.
         ties: Vec<PageSize>,
     },
     /// No page size is better than the default by more than the margin.
@@ -45,9 +44,14 @@ pub enum MemoryVerdict {
 
 /// Decides for one memory. The clean place for racing: this looks once, at
 /// the end, at all of the cells.
+///
+/// `looks` is how often the same experiment has been judged, this time
+/// included: whoever looks again after further rounds has more chances to be
+/// wrong, so the error is shared out over the looks (Bonferroni).
 pub(crate) fn memory_verdict(
     plan: &Plan,
     memory: ByteCount,
+    looks: usize,
     throughput: impl Fn(Cell) -> ByRound,
 ) -> MemoryVerdict {
     let of = |page_size| throughput(Cell { page_size, memory });
@@ -58,7 +62,7 @@ pub(crate) fn memory_verdict(
         .copied()
         .filter(|&size| size != plan.reference)
         .collect();
-    let confidence = Confidence::family(others.len());
+    let confidence = Confidence::family(others.len() * looks);
     let candidates: Vec<(PageSize, Vec<f64>, Option<Interval>)> = others
         .into_iter()
         .map(|size| {
@@ -87,6 +91,7 @@ pub(crate) fn memory_verdict(
         let own = of(page_size);
         let ties = better
             .iter()
+            .chain(&with(Standing::Open))
             .copied()
             .filter(|&size| size != page_size)
             .filter(|&size| {
@@ -142,8 +147,11 @@ pub struct BufferFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "reached")]
 pub enum EqualThroughput {
-    /// Less than the smallest that was measured would do.
-    BelowSmallest,
+    /// The smallest that was measured does already.
+    BelowSmallest {
+        /// Its throughput over the default's with the largest memory.
+        ratio: Interval,
+    },
     /// About this much: the throughput between two measured memories is taken
     /// as a straight line over the logarithms of both.
     About {
@@ -151,7 +159,10 @@ pub enum EqualThroughput {
         memory: ByteCount,
     },
     /// Not even the largest that was measured does.
-    AboveLargest,
+    AboveLargest {
+        /// Its throughput over the default's with the same memory.
+        ratio: Interval,
+    },
     /// Not known: a run is missing.
     Unknown,
 }
@@ -183,15 +194,12 @@ pub(crate) fn buffer_findings(
             equal_to_reference: if page_size == plan.reference {
                 EqualThroughput::About { memory: large }
             } else {
-                let points: Option<Vec<(f64, f64)>> = plan
+                let points: Option<Vec<(ByteCount, Interval)>> = plan
                     .memories
                     .iter()
                     .map(|&memory| {
-                        let ratio = geometric_interval(
-                            &paired_ratios(&of(page_size, memory), &target),
-                            Confidence::family(1),
-                        )?;
-                        Some(((memory.get() as f64).ln(), ratio.estimate.ln()))
+                        let ratios = paired_ratios(&of(page_size, memory), &target);
+                        Some((memory, geometric_interval(&ratios, Confidence::family(1))?))
                     })
                     .collect();
                 points.map_or(EqualThroughput::Unknown, |points| crossing(&points))
@@ -201,15 +209,20 @@ pub(crate) fn buffer_findings(
 }
 
 /// Where the line through (ln memory, ln ratio) first reaches ratio 1.
-fn crossing(points: &[(f64, f64)]) -> EqualThroughput {
-    if points[0].1 >= 0.0 {
-        return EqualThroughput::BelowSmallest;
+fn crossing(points: &[(ByteCount, Interval)]) -> EqualThroughput {
+    let (_, first) = points[0];
+    if first.estimate >= 1.0 {
+        return EqualThroughput::BelowSmallest { ratio: first };
     }
+    let (_, last) = points[points.len() - 1];
     points
         .windows(2)
-        .find(|pair| pair[1].1 >= 0.0)
-        .map_or(EqualThroughput::AboveLargest, |pair| {
-            let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+        .find(|pair| pair[1].1.estimate >= 1.0)
+        .map_or(EqualThroughput::AboveLargest { ratio: last }, |pair| {
+            let place = |(memory, ratio): (ByteCount, Interval)| {
+                ((memory.get() as f64).ln(), ratio.estimate.ln())
+            };
+            let ((x0, y0), (x1, y1)) = (place(pair[0]), place(pair[1]));
             let x = x0 + (x1 - x0) * -y0 / (y1 - y0);
             EqualThroughput::About {
                 memory: ByteCount::new(x.exp().round() as u64),
@@ -246,6 +259,7 @@ mod tests {
         let verdict = memory_verdict(
             &plan,
             plan.memories[0],
+            1,
             measured(5, 0.01, |cell| match cell.page_size.get() {
                 8192 => 1200.0,
                 65536 => 500.0,
@@ -271,6 +285,7 @@ mod tests {
         let verdict = memory_verdict(
             &plan,
             plan.memories[0],
+            1,
             measured(8, 0.002, |cell| {
                 if cell.page_size.get() == 65536 {
                     700.0
@@ -295,6 +310,7 @@ mod tests {
         let verdict = memory_verdict(
             &plan,
             plan.memories[0],
+            1,
             measured(3, 0.1, |cell| {
                 1000.0 + f64::from(cell.page_size.get()) / 600.0
             }),
@@ -309,7 +325,7 @@ mod tests {
     #[test]
     fn missing_runs_leave_it_open() {
         let plan = plan();
-        let verdict = memory_verdict(&plan, plan.memories[0], |_| ByRound::new());
+        let verdict = memory_verdict(&plan, plan.memories[0], 1, |_| ByRound::new());
         assert!(matches!(
             verdict,
             MemoryVerdict::Inconclusive {
@@ -345,7 +361,10 @@ mod tests {
         };
         // Between 2 MiB (500) and 8 MiB (2000), 1000 is at 4 MiB.
         assert!((memory.get() as f64 / f64::from(4 << 20) - 1.0).abs() < 1e-6);
-        assert_eq!(of(65536).equal_to_reference, EqualThroughput::AboveLargest);
+        assert!(matches!(
+            of(65536).equal_to_reference,
+            EqualThroughput::AboveLargest { ratio } if (ratio.estimate - 0.8).abs() < 1e-9
+        ));
         let cost = of(4096).small_over_large.unwrap();
         assert!((cost.estimate - 0.5).abs() < 1e-9);
     }

@@ -3,6 +3,7 @@
 //!
 //! Page sizes are bytes, as `PRAGMA page_size` wants them; memory is in MiB.
 
+use octavo_database::StoragePath;
 use octavo_experiment::{
     findings::{Findings, MISSES_AT_DEVICE_WANTED, MemoryFindings},
     plan::RunLength,
@@ -182,7 +183,12 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
         .filter_map(|buffer| equal_memory(buffer, default))
         .collect();
     let never: Vec<PageSize> = others()
-        .filter(|buffer| buffer.equal_to_reference == EqualThroughput::AboveLargest)
+        .filter(|buffer| {
+            matches!(
+                buffer.equal_to_reference,
+                EqualThroughput::AboveLargest { .. }
+            )
+        })
         .map(|buffer| buffer.page_size)
         .collect();
     if let (Some(buffer), false) = (findings.buffers.first(), never.is_empty()) {
@@ -232,11 +238,16 @@ fn equal_memory(buffer: &BufferFinding, default: PageSize) -> Option<String> {
              (a line between the measured sizes, no interval).",
             whole_mib(memory)
         )),
-        EqualThroughput::BelowSmallest => Some(format!(
-            "Page size {page} does with {} already as much as the default {default} with {large}.",
-            buffer.small
+        EqualThroughput::BelowSmallest { ratio } => Some(format!(
+            "Page size {page} does with {} already {} of what the default {default} does with \
+             {large} ({} to {}, {}).",
+            buffer.small,
+            percent(ratio.estimate),
+            percent(ratio.low),
+            percent(ratio.high),
+            rounds(ratio.rounds),
         )),
-        EqualThroughput::AboveLargest | EqualThroughput::Unknown => None,
+        EqualThroughput::AboveLargest { .. } | EqualThroughput::Unknown => None,
     }
 }
 
@@ -305,31 +316,16 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     sentences
 }
 
-/// Whether runs went past the page cache. The findings say it in their
-/// warnings alone, which name direct I/O only where it was refused.
+/// Whether runs went past the page cache.
 fn file_access(findings: &Findings) -> &'static str {
-    if findings.runs_done == 0 {
-        "not known: no run has a result"
-    } else if findings
-        .warnings
-        .iter()
-        .any(|warning| warning.contains("refuses direct I/O"))
-    {
-        "buffered: through the kernel's page cache, without a limit"
-    } else {
-        "direct I/O, past the kernel's page cache"
+    match findings.storage_path {
+        None => "not known: no run has a result",
+        Some(StoragePath::PageCache) => {
+            "buffered: through the kernel's page cache, without a limit"
+        }
+        Some(StoragePath::Direct) => "direct I/O, past the kernel's page cache",
     }
 }
-
-/// Facts of the last run that differ from cell to cell, and so are no
-/// conditions of the whole.
-const CELL_FACTS: [&str; 5] = [
-    "page_size",
-    "memory",
-    "memory_writer",
-    "memory_reader",
-    "wal_autocheckpoint",
-];
 
 /// All conditions of the figures, as name and value.
 pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
@@ -387,8 +383,11 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         findings
             .database
             .iter()
-            .filter(|(name, _)| !CELL_FACTS.contains(&name.as_str()))
-            .cloned(),
+            .map(|(name, value)| match name.as_str() {
+                "version" => (format!("{} version", plan.database), value.clone()),
+                "memory" => ("memory is".into(), value.clone()),
+                _ => (name.replace('_', " "), value.clone()),
+            }),
     );
     conditions.extend(findings.storage.iter().cloned());
     conditions.extend(

@@ -442,7 +442,7 @@ the default 4096 (9\u{a0}% to 15\u{a0}%, 5 rounds).
  2048  93.7 %    5.95  11.9 KiB  10.9 KiB  63.6 %   17.4    4.50    15.0
 ";
         assert!(text.contains(costs), "{text}");
-        assert!(text.contains("WARNING: 1 runs gave no result"), "{text}");
+        assert!(text.contains("WARNING: 1 run gave no result"), "{text}");
     }
 
     #[test]

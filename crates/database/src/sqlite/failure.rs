@@ -26,7 +26,7 @@ pub(crate) unsafe fn last_failure(
         )
     };
     let failure = Error::SqliteFailure(ffi::Error::new(code), Some(message));
-    if code & 0xff == ffi::SQLITE_IOERR && errno == libc::ENOSPC {
+    if code & 0xff == ffi::SQLITE_IOERR && matches!(errno, libc::ENOSPC | libc::EDQUOT) {
         return ConnectionError::Full(Box::new(io::Error::from_raw_os_error(errno)));
     }
     sort(failure, context)

@@ -323,7 +323,17 @@ pub(crate) fn derive(
     };
     let watch = RefCell::new(watch);
     let result = watched(&connection, &watch, || {
-        connection.execute_batch(&format!("PRAGMA page_size={}", page_size.get()))?;
+        // VACUUM gives its target as many pages of buffer as the source has,
+        // whatever their size: counted in KiB for the small pages of the
+        // source, they would be gigabytes of large ones.
+        let page_max: u32 = connection
+            .query_row("PRAGMA page_size", [], |row| row.get(0))
+            .map(|source: u32| source.max(page_size.get()))?;
+        connection.execute_batch(&format!(
+            "PRAGMA page_size={}; PRAGMA cache_size={}",
+            page_size.get(),
+            BUFFER.get() / u64::from(page_max)
+        ))?;
         connection.execute(
             "VACUUM INTO ?1",
             [to.as_os_str().as_encoded_bytes()].map(|path| {

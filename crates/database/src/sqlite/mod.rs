@@ -87,10 +87,10 @@ impl JournalMode {
 /// becomes its `cache_size`, is all memory that holds data. It always runs
 /// with `synchronous=FULL`: a commit is flushed before it returns.
 ///
-/// That goes for the write-ahead log too: a checkpoint reads each frame that
-/// it copies from the storage, where SQLite on its own would mostly find it in
-/// the page cache. [`crate::Counters::reads`] has these reads besides those of
-/// buffer misses.
+/// That goes for the write-ahead log too, except that checkpoints read it back
+/// from memory, where SQLite on its own would find it in the page cache. A
+/// rollback journal is written through the page cache and flushed; it is read
+/// only to roll back.
 ///
 /// Decimals are stored as whole numbers of their last digit's unit, so sums
 /// and differences in SQL keep the scale and products do not; times are

@@ -183,6 +183,11 @@ impl Running for RunningSqlite {
                 "log_reads",
                 "checkpoints from memory, as from the page cache; sessions from the device".into(),
             ));
+        } else {
+            conditions.push((
+                "journal_writes",
+                "through the page cache, flushed at each commit".into(),
+            ));
         }
         conditions
     }

@@ -81,6 +81,8 @@ pub(crate) struct Tally {
     pub(crate) log: FileTally,
     /// The buffers of all connections.
     pub(crate) buffer: BufferTally,
+    /// Checkpoints of the write-ahead log that copied all they could.
+    pub(crate) checkpoints: AtomicU64,
 }
 
 impl Tally {
@@ -97,7 +99,12 @@ impl Tally {
     pub(crate) fn counters(&self) -> Counters {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         let bytes = |counter: &AtomicU64| ByteCount::new(load(counter));
-        let Self { data, log, buffer } = self;
+        let Self {
+            data,
+            log,
+            buffer,
+            checkpoints,
+        } = self;
         Counters {
             buffer_hits: load(&buffer.hits),
             buffer_misses: load(&buffer.misses),
@@ -112,6 +119,7 @@ impl Tally {
             write_time: data.writes.time() + log.writes.time(),
             syncs: load(&data.syncs.count) + load(&log.syncs.count),
             sync_time: data.syncs.time() + log.syncs.time(),
+            checkpoints: load(checkpoints),
         }
     }
 }

@@ -24,6 +24,7 @@ use std::{
     ffi::{CStr, CString, OsStr, c_char, c_int, c_void},
     io,
     mem::{align_of, size_of},
+    ops::Range,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     ptr, slice,
@@ -70,8 +71,20 @@ struct Storage {
     database: PathBuf,
     tally: Arc<Tally>,
     data: DirectFile,
+    /// The bytes of the first page in [`CHANGE_BYTES`], as last read or
+    /// written.
+    change: Mutex<Option<Change>>,
     log: Mutex<Weak<LogFile>>,
 }
+
+/// Where the database header keeps the file change counter and its
+/// neighbours (<https://www.sqlite.org/fileformat.html#file_change_counter>).
+/// Outside of WAL mode SQLite reads just these bytes whenever it takes a lock,
+/// to learn whether its buffer is still good. Through the page cache that
+/// costs nothing, and no request of the device is to be blamed for it.
+const CHANGE_BYTES: Range<u64> = 24..40;
+
+type Change = [u8; (CHANGE_BYTES.end - CHANGE_BYTES.start) as usize];
 
 impl DirectVfs {
     /// Opens the existing file `database` and registers a VFS for it under a
@@ -86,6 +99,7 @@ impl DirectVfs {
             data: DirectFile::open(&database, FileKind::Data, Arc::clone(&tally))?,
             database,
             tally,
+            change: Mutex::new(None),
             log: Mutex::new(Weak::new()),
         });
         // SAFETY: sqlite3_initialize may be called at any time from any thread.
@@ -165,6 +179,37 @@ impl Drop for DirectVfs {
 }
 
 impl Storage {
+    /// Reads the database file.
+    fn read(&self, target: &mut [u8], offset: u64) -> io::Result<usize> {
+        if !touches_change(offset, target.len()) {
+            return self.data.read(target, offset);
+        }
+        let mut change = self.change.lock().unwrap_or_else(PoisonError::into_inner);
+        if offset == CHANGE_BYTES.start
+            && let Some(change) = change
+                .as_ref()
+                .filter(|change| change.len() == target.len())
+        {
+            target.copy_from_slice(change);
+            return Ok(target.len());
+        }
+        let read = self.data.read(target, offset)?;
+        remember(&mut change, &target[..read], offset);
+        Ok(read)
+    }
+
+    /// Writes the database file.
+    fn write(&self, source: &[u8], offset: u64) -> io::Result<()> {
+        if !touches_change(offset, source.len()) {
+            return self.data.write(source, offset);
+        }
+        let mut change = self.change.lock().unwrap_or_else(PoisonError::into_inner);
+        *change = None;
+        self.data.write(source, offset)?;
+        remember(&mut change, source, offset);
+        Ok(())
+    }
+
     /// The log at `path`, shared with the connections that have it open.
     fn log(&self, path: &Path) -> io::Result<Arc<LogFile>> {
         let mut shared = self.log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,6 +221,20 @@ impl Storage {
         *shared = Arc::downgrade(&log);
         Ok(log)
     }
+}
+
+/// Whether bytes at `offset` lie in [`CHANGE_BYTES`], wholly or in part.
+fn touches_change(offset: u64, length: usize) -> bool {
+    offset < CHANGE_BYTES.end && offset + length as u64 > CHANGE_BYTES.start
+}
+
+/// Keeps what `bytes` at `offset` say of [`CHANGE_BYTES`], if they have all.
+fn remember(change: &mut Option<Change>, bytes: &[u8], offset: u64) {
+    *change = CHANGE_BYTES
+        .start
+        .checked_sub(offset)
+        .and_then(|start| bytes.get(start as usize..(CHANGE_BYTES.end - offset) as usize))
+        .and_then(|bytes| bytes.try_into().ok());
 }
 
 /// What an open file is to us.
@@ -359,7 +418,7 @@ unsafe extern "C" fn read(
             slice::from_raw_parts_mut(target.cast::<u8>(), length as usize)
         };
         let result = match &this.role {
-            Role::Data => this.storage.data.read(target, offset as u64),
+            Role::Data => this.storage.read(target, offset as u64),
             Role::Log(log) => log.read(target, offset as u64, reader()),
             Role::Journal => {
                 return unix_file!(file, xRead, target.as_mut_ptr().cast(), length, offset);
@@ -388,7 +447,7 @@ unsafe extern "C" fn write(
         let this = ours(file);
         let bytes = slice::from_raw_parts(source.cast::<u8>(), length as usize);
         let result = match &this.role {
-            Role::Data => this.storage.data.write(bytes, offset as u64),
+            Role::Data => this.storage.write(bytes, offset as u64),
             Role::Log(log) => log.write(bytes, offset as u64),
             Role::Journal => {
                 let start = Instant::now();
@@ -477,13 +536,30 @@ pass_on_file! {
     lock => xLock(level: c_int) -> c_int;
     unlock => xUnlock(level: c_int) -> c_int;
     check_reserved_lock => xCheckReservedLock(result: *mut c_int) -> c_int;
-    file_control => xFileControl(operation: c_int, argument: *mut c_void) -> c_int;
     device_characteristics => xDeviceCharacteristics() -> c_int;
     shm_map => xShmMap(
         region: c_int, size: c_int, extend: c_int, address: *mut *mut c_void
     ) -> c_int;
     shm_barrier => xShmBarrier();
     shm_unmap => xShmUnmap(delete: c_int) -> c_int;
+}
+
+unsafe extern "C" fn file_control(
+    file: *mut ffi::sqlite3_file,
+    operation: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite gives an open file; the arguments go on unchanged.
+    unsafe {
+        if operation == ffi::SQLITE_FCNTL_CKPT_DONE {
+            ours(file)
+                .storage
+                .tally
+                .checkpoints
+                .fetch_add(1, Ordering::Relaxed);
+        }
+        unix_file!(file, xFileControl, operation, argument)
+    }
 }
 
 /// The lock in the shared memory that a checkpoint holds, from

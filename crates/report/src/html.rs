@@ -230,8 +230,10 @@ fn method(page: &mut String, findings: &Findings) {
             "A page size is compared with the default by the logarithm of the ratio of their \
              throughputs within each round, which removes what the whole round had in common, such \
              as a machine that was slow for a while. The interval is Student's t over these \
-             logarithms, at 95 % for all {comparisons} comparisons of one memory together \
-             (Bonferroni). From one round there is no interval."
+             logarithms, at 95 % for all {comparisons} comparisons of one memory together, in \
+             this look at the experiment and every earlier one ({looks} in all; Bonferroni). From \
+             one round there is no interval.",
+            looks = findings.looks
         ),
         format!(
             "How to read the verdict: \"better\" and \"worse\" have an interval wholly above or \

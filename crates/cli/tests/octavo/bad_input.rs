@@ -43,6 +43,10 @@ fn impossible_values_are_named() {
         (&["advise", "--warehouses=0"], &["warehouses 0"]),
         (&["advise", "--rounds=0"], &["rounds 0"]),
         (&["advise", "--transactions=0"], &["transactions 0"]),
+        (
+            &["advise", "--transactions=9", "--clients=2"],
+            &["one client"],
+        ),
         (&["advise", "--margin=0"], &["margin 0"]),
         (
             &["advise", "--memory=1TiB", "--rounds=1"],
@@ -102,7 +106,31 @@ fn other_stores_are_left_alone() {
         &directory,
         &["seed", "1", "2"],
     );
+    refused(
+        &SMALLEST
+            .iter()
+            .map(|flag| {
+                if flag.starts_with("--transactions") {
+                    "--transactions=20"
+                } else {
+                    flag
+                }
+            })
+            .fold(vec!["advise"], |mut flags, flag| {
+                flags.push(flag);
+                flags
+            }),
+        &directory,
+        &["run length", "10 transactions", "20 transactions"],
+    );
     assert_eq!(fs::read(&store).unwrap(), whole);
+
+    let photograph = parent.path().join("photograph");
+    fs::write(&photograph, [0xff, 0xd8, 0xff, 0xe0]).unwrap();
+    let name = photograph.to_str().unwrap();
+    refused(&["report", "--html", name], &directory, &[name]);
+    refused(&["calibrate", "--output", name], parent.path(), &[name]);
+    assert_eq!(fs::read(&photograph).unwrap(), [0xff, 0xd8, 0xff, 0xe0]);
 
     let broken: [(&str, Vec<u8>, &str); 3] = [
         ("truncated", whole[..whole.len() / 2].to_vec(), "octavo.db"),

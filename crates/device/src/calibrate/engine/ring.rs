@@ -1,9 +1,9 @@
 //! One io_uring: batched submission and completion by one thread.
 //!
 //! Registered file and buffers spare the kernel a reference count and a page
-//! walk a request; `DEFER_TASKRUN` runs completions only when we wait, in our
-//! thread, without interrupting it (io_uring_setup(2)). Each of these is
-//! dropped where the kernel refuses it.
+//! walk a request; `COOP_TASKRUN` runs completions when our thread enters the
+//! kernel anyway, without interrupting it (io_uring_setup(2)). Each of these
+//! is dropped where the kernel refuses it.
 
 use std::{
     fs::File,

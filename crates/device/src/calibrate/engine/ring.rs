@@ -1,9 +1,9 @@
 //! One io_uring: batched submission and completion by one thread.
 //!
 //! Registered file and buffers spare the kernel a reference count and a page
-//! walk a request; `COOP_TASKRUN` runs completions when our thread enters the
-//! kernel anyway, without interrupting it (io_uring_setup(2)). Each of these
-//! is dropped where the kernel refuses it.
+//! walk a request; `DEFER_TASKRUN` runs completions only when we wait, in our
+//! thread, without interrupting it (io_uring_setup(2)). Each of these is
+//! dropped where the kernel refuses it.
 
 use std::{
     fs::File,
@@ -34,11 +34,14 @@ pub(super) fn probe() -> io::Result<()> {
 /// A ring with the most helpful flags that this kernel knows.
 fn build(entries: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
-    // Linux 6.0. IORING_SETUP_DEFER_TASKRUN (6.1) is left out: with it a random
-    // read of 4 KiB at depth 32 took a median of 4.4 us of CPU instead of 3.5
-    // here (virtio disk, Linux 6.18, 7 slices of 1 s taking turns), and the
-    // rates were not told apart.
-    builder.setup_single_issuer().setup_coop_taskrun();
+    // Linux 6.1. Without DEFER_TASKRUN a request at depth 32 costs up to a
+    // fifth less CPU, but rates move away from fio's: random reads at depth 32
+    // by -9 % (4 KiB) and +31 % (64 KiB), see
+    // bench/runs/2026-11-21-calibrate-vs-fio-without-defer-taskrun.
+    builder
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_coop_taskrun();
     match builder.build(entries) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
         other => return other,

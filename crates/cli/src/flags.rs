@@ -44,7 +44,7 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_enum, default_value_t = WorkloadName::Tpcc)]
     pub(crate) workload: WorkloadName,
 
-    /// TPC-C warehouses, about 85 MiB each [default: as many as make the data
+    /// TPC-C warehouses, about 75 MB each [default: as many as make the data
     /// 8 times the largest memory]
     #[arg(long, value_name = "N")]
     pub(crate) warehouses: Option<u32>,

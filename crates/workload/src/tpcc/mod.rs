@@ -45,7 +45,7 @@ pub enum TpccError {
     Warehouses(u32),
 }
 
-/// TPC-C at one scale: 10 terminals, about 499,000 rows and 100 MB a
+/// TPC-C at one scale: 10 terminals, about 499,000 rows and 75 MB a
 /// warehouse, and 100,000 items.
 #[derive(Clone, Debug)]
 pub struct Tpcc {
@@ -55,7 +55,7 @@ pub struct Tpcc {
 }
 
 impl Tpcc {
-    /// The largest scale, about 100 TB: a guard against mistyped flags rather
+    /// The largest scale, about 75 TB: a guard against mistyped flags rather
     /// than a limit of the specification.
     pub const WAREHOUSES_MAX: u32 = 1_000_000;
 

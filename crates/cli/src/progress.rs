@@ -1,6 +1,6 @@
 //! A progress bar over time on a terminal; nothing in a pipe.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -8,7 +8,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    begin: Instant,
 }
 
 impl Progress {
@@ -21,10 +20,7 @@ impl Progress {
                 .progress_chars("=> "),
         );
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self {
-            bar,
-            begin: Instant::now(),
-        }
+        Self { bar }
     }
 
     /// What is done now, the time spent and the time that all of it takes.
@@ -48,8 +44,7 @@ impl Progress {
     }
 
     /// Takes the bar away.
-    pub(crate) fn finish(&self) -> Duration {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
-        self.begin.elapsed()
     }
 }

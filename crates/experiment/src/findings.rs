@@ -202,7 +202,12 @@ impl Findings {
             .collect();
         let calibration = store
             .calibration()?
-            .and_then(|text| Profile::from_toml(&text).ok());
+            .map(|text| Profile::from_toml(&text))
+            .transpose()
+            .map_err(|error| StoreError::Damaged {
+                path: store.path().to_owned(),
+                what: format!("device profile: {error}"),
+            })?;
         let mut findings = Self {
             octavo,
             created,
@@ -590,7 +595,8 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     warnings
 }
 
-/// Mean of the audit's share of one line.
+/// The share that was generated of one line of the audit, 0 to 1; 0 of
+/// nothing.
 pub fn share(line: &AuditLine) -> f64 {
     if line.total == 0 {
         0.0

@@ -66,18 +66,6 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
     (squares / (values.len() as f64 - 1.0)).sqrt()
 }
 
-/// The `share` quantile, 0 to 1, between the two nearest values of a sorted
-/// slice (type 7 of Hyndman and Fan, The American Statistician 50, 1996).
-///
-/// # Panics
-/// When the slice is empty.
-pub fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = (sorted.len() - 1) as f64 * share.clamp(0.0, 1.0);
-    let below = place.floor() as usize;
-    let above = place.ceil() as usize;
-    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
-}
-
 /// The geometric mean of positive values with a Student-t interval over their
 /// logarithms. With one value the interval is unbounded (0 to infinity);
 /// `None` when there is no value or one that is not positive and finite.
@@ -276,13 +264,5 @@ mod tests {
             })
             .count();
         assert!(called <= 130, "{called} of 2000");
-    }
-
-    #[test]
-    fn quantiles_interpolate() {
-        let values = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(quantile(&values, 0.0), 1.0);
-        assert_eq!(quantile(&values, 0.5), 2.5);
-        assert_eq!(quantile(&values, 1.0), 4.0);
     }
 }

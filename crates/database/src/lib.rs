@@ -12,7 +12,7 @@ mod files;
 mod scratch;
 mod sqlite;
 
-use std::{io, ops::ControlFlow, path::Path, path::PathBuf, time::Duration};
+use std::{fmt, io, ops::ControlFlow, path::Path, path::PathBuf, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Connection, ConnectionError, Workload};
@@ -117,6 +117,31 @@ pub struct Settings {
     pub memory: ByteCount,
     /// Sessions that work at the same time.
     pub clients: u32,
+    /// How transactions are kept apart; `None` for the database's default.
+    pub isolation: Option<Isolation>,
+}
+
+/// How transactions are kept apart, by the names of the SQL standard. What a
+/// database makes of a name is its own; its conditions say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// READ COMMITTED.
+    ReadCommitted,
+    /// REPEATABLE READ.
+    RepeatableRead,
+    /// SERIALIZABLE.
+    Serializable,
+}
+
+impl fmt::Display for Isolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::ReadCommitted => "read committed",
+            Self::RepeatableRead => "repeatable read",
+            Self::Serializable => "serializable",
+        })
+    }
 }
 
 /// What loading did.

@@ -275,6 +275,7 @@ fn settle(settings: &AdviseSettings<'_>) -> Result<Plan, AdviseError> {
                 page_size,
                 memory,
                 clients: settings.clients,
+                isolation: None,
             })?;
         }
     }

@@ -135,6 +135,7 @@ pub fn run(
             page_size: settings.cell.page_size,
             memory: settings.cell.memory,
             clients: settings.clients,
+            isolation: None,
         },
         settings.workload,
     )?;

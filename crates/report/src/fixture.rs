@@ -18,7 +18,7 @@ use octavo_experiment::{
     verdict::{BufferFinding, EqualThroughput, MemoryVerdict},
 };
 use octavo_units::{ByteCount, Iops, PageSize, QueueDepth, RequestSize, Seed};
-use octavo_workload::{Audit, AuditDistribution, AuditLine};
+use octavo_workload::{Audit, AuditDistribution, AuditLine, AuditRule};
 
 const MARGIN: f64 = 0.03;
 /// Bytes, and throughput a minute with 32 and with 8 MiB; its noise.
@@ -373,6 +373,7 @@ fn audit() -> Audit {
         count,
         total,
         wanted,
+        rule: AuditRule::Independent,
     };
     Audit {
         lines: vec![

@@ -10,7 +10,7 @@ use std::{
 };
 
 use octavo_units::Seed;
-use octavo_workload::{Tpcc, Workload, connection::Value, population::RowBatch};
+use octavo_workload::{Tpcc, Workload, connection::Value, population::RowBatch, schema::TableId};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -27,11 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let mut all = Count::default();
     let mut checksum = 0u64;
-    for table in workload.tables() {
+    for (id, table) in workload.tables().iter().enumerate() {
         let mut count = Count::default();
-        let mut batch = RowBatch::new(table);
+        let mut batch = RowBatch::new();
         for partition in population.partitions() {
-            if partition.table.name != table.name {
+            if partition.table != TableId(id) {
                 continue;
             }
             let start = Instant::now();

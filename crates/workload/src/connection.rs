@@ -2,7 +2,7 @@
 //! values in, rows out, and transactions. Adapters in `octavo-database`
 //! implement [`Connection`]; transactions are written once against it.
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, fmt};
 
 use crate::schema::ColumnKind;
 
@@ -74,14 +74,23 @@ pub enum Access {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionError {
-    /// Another transaction was in the way (deadlock, serialisation failure,
-    /// lock timeout): rolled back, may be tried again.
-    #[error("the transaction conflicted with another one")]
-    Conflict(#[source] Box<dyn StdError + Send + Sync>),
+    /// Another transaction was in the way: rolled back, may be tried again.
+    #[error("{kind}: the transaction conflicted with another one")]
+    Conflict {
+        /// In which way.
+        kind: Conflict,
+        /// What the database said.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// A statement took longer than the database allows: rolled back.
+    #[error("a statement took longer than its limit")]
+    Timeout(#[source] Box<dyn StdError + Send + Sync>),
     /// The storage is full.
     #[error("no space left for the database; free some space and run the same command again")]
     Full(#[source] Box<dyn StdError + Send + Sync>),
-    /// The connection or the server is gone.
+    /// The connection or the server is gone. Whether an open transaction
+    /// was committed is not known.
     #[error("the connection to the database was lost")]
     Lost(#[source] Box<dyn StdError + Send + Sync>),
     /// Anything else.
@@ -93,6 +102,27 @@ pub enum ConnectionError {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
+}
+
+/// How one transaction was in another's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// Both waited for each other.
+    Deadlock,
+    /// No serial order, or no snapshot, allows both.
+    Serialisation,
+    /// The other one held a lock for too long.
+    LockTimeout,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Deadlock => "deadlock",
+            Self::Serialisation => "serialisation failure",
+            Self::LockTimeout => "lock timeout",
+        })
+    }
 }
 
 /// A row of a result.
@@ -107,7 +137,8 @@ pub trait Row {
 /// Receives the rows of a query one by one.
 pub type RowVisitor<'a> = dyn FnMut(&dyn Row) + 'a;
 
-/// One session of a database.
+/// One session of a database. A statement outside of a transaction is one of
+/// its own.
 pub trait Connection {
     /// Starts a transaction; the isolation level is the adapter's, and stated
     /// by it.

@@ -7,16 +7,21 @@
 //! its input, so that one seed gives one outcome.
 
 pub mod connection;
+mod data_set;
+mod mix;
 pub mod population;
+mod random;
 pub mod schema;
 pub mod tpcc;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
 pub use connection::{Connection, ConnectionError};
+pub use data_set::DataSet;
+pub use mix::{Mix, MixError};
 pub use tpcc::Tpcc;
 
 use connection::Statement;
@@ -24,15 +29,48 @@ use population::Population;
 use schema::Table;
 
 /// A kind of transaction of a workload.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct TransactionKind {
     /// The name as the specification writes it.
     pub name: &'static str,
-    /// Whether it only queues work, which a client runs before its next
-    /// transaction (TPC-C's Delivery). Its latency counts from the queueing.
+    /// Whether the terminal only queues it and goes on at once (TPC-C's
+    /// Delivery). Its latency counts from the queueing.
     pub deferred: bool,
     /// Whether its commits are the workload's throughput (TPC-C: New-Order).
     pub counted: bool,
+    /// Within which time 90 % have to be answered, where the specification
+    /// says so; for a deferred kind until it is done.
+    pub response_limit: Option<Duration>,
+    /// What a terminal's operator does around it, where the specification
+    /// says so.
+    pub pace: Option<Pace>,
+}
+
+impl TransactionKind {
+    /// A kind that is counted and that nothing else is said of.
+    pub const PLAIN: Self = Self {
+        name: "",
+        deferred: false,
+        counted: true,
+        response_limit: None,
+        pace: None,
+    };
+}
+
+/// The times that a terminal's operator takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// To key in a transaction, before it is submitted.
+    pub keying: Duration,
+    /// To think after the answer: the mean of a negative exponential
+    /// distribution that is cut at [`Pace::THINK_CUT`] times the mean.
+    pub think_mean: Duration,
+}
+
+impl Pace {
+    /// Longer think times than this many means are cut (TPC-C, clause
+    /// 5.2.5.4).
+    pub const THINK_CUT: u32 = 10;
 }
 
 /// How a transaction ended, when the database did not fail.
@@ -45,7 +83,7 @@ pub enum Outcome {
     RolledBack,
 }
 
-/// A source of transactions: the terminals that share one connection.
+/// A source of transactions: one terminal, or several that take turns.
 ///
 /// The inputs of the transaction drawn last stay inside until it has run, so
 /// that a conflict is retried with the same inputs; nothing is allocated a
@@ -56,19 +94,9 @@ pub trait Client: Send {
     fn draw(&mut self) -> usize;
 
     /// Runs the transaction drawn last. After an error it has been rolled
-    /// back and can be run again with the same inputs.
+    /// back and can be run again with the same inputs, or another one can be
+    /// drawn; after [`ConnectionError::Lost`] on another connection.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError>;
-
-    /// Puts the transaction drawn last, a deferred one, into the queue.
-    fn defer(&mut self);
-
-    /// Runs the oldest queued transaction and takes it from the queue when it
-    /// succeeds.
-    ///
-    /// # Panics
-    /// When the queue is empty.
-    fn run_deferred(&mut self, connection: &mut dyn Connection)
-    -> Result<Outcome, ConnectionError>;
 
     /// What was drawn and run so far, for the audit.
     fn audit(&self) -> Audit;
@@ -124,6 +152,23 @@ pub struct AuditLine {
     pub total: u64,
     /// The share that the specification wants, 0 to 1.
     pub wanted: f64,
+    /// How the two are compared.
+    #[serde(default)]
+    pub rule: AuditRule,
+}
+
+/// How a counted share is compared with the wanted one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditRule {
+    /// Each of the total falls on it independently.
+    #[default]
+    Independent,
+    /// As before, but the count varies this many times as much: it is a sum
+    /// of draws that are not of one.
+    Dispersed(f64),
+    /// It is at most the wanted share.
+    AtMost,
 }
 
 /// How the values of one kind of draw were distributed, in ranges.
@@ -170,16 +215,30 @@ pub struct Condition {
 pub trait Workload: Send + Sync {
     /// Its short name, as the flags write it.
     fn name(&self) -> &'static str;
+    /// What its initial rows depend on, apart from the seed.
+    fn data_set(&self) -> DataSet;
     /// Its tables in the order in which they are created.
-    fn tables(&self) -> &'static [Table];
+    fn tables(&self) -> &[Table];
     /// All statements that its transactions and checks use.
     fn statements(&self) -> &'static [Statement];
     /// Its kinds of transactions.
     fn transactions(&self) -> &'static [TransactionKind];
+    /// In which shares they are drawn.
+    fn mix(&self) -> &Mix;
+    /// What its counted transactions are called in the plural, such as "new
+    /// orders".
+    fn counted_name(&self) -> &'static str;
+    /// How many terminals the specification wants at this scale, if it wants
+    /// any.
+    fn terminals(&self) -> Option<u32>;
     /// Its initial rows.
     fn population(&self) -> Arc<dyn Population + Send>;
-    /// The terminals of client `index` out of `clients`, drawing from `seed`.
-    fn client(&self, seed: Seed, index: u32, clients: u32) -> Box<dyn Client>;
+    /// The sources of one run, `count` of them, drawing from `seed`. They may
+    /// share what they know of the data, and a new run needs new ones.
+    fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>>;
+    /// What a user should know before believing a run with this many
+    /// connections: one sentence each.
+    fn remarks(&self, connections: u32) -> Vec<String>;
     /// All consistency conditions, on a database at rest.
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError>;
 }
@@ -195,6 +254,7 @@ mod tests {
                 count,
                 total: 10,
                 wanted: 0.5,
+                rule: AuditRule::Independent,
             }],
             distributions: vec![AuditDistribution {
                 name: name.into(),

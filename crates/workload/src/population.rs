@@ -7,13 +7,13 @@
 
 use std::ops::Range;
 
-use crate::{connection::Value, schema::Table};
+use crate::{connection::Value, schema::TableId};
 
 /// A part of one table's initial rows.
 #[derive(Clone, Debug)]
 pub struct Partition {
     /// The table.
-    pub table: &'static Table,
+    pub table: TableId,
     /// Which part of it; the meaning is the workload's (for TPC-C a
     /// warehouse).
     pub part: u32,
@@ -28,8 +28,9 @@ pub trait Population: Sync {
     /// fills each table in key order.
     fn partitions(&self) -> Vec<Partition>;
 
-    /// Generates one partition, handing over `batch` each time it is full and
-    /// once at the end; `consume` empties nothing, the generator clears it.
+    /// Generates one partition into `batch`, whatever that held before, and
+    /// hands it over each time it is full and once at the end; `consume`
+    /// empties nothing, the generator clears it.
     /// Stops at the first `false`, which `consume` answers when it wants no
     /// more.
     fn generate(
@@ -52,7 +53,9 @@ enum Cell {
 /// Some rows of one table, in two allocations that are used again and again.
 #[derive(Debug)]
 pub struct RowBatch {
-    table: &'static Table,
+    table: TableId,
+    /// Of a row; at least one.
+    columns: usize,
     cells: Vec<Cell>,
     text: String,
 }
@@ -61,30 +64,43 @@ impl RowBatch {
     /// Rows in a full batch.
     pub const ROWS: usize = 512;
 
-    /// An empty batch for rows of `table`.
-    pub fn new(table: &'static Table) -> Self {
+    /// An empty batch; a population makes it one of its tables.
+    pub fn new() -> Self {
         Self {
-            table,
-            cells: Vec::with_capacity(Self::ROWS * table.columns.len()),
-            text: String::with_capacity(Self::ROWS * table.row_bytes_mean as usize),
+            table: TableId(0),
+            columns: 1,
+            cells: Vec::new(),
+            text: String::new(),
         }
     }
 
-    /// Empties the batch for rows of `table`, keeping its memory.
-    pub fn reset(&mut self, table: &'static Table) {
+    /// Empties the batch for rows of `table`, which has `columns` columns,
+    /// keeping its memory.
+    pub fn reset(&mut self, table: TableId, columns: usize) {
         self.table = table;
+        self.columns = columns.max(1);
+        self.clear();
+    }
+
+    /// Empties the batch for further rows of the same table.
+    pub fn clear(&mut self) {
         self.cells.clear();
         self.text.clear();
     }
 
     /// The table that the rows belong to.
-    pub fn table(&self) -> &'static Table {
+    pub fn table(&self) -> TableId {
         self.table
+    }
+
+    /// Columns of a row.
+    pub fn columns(&self) -> usize {
+        self.columns
     }
 
     /// The number of whole rows.
     pub fn len(&self) -> usize {
-        self.cells.len() / self.table.columns.len()
+        self.cells.len() / self.columns
     }
 
     /// Whether there is no row.
@@ -95,7 +111,7 @@ impl RowBatch {
     /// Whether the batch wants to be handed over.
     pub fn is_full(&self) -> bool {
         // Asked after every row, so without the division of `len`.
-        self.cells.len() >= Self::ROWS * self.table.columns.len()
+        self.cells.len() >= Self::ROWS * self.columns
     }
 
     /// Appends NULL as the next column.
@@ -131,13 +147,19 @@ impl RowBatch {
     /// # Panics
     /// When there is no such row or column.
     pub fn value(&self, row: usize, column: usize) -> Value<'_> {
-        match self.cells[row * self.table.columns.len() + column] {
+        match self.cells[row * self.columns + column] {
             Cell::Null => Value::Null,
             Cell::Integer(value) => Value::Integer(value),
             Cell::Decimal { unscaled, scale } => Value::Decimal { unscaled, scale },
             Cell::Text { start, end } => Value::Text(&self.text[start as usize..end as usize]),
             Cell::Timestamp(microseconds) => Value::Timestamp(microseconds),
         }
+    }
+}
+
+impl Default for RowBatch {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

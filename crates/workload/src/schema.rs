@@ -1,13 +1,19 @@
 //! Tables as every database sees them. The DDL of one database is made from
 //! these by its adapter.
 
+use std::borrow::Cow;
+
+/// The position of a [`Table`] in [`crate::Workload::tables`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub usize);
+
 /// A table of a workload.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     /// The table's name in every database.
     pub name: &'static str,
     /// The columns in the order of the rows.
-    pub columns: &'static [Column],
+    pub columns: Cow<'static, [Column]>,
     /// Names of the key's columns; empty when the table has no key.
     pub primary_key: &'static [&'static str],
     /// Further indexes.
@@ -17,7 +23,7 @@ pub struct Table {
 }
 
 /// A column of a [`Table`].
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// The column's name.
     pub name: &'static str,
@@ -41,6 +47,9 @@ pub struct Index {
 pub enum ColumnKind {
     /// A signed whole number of up to 64 bits.
     Integer,
+    /// A signed whole number of up to 32 bits, where a database has a smaller
+    /// type for it.
+    Integer32,
     /// An exact decimal number.
     Decimal {
         /// Digits in all.

@@ -8,7 +8,7 @@ use octavo_workload::{
     Tpcc, Workload,
     connection::Value,
     population::{Partition, Population, RowBatch},
-    schema::ColumnKind,
+    schema::{ColumnKind, Table, TableId},
     tpcc::POPULATION_DATE,
 };
 
@@ -22,14 +22,18 @@ fn tpcc(warehouses: u32, seed: u64) -> Tpcc {
 
 /// One row, its columns by name.
 struct Row<'b> {
+    table: &'b Table,
     batch: &'b RowBatch,
     row: usize,
 }
 
 impl Row<'_> {
     fn value(&self, name: &str) -> Value<'_> {
-        let columns = self.batch.table().columns;
-        let column = columns.iter().position(|column| column.name == name);
+        let column = self
+            .table
+            .columns
+            .iter()
+            .position(|column| column.name == name);
         let column = column.unwrap_or_else(|| panic!("no column {name}"));
         self.batch.value(self.row, column)
     }
@@ -72,25 +76,31 @@ impl Row<'_> {
     }
 }
 
-fn partition(population: &dyn Population, table: &str, part: u32) -> Partition {
-    population
+fn partition(workload: &Tpcc, table: &str, part: u32) -> Partition {
+    workload
+        .population()
         .partitions()
         .into_iter()
-        .find(|partition| partition.table.name == table && partition.part == part)
+        .find(|partition| name_of(workload, partition) == table && partition.part == part)
         .unwrap_or_else(|| panic!("no partition {part} of {table}"))
+}
+
+fn name_of(workload: &Tpcc, partition: &Partition) -> &'static str {
+    workload.tables()[partition.table.0].name
 }
 
 /// Calls `visit` for all rows of a partition; answers how many there were.
 fn visit(workload: &Tpcc, table: &str, part: u32, mut visit: impl FnMut(Row<'_>)) -> u64 {
     let population = workload.population();
-    let partition = partition(population.as_ref(), table, part);
-    let mut batch = RowBatch::new(partition.table);
+    let partition = partition(workload, table, part);
+    let table = &workload.tables()[partition.table.0];
+    let mut batch = RowBatch::new();
     let mut rows = 0;
     population.generate(&partition, &mut batch, &mut |batch| {
         assert!((1..=RowBatch::ROWS).contains(&batch.len()));
         rows += batch.len() as u64;
         for row in 0..batch.len() {
-            visit(Row { batch, row });
+            visit(Row { table, batch, row });
         }
         true
     });
@@ -359,7 +369,7 @@ fn fingerprint(population: &dyn Population, partition: &Partition, batch: &mut R
     let mut hasher = std::hash::DefaultHasher::new();
     population.generate(partition, batch, &mut |batch| {
         for row in 0..batch.len() {
-            for column in 0..partition.table.columns.len() {
+            for column in 0..batch.columns() {
                 match batch.value(row, column) {
                     Value::Null => hasher.write_u8(0),
                     Value::Integer(n) | Value::Timestamp(n) => hasher.write_i64(n),
@@ -381,14 +391,14 @@ fn partitions_are_the_same_in_any_order_on_any_thread() {
     let workload = tpcc(2, 9);
     let population = workload.population();
     let partitions = population.partitions();
-    let mut batch = RowBatch::new(partitions[0].table);
+    let mut batch = RowBatch::new();
     let forwards: Vec<u64> = partitions
         .iter()
         .map(|partition| fingerprint(population.as_ref(), partition, &mut batch))
         .collect();
     let mut backwards = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let mut batch = RowBatch::new(partitions[0].table);
+            let mut batch = RowBatch::new();
             let again = workload.population();
             let backwards = partitions.iter().rev();
             backwards
@@ -405,24 +415,20 @@ fn partitions_are_the_same_in_any_order_on_any_thread() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), partitions.len());
-    let other = tpcc(2, 10).population();
-    let item = partition(other.as_ref(), "item", 0);
-    let other_item = fingerprint(other.as_ref(), &item, &mut batch);
+    let other = tpcc(2, 10);
+    let item = partition(&other, "item", 0);
+    let other_item = fingerprint(other.population().as_ref(), &item, &mut batch);
     assert!(!forwards.contains(&other_item));
 }
 
 #[test]
 fn tables_come_in_order_and_partitions_in_key_order() {
     let workload = tpcc(3, 1);
-    let tables = workload.tables();
-    let places: Vec<(usize, u32)> = workload
+    let places: Vec<(TableId, u32)> = workload
         .population()
         .partitions()
         .iter()
-        .map(|partition| {
-            let table = tables.iter().position(|t| std::ptr::eq(t, partition.table));
-            (table.unwrap(), partition.part)
-        })
+        .map(|partition| (partition.table, partition.part))
         .collect();
     assert!(places.is_sorted(), "{places:?}");
     assert_eq!(places.len(), 2 + 8 * 3);
@@ -434,8 +440,8 @@ fn sizes_are_about_those_that_are_announced() {
     let population = workload.population();
     let mut all = 0;
     for partition in population.partitions() {
-        let table = partition.table;
-        let mut batch = RowBatch::new(table);
+        let table = &workload.tables()[partition.table.0];
+        let mut batch = RowBatch::new();
         let (mut rows, mut bytes) = (0, 0);
         population.generate(&partition, &mut batch, &mut |batch| {
             rows += batch.len() as u64;
@@ -485,13 +491,13 @@ fn a_consumer_that_has_enough_is_asked_no_more() {
     let workload = tpcc(1, 1);
     let population = workload.population();
     for partition in population.partitions() {
-        let mut batch = RowBatch::new(partition.table);
+        let mut batch = RowBatch::new();
         let mut asked = 0;
         population.generate(&partition, &mut batch, &mut |_| {
             asked += 1;
             asked < 2
         });
         let batches = partition.rows_about.div_ceil(RowBatch::ROWS as u64);
-        assert_eq!(asked, batches.min(2), "{}", partition.table.name);
+        assert_eq!(asked, batches.min(2), "{}", name_of(&workload, &partition));
     }
 }

@@ -6,7 +6,7 @@ mod sqlite;
 use octavo_units::Seed;
 use octavo_workload::{
     Client, Connection, ConnectionError, Outcome, Tpcc, Workload,
-    connection::{Access, RowVisitor, StatementId, Value},
+    connection::{Access, Conflict, RowVisitor, StatementId, Value},
     tpcc::Terminals,
 };
 use sqlite::Sqlite;
@@ -53,13 +53,7 @@ struct Ran {
 fn run(client: &mut dyn Client, database: &mut Sqlite, transactions: u32, ran: &mut Ran) {
     for _ in 0..transactions {
         let kind = client.draw();
-        let outcome = if kind == 3 {
-            client.defer();
-            client.run_deferred(database)
-        } else {
-            client.run(database)
-        };
-        match outcome.unwrap() {
+        match client.run(database).unwrap() {
             Outcome::Committed => ran.committed[kind] += 1,
             Outcome::RolledBack => ran.rolled_back += 1,
         }
@@ -74,9 +68,7 @@ fn thousands_of_transactions_leave_the_database_consistent() {
     let before = state(&database);
     let mut ran = Ran::default();
     for seed in 0..3 {
-        let mut clients: Vec<_> = (0..3)
-            .map(|index| workload.client(Seed::new(seed), index, 3))
-            .collect();
+        let mut clients = workload.clients(Seed::new(seed), 3);
         for _ in 0..20 {
             for client in &mut clients {
                 run(client.as_mut(), &mut database, 50, &mut ran);
@@ -146,7 +138,7 @@ fn one_seed_leaves_one_database() {
     let ends: Vec<_> = (0..2)
         .map(|_| {
             let mut database = Sqlite::loaded(&workload);
-            let mut client = workload.client(Seed::new(5), 0, 1);
+            let mut client = workload.clients(Seed::new(5), 1).remove(0);
             run(client.as_mut(), &mut database, 300, &mut Ran::default());
             state(&database)
         })
@@ -167,7 +159,10 @@ impl Failing<'_> {
                 self.calls_left = left;
                 Ok(self.inner)
             }
-            None => Err(ConnectionError::Conflict("planted".into())),
+            None => Err(ConnectionError::Conflict {
+                kind: Conflict::Deadlock,
+                source: "planted".into(),
+            }),
         }
     }
 }
@@ -208,22 +203,14 @@ fn a_conflict_anywhere_leaves_nothing_and_is_tried_again() {
     let workload = Tpcc::new(1, Seed::new(12)).unwrap();
     let mut smooth = Sqlite::loaded(&workload);
     let mut rough = Sqlite::loaded(&workload);
-    let mut on_smooth = workload.client(Seed::new(13), 0, 1);
-    let mut on_rough = workload.client(Seed::new(13), 0, 1);
+    let mut on_smooth = workload.clients(Seed::new(13), 1).remove(0);
+    let mut on_rough = workload.clients(Seed::new(13), 1).remove(0);
     let mut conflicts = [0; 5];
     // Two decks: every kind is drawn twice or more.
     for _ in 0..46 {
         let kind = on_rough.draw();
         assert_eq!(on_smooth.draw(), kind);
-        if kind == 3 {
-            on_smooth.defer();
-            on_rough.defer();
-        }
-        let attempt = |client: &mut dyn Client, connection: &mut dyn Connection| match kind {
-            3 => client.run_deferred(connection),
-            _ => client.run(connection),
-        };
-        let wanted = attempt(on_smooth.as_mut(), &mut smooth).unwrap();
+        let wanted = on_smooth.run(&mut smooth).unwrap();
         // The first call fails, then the second, until all succeed.
         let mut calls = 0;
         let outcome = loop {
@@ -231,9 +218,9 @@ fn a_conflict_anywhere_leaves_nothing_and_is_tried_again() {
                 inner: &mut rough,
                 calls_left: calls,
             };
-            match attempt(on_rough.as_mut(), &mut failing) {
+            match on_rough.run(&mut failing) {
                 Ok(outcome) => break outcome,
-                Err(ConnectionError::Conflict(_)) => conflicts[kind] += 1,
+                Err(ConnectionError::Conflict { .. }) => conflicts[kind] += 1,
                 Err(error) => panic!("{error}"),
             }
             assert!(rough.raw.is_autocommit(), "a transaction is still open");
@@ -252,7 +239,7 @@ fn a_conflict_anywhere_leaves_nothing_and_is_tried_again() {
 fn a_new_order_shows_what_it_did() {
     let workload = Tpcc::new(1, Seed::new(6)).unwrap();
     let mut database = Sqlite::loaded(&workload);
-    let mut client: Terminals = workload.terminals(Seed::new(7), 0, 1);
+    let mut client: Terminals = workload.terminals_of(Seed::new(7), 0, 1);
     let mut brands = 0;
     for _ in 0..400 {
         let kind = client.draw();
@@ -292,7 +279,7 @@ fn a_new_order_shows_what_it_did() {
 fn deliveries_skip_districts_without_new_orders() {
     let workload = Tpcc::new(1, Seed::new(8)).unwrap();
     let mut database = Sqlite::loaded(&workload);
-    let mut client = workload.client(Seed::new(9), 0, 1);
+    let mut client = workload.clients(Seed::new(9), 1).remove(0);
     database
         .raw
         .execute_batch(
@@ -302,8 +289,7 @@ fn deliveries_skip_districts_without_new_orders() {
     let mut deliveries = 0;
     while deliveries < 2 {
         if client.draw() == 3 {
-            client.defer();
-            client.run_deferred(&mut database).unwrap();
+            client.run(&mut database).unwrap();
             deliveries += 1;
         }
     }

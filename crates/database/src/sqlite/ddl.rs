@@ -20,7 +20,10 @@ pub(crate) fn create_table(table: &Table) -> String {
     for (position, column) in table.columns.iter().enumerate() {
         let separator = if position == 0 { "" } else { ", " };
         let kind = match column.kind {
-            ColumnKind::Integer | ColumnKind::Decimal { .. } | ColumnKind::Timestamp => "INTEGER",
+            ColumnKind::Integer
+            | ColumnKind::Integer32
+            | ColumnKind::Decimal { .. }
+            | ColumnKind::Timestamp => "INTEGER",
             ColumnKind::Char(_) | ColumnKind::Varchar(_) => "TEXT",
         };
         let null = if column.nullable { "" } else { " NOT NULL" };
@@ -78,9 +81,13 @@ pub(crate) fn has_integer_key(table: &Table) -> bool {
         [name] => table
             .columns
             .iter()
-            .any(|column| column.name == *name && column.kind == ColumnKind::Integer),
+            .any(|column| column.name == *name && is_integer(column.kind)),
         _ => false,
     }
+}
+
+fn is_integer(kind: ColumnKind) -> bool {
+    matches!(kind, ColumnKind::Integer | ColumnKind::Integer32)
 }
 
 fn push(sql: &mut String, text: std::fmt::Arguments<'_>) {
@@ -117,7 +124,7 @@ mod tests {
     const fn table(primary_key: &'static [&'static str], row_bytes_mean: u32) -> Table {
         Table {
             name: "t",
-            columns: COLUMNS,
+            columns: std::borrow::Cow::Borrowed(COLUMNS),
             primary_key,
             indexes: &[Index {
                 name: "t_c",

@@ -5,7 +5,7 @@ use std::{
     io,
 };
 
-use octavo_workload::ConnectionError;
+use octavo_workload::{ConnectionError, connection::Conflict};
 use rusqlite::{Error, ffi};
 
 /// What the connection's last call failed with, given its result `code`.
@@ -39,12 +39,27 @@ pub(crate) fn sort(failure: Error, context: impl FnOnce() -> String) -> Connecti
         _ => ffi::SQLITE_ERROR,
     };
     match primary {
-        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => ConnectionError::Conflict(Box::new(failure)),
+        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => ConnectionError::Conflict {
+            kind: conflict(&failure),
+            source: Box::new(failure),
+        },
         ffi::SQLITE_FULL => ConnectionError::Full(Box::new(failure)),
         _ => ConnectionError::Other {
             context: context(),
             source: Box::new(failure),
         },
+    }
+}
+
+/// A busy database was locked by another connection for longer than the busy
+/// timeout, unless the snapshot of a reader is too old for it to write
+/// (<https://www.sqlite.org/rescode.html#busy_snapshot>).
+fn conflict(failure: &Error) -> Conflict {
+    match failure {
+        Error::SqliteFailure(failure, _) if failure.extended_code == ffi::SQLITE_BUSY_SNAPSHOT => {
+            Conflict::Serialisation
+        }
+        _ => Conflict::LockTimeout,
     }
 }
 
@@ -71,7 +86,10 @@ mod tests {
         };
         assert!(matches!(
             of(ffi::SQLITE_BUSY_SNAPSHOT),
-            ConnectionError::Conflict(_)
+            ConnectionError::Conflict {
+                kind: Conflict::Serialisation,
+                ..
+            }
         ));
         assert!(matches!(of(ffi::SQLITE_FULL), ConnectionError::Full(_)));
         assert_eq!(of(ffi::SQLITE_CORRUPT).to_string(), "run SELECT 1");

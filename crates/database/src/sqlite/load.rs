@@ -11,10 +11,7 @@ use std::{
     fs,
     ops::ControlFlow,
     path::Path,
-    sync::{
-        Arc,
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
     thread,
     time::Instant,
 };
@@ -23,7 +20,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     ConnectionError, Workload,
     population::{Partition, Population, RowBatch},
-    schema::Table,
+    schema::{Table, TableId},
 };
 use rusqlite::{Connection, OpenFlags};
 
@@ -81,7 +78,7 @@ pub(crate) fn load(
     connection
         .execute_batch("BEGIN EXCLUSIVE")
         .map_err(failed)?;
-    let rows = insert_all(&connection, threads, &workload.population(), progress)?;
+    let rows = insert_all(&connection, threads, workload, progress)?;
     for table in workload.tables() {
         for index in table.indexes {
             if progress(rows).is_break() {
@@ -143,19 +140,21 @@ fn finish(database: &Path) -> Result<ByteCount, DatabaseError> {
 fn insert_all(
     connection: &Connection,
     threads: LoadThreads,
-    population: &Arc<dyn Population + Send>,
+    workload: &dyn Workload,
     progress: &mut Progress<'_>,
 ) -> Result<u64, DatabaseError> {
+    let population = workload.population();
     let partitions = population.partitions();
     let mut inserter = Inserter {
         connection,
+        tables: workload.tables(),
         insert: None,
         rows: 0,
         progress,
     };
     match threads.generators().min(partitions.len()) {
-        0 => inline(&mut inserter, &**population, &partitions),
-        generators => threaded(&mut inserter, &**population, &partitions, generators),
+        0 => inline(&mut inserter, &*population, &partitions),
+        generators => threaded(&mut inserter, &*population, &partitions, generators),
     }?;
     Ok(inserter.rows)
 }
@@ -165,13 +164,9 @@ fn inline(
     population: &dyn Population,
     partitions: &[Partition],
 ) -> Result<(), DatabaseError> {
-    let Some(first) = partitions.first() else {
-        return Ok(());
-    };
-    let mut batch = RowBatch::new(first.table);
+    let mut batch = RowBatch::new();
     for partition in partitions {
         let mut result = Ok(());
-        batch.reset(partition.table);
         population.generate(partition, &mut batch, &mut |batch| {
             result = inserter.insert(batch);
             result.is_ok()
@@ -224,18 +219,11 @@ fn generate<'p>(
 ) {
     let mut spare: Option<RowBatch> = None;
     for partition in partitions {
-        let table = partition.table;
-        let mut batch = spare.take().unwrap_or_else(|| RowBatch::new(table));
-        batch.reset(table);
+        let mut batch = spare.take().unwrap_or_default();
         let mut wanted = true;
         population.generate(partition, &mut batch, &mut |filled| {
-            let next = match empty.try_recv() {
-                Ok(mut batch) => {
-                    batch.reset(table);
-                    batch
-                }
-                Err(_) => RowBatch::new(table),
-            };
+            let mut next = empty.try_recv().unwrap_or_default();
+            next.reset(filled.table(), filled.columns());
             let rows = std::mem::replace(filled, next);
             wanted = full.send(Message::Rows(rows)).is_ok();
             wanted
@@ -265,7 +253,7 @@ fn take_partition(
                 return Err(DatabaseError::Connection(ConnectionError::Other {
                     context: format!(
                         "generate part {} of {}",
-                        partition.part, partition.table.name
+                        partition.part, inserter.tables[partition.table.0].name
                     ),
                     source: "the generator stopped before its end".into(),
                 }));
@@ -276,8 +264,9 @@ fn take_partition(
 
 struct Inserter<'c, 'p> {
     connection: &'c Connection,
+    tables: &'c [Table],
     /// The statement of the table that is being filled.
-    insert: Option<(&'static Table, Prepared)>,
+    insert: Option<(TableId, Prepared)>,
     rows: u64,
     progress: &'c mut Progress<'p>,
 }
@@ -286,14 +275,15 @@ impl Inserter<'_, '_> {
     fn insert(&mut self, batch: &RowBatch) -> Result<(), DatabaseError> {
         let table = batch.table();
         let statement = match &mut self.insert {
-            Some((current, statement)) if std::ptr::eq(*current, table) => statement,
+            Some((current, statement)) if *current == table => statement,
             slot => {
-                let statement = Prepared::new(self.connection, &ddl::insert(table))?;
+                let sql = ddl::insert(&self.tables[table.0]);
+                let statement = Prepared::new(self.connection, &sql)?;
                 &mut slot.insert((table, statement)).1
             }
         };
         for row in 0..batch.len() {
-            let values = (0..table.columns.len()).map(|column| batch.value(row, column));
+            let values = (0..batch.columns()).map(|column| batch.value(row, column));
             statement.run(values, &[], |_| {})?;
         }
         self.rows += batch.len() as u64;

@@ -19,11 +19,13 @@ use std::{fs, path::Path};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Connection, Workload,
-    schema::{ColumnKind, Table},
+    schema::{ColumnKind, Table, TableId},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Database, DatabaseError, Loaded, Progress, RestoreMethod, Running, Settings, files};
+use crate::{
+    Database, DatabaseError, Isolation, Loaded, Progress, RestoreMethod, Running, Settings, files,
+};
 use running::{MemoryShares, RunningSqlite};
 
 pub use load::LoadThreads;
@@ -137,6 +139,15 @@ impl Database for Sqlite {
                 "at least one client has to work".into(),
             ));
         }
+        if let Some(isolation) = settings.isolation
+            && isolation != Isolation::Serializable
+        {
+            return Err(Self::refuse(
+                "isolation",
+                isolation.to_string(),
+                "SQLite's transactions are serializable".into(),
+            ));
+        }
         let shares = MemoryShares::of(settings);
         let smallest = if settings.clients > 1 {
             shares.reader.min(shares.writer)
@@ -167,17 +178,18 @@ impl Database for Sqlite {
 
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
         let partitions = workload.population().partitions();
-        let rows_of = |table: &Table| {
+        let rows_of = |table: usize| {
             partitions
                 .iter()
-                .filter(|partition| partition.table.name == table.name)
+                .filter(|partition| partition.table == TableId(table))
                 .map(|partition| partition.rows_about)
                 .sum()
         };
         let bytes = workload
             .tables()
             .iter()
-            .map(|table| bytes_of_rows(table, rows_of(table), page_size))
+            .enumerate()
+            .map(|(id, table)| bytes_of_rows(table, rows_of(id), page_size))
             .sum();
         ByteCount::new(bytes)
     }

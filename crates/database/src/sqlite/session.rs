@@ -230,7 +230,7 @@ fn control(statement: &mut Prepared) -> Result<(), ConnectionError> {
 fn fits((kind, value): (&ColumnKind, &Value<'_>)) -> bool {
     match (kind, value) {
         (_, Value::Null)
-        | (ColumnKind::Integer, Value::Integer(_))
+        | (ColumnKind::Integer | ColumnKind::Integer32, Value::Integer(_))
         | (ColumnKind::Timestamp, Value::Timestamp(_))
         | (ColumnKind::Char(_) | ColumnKind::Varchar(_), Value::Text(_)) => true,
         (ColumnKind::Decimal { scale: wanted, .. }, Value::Decimal { scale, .. }) => {

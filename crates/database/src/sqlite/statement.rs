@@ -167,7 +167,7 @@ impl Row for SqliteRow<'_> {
             let position = column as c_int;
             match (ffi::sqlite3_column_type(self.raw, position), kind) {
                 (ffi::SQLITE_NULL, _) => return Value::Null,
-                (ffi::SQLITE_INTEGER, ColumnKind::Integer) => {
+                (ffi::SQLITE_INTEGER, ColumnKind::Integer | ColumnKind::Integer32) => {
                     return Value::Integer(ffi::sqlite3_column_int64(self.raw, position));
                 }
                 (ffi::SQLITE_INTEGER, ColumnKind::Decimal { scale, .. }) => {

@@ -7,15 +7,15 @@
     reason = "each test program has its own copy and uses a part of it"
 )]
 
-use std::{ops::ControlFlow, path::Path, sync::Arc};
+use std::{borrow::Cow, ops::ControlFlow, path::Path, sync::Arc};
 
 use octavo_database::{Database, Running, Settings, Sqlite};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
-    Client, Condition, Connection, ConnectionError, TransactionKind, Workload,
+    Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
     connection::{Statement, StatementId, Value},
     population::{Partition, Population, RowBatch},
-    schema::{Column, ColumnKind, Index, Table},
+    schema::{Column, ColumnKind, Index, Table, TableId},
 };
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ const fn column(name: &'static str, kind: ColumnKind) -> Column {
 static TABLES: [Table; 3] = [
     Table {
         name: "account",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("id", ColumnKind::Integer),
             column("balance", MONEY),
             Column {
@@ -44,19 +44,19 @@ static TABLES: [Table; 3] = [
                 kind: TEXT,
                 nullable: true,
             },
-        ],
+        ]),
         primary_key: &["id"],
         indexes: &[],
         row_bytes_mean: 376,
     },
     Table {
         name: "entry",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("account", ColumnKind::Integer),
             column("number", ColumnKind::Integer),
             column("amount", MONEY),
             column("made", ColumnKind::Timestamp),
-        ],
+        ]),
         primary_key: &["account", "number"],
         indexes: &[Index {
             name: "entry_amount",
@@ -66,7 +66,7 @@ static TABLES: [Table; 3] = [
     },
     Table {
         name: "holder",
-        columns: &[column("name", TEXT), column("account", ColumnKind::Integer)],
+        columns: Cow::Borrowed(&[column("name", TEXT), column("account", ColumnKind::Integer)]),
         primary_key: &["name", "account"],
         indexes: &[],
         row_bytes_mean: 208,
@@ -144,10 +144,11 @@ impl Population for Bank {
         let parts = self.accounts.div_ceil(PART);
         TABLES
             .iter()
-            .flat_map(|table| {
+            .enumerate()
+            .flat_map(|(id, table)| {
                 let rows = if table.name == "entry" { 3 } else { 1 };
                 (0..parts).map(move |part| Partition {
-                    table,
+                    table: TableId(id),
                     part,
                     rows_about: u64::from(PART * rows),
                 })
@@ -161,11 +162,12 @@ impl Population for Bank {
         batch: &mut RowBatch,
         consume: &mut dyn FnMut(&mut RowBatch) -> bool,
     ) {
-        batch.reset(partition.table);
+        let table = &TABLES[partition.table.0];
+        batch.reset(partition.table, table.columns.len());
         let first = partition.part * PART + 1;
         for id in first..(first + PART).min(self.accounts + 1) {
             let id = i64::from(id);
-            match partition.table.name {
+            match table.name {
                 "account" => {
                     batch.push_integer(id);
                     batch.push_decimal(10_000, 2);
@@ -192,7 +194,7 @@ impl Population for Bank {
                 if !consume(batch) {
                     return;
                 }
-                batch.reset(partition.table);
+                batch.clear();
             }
         }
         consume(batch);
@@ -203,7 +205,10 @@ impl Workload for Bank {
     fn name(&self) -> &'static str {
         "bank"
     }
-    fn tables(&self) -> &'static [Table] {
+    fn data_set(&self) -> DataSet {
+        unreachable!("nothing asks for it")
+    }
+    fn tables(&self) -> &[Table] {
         &TABLES
     }
     fn statements(&self) -> &'static [Statement] {
@@ -217,8 +222,20 @@ impl Workload for Bank {
             accounts: self.accounts,
         })
     }
-    fn client(&self, _: Seed, _: u32, _: u32) -> Box<dyn Client> {
+    fn mix(&self) -> &Mix {
         unreachable!("these tests run statements themselves")
+    }
+    fn counted_name(&self) -> &'static str {
+        unreachable!("these tests run statements themselves")
+    }
+    fn terminals(&self) -> Option<u32> {
+        None
+    }
+    fn clients(&self, _: Seed, _: u32) -> Vec<Box<dyn Client>> {
+        unreachable!("these tests run statements themselves")
+    }
+    fn remarks(&self, _: u32) -> Vec<String> {
+        Vec::new()
     }
     fn check(&self, _: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         unreachable!("these tests look at the rows themselves")
@@ -241,6 +258,7 @@ pub fn settings(page_bytes: u32, memory: ByteCount, clients: u32) -> Settings {
         page_size: page_size(page_bytes),
         memory,
         clients,
+        isolation: None,
     }
 }
 

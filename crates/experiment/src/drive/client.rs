@@ -1,6 +1,6 @@
 //! A client's thread: draws transactions, runs them, counts what is measured.
 
-use std::{collections::VecDeque, sync::atomic::Ordering, time::Instant};
+use std::{sync::atomic::Ordering, time::Instant};
 
 use hdrhistogram::Histogram;
 use octavo_workload::{
@@ -31,7 +31,6 @@ pub(super) struct Worker<'a> {
     shared: &'a Shared,
     interrupted: &'a (dyn Fn() -> bool + Sync),
     tally: Tally,
-    queued: VecDeque<(usize, Instant)>,
 }
 
 impl<'a> Worker<'a> {
@@ -57,7 +56,6 @@ impl<'a> Worker<'a> {
                 changed_bytes: 0,
                 audit: Audit::default(),
             },
-            queued: VecDeque::with_capacity(16),
         }
     }
 
@@ -121,24 +119,10 @@ impl<'a> Worker<'a> {
         result
     }
 
-    /// One transaction, and the deferred ones that it left behind.
+    /// One transaction.
     fn turn(&mut self, connection: &mut Metered<'_>) -> Result<(), DriveError> {
         let kind = self.client.draw();
-        let start = Instant::now();
-        if self.settings.workload.transactions()[kind].deferred {
-            self.client.defer();
-            self.queued.push_back((kind, start));
-        } else {
-            self.finish(kind, start, connection, |client, connection| {
-                client.run(connection)
-            })?;
-        }
-        while let Some((kind, queued_at)) = self.queued.pop_front() {
-            self.finish(kind, queued_at, connection, |client, connection| {
-                client.run_deferred(connection)
-            })?;
-        }
-        Ok(())
+        self.finish(kind, Instant::now(), connection)
     }
 
     fn finish(
@@ -146,13 +130,12 @@ impl<'a> Worker<'a> {
         kind: usize,
         start: Instant,
         connection: &mut Metered<'_>,
-        mut run: impl FnMut(&mut dyn Client, &mut dyn Connection) -> Result<Outcome, ConnectionError>,
     ) -> Result<(), DriveError> {
         connection.changed_bytes = 0;
         let mut retries = 0;
         let outcome = loop {
-            match run(self.client.as_mut(), connection) {
-                Err(ConnectionError::Conflict(_)) if retries < RETRIES_MAX => retries += 1,
+            match self.client.run(connection) {
+                Err(ConnectionError::Conflict { .. }) if retries < RETRIES_MAX => retries += 1,
                 Err(source) => {
                     return Err(DriveError::Transaction {
                         transaction: self.settings.workload.transactions()[kind].name,

@@ -2,8 +2,8 @@
 //! thread a session, first a warm-up and then what is measured.
 //!
 //! Latency is counted in microseconds from submission (closed loop). A
-//! deferred transaction counts from its queueing until it is durable, and is
-//! run before its client's next one.
+//! deferred transaction is run at once, so that its submission is its
+//! queueing.
 
 mod client;
 mod sampler;
@@ -231,13 +231,8 @@ pub fn drive(
     // Sessions are opened before any thread starts, so that a refusal is an
     // ordinary error.
     let sessions = (0..clients)
-        .map(|index| {
-            Ok((
-                index,
-                database.connect(index)?,
-                settings.workload.client(settings.seed, index, clients),
-            ))
-        })
+        .zip(settings.workload.clients(settings.seed, clients))
+        .map(|(index, client)| Ok((index, database.connect(index)?, client)))
         .collect::<Result<Vec<_>, DriveError>>()?;
     let shared = Shared {
         phase: AtomicU8::new(WARMING),

@@ -3,11 +3,13 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use octavo_database::StoragePath;
-use octavo_workload::{Condition, TransactionKind, population::Population, schema::Table};
+use octavo_workload::{
+    Condition, DataSet, Mix, TransactionKind, population::Population, schema::Table,
+};
 
 use octavo_workload::{
     Client, Connection, Outcome,
-    connection::{Access, RowVisitor, Statement, StatementId, Value},
+    connection::{Access, Conflict, RowVisitor, Statement, StatementId, Value},
 };
 
 use super::*;
@@ -60,7 +62,10 @@ impl Connection for Session {
     fn commit(&mut self) -> Result<(), ConnectionError> {
         if self.conflicts > 0 {
             self.conflicts -= 1;
-            return Err(ConnectionError::Conflict("busy".into()));
+            return Err(ConnectionError::Conflict {
+                kind: Conflict::LockTimeout,
+                source: "busy".into(),
+            });
         }
         Ok(())
     }
@@ -108,7 +113,11 @@ impl Workload for Turns {
         "turns"
     }
 
-    fn tables(&self) -> &'static [Table] {
+    fn data_set(&self) -> DataSet {
+        unreachable!("nothing is loaded")
+    }
+
+    fn tables(&self) -> &[Table] {
         &[]
     }
 
@@ -122,6 +131,7 @@ impl Workload for Turns {
                 name,
                 deferred,
                 counted,
+                ..TransactionKind::PLAIN
             }
         }
         const KINDS: &[TransactionKind] = &[
@@ -136,8 +146,26 @@ impl Workload for Turns {
         unreachable!("nothing is loaded")
     }
 
-    fn client(&self, _seed: Seed, _index: u32, _clients: u32) -> Box<dyn Client> {
-        Box::new(Turn { drawn: 0 })
+    fn mix(&self) -> &Mix {
+        unreachable!("the kinds come in turns")
+    }
+
+    fn counted_name(&self) -> &'static str {
+        "turns"
+    }
+
+    fn terminals(&self) -> Option<u32> {
+        None
+    }
+
+    fn clients(&self, _seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
+        (0..count)
+            .map(|_| Box::new(Turn { drawn: 0 }) as Box<dyn Client>)
+            .collect()
+    }
+
+    fn remarks(&self, _connections: u32) -> Vec<String> {
+        Vec::new()
     }
 
     fn check(&self, _connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -159,15 +187,6 @@ impl Client for Turn {
         }
         connection.commit()?;
         Ok(Outcome::Committed)
-    }
-
-    fn defer(&mut self) {}
-
-    fn run_deferred(
-        &mut self,
-        connection: &mut dyn Connection,
-    ) -> Result<Outcome, ConnectionError> {
-        self.run(connection)
     }
 
     fn audit(&self) -> Audit {

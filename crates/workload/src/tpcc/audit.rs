@@ -3,11 +3,11 @@
 use super::{
     TRANSACTIONS,
     constants::Constants,
-    inputs::{CARDS, Customer, DECK_SIZE, Kind, NewOrder, OrderStatus, Payment, UNUSED_ITEM},
+    inputs::{Customer, Kind, NewOrder, OrderStatus, Payment, UNUSED_ITEM},
     random::NuRand,
     schema::DISTRICTS,
 };
-use crate::{Audit, AuditDistribution, AuditLine};
+use crate::{Audit, AuditDistribution, AuditLine, AuditRule, Mix};
 
 /// A count out of a total.
 #[derive(Debug, Default)]
@@ -89,21 +89,24 @@ impl Counts {
         self.skipped_districts.total += DISTRICTS.unsigned_abs();
     }
 
-    pub(super) fn audit(&self, constants: &Constants, warehouses: i64) -> Audit {
+    pub(super) fn audit(&self, constants: &Constants, warehouses: i64, mix: &Mix) -> Audit {
         let all = self.drawn.iter().sum();
         let line = |name: &str, share: &Share, wanted| AuditLine {
             name: name.into(),
             count: share.count,
             total: share.total,
             wanted,
+            rule: AuditRule::Independent,
         };
-        let mut lines: Vec<AuditLine> = CARDS
+        let mut lines: Vec<AuditLine> = TRANSACTIONS
             .iter()
-            .map(|(kind, cards)| AuditLine {
-                name: format!("{} among transactions", TRANSACTIONS[*kind as usize].name),
-                count: self.drawn[*kind as usize],
+            .enumerate()
+            .map(|(kind, transaction)| AuditLine {
+                name: format!("{} among transactions", transaction.name),
+                count: self.drawn[kind],
                 total: all,
-                wanted: *cards as f64 / DECK_SIZE as f64,
+                wanted: mix.share(kind),
+                rule: AuditRule::Independent,
             })
             .collect();
         // A single warehouse has no remote one (clauses 2.4.1.5 and 2.5.1.2).
@@ -121,6 +124,9 @@ impl Counts {
                 total: 15 * self.rolled_back.total,
                 // 5 to 15, 10 on average.
                 wanted: 10.0 / 15.0,
+                // Uniform over 5 to 15: a variance of 10, where 15
+                // independent choices of this share have 15 × 2/3 × 1/3.
+                rule: AuditRule::Dispersed(3.0),
             },
             line(
                 "Payments through a remote warehouse",
@@ -129,11 +135,15 @@ impl Counts {
             ),
             line("Payments by surname", &self.payments_by_surname, 0.6),
             line("Order-Statuses by surname", &self.statuses_by_surname, 0.6),
-            line(
-                "districts that Deliveries skipped",
-                &self.skipped_districts,
-                0.0,
-            ),
+            // More than 1 % have to be reported (clause 2.7.4.2).
+            AuditLine {
+                rule: AuditRule::AtMost,
+                ..line(
+                    "districts that Deliveries skipped",
+                    &self.skipped_districts,
+                    0.01,
+                )
+            },
         ]);
         let distribution = |name: &str, counts: &[u64], draw: &NuRand| AuditDistribution {
             name: name.into(),

@@ -2,7 +2,8 @@
 
 use octavo_units::Seed;
 
-use super::random::{Draws, NuRand};
+use super::random::NuRand;
+use crate::random::Draws;
 
 /// One set for the population and all terminals of a [`super::Tpcc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

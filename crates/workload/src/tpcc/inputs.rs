@@ -3,9 +3,9 @@
 
 use super::{
     constants::Constants,
-    random::Draws,
     schema::{DISTRICTS, ITEMS},
 };
+use crate::{Mix, random::Draws};
 
 /// The item that no population has, for New-Orders that are rolled back
 /// (clause 2.4.1.5).
@@ -21,43 +21,44 @@ pub(super) enum Kind {
     StockLevel,
 }
 
+impl Kind {
+    /// All kinds in the order of [`super::TRANSACTIONS`].
+    pub(super) const ALL: [Self; 5] = [
+        Self::NewOrder,
+        Self::Payment,
+        Self::OrderStatus,
+        Self::Delivery,
+        Self::StockLevel,
+    ];
+}
+
 /// The smallest deck of clause 5.2.4.2: ten New-Orders, ten Payments and one
 /// of each other.
-pub(super) const CARDS: [(Kind, usize); 5] = [
-    (Kind::NewOrder, 10),
-    (Kind::Payment, 10),
-    (Kind::OrderStatus, 1),
-    (Kind::Delivery, 1),
-    (Kind::StockLevel, 1),
-];
-
-/// Cards in a [`Deck`].
-pub(super) const DECK_SIZE: usize = 23;
+pub(super) const CARDS: [u32; 5] = [10, 10, 1, 1, 1];
 
 /// Cards that are dealt one by one and shuffled again when they run out.
 #[derive(Debug)]
 pub(super) struct Deck {
-    cards: [Kind; DECK_SIZE],
+    cards: Vec<Kind>,
     next: usize,
 }
 
 impl Deck {
-    pub(super) fn new() -> Self {
-        let mut cards = [Kind::NewOrder; DECK_SIZE];
-        let dealt = CARDS
+    /// A deck with as many cards of each kind as the mix gives weight.
+    pub(super) fn new(mix: &Mix) -> Self {
+        let cards: Vec<Kind> = Kind::ALL
             .iter()
-            .flat_map(|(kind, count)| std::iter::repeat_n(*kind, *count));
-        for (card, kind) in cards.iter_mut().zip(dealt) {
-            *card = kind;
-        }
+            .zip(mix.weights())
+            .flat_map(|(kind, weight)| std::iter::repeat_n(*kind, *weight as usize))
+            .collect();
         Self {
+            next: cards.len(),
             cards,
-            next: DECK_SIZE,
         }
     }
 
     pub(super) fn deal(&mut self, draws: &mut Draws) -> Kind {
-        if self.next == DECK_SIZE {
+        if self.next == self.cards.len() {
             draws.shuffle(&mut self.cards);
             self.next = 0;
         }
@@ -279,12 +280,13 @@ mod tests {
     #[test]
     fn every_deck_holds_the_same_cards_in_another_order() {
         let mut draws = Draws::new(Seed::new(1));
-        let mut deck = Deck::new();
+        let mut deck = Deck::new(&Mix::new(&CARDS));
         let mut orders = Vec::new();
         for _ in 0..50 {
-            let dealt: Vec<Kind> = (0..DECK_SIZE).map(|_| deck.deal(&mut draws)).collect();
-            for (kind, count) in CARDS {
-                assert_eq!(dealt.iter().filter(|card| **card == kind).count(), count);
+            let dealt: Vec<Kind> = (0..23).map(|_| deck.deal(&mut draws)).collect();
+            for (kind, count) in Kind::ALL.into_iter().zip(CARDS) {
+                let found = dealt.iter().filter(|card| **card == kind).count();
+                assert_eq!(found, count as usize);
             }
             orders.push(dealt);
         }

@@ -2,8 +2,8 @@
 //! (<https://www.tpc.org/tpc_documents_current_versions/pdf/tpc-c_v5.11.0.pdf>).
 //!
 //! Nothing here is audited by the TPC, so throughput is reported as new orders
-//! per minute (NOPM) and never as tpmC. The terminals' screens, and keying and
-//! think times, are not part of this module.
+//! per minute (NOPM) and never as tpmC. The terminals' screens are left out;
+//! keying and think times are stated here and kept by whoever drives.
 
 mod answer;
 mod audit;
@@ -17,12 +17,12 @@ mod statements;
 mod terminals;
 mod transactions;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use octavo_units::Seed;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, TransactionKind, Workload,
+    Client, Condition, Connection, ConnectionError, DataSet, Mix, Pace, TransactionKind, Workload,
     connection::Statement, population::Population, schema::Table,
 };
 use constants::Constants;
@@ -52,6 +52,7 @@ pub struct Tpcc {
     warehouses: u32,
     seed: Seed,
     constants: Constants,
+    mix: Mix,
 }
 
 impl Tpcc {
@@ -70,7 +71,14 @@ impl Tpcc {
             warehouses,
             seed,
             constants: Constants::new(seed),
+            mix: Mix::new(&inputs::CARDS),
         })
+    }
+
+    /// The same with another mix than the specification's smallest deck. Its
+    /// weights are the cards of each client's deck.
+    pub fn with_mix(self, mix: Mix) -> Self {
+        Self { mix, ..self }
     }
 
     /// The scale.
@@ -79,47 +87,58 @@ impl Tpcc {
     }
 
     /// The terminals of client `index` out of `clients`, as
-    /// [`Workload::client`] gives them, with what TPC-C alone can tell.
-    pub fn terminals(&self, seed: Seed, index: u32, clients: u32) -> Terminals {
+    /// [`Workload::clients`] gives them, with what TPC-C alone can tell.
+    pub fn terminals_of(&self, seed: Seed, index: u32, clients: u32) -> Terminals {
         Terminals::new(self, seed, index, clients)
     }
 }
 
-/// The kinds in the order of [`inputs::Kind`].
+/// The kinds in the order of [`inputs::Kind`]: keying and think times, and
+/// the 90th percentile of response times (clause 5.2.5.7); Delivery's is that
+/// of its deferred part (clause 2.7.2.2).
 static TRANSACTIONS: [TransactionKind; 5] = [
     TransactionKind {
-        name: "New-Order",
-        deferred: false,
         counted: true,
+        ..kind("New-Order", 18, 12, 5)
     },
+    kind("Payment", 3, 12, 5),
+    kind("Order-Status", 2, 10, 5),
     TransactionKind {
-        name: "Payment",
-        deferred: false,
-        counted: false,
-    },
-    TransactionKind {
-        name: "Order-Status",
-        deferred: false,
-        counted: false,
-    },
-    TransactionKind {
-        name: "Delivery",
         deferred: true,
-        counted: false,
+        ..kind("Delivery", 2, 5, 80)
     },
+    kind("Stock-Level", 2, 5, 20),
+];
+
+const fn kind(name: &'static str, keying: u64, think: u64, limit: u64) -> TransactionKind {
     TransactionKind {
-        name: "Stock-Level",
+        name,
         deferred: false,
         counted: false,
-    },
-];
+        response_limit: Some(Duration::from_secs(limit)),
+        pace: Some(Pace {
+            keying: Duration::from_secs(keying),
+            think_mean: Duration::from_secs(think),
+        }),
+    }
+}
+
+/// The smallest shares of Payment, Order-Status, Delivery and Stock-Level in
+/// percent; New-Order takes what is left (clause 5.2.3).
+const SHARES_MIN: [f64; 5] = [0.0, 43.0, 4.0, 4.0, 4.0];
 
 impl Workload for Tpcc {
     fn name(&self) -> &'static str {
         "tpcc"
     }
 
-    fn tables(&self) -> &'static [Table] {
+    fn data_set(&self) -> DataSet {
+        DataSet::Tpcc {
+            warehouses: self.warehouses,
+        }
+    }
+
+    fn tables(&self) -> &[Table] {
         &schema::TABLES
     }
 
@@ -131,6 +150,18 @@ impl Workload for Tpcc {
         &TRANSACTIONS
     }
 
+    fn mix(&self) -> &Mix {
+        &self.mix
+    }
+
+    fn counted_name(&self) -> &'static str {
+        "new orders"
+    }
+
+    fn terminals(&self) -> Option<u32> {
+        Some(self.warehouses.saturating_mul(10))
+    }
+
     fn population(&self) -> Arc<dyn Population + Send> {
         Arc::new(TpccPopulation {
             warehouses: self.warehouses,
@@ -139,8 +170,22 @@ impl Workload for Tpcc {
         })
     }
 
-    fn client(&self, seed: Seed, index: u32, clients: u32) -> Box<dyn Client> {
-        Box::new(self.terminals(seed, index, clients))
+    fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
+        let client = |index| Box::new(self.terminals_of(seed, index, count)) as Box<dyn Client>;
+        (0..count).map(client).collect()
+    }
+
+    fn remarks(&self, _connections: u32) -> Vec<String> {
+        let below = (0..TRANSACTIONS.len())
+            .any(|kind| self.mix.share(kind) * 100.0 < SHARES_MIN[kind] - 1e-9);
+        below
+            .then(|| {
+                "the mix is not the specification's: that wants at least 43 % Payment and 4 % of \
+                 Order-Status, Delivery and Stock-Level each"
+                    .into()
+            })
+            .into_iter()
+            .collect()
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -163,6 +208,16 @@ mod tests {
         );
         assert!(Tpcc::new(Tpcc::WAREHOUSES_MAX, Seed::new(1)).is_ok());
         assert!(Tpcc::new(Tpcc::WAREHOUSES_MAX + 1, Seed::new(1)).is_err());
+    }
+
+    #[test]
+    fn a_mix_below_the_minimum_is_remarked() {
+        let tpcc = Tpcc::new(1, Seed::new(1)).unwrap();
+        assert!(tpcc.remarks(1).is_empty());
+        let tpcc = tpcc.with_mix(Mix::new(&[45, 43, 4, 4, 4]));
+        assert!(tpcc.remarks(1).is_empty());
+        let tpcc = tpcc.with_mix(Mix::new(&[46, 43, 4, 4, 3]));
+        assert!(tpcc.remarks(1)[0].contains("43 % Payment"));
     }
 
     #[test]

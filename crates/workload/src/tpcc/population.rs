@@ -7,13 +7,17 @@ use octavo_units::Seed;
 use super::{
     POPULATION_DATE,
     constants::Constants,
-    random::{Draws, NuRand, Tenth, push_surname},
+    random::{NuRand, Tenth, push_surname},
     schema::{
         CENTS, CONSTANT, CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_UNDELIVERED, FRACTION,
         HISTORY, ITEM, ITEMS, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, TABLES, WAREHOUSE,
     },
 };
-use crate::population::{Partition, Population, RowBatch};
+use crate::{
+    population::{Partition, Population, RowBatch},
+    random::Draws,
+    schema::TableId,
+};
 
 /// Rows of `octavo_constant`, in the order of their names, with what they
 /// hold; see [`constant_rows`].
@@ -55,7 +59,7 @@ impl Population for TpccPopulation {
             (ORDER_LINE, DISTRICTS * CUSTOMERS * 10),
         ];
         let partition = |table: usize, part, rows| Partition {
-            table: &TABLES[table],
+            table: TableId(table),
             part,
             rows_about: rows,
         };
@@ -75,30 +79,27 @@ impl Population for TpccPopulation {
         batch: &mut RowBatch,
         consume: &mut dyn FnMut(&mut RowBatch) -> bool,
     ) {
-        batch.reset(partition.table);
-        let name = partition.table.name;
+        let table = &TABLES[partition.table.0];
+        batch.reset(partition.table, table.columns.len());
         let part = u64::from(partition.part);
         let mut rows = Rows {
-            draws: Draws::new(self.seed.derive(name, part)),
+            draws: Draws::new(self.seed.derive(table.name, part)),
             batch,
             consume,
         };
         let w = i64::from(partition.part);
-        let position = TABLES.iter().position(|table| table.name == name);
-        let flow = match position {
-            Some(CONSTANT) => {
-                rows.constants(&constant_rows(self.warehouses, self.seed, &self.constants))
-            }
-            Some(ITEM) => rows.items(),
-            Some(WAREHOUSE) => rows.warehouse(w),
-            Some(DISTRICT) => rows.districts(w),
-            Some(STOCK) => rows.stock(w),
-            Some(CUSTOMER) => rows.customers(w, &self.constants.surname_load),
-            Some(HISTORY) => rows.history(w),
-            Some(ORDERS) => rows.orders(w, &mut self.line_counts(part)),
-            Some(NEW_ORDER) => rows.new_orders(w),
-            Some(ORDER_LINE) => rows.order_lines(w, &mut self.line_counts(part)),
-            _ => panic!("TPC-C has no table {name}: the partition is of another workload"),
+        let flow = match partition.table.0 {
+            CONSTANT => rows.constants(&constant_rows(self.warehouses, self.seed, &self.constants)),
+            ITEM => rows.items(),
+            WAREHOUSE => rows.warehouse(w),
+            DISTRICT => rows.districts(w),
+            STOCK => rows.stock(w),
+            CUSTOMER => rows.customers(w, &self.constants.surname_load),
+            HISTORY => rows.history(w),
+            ORDERS => rows.orders(w, &mut self.line_counts(part)),
+            NEW_ORDER => rows.new_orders(w),
+            ORDER_LINE => rows.order_lines(w, &mut self.line_counts(part)),
+            _ => unreachable!("every table has its rows"),
         };
         if flow.is_continue() && !rows.batch.is_empty() {
             (rows.consume)(rows.batch);
@@ -140,7 +141,7 @@ impl Rows<'_> {
             if !(self.consume)(self.batch) {
                 return ControlFlow::Break(());
             }
-            self.batch.reset(self.batch.table());
+            self.batch.clear();
         }
         ControlFlow::Continue(())
     }

@@ -1,74 +1,12 @@
 //! Random numbers and texts of clauses 2.1.6 and 4.3.2.
 
-use rand::Rng;
-use rand_pcg::Pcg64Mcg;
-
-use octavo_units::Seed;
-
-/// The characters of an a-string (clause 4.3.2.2).
-const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/// Pairs of characters, so that one extraction gives two.
-const PAIRS: usize = ALPHANUMERIC.len() * ALPHANUMERIC.len();
-
-static ALPHANUMERIC_PAIRS: [[u8; 2]; PAIRS] = {
-    let mut pairs = [[0; 2]; PAIRS];
-    let mut i = 0;
-    while i < PAIRS {
-        pairs[i] = [ALPHANUMERIC[i / 62], ALPHANUMERIC[i % 62]];
-        i += 1;
-    }
-    pairs
-};
-
-/// The longest text that is drawn, C_DATA.
-const TEXT_MAX: usize = 500;
-
-/// A stream of draws.
-#[derive(Debug)]
-pub(super) struct Draws {
-    generator: Pcg64Mcg,
-    /// Where texts are put together: kept, so that it is not cleared for each.
-    text: [u8; TEXT_MAX.next_multiple_of(8)],
-}
+use crate::random::Draws;
 
 impl Draws {
-    pub(super) fn new(seed: Seed) -> Self {
-        Self {
-            generator: seed.generator(),
-            text: [b'0'; TEXT_MAX.next_multiple_of(8)],
-        }
-    }
-
-    /// A whole number from `low` to `high`, both included.
-    ///
-    /// The high half of a 64-bit draw times the number of values (Lemire,
-    /// "Fast random integer generation in an interval", 2019, without the
-    /// rejection): the ranges here have at most 10^6 values, so no value's
-    /// probability is off by more than 2^-44 of itself.
-    #[inline]
-    pub(super) fn uniform(&mut self, low: i64, high: i64) -> i64 {
-        debug_assert!(low <= high);
-        let values = low.abs_diff(high) + 1;
-        let high_half = (u128::from(self.generator.next_u64()) * u128::from(values)) >> 64;
-        low + high_half as i64
-    }
-
-    /// True with a probability of `percent` in 100.
-    pub(super) fn percent(&mut self, percent: i64) -> bool {
-        self.uniform(1, 100) <= percent
-    }
-
     /// The non-uniform draw of clause 2.1.6.
     pub(super) fn nurand(&mut self, of: &NuRand) -> i64 {
         let mixed = self.uniform(0, of.a) | self.uniform(of.low, of.high);
         (mixed + of.c) % (of.high - of.low + 1) + of.low
-    }
-
-    /// Appends an a-string of `low` to `high` characters (clause 4.3.2.2).
-    pub(super) fn a_string(&mut self, text: &mut String, low: usize, high: usize) {
-        let length = self.length(low, high);
-        text.push_str(self.alphanumeric(length));
     }
 
     /// Appends an a-string in which, when `original`, eight characters in a
@@ -78,15 +16,8 @@ impl Draws {
         self.a_string(text, low, high);
         if original {
             let last = text.len() - start - ORIGINAL.len();
-            let at = start + self.length(0, last);
+            let at = start + self.position(0, last);
             text.replace_range(at..at + ORIGINAL.len(), ORIGINAL);
-        }
-    }
-
-    /// Appends an n-string of `length` digits.
-    pub(super) fn n_string(&mut self, text: &mut String, length: usize) {
-        for _ in 0..length {
-            text.push(char::from(b'0' + self.uniform(0, 9) as u8));
         }
     }
 
@@ -101,35 +32,6 @@ impl Draws {
         for _ in 0..2 {
             text.push(char::from(b'A' + self.uniform(0, 25) as u8));
         }
-    }
-
-    /// Shuffles with every order equally likely (Fisher and Yates).
-    pub(super) fn shuffle<T>(&mut self, values: &mut [T]) {
-        for last in (1..values.len()).rev() {
-            values.swap(last, self.length(0, last));
-        }
-    }
-
-    fn length(&mut self, low: usize, high: usize) -> usize {
-        self.uniform(low as i64, high as i64) as usize
-    }
-
-    /// `length` random characters.
-    ///
-    /// Each 64-bit draw is read as a fraction and multiplied by 3,844 four
-    /// times; the whole parts are four pairs. 3,844^4 is 2^47.6, so no eight
-    /// characters are likelier or unlikelier than others by more than 2^-16.
-    fn alphanumeric(&mut self, length: usize) -> &str {
-        for eight in self.text[..length.next_multiple_of(8)].chunks_exact_mut(8) {
-            let mut fraction = self.generator.next_u64();
-            for pair in eight.chunks_exact_mut(2) {
-                let product = u128::from(fraction) * PAIRS as u128;
-                fraction = product as u64;
-                pair.copy_from_slice(&ALPHANUMERIC_PAIRS[(product >> 64) as usize]);
-            }
-        }
-        // The check runs over whole words and is cheap beside the drawing.
-        str::from_utf8(&self.text[..length]).expect("the characters are ASCII")
     }
 }
 
@@ -275,6 +177,7 @@ impl Tenth {
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::Seed;
     use proptest::prelude::*;
 
     use super::*;
@@ -350,31 +253,6 @@ mod tests {
             assert!((sum - 1.0).abs() < 1e-12, "{sum}");
             assert_eq!(of.bin(of.low), 0);
             assert_eq!(of.bin(of.high), NuRand::BINS - 1);
-        }
-    }
-
-    #[test]
-    fn characters_are_equally_likely_at_every_place() {
-        let mut draws = draws(2);
-        let mut counts = [[0u32; 128]; 8];
-        const N: u32 = 62_000;
-        for _ in 0..N {
-            for (place, byte) in draws.alphanumeric(8).bytes().enumerate() {
-                counts[place][usize::from(byte)] += 1;
-            }
-        }
-        for place in counts {
-            let mut others = place.to_vec();
-            let chi_square: f64 = ALPHANUMERIC
-                .iter()
-                .map(|byte| {
-                    let count = std::mem::take(&mut others[usize::from(*byte)]);
-                    (f64::from(count) - 1000.0).powi(2) / 1000.0
-                })
-                .sum();
-            // 61 degrees of freedom: above 110 once in 10,000 seeds.
-            assert!(chi_square < 110.0, "{chi_square}");
-            assert!(others.iter().all(|count| *count == 0));
         }
     }
 

@@ -7,6 +7,8 @@
 //! left out: the conditions of clause 3.3.2 are checked after every run, and
 //! page sizes are compared without the reads that enforcing would add.
 
+use std::borrow::Cow;
+
 use crate::schema::{Column, ColumnKind, Index, Table};
 
 const fn column(name: &'static str, kind: ColumnKind) -> Column {
@@ -60,27 +62,27 @@ pub(super) const ORDER_LINE: usize = 9;
 pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "octavo_constant",
-        columns: &[column("name", varchar(32)), column("value", INTEGER)],
+        columns: Cow::Borrowed(&[column("name", varchar(32)), column("value", INTEGER)]),
         primary_key: &["name"],
         indexes: &[],
         row_bytes_mean: 18,
     },
     Table {
         name: "item",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("i_id", INTEGER),
             column("i_im_id", INTEGER),
             column("i_name", varchar(24)),
             column("i_price", decimal(5, 2)),
             column("i_data", varchar(50)),
-        ],
+        ]),
         primary_key: &["i_id"],
         indexes: &[],
         row_bytes_mean: 81,
     },
     Table {
         name: "warehouse",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("w_id", INTEGER),
             column("w_name", varchar(10)),
             column("w_street_1", varchar(20)),
@@ -90,14 +92,14 @@ pub(super) static TABLES: [Table; 10] = [
             column("w_zip", char(9)),
             column("w_tax", decimal(4, 4)),
             column("w_ytd", decimal(12, 2)),
-        ],
+        ]),
         primary_key: &["w_id"],
         indexes: &[],
         row_bytes_mean: 88,
     },
     Table {
         name: "district",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("d_id", INTEGER),
             column("d_w_id", INTEGER),
             column("d_name", varchar(10)),
@@ -109,14 +111,14 @@ pub(super) static TABLES: [Table; 10] = [
             column("d_tax", decimal(4, 4)),
             column("d_ytd", decimal(12, 2)),
             column("d_next_o_id", INTEGER),
-        ],
+        ]),
         primary_key: &["d_w_id", "d_id"],
         indexes: &[],
         row_bytes_mean: 104,
     },
     Table {
         name: "stock",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("s_i_id", INTEGER),
             column("s_w_id", INTEGER),
             column("s_quantity", INTEGER),
@@ -134,14 +136,14 @@ pub(super) static TABLES: [Table; 10] = [
             column("s_order_cnt", INTEGER),
             column("s_remote_cnt", INTEGER),
             column("s_data", varchar(50)),
-        ],
+        ]),
         primary_key: &["s_w_id", "s_i_id"],
         indexes: &[],
         row_bytes_mean: 326,
     },
     Table {
         name: "customer",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("c_id", INTEGER),
             column("c_d_id", INTEGER),
             column("c_w_id", INTEGER),
@@ -163,7 +165,7 @@ pub(super) static TABLES: [Table; 10] = [
             column("c_payment_cnt", INTEGER),
             column("c_delivery_cnt", INTEGER),
             column("c_data", varchar(500)),
-        ],
+        ]),
         primary_key: &["c_w_id", "c_d_id", "c_id"],
         // The id closes the index, so that choosing by surname reads the
         // index alone, as it would where every secondary index holds the key.
@@ -175,7 +177,7 @@ pub(super) static TABLES: [Table; 10] = [
     },
     Table {
         name: "history",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("h_c_id", INTEGER),
             column("h_c_d_id", INTEGER),
             column("h_c_w_id", INTEGER),
@@ -184,14 +186,14 @@ pub(super) static TABLES: [Table; 10] = [
             column("h_date", TIMESTAMP),
             column("h_amount", decimal(6, 2)),
             column("h_data", varchar(24)),
-        ],
+        ]),
         primary_key: &[],
         indexes: &[],
         row_bytes_mean: 74,
     },
     Table {
         name: "orders",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("o_id", INTEGER),
             column("o_d_id", INTEGER),
             column("o_w_id", INTEGER),
@@ -200,7 +202,7 @@ pub(super) static TABLES: [Table; 10] = [
             nullable("o_carrier_id", INTEGER),
             column("o_ol_cnt", INTEGER),
             column("o_all_local", INTEGER),
-        ],
+        ]),
         primary_key: &["o_w_id", "o_d_id", "o_id"],
         indexes: &[Index {
             name: "orders_by_customer",
@@ -210,18 +212,18 @@ pub(super) static TABLES: [Table; 10] = [
     },
     Table {
         name: "new_order",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("no_o_id", INTEGER),
             column("no_d_id", INTEGER),
             column("no_w_id", INTEGER),
-        ],
+        ]),
         primary_key: &["no_w_id", "no_d_id", "no_o_id"],
         indexes: &[],
         row_bytes_mean: 24,
     },
     Table {
         name: "order_line",
-        columns: &[
+        columns: Cow::Borrowed(&[
             column("ol_o_id", INTEGER),
             column("ol_d_id", INTEGER),
             column("ol_w_id", INTEGER),
@@ -232,7 +234,7 @@ pub(super) static TABLES: [Table; 10] = [
             column("ol_quantity", INTEGER),
             column("ol_amount", decimal(6, 2)),
             column("ol_dist_info", char(24)),
-        ],
+        ]),
         primary_key: &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
         indexes: &[],
         row_bytes_mean: 94,

@@ -1,11 +1,9 @@
-//! The terminals that share one connection.
+//! The terminals of one client.
 //!
 //! Each keeps its home warehouse and, for Stock-Level, its district. A turn
 //! goes to any of them with equal chance; what it enters is dealt from one
 //! deck a client. The dates that a transaction writes come from a clock that
 //! advances with each draw, so that one seed gives one outcome.
-
-use std::collections::VecDeque;
 
 use octavo_units::Seed;
 
@@ -13,11 +11,10 @@ use super::{
     POPULATION_DATE, Tpcc,
     audit::Counts,
     inputs::{Deck, Delivery, Inputs, Kind, NewOrder, OrderStatus, Payment, StockLevel, Terminal},
-    random::Draws,
     schema::DISTRICTS,
     transactions::{NewOrderReply, Runner},
 };
-use crate::{Audit, Client, Connection, ConnectionError, Outcome};
+use crate::{Audit, Client, Connection, ConnectionError, Mix, Outcome, random::Draws};
 
 /// Microseconds from one draw of a client to its next on its clock.
 const TICK: i64 = 1000;
@@ -33,11 +30,11 @@ pub struct Terminals {
     all: u64,
     inputs: Inputs,
     deck: Deck,
+    mix: Mix,
     clock: i64,
     drawn: Drawn,
     /// Kept apart from [`Drawn`] for its lines.
     new_order: NewOrder,
-    deferred: VecDeque<Delivery>,
     runner: Runner,
     counts: Counts,
 }
@@ -66,11 +63,11 @@ impl Terminals {
                 constants: workload.constants,
                 warehouses: i64::from(workload.warehouses),
             },
-            deck: Deck::new(),
+            deck: Deck::new(&workload.mix),
+            mix: workload.mix.clone(),
             clock: POPULATION_DATE,
             drawn: Drawn::Nothing,
             new_order: NewOrder::default(),
-            deferred: VecDeque::new(),
             runner: Runner::default(),
             counts: Counts::default(),
         }
@@ -137,29 +134,13 @@ impl Client for Terminals {
         }
     }
 
-    /// # Panics
-    /// When the transaction drawn last is no Delivery.
-    fn defer(&mut self) {
-        match self.drawn {
-            Drawn::Delivery(input) => self.deferred.push_back(input),
-            _ => panic!("only a Delivery is deferred"),
-        }
-    }
-
-    fn run_deferred(
-        &mut self,
-        connection: &mut dyn Connection,
-    ) -> Result<Outcome, ConnectionError> {
-        let input = self.deferred.front().expect("a Delivery waits");
-        let skipped = self.runner.delivery(connection, input)?;
-        self.deferred.pop_front();
-        self.counts.delivered(skipped);
-        Ok(Outcome::Committed)
-    }
-
     fn audit(&self) -> Audit {
-        self.counts
-            .audit(&self.inputs.constants, self.inputs.warehouses)
+        let Inputs {
+            constants,
+            warehouses,
+            ..
+        } = &self.inputs;
+        self.counts.audit(constants, *warehouses, &self.mix)
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Connection, ConnectionError, Outcome,
-    connection::{Access, Row, Value},
+    connection::{Access, Conflict, Row, Value},
 };
 
 /// C_DATA holds up to 500 characters.
@@ -405,13 +405,14 @@ fn deliver_oldest(
         // Under READ COMMITTED another delivery may commit between the two
         // statements. Trying again finds the next order.
         0 => {
-            return Err(ConnectionError::Conflict(Box::new(
-                UnexpectedAnswer::Delivered {
+            return Err(ConnectionError::Conflict {
+                kind: Conflict::Serialisation,
+                source: Box::new(UnexpectedAnswer::Delivered {
                     warehouse: input.warehouse,
                     district,
                     order: oldest,
-                },
-            )));
+                }),
+            });
         }
         found => {
             return Err(failed(

@@ -26,11 +26,12 @@ impl Sqlite {
         }
         raw.execute("BEGIN", []).unwrap();
         let population = workload.population();
-        let mut batch = RowBatch::new(&workload.tables()[0]);
+        let mut batch = RowBatch::new();
         for partition in population.partitions() {
-            let columns = partition.table.columns.len();
+            let table = &workload.tables()[partition.table.0];
+            let columns = table.columns.len();
             let marks = vec!["?"; columns].join(", ");
-            let sql = format!("INSERT INTO {} VALUES ({marks})", partition.table.name);
+            let sql = format!("INSERT INTO {} VALUES ({marks})", table.name);
             let mut insert = raw.prepare(&sql).unwrap();
             population.generate(&partition, &mut batch, &mut |batch| {
                 for row in 0..batch.len() {
@@ -60,7 +61,7 @@ impl Sqlite {
 
 fn create(table: &Table) -> String {
     let mut sql = format!("CREATE TABLE {} (", table.name);
-    for column in table.columns {
+    for column in table.columns.iter() {
         let kind = match column.kind {
             ColumnKind::Char(_) | ColumnKind::Varchar(_) => "TEXT",
             _ => "INTEGER",
@@ -101,7 +102,9 @@ impl Row for SqliteRow<'_, '_> {
     fn value(&self, column: usize) -> Value<'_> {
         match (self.row.get_ref(column).unwrap(), self.kinds[column]) {
             (ValueRef::Null, _) => Value::Null,
-            (ValueRef::Integer(number), ColumnKind::Integer) => Value::Integer(number),
+            (ValueRef::Integer(number), ColumnKind::Integer | ColumnKind::Integer32) => {
+                Value::Integer(number)
+            }
             (ValueRef::Integer(unscaled), ColumnKind::Decimal { scale, .. }) => {
                 Value::Decimal { unscaled, scale }
             }
@@ -131,7 +134,7 @@ impl Sqlite {
         for (value, kind) in parameters.iter().zip(statement.parameters) {
             let fits = match (value, kind) {
                 (Value::Null, _)
-                | (Value::Integer(_), ColumnKind::Integer)
+                | (Value::Integer(_), ColumnKind::Integer | ColumnKind::Integer32)
                 | (Value::Timestamp(_), ColumnKind::Timestamp) => true,
                 (Value::Decimal { scale, .. }, ColumnKind::Decimal { scale: wanted, .. }) => {
                     scale == wanted

@@ -1,0 +1,174 @@
+//! In which shares a workload's kinds of transactions are drawn.
+
+use std::fmt;
+
+use crate::TransactionKind;
+
+/// The weight of each kind of transaction, in the order of
+/// [`crate::Workload::transactions`]. A kind's share is its weight out of
+/// their sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mix {
+    weights: Vec<u32>,
+}
+
+/// Why a mix was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MixError {
+    /// A part is not a name and a weight.
+    #[error("mix '{0}' is not possible: write it like {1}")]
+    Form(String, String),
+    /// No kind has this name.
+    #[error("mix '{0}' is not possible: the kinds of transactions are {1}")]
+    UnknownKind(String, String),
+    /// All weights are zero, or they are too large together.
+    #[error("mix '{0}' is not possible: the weights must sum to 1 to {max}", max = Mix::SUM_MAX)]
+    Sum(String),
+}
+
+impl Mix {
+    /// The largest sum of weights: enough for hundredths of a percent.
+    pub const SUM_MAX: u32 = 10_000;
+
+    /// The mix with these weights, one a kind.
+    ///
+    /// # Panics
+    /// When they do not sum to 1 to [`Self::SUM_MAX`].
+    pub fn new(weights: &[u32]) -> Self {
+        let mix = Self {
+            weights: weights.to_vec(),
+        };
+        assert!(mix.is_possible(), "the weights {weights:?} sum badly");
+        mix
+    }
+
+    /// Reads `name=weight,name=weight`; kinds that are not named have weight
+    /// 0. Names are those of `kinds` in any case.
+    pub fn parse(text: &str, kinds: &[TransactionKind]) -> Result<Self, MixError> {
+        let names = || {
+            let names: Vec<String> = kinds.iter().map(|kind| flag_name(kind.name)).collect();
+            names.join(", ")
+        };
+        let form = || {
+            let example: Vec<String> = kinds
+                .iter()
+                .take(2)
+                .map(|kind| format!("{}=50", flag_name(kind.name)))
+                .collect();
+            MixError::Form(text.into(), example.join(","))
+        };
+        let mut weights = vec![0; kinds.len()];
+        for part in text.split(',') {
+            let (name, weight) = part.split_once('=').ok_or_else(form)?;
+            let name = flag_name(name.trim());
+            let kind = kinds
+                .iter()
+                .position(|kind| flag_name(kind.name) == name)
+                .ok_or_else(|| MixError::UnknownKind(text.into(), names()))?;
+            weights[kind] = weight.trim().parse().map_err(|_| form())?;
+        }
+        let mix = Self { weights };
+        if mix.is_possible() {
+            Ok(mix)
+        } else {
+            Err(MixError::Sum(text.into()))
+        }
+    }
+
+    fn is_possible(&self) -> bool {
+        let sum: u64 = self.weights.iter().map(|weight| u64::from(*weight)).sum();
+        (1..=u64::from(Self::SUM_MAX)).contains(&sum)
+    }
+
+    /// The weights in the order of the kinds.
+    pub fn weights(&self) -> &[u32] {
+        &self.weights
+    }
+
+    /// The sum of all weights.
+    pub fn sum(&self) -> u32 {
+        self.weights.iter().sum()
+    }
+
+    /// The share of a kind, 0 to 1.
+    pub fn share(&self, kind: usize) -> f64 {
+        f64::from(self.weights[kind]) / f64::from(self.sum())
+    }
+
+    /// The kind that `point`, below [`Self::sum`], falls on: for drawing
+    /// independently.
+    pub fn kind_at(&self, mut point: u32) -> usize {
+        for (kind, weight) in self.weights.iter().enumerate() {
+            if point < *weight {
+                return kind;
+            }
+            point -= weight;
+        }
+        unreachable!("the point is below the sum")
+    }
+
+    /// The mix as [`Self::parse`] reads it.
+    pub fn describe(&self, kinds: &[TransactionKind]) -> impl fmt::Display {
+        let parts: Vec<String> = kinds
+            .iter()
+            .zip(&self.weights)
+            .filter(|(_, weight)| **weight > 0)
+            .map(|(kind, weight)| format!("{}={weight}", flag_name(kind.name)))
+            .collect();
+        parts.join(",")
+    }
+}
+
+/// A kind's name as flags write it: lower case, a dash for each blank.
+fn flag_name(name: &str) -> String {
+    name.to_ascii_lowercase().replace([' ', '_'], "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn kind(name: &'static str) -> TransactionKind {
+        TransactionKind {
+            name,
+            ..TransactionKind::PLAIN
+        }
+    }
+
+    const KINDS: [TransactionKind; 3] = [kind("New-Order"), kind("Stock Level"), kind("c")];
+
+    #[test]
+    fn mixes_are_read_by_name_and_written_back() {
+        let mix = Mix::parse("stock-level=1, NEW-ORDER=3", &KINDS).unwrap();
+        assert_eq!(mix.weights(), [3, 1, 0]);
+        assert_eq!(mix.share(0), 0.75);
+        let text = mix.describe(&KINDS).to_string();
+        assert_eq!(text, "new-order=3,stock-level=1");
+        assert_eq!(Mix::parse(&text, &KINDS), Ok(mix));
+    }
+
+    #[test]
+    fn refusals_say_what_is_possible() {
+        for (text, reason) in [
+            (
+                "d=1",
+                "the kinds of transactions are new-order, stock-level, c",
+            ),
+            ("c", "write it like new-order=50,stock-level=50"),
+            ("c=-1", "write it like"),
+            ("c=0", "must sum to 1 to 10000"),
+            ("c=4294967295,new-order=1", "must sum to 1 to 10000"),
+        ] {
+            let error = Mix::parse(text, &KINDS).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_point_falls_on_its_kind() {
+        let mix = Mix::new(&[2, 0, 1]);
+        let kinds: Vec<usize> = (0..mix.sum()).map(|point| mix.kind_at(point)).collect();
+        assert_eq!(kinds, [0, 0, 2]);
+    }
+}

@@ -23,6 +23,7 @@ use octavo_workload::{Tpcc, Workload};
 
 use crate::{
     directory::{DirectoryError, WorkDirectory},
+    drive::{Load, RETRIES, Unobserved},
     findings::Findings,
     machine,
     plan::{Cell, Plan, RunLength},
@@ -762,11 +763,21 @@ impl Job<'_> {
                 location: &self.location,
                 cell,
                 clients: self.plan.clients,
+                load: Load::Closed {
+                    terminals: self.plan.clients,
+                },
+                retries: RETRIES,
+                isolation: None,
                 seed,
                 length,
             },
+            &mut Unobserved,
             &|| self.observer.interrupted(),
         )
+        .and_then(|run| match run.drive.counts.failed() {
+            0 => Ok(run),
+            failed => Err(RunError::Failed(failed)),
+        })
         .map_err(|error| {
             if error.is_stop() {
                 AdviseError::Stopped

@@ -6,14 +6,14 @@ use std::{
 };
 
 use jiff::Timestamp;
-use octavo_database::{Database, DatabaseError, RestoreMethod, Settings, StoragePath};
+use octavo_database::{Database, DatabaseError, Isolation, RestoreMethod, Settings, StoragePath};
 use octavo_device::location::{DiskStats, Location};
 use octavo_units::ByteCount;
 use octavo_workload::{Condition, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    drive::{Boundary, Drive, DriveError, DriveSettings, drive},
+    drive::{Drive, DriveError, DriveObserver, DriveSettings, Load, Second, drive},
     machine::{MachineUse, MachineWatch},
     plan::{Cell, RunLength},
 };
@@ -66,6 +66,12 @@ pub enum RunError {
     /// A transaction failed or the caller stopped it.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// Transactions failed, and not by the workload's wish.
+    #[error(
+        "{0} transactions failed for conflicts, timeouts or lost connections: 'octavo bench' \
+         shows which"
+    )]
+    Failed(u64),
     /// The data does not satisfy the workload's specification afterwards.
     #[error("consistency condition {clause} does not hold after the run: {what}")]
     Inconsistent {
@@ -115,6 +121,12 @@ pub struct RunSettings<'a> {
     pub cell: Cell,
     /// Sessions.
     pub clients: u32,
+    /// How transactions come to them.
+    pub load: Load,
+    /// How often a transaction is run again after conflicts.
+    pub retries: u32,
+    /// How transactions are kept apart; `None` for the database's default.
+    pub isolation: Option<Isolation>,
     /// Origin of the inputs.
     pub seed: octavo_units::Seed,
     /// How long.
@@ -124,6 +136,7 @@ pub struct RunSettings<'a> {
 /// Makes one run. `interrupted` is looked at several times a second.
 pub fn run(
     settings: RunSettings<'_>,
+    observer: &mut dyn DriveObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Run, RunError> {
     let begin = Instant::now();
@@ -135,17 +148,19 @@ pub fn run(
             page_size: settings.cell.page_size,
             memory: settings.cell.memory,
             clients: settings.clients,
-            isolation: None,
+            isolation: settings.isolation,
         },
         settings.workload,
     )?;
-    let mut watch = Watch::new(settings.location);
+    let mut watch = Watch::new(settings.location, observer);
     let driven = drive(
         running.as_ref(),
         DriveSettings {
             workload: settings.workload,
             seed: settings.seed,
-            clients: settings.clients,
+            connections: settings.clients,
+            load: settings.load,
+            retries: settings.retries,
             length: settings.length,
             page_size: settings.cell.page_size,
             memory: settings.cell.memory,
@@ -188,15 +203,17 @@ pub fn run(
 /// Reads the machine's counters at both ends of the measured part.
 struct Watch<'a> {
     location: &'a Location,
+    observer: &'a mut dyn DriveObserver,
     before: Option<DiskStats>,
     after: Option<DiskStats>,
     machine: MachineWatch,
 }
 
 impl<'a> Watch<'a> {
-    fn new(location: &'a Location) -> Self {
+    fn new(location: &'a Location, observer: &'a mut dyn DriveObserver) -> Self {
         Self {
             location,
+            observer,
             before: None,
             after: None,
             machine: MachineWatch::default(),
@@ -215,8 +232,9 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Boundary for Watch<'_> {
+impl DriveObserver for Watch<'_> {
     fn begin(&mut self) {
+        self.observer.begin();
         self.before = self.location.disk_stats();
         self.machine.begin();
     }
@@ -224,5 +242,10 @@ impl Boundary for Watch<'_> {
     fn end(&mut self) {
         self.after = self.location.disk_stats();
         self.machine.end();
+        self.observer.end();
+    }
+
+    fn second(&mut self, second: &Second<'_>) {
+        self.observer.second(second);
     }
 }

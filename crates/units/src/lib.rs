@@ -11,6 +11,6 @@ mod request;
 mod seed;
 
 pub use bytes::{ByteCount, PageSize, ParseSizeError};
-pub use rate::{BytesPerSecond, Iops};
+pub use rate::{BytesPerSecond, Iops, Rate, RateError};
 pub use request::{QueueDepth, RequestSize};
 pub use seed::Seed;

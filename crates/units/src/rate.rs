@@ -1,7 +1,7 @@
 //! Rates. A rate of requests means nothing without the request size, so every
 //! figure that carries an [`Iops`] carries a [`crate::RequestSize`] as well.
 
-use std::{fmt, time::Duration};
+use std::{fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,69 @@ impl fmt::Display for BytesPerSecond {
     }
 }
 
+/// Events a second that somebody asks for, such as arrivals of transactions:
+/// above 0 and at most [`Rate::MAX`]. Prints and parses as a plain number, or
+/// with its unit: `250`, `0.5/s`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Rate(f64);
+
+/// Why a rate was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rate '{0}' is not possible: give a number a second above 0 and up to {max}", max = Rate::MAX)]
+pub struct RateError(String);
+
+impl Rate {
+    /// The highest rate, one every nanosecond.
+    pub const MAX: f64 = 1e9;
+
+    /// This many events a second.
+    pub fn per_second(events: f64) -> Result<Self, RateError> {
+        if events > 0.0 && events <= Self::MAX {
+            Ok(Self(events))
+        } else {
+            Err(RateError(events.to_string()))
+        }
+    }
+
+    /// Events a second.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/s", self.0)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let refused = || RateError(text.to_owned());
+        let number = text.trim();
+        let number = number.strip_suffix("/s").unwrap_or(number);
+        let events = number.trim_end().parse().map_err(|_| refused())?;
+        Self::per_second(events).map_err(|_| refused())
+    }
+}
+
+impl TryFrom<f64> for Rate {
+    type Error = RateError;
+
+    fn try_from(events: f64) -> Result<Self, Self::Error> {
+        Self::per_second(events)
+    }
+}
+
+impl From<Rate> for f64 {
+    fn from(rate: Rate) -> Self {
+        rate.0
+    }
+}
+
 fn per_second(count: u64, elapsed: Duration) -> f64 {
     if elapsed.is_zero() {
         0.0
@@ -78,5 +141,15 @@ mod tests {
         let throughput = iops.throughput(RequestSize::new(4096).unwrap());
         assert_eq!(throughput.to_string(), "8.2 MB/s");
         assert_eq!(Iops::over(7, Duration::ZERO).get(), 0.0);
+    }
+
+    #[test]
+    fn rates_are_read_with_and_without_their_unit() {
+        assert_eq!("250".parse::<Rate>().unwrap().get(), 250.0);
+        assert_eq!("0.5/s".parse::<Rate>().unwrap().to_string(), "0.5/s");
+        for text in ["", "0", "-1", "NaN", "inf", "2e9", "7/min", "fast"] {
+            let error = text.parse::<Rate>().unwrap_err().to_string();
+            assert!(error.contains(&format!("rate '{text}'")), "{error}");
+        }
     }
 }

@@ -1,52 +1,87 @@
-//! Drives a started database with a workload's clients: closed loop, one
-//! thread a session, first a warm-up and then what is measured.
+//! Drives a started database with a workload's transactions: first a warm-up,
+//! then what is measured. One thread a connection.
 //!
-//! Latency is counted in microseconds from submission (closed loop). A
-//! deferred transaction is run at once, so that its submission is its
-//! queueing.
+//! Three ways to load ([`Load`]):
+//!
+//! - a closed loop, in which a transaction begins when the last one of its
+//!   terminal has ended; latency counts from its submission;
+//! - an open loop, in which transactions arrive by the clock whatever the
+//!   database does; latency counts from the scheduled arrival;
+//! - paced, in which operators take the specification's times to key in and
+//!   to think; latency counts from the moment at which the operator submits,
+//!   whether or not a connection was free.
+//!
+//! How a transaction that fails is treated: after a conflict (deadlock,
+//! serialisation failure, lock timeout) it is run again at once with the same
+//! inputs, up to [`DriveSettings::retries`] times, and its latency covers all
+//! tries; then it counts as given up. A statement's timeout and a lost
+//! connection are not repeated, the first because the next try would take as
+//! long, the second because nobody knows whether it was committed. A lost
+//! connection is replaced. All of these are counted apart and the run goes
+//! on; any other error ends it.
 
-mod client;
+mod arrivals;
+mod meeting;
+mod metered;
+mod pool;
+mod recorder;
 mod sampler;
 #[cfg(test)]
 mod tests;
+mod wait;
+mod worker;
 
 use std::{
     io,
     sync::{
-        Barrier, Condvar, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU8, AtomicU64},
+        Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use hdrhistogram::Histogram;
 use octavo_database::{Counters, DatabaseError, Running};
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_units::{ByteCount, PageSize, Rate, Seed};
 use octavo_workload::{Audit, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::RunLength;
-use client::{Tally, Worker};
+use arrivals::Arrivals;
+use meeting::Meeting;
+use metered::Metered;
+use pool::Pool;
+use recorder::{Recorder, lock};
 use sampler::Sampler;
+use worker::{Session, Source, Worker};
 
-/// The longest latency that a histogram holds, 10 minutes; longer ones count
-/// as this long.
-const LATENCY_US_MAX: u64 = 600_000_000;
+pub use arrivals::ArrivalProcess;
+pub(crate) use recorder::new_histogram;
+pub use recorder::{Counts, KindCounts};
 
-/// What one kind of transaction did while measured.
-#[derive(Clone, Debug)]
-pub struct KindResult {
-    /// Its name.
-    pub name: &'static str,
-    /// Committed.
-    pub committed: u64,
-    /// Rolled back as the specification wants.
-    pub rolled_back: u64,
-    /// Tries that ended in a conflict and were repeated.
-    pub retries: u64,
-    /// Latencies in microseconds.
-    pub latency_us: Histogram<u64>,
+/// How transactions come to the connections.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "loop")]
+pub enum Load {
+    /// Each terminal submits as soon as it has its answer. With as many
+    /// terminals as connections each has one of its own; more of them wait
+    /// for a free one, first come, first served.
+    Closed {
+        /// Terminals; at least as many as connections.
+        terminals: u32,
+    },
+    /// Transactions arrive by the clock.
+    Open {
+        /// Arrivals a second.
+        rate: Rate,
+        /// How they follow each other.
+        arrivals: ArrivalProcess,
+    },
+    /// Each terminal's operator takes the times of the specification.
+    Paced {
+        /// Terminals.
+        terminals: u32,
+    },
 }
 
 /// One second of a run, warm-up included. A diagnostic, never a sample of the
@@ -71,6 +106,38 @@ pub struct Sample {
     pub written_bytes: ByteCount,
 }
 
+/// A sample with all that was recorded in it, as it passes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Second<'a> {
+    /// What is kept of it.
+    pub sample: &'a Sample,
+    /// Endings and latencies.
+    pub counts: &'a Counts,
+    /// Arrivals that were due and not begun at its end; `None` unless the
+    /// loop is open.
+    pub backlog: Option<u64>,
+}
+
+/// What waited in an open loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// Arrivals due and not begun when the measured part began.
+    pub begin: u64,
+    /// … and when it ended.
+    pub end: u64,
+    /// Arrivals that became due in the measured part.
+    pub offered: u64,
+}
+
+impl Backlog {
+    /// Whether the database could not follow: more than a hundredth of what
+    /// arrived, and more than `connections`, was added to what waited.
+    pub fn is_saturated(&self, connections: u32) -> bool {
+        let added = self.end.saturating_sub(self.begin);
+        added > u64::from(connections) && added > self.offered / 100
+    }
+}
+
 /// What driving a database gave.
 #[derive(Clone, Debug)]
 pub struct Drive {
@@ -83,13 +150,12 @@ pub struct Drive {
     pub buffer_filled: bool,
     /// Length of the measured part.
     pub measured: Duration,
-    /// One entry a kind of transaction.
-    pub kinds: Vec<KindResult>,
+    /// Endings and latencies of the measured part.
+    pub counts: Counts,
     /// The database's counts in the measured part.
     pub counters: Counters,
-    /// Bytes of the column values that transactions set or inserted in the
-    /// measured part.
-    pub changed_bytes: ByteCount,
+    /// What waited; `None` unless the loop is open.
+    pub backlog: Option<Backlog>,
     /// The per-second series.
     pub samples: Vec<Sample>,
     /// What was generated, warm-up included.
@@ -97,19 +163,26 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Commits of the counted kind, measured.
+    /// Commits of the counted kinds, measured.
     pub fn counted(&self, workload: &dyn Workload) -> u64 {
-        self.kinds
+        self.counts
+            .kinds
             .iter()
             .zip(workload.transactions())
             .filter(|(_, kind)| kind.counted)
-            .map(|(result, _)| result.committed)
+            .map(|(result, _)| result.committed())
             .sum()
     }
 
-    /// Transactions that ended, measured.
+    /// Transactions that ended as the workload wants, measured.
     pub fn transactions(&self) -> u64 {
-        self.kinds.iter().map(|k| k.committed + k.rolled_back).sum()
+        self.counts.transactions()
+    }
+
+    /// Bytes of the column values that committed transactions set or inserted
+    /// in the measured part.
+    pub fn changed_bytes(&self) -> ByteCount {
+        ByteCount::new(self.counts.changed_bytes)
     }
 }
 
@@ -121,10 +194,10 @@ pub enum DriveError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The system has no room for a session's thread.
-    #[error("start a thread for each of {clients} clients: choose fewer --clients")]
+    #[error("start a thread for each of {connections} clients: choose fewer --clients")]
     Thread {
         /// Sessions wanted.
-        clients: u32,
+        connections: u32,
         /// What the system said.
         #[source]
         source: io::Error,
@@ -140,6 +213,17 @@ pub enum DriveError {
         #[source]
         source: ConnectionError,
     },
+    /// A lost connection could not be replaced.
+    #[error("client {client} lost its connection and could not connect again in {seconds} s")]
+    Reconnect {
+        /// The client's number.
+        client: u32,
+        /// How long it tried.
+        seconds: u64,
+        /// What the database said last.
+        #[source]
+        source: ConnectionError,
+    },
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
@@ -152,9 +236,14 @@ pub struct DriveSettings<'a> {
     pub workload: &'a dyn Workload,
     /// Origin of the inputs.
     pub seed: Seed,
-    /// Sessions.
-    pub clients: u32,
-    /// How long.
+    /// Sessions of the database.
+    pub connections: u32,
+    /// How transactions come to them.
+    pub load: Load,
+    /// How often a transaction is run again after conflicts.
+    pub retries: u32,
+    /// How long. Numbers of transactions need a closed loop with as many
+    /// terminals as connections.
     pub length: RunLength,
     /// The page size, to know when the buffer is full.
     pub page_size: PageSize,
@@ -162,122 +251,175 @@ pub struct DriveSettings<'a> {
     pub memory: ByteCount,
 }
 
-const WARMING: u8 = 0;
-const MEASURING: u8 = 1;
-const ENDING: u8 = 2;
-
-/// What the clients and the sampler share.
+/// What the workers and the sampler share.
 struct Shared {
-    phase: AtomicU8,
-    transactions: AtomicU64,
-    counted: AtomicU64,
+    ending: AtomicBool,
     failure: Mutex<Option<DriveError>>,
-    start: Gate,
-    /// Where clients that run by the number of transactions wait for each
-    /// other and for the sampler at the end of a phase.
-    turn: Barrier,
-    failed: AtomicBool,
+    /// Of the second that is under way.
+    counts: Mutex<Counts>,
+    /// Arrivals begun.
+    started: AtomicU64,
+    start: OnceLock<Instant>,
 }
 
-/// Holds threads back until all of them exist.
-#[derive(Default)]
-struct Gate {
-    decided: Mutex<Option<bool>>,
-    told: Condvar,
-}
-
-impl Gate {
-    /// Lets all threads go, to work or to end.
-    fn open(&self, work: bool) {
-        *self.decided.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
-        self.told.notify_all();
+impl Shared {
+    /// Whether the workers have to end.
+    fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
     }
 
-    /// Waits; whether to work.
-    fn wait(&self) -> bool {
-        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match *decided {
-                Some(work) => return work,
-                None => {
-                    decided = self
-                        .told
-                        .wait(decided)
-                        .unwrap_or_else(PoisonError::into_inner);
-                }
-            }
-        }
+    fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+    }
+
+    /// Keeps the first failure and ends the run.
+    fn fail(&self, error: DriveError) {
+        lock(&self.failure).get_or_insert(error);
+        self.end();
+    }
+
+    /// When the workers were let go.
+    fn start(&self) -> Instant {
+        *self.start.get_or_init(Instant::now)
     }
 }
 
-/// Called when the measured part begins and when it has ended, with the
-/// clients' work between the two: to read counters outside of the database.
-pub trait Boundary {
+/// Told when the measured part begins and ends, with nothing but the workers'
+/// transactions between the two, and of each second.
+pub trait DriveObserver {
     /// The measured part begins.
-    fn begin(&mut self);
+    fn begin(&mut self) {}
     /// The measured part has ended.
-    fn end(&mut self);
+    fn end(&mut self) {}
+    /// A second, or the rest of a part, has passed.
+    fn second(&mut self, _second: &Second<'_>) {}
 }
 
-/// Runs the workload's clients against `database`. `interrupted` is looked at
-/// several times a second.
+/// An observer that wants to know nothing.
+#[derive(Debug)]
+pub struct Unobserved;
+
+impl DriveObserver for Unobserved {}
+
+/// How often a transaction is run again after conflicts when nobody says
+/// otherwise.
+pub const RETRIES: u32 = 20;
+
+/// Runs the workload's transactions against `database`. `interrupted` is
+/// looked at several times a second.
+///
+/// # Panics
+/// When [`DriveSettings::length`] is in transactions and the load is not a
+/// closed loop with as many terminals as connections.
 pub fn drive(
     database: &dyn Running,
     settings: DriveSettings<'_>,
-    boundary: &mut dyn Boundary,
+    observer: &mut dyn DriveObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Drive, DriveError> {
-    let clients = settings.clients.max(1);
+    let connections = settings.connections.max(1);
+    let pooled = match settings.load {
+        Load::Closed { terminals } => terminals > connections,
+        Load::Open { .. } => false,
+        Load::Paced { .. } => true,
+    };
+    assert!(
+        matches!(settings.length, RunLength::Time { .. })
+            || (matches!(settings.load, Load::Closed { .. }) && !pooled),
+        "transactions are counted by connection"
+    );
     // Sessions are opened before any thread starts, so that a refusal is an
     // ordinary error.
-    let sessions = (0..clients)
-        .zip(settings.workload.clients(settings.seed, clients))
-        .map(|(index, client)| Ok((index, database.connect(index)?, client)))
+    let sessions = (0..connections)
+        .map(|index| Ok((index, database.connect(index)?)))
         .collect::<Result<Vec<_>, DriveError>>()?;
-    let shared = Shared {
-        phase: AtomicU8::new(WARMING),
-        transactions: AtomicU64::new(0),
-        counted: AtomicU64::new(0),
-        failure: Mutex::new(None),
-        start: Gate::default(),
-        turn: Barrier::new(clients as usize + 1),
-        failed: AtomicBool::new(false),
+    let arrivals = match settings.load {
+        Load::Open { rate, arrivals } => Some(Arrivals::new(arrivals, rate, settings.seed)),
+        _ => None,
     };
-    thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(clients as usize);
-        for (index, connection, client) in sessions {
-            let worker = Worker::new(index, client, settings, &shared, interrupted);
-            let shared = &shared;
-            let thread = thread::Builder::new().spawn_scoped(scope, move || {
-                // All begin together, or none does.
-                shared.start.wait().then(|| worker.work(connection))
-            });
+    let shared_arrivals = arrivals.clone().map(Mutex::new);
+    let clients = |count| settings.workload.clients(settings.seed, count);
+    let (pool, mut own) = match settings.load {
+        Load::Closed { terminals } | Load::Paced { terminals } if pooled => {
+            let paced = matches!(settings.load, Load::Paced { .. });
+            let kinds = settings.workload.transactions();
+            let pool = Pool::new(clients(terminals.max(1)), kinds, paced, settings.seed);
+            (Some(pool), Vec::new())
+        }
+        _ => (None, clients(connections)),
+    };
+    own.reverse();
+    let mut source = || match (&pool, own.pop(), &shared_arrivals) {
+        (None, Some(client), Some(arrivals)) => Source::Arriving(client, arrivals),
+        (None, Some(client), None) => Source::Own(client),
+        (Some(pool), _, _) => Source::Pool(pool),
+        (None, None, _) => unreachable!("a client was made for each connection"),
+    };
+    let shared = Shared {
+        ending: AtomicBool::new(false),
+        failure: Mutex::new(None),
+        counts: Mutex::new(Counts::new(settings.workload.transactions())),
+        started: AtomicU64::new(0),
+        start: OnceLock::new(),
+    };
+    let recorders: Vec<Recorder> = (0..connections).map(|_| Recorder::new()).collect();
+    let meeting = Meeting::default();
+    let timeline = thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(connections as usize);
+        for ((index, connection), recorder) in sessions.into_iter().zip(&recorders) {
+            let session = Session {
+                index,
+                connection: Metered::new(connection, settings.workload.statements()),
+                database,
+                settings,
+                shared: &shared,
+                recorder,
+                interrupted,
+            };
+            let worker = Worker::new(source(), session);
+            let member = meeting.join();
+            let thread = thread::Builder::new().spawn_scoped(scope, move || worker.work(&member));
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(source) => {
-                    shared.start.open(false);
-                    return Err(DriveError::Thread { clients, source });
+                    shared.fail(DriveError::Thread {
+                        connections,
+                        source,
+                    });
+                    break;
                 }
             }
         }
-        shared.start.open(true);
-        let timeline = Sampler::new(database, &shared).follow(settings, boundary, interrupted);
-        let tallies: Vec<Tally> = threads
-            .into_iter()
-            .filter_map(|thread| thread.join().expect("a client's thread does not panic"))
-            .collect();
-        if let Some(error) = shared
-            .failure
-            .lock()
-            .expect("no thread panics while holding the failure")
-            .take()
-        {
-            return Err(error);
+        // All begin together, or none does.
+        meeting.gather();
+        shared.start();
+        meeting.release();
+        let sampler = Sampler::new(database, &shared, &recorders, settings, observer, arrivals);
+        let timeline = sampler.follow(&meeting, interrupted);
+        let mut audit = Audit::default();
+        for thread in threads {
+            if let Some(own) = thread.join().expect("a client's thread does not panic") {
+                audit.merge(&own);
+            }
         }
-        timeline.map(|timeline| timeline.with(settings.workload, tallies))
+        timeline.map(|timeline| (timeline, audit))
+    });
+    if let Some(error) = lock(&shared.failure).take() {
+        return Err(error);
+    }
+    let (timeline, mut audit) = timeline?;
+    if let Some(pool) = &pool {
+        audit.merge(&pool.audit());
+    }
+    Ok(Drive {
+        warm_up: timeline.warm_up,
+        warm_up_misses: timeline.warm_up_misses,
+        buffer_filled: timeline.buffer_filled,
+        measured: timeline.measured,
+        counts: timeline.counts,
+        counters: timeline.counters,
+        backlog: timeline.backlog,
+        samples: timeline.samples,
+        audit,
     })
-}
-
-pub(crate) fn new_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).expect("the bounds are sound constants")
 }

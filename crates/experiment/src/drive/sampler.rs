@@ -1,5 +1,5 @@
-//! The sampler: reads the shared counts each second and moves a run from phase
-//! to phase.
+//! The sampler: takes over what workers recorded, sums up each second, and
+//! moves a run from phase to phase.
 
 use std::{
     sync::atomic::Ordering,
@@ -8,101 +8,87 @@ use std::{
 };
 
 use octavo_database::{Counters, Running};
-use octavo_units::ByteCount;
-use octavo_workload::{Audit, Workload};
 
 use super::{
-    Boundary, Drive, DriveError, DriveSettings, ENDING, KindResult, MEASURING, Sample, Shared,
-    client::Tally, new_histogram,
+    Backlog, DriveError, DriveObserver, DriveSettings, Sample, Second, Shared,
+    arrivals::Arrivals,
+    meeting::Meeting,
+    recorder::{Counts, Recorder, lock},
 };
 use crate::plan::RunLength;
 
 /// A run as the sampler saw it.
 pub(super) struct Timeline {
-    warm_up: Duration,
-    warm_up_misses: u64,
-    buffer_filled: bool,
-    measured: Duration,
-    counters: Counters,
-    samples: Vec<Sample>,
+    pub(super) warm_up: Duration,
+    pub(super) warm_up_misses: u64,
+    pub(super) buffer_filled: bool,
+    pub(super) measured: Duration,
+    pub(super) counters: Counters,
+    pub(super) counts: Counts,
+    pub(super) backlog: Option<Backlog>,
+    pub(super) samples: Vec<Sample>,
 }
 
-impl Timeline {
-    pub(super) fn with(self, workload: &dyn Workload, tallies: Vec<Tally>) -> Drive {
-        let mut kinds: Vec<KindResult> = workload
-            .transactions()
-            .iter()
-            .map(|kind| KindResult {
-                name: kind.name,
-                committed: 0,
-                rolled_back: 0,
-                retries: 0,
-                latency_us: new_histogram(),
-            })
-            .collect();
-        let mut changed_bytes = 0;
-        let mut audit = Audit::default();
-        for tally in tallies {
-            for (index, kind) in kinds.iter_mut().enumerate() {
-                kind.committed += tally.committed[index];
-                kind.rolled_back += tally.rolled_back[index];
-                kind.retries += tally.retries[index];
-                kind.latency_us
-                    .add(&tally.latency_us[index])
-                    .expect("all histograms have the same bounds");
-            }
-            changed_bytes += tally.changed_bytes;
-            audit.merge(&tally.audit);
-        }
-        Drive {
-            warm_up: self.warm_up,
-            warm_up_misses: self.warm_up_misses,
-            buffer_filled: self.buffer_filled,
-            measured: self.measured,
-            kinds,
-            counters: self.counters,
-            changed_bytes: ByteCount::new(changed_bytes),
-            samples: self.samples,
-            audit,
-        }
-    }
-}
-/// Reads the shared counts each second and moves the run from phase to phase.
+/// Sums up each second and moves the run from phase to phase.
 pub(super) struct Sampler<'a> {
     database: &'a dyn Running,
     shared: &'a Shared,
+    recorders: &'a [Recorder],
+    settings: DriveSettings<'a>,
+    observer: &'a mut dyn DriveObserver,
+    /// The same arrivals that the workers take, to know how many are due.
+    arrivals: Option<Arrivals>,
     start: Instant,
-    last: (Instant, u64, u64, Counters),
+    last: (Instant, Counters),
+    measuring: bool,
+    /// Of the second that is under way.
+    second: Counts,
+    /// Of the measured part.
+    total: Counts,
     samples: Vec<Sample>,
 }
 
 impl<'a> Sampler<'a> {
-    /// Between two looks at the clock and at the interrupt.
+    /// Between two looks at the clock, the buffers and the interrupt.
     const LOOK: Duration = Duration::from_millis(20);
 
-    pub(super) fn new(database: &'a dyn Running, shared: &'a Shared) -> Self {
-        let now = Instant::now();
+    pub(super) fn new(
+        database: &'a dyn Running,
+        shared: &'a Shared,
+        recorders: &'a [Recorder],
+        settings: DriveSettings<'a>,
+        observer: &'a mut dyn DriveObserver,
+        arrivals: Option<Arrivals>,
+    ) -> Self {
+        let kinds = settings.workload.transactions();
+        let start = shared.start();
         Self {
             database,
             shared,
-            start: now,
-            last: (now, 0, 0, database.counters()),
+            recorders,
+            settings,
+            observer,
+            arrivals,
+            start,
+            last: (start, database.counters()),
+            measuring: false,
+            second: Counts::new(kinds),
+            total: Counts::new(kinds),
             samples: Vec::new(),
         }
     }
 
+    /// Follows the run to its end.
     pub(super) fn follow(
         mut self,
-        settings: DriveSettings<'_>,
-        boundary: &mut dyn Boundary,
+        meeting: &Meeting,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Timeline, DriveError> {
-        let frames = settings.memory.get() / u64::from(settings.page_size.get());
-        let initial = self.last.3;
+        let frames = self.settings.memory.get() / u64::from(self.settings.page_size.get());
+        let initial = self.last.1;
         let filled = |counters: Counters| (counters - initial).buffer_misses >= frames;
-        let by_count = matches!(settings.length, RunLength::Transactions { .. });
 
-        match settings.length {
+        match self.settings.length {
             RunLength::Time {
                 warm_up_min,
                 warm_up_max,
@@ -114,31 +100,36 @@ impl<'a> Sampler<'a> {
                     elapsed >= warm_up_max || (elapsed >= warm_up_min && filled(counters))
                 });
             }
-            RunLength::Transactions { .. } => {
-                self.shared.turn.wait();
-            }
+            RunLength::Transactions { .. } => meeting.gather(),
         }
-        self.sample(false);
-        let begin = self.last.0;
-        let before = self.last.3;
-        boundary.begin();
-        self.shared.phase.store(MEASURING, Ordering::Release);
+        self.sum_up();
+        let (begin, before) = self.last;
+        let backlog_before = self.backlog(begin);
+        self.measuring = true;
+        self.observer.begin();
 
-        match settings.length {
+        match self.settings.length {
             RunLength::Time { measured, .. } => {
                 self.watch(interrupted, |now, _| now - begin >= measured);
             }
             RunLength::Transactions { .. } => {
-                self.shared.turn.wait();
-                self.shared.turn.wait();
+                meeting.release();
+                meeting.gather();
             }
         }
-        self.shared.phase.store(ENDING, Ordering::Release);
-        self.sample(true);
-        boundary.end();
-        if by_count {
-            self.shared.turn.wait();
-        }
+        self.shared.end();
+        self.sum_up();
+        let (end, after) = self.last;
+        self.observer.end();
+        let backlog = backlog_before
+            .zip(self.backlog(end))
+            .map(|(begin, end)| Backlog {
+                begin: begin.0,
+                end: end.0,
+                offered: end.1 - begin.1,
+            });
+        // Those that still wait may end.
+        meeting.release();
         if interrupted() {
             return Err(DriveError::Stopped);
         }
@@ -146,8 +137,10 @@ impl<'a> Sampler<'a> {
             warm_up: begin - self.start,
             warm_up_misses: (before - initial).buffer_misses,
             buffer_filled: filled(before),
-            measured: self.last.0 - begin,
-            counters: self.last.3 - before,
+            measured: end - begin,
+            counters: after - before,
+            counts: self.total,
+            backlog,
             samples: self.samples,
         })
     }
@@ -158,38 +151,73 @@ impl<'a> Sampler<'a> {
         interrupted: &(dyn Fn() -> bool + Sync),
         done: impl Fn(Instant, Counters) -> bool,
     ) {
-        let measured = self.shared.phase.load(Ordering::Acquire) == MEASURING;
         loop {
             thread::sleep(Self::LOOK);
             let now = Instant::now();
-            if done(now, self.database.counters())
-                || interrupted()
-                || self.shared.failed.load(Ordering::Relaxed)
-            {
+            if done(now, self.database.counters()) || interrupted() || self.shared.is_ending() {
                 return;
             }
             if now - self.last.0 >= Duration::from_secs(1) {
-                self.sample(measured);
+                self.sum_up();
+            } else {
+                let counts = &mut lock(&self.shared.counts);
+                for recorder in self.recorders {
+                    recorder.drain(counts);
+                }
             }
         }
     }
 
-    fn sample(&mut self, measured: bool) {
+    /// Ends a sample.
+    fn sum_up(&mut self) {
         let now = Instant::now();
-        let transactions = self.shared.transactions.load(Ordering::Relaxed);
-        let counted = self.shared.counted.load(Ordering::Relaxed);
+        {
+            let mut counts = lock(&self.shared.counts);
+            for recorder in self.recorders {
+                recorder.drain(&mut counts);
+            }
+            // The workers go on with empty counts; these are looked at here.
+            std::mem::swap(&mut *counts, &mut self.second);
+        }
         let counters = self.database.counters();
-        let since = counters - self.last.3;
-        self.samples.push(Sample {
+        let since = counters - self.last.1;
+        let counted = self
+            .second
+            .kinds
+            .iter()
+            .zip(self.settings.workload.transactions())
+            .filter(|(_, kind)| kind.counted)
+            .map(|(counts, _)| counts.committed())
+            .sum();
+        let sample = Sample {
             at: now - self.start,
-            measured,
+            measured: self.measuring,
             length: now - self.last.0,
-            transactions: transactions - self.last.1,
-            counted: counted - self.last.2,
+            transactions: self.second.transactions(),
+            counted,
             buffer_misses: since.buffer_misses,
             read_bytes: since.read_bytes,
             written_bytes: since.written_bytes(),
+        };
+        let backlog = self.backlog(now).map(|(waiting, _)| waiting);
+        self.observer.second(&Second {
+            sample: &sample,
+            counts: &self.second,
+            backlog,
         });
-        self.last = (now, transactions, counted, counters);
+        if self.measuring {
+            self.total.add(&self.second);
+        }
+        self.second.clear();
+        self.samples.push(sample);
+        self.last = (now, counters);
+    }
+
+    /// Arrivals that are due and not begun, and all that were due.
+    fn backlog(&mut self, now: Instant) -> Option<(u64, u64)> {
+        let due = self.arrivals.as_mut()?.due_by(now - self.start);
+        // Begun a moment later than `now`, where that was taken before.
+        let started = self.shared.started.load(Ordering::Relaxed);
+        Some((due.saturating_sub(started), due))
     }
 }

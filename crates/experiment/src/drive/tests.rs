@@ -1,42 +1,71 @@
-//! Driving a database that takes no time.
+//! Driving a database that takes no time, or as much as it is told.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+};
 
 use octavo_database::StoragePath;
 use octavo_workload::{
-    Condition, DataSet, Mix, TransactionKind, population::Population, schema::Table,
-};
-
-use octavo_workload::{
-    Client, Connection, Outcome,
+    Client, Condition, Connection, DataSet, Mix, Outcome, Pace, TransactionKind,
     connection::{Access, Conflict, RowVisitor, Statement, StatementId, Value},
+    population::Population,
+    schema::Table,
 };
 
 use super::*;
 
-/// A database that takes no time and counts statements as misses.
+/// A database that counts statements as misses.
 #[derive(Default)]
 struct Nothing {
-    misses: Arc<AtomicU64>,
-    conflicts: u64,
+    behaviour: Arc<Behaviour>,
 }
 
-struct Session {
-    misses: Arc<AtomicU64>,
-    conflicts: u64,
+#[derive(Default)]
+struct Behaviour {
+    misses: AtomicU64,
+    connects: AtomicU32,
+    /// What commits answer, one after the other, before they succeed.
+    failures: Mutex<VecDeque<ConnectionError>>,
+    /// How long a commit takes.
+    commit: Duration,
+    panics: bool,
 }
+
+impl Nothing {
+    fn failing(failures: impl IntoIterator<Item = ConnectionError>) -> Self {
+        Self {
+            behaviour: Arc::new(Behaviour {
+                failures: Mutex::new(failures.into_iter().collect()),
+                ..Behaviour::default()
+            }),
+        }
+    }
+
+    fn slow(commit: Duration) -> Self {
+        Self {
+            behaviour: Arc::new(Behaviour {
+                commit,
+                ..Behaviour::default()
+            }),
+        }
+    }
+}
+
+struct Link(Arc<Behaviour>);
 
 impl Running for Nothing {
     fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
-        Ok(Box::new(Session {
-            misses: Arc::clone(&self.misses),
-            conflicts: self.conflicts,
-        }))
+        self.behaviour.connects.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(Link(Arc::clone(&self.behaviour))))
     }
 
     fn counters(&self) -> Counters {
         Counters {
-            buffer_misses: self.misses.load(Ordering::Relaxed),
+            buffer_misses: self.behaviour.misses.load(Ordering::Relaxed),
             ..Counters::default()
         }
     }
@@ -54,20 +83,20 @@ impl Running for Nothing {
     }
 }
 
-impl Connection for Session {
+impl Connection for Link {
     fn begin(&mut self, _access: Access) -> Result<(), ConnectionError> {
         Ok(())
     }
 
     fn commit(&mut self) -> Result<(), ConnectionError> {
-        if self.conflicts > 0 {
-            self.conflicts -= 1;
-            return Err(ConnectionError::Conflict {
-                kind: Conflict::LockTimeout,
-                source: "busy".into(),
-            });
+        assert!(!self.0.panics, "planted");
+        if !self.0.commit.is_zero() {
+            thread::sleep(self.0.commit);
         }
-        Ok(())
+        match lock(&self.0.failures).pop_front() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     fn rollback(&mut self) -> Result<(), ConnectionError> {
@@ -79,7 +108,7 @@ impl Connection for Session {
         _statement: StatementId,
         _parameters: &[Value<'_>],
     ) -> Result<u64, ConnectionError> {
-        self.misses.fetch_add(1, Ordering::Relaxed);
+        self.0.misses.fetch_add(1, Ordering::Relaxed);
         Ok(1)
     }
 
@@ -104,8 +133,29 @@ const STATEMENTS: &[Statement] = &[Statement {
     changed_parameters: 1,
 }];
 
+const KEYING: Duration = Duration::from_millis(20);
+
+const fn kind(name: &'static str, deferred: bool, counted: bool) -> TransactionKind {
+    TransactionKind {
+        name,
+        deferred,
+        counted,
+        response_limit: None,
+        pace: Some(Pace {
+            keying: KEYING,
+            think_mean: Duration::from_millis(1),
+        }),
+    }
+}
+
+const KINDS: &[TransactionKind] = &[
+    kind("plain", false, true),
+    kind("deferred", true, false),
+    kind("undone", false, true),
+];
+
 struct Turn {
-    drawn: usize,
+    drawn: u64,
 }
 
 impl Workload for Turns {
@@ -126,24 +176,7 @@ impl Workload for Turns {
     }
 
     fn transactions(&self) -> &'static [TransactionKind] {
-        const fn kind(name: &'static str, deferred: bool, counted: bool) -> TransactionKind {
-            TransactionKind {
-                name,
-                deferred,
-                counted,
-                ..TransactionKind::PLAIN
-            }
-        }
-        const KINDS: &[TransactionKind] = &[
-            kind("plain", false, true),
-            kind("deferred", true, false),
-            kind("undone", false, true),
-        ];
         KINDS
-    }
-
-    fn population(&self) -> Arc<dyn Population + Send> {
-        unreachable!("nothing is loaded")
     }
 
     fn mix(&self) -> &Mix {
@@ -156,6 +189,10 @@ impl Workload for Turns {
 
     fn terminals(&self) -> Option<u32> {
         None
+    }
+
+    fn population(&self) -> Arc<dyn Population + Send> {
+        unreachable!("nothing is loaded")
     }
 
     fn clients(&self, _seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
@@ -176,7 +213,7 @@ impl Workload for Turns {
 impl Client for Turn {
     fn draw(&mut self) -> usize {
         self.drawn += 1;
-        (self.drawn - 1) % 3
+        ((self.drawn - 1) % 3) as usize
     }
 
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
@@ -189,15 +226,25 @@ impl Client for Turn {
         Ok(Outcome::Committed)
     }
 
+    /// One line a terminal, so that merging shows how many there were.
     fn audit(&self) -> Audit {
-        Audit::default()
+        Audit {
+            lines: vec![octavo_workload::AuditLine {
+                name: "drawn".into(),
+                count: self.drawn,
+                total: 1,
+                wanted: 0.0,
+                rule: octavo_workload::AuditRule::AtMost,
+            }],
+            distributions: Vec::new(),
+        }
     }
 }
 
 #[derive(Default)]
 struct Calls(Vec<&'static str>);
 
-impl Boundary for Calls {
+impl DriveObserver for Calls {
     fn begin(&mut self) {
         self.0.push("begin");
     }
@@ -207,124 +254,287 @@ impl Boundary for Calls {
     }
 }
 
-fn settings(clients: u32, length: RunLength) -> DriveSettings<'static> {
+fn settings(connections: u32, length: RunLength) -> DriveSettings<'static> {
     DriveSettings {
         workload: &Turns,
         seed: Seed::new(1),
-        clients,
+        connections,
+        load: Load::Closed {
+            terminals: connections,
+        },
+        retries: RETRIES,
         length,
         page_size: PageSize::MIN,
         memory: ByteCount::kib(2),
     }
 }
 
-#[test]
-fn exactly_so_many_transactions_are_measured() {
-    let mut calls = Calls::default();
-    let drive = drive(
-        &Nothing::default(),
-        settings(
-            3,
-            RunLength::Transactions {
-                warm_up: 30,
-                measured: 300,
-            },
-        ),
-        &mut calls,
-        &|| false,
-    )
-    .unwrap();
-    assert_eq!(calls.0, ["begin", "end"]);
-    assert_eq!(drive.transactions(), 900);
-    assert_eq!(drive.counted(&Turns), 300);
-    assert_eq!(drive.kinds[1].committed, 300);
-    assert_eq!(drive.kinds[2].rolled_back, 300);
-    assert_eq!(drive.counters.buffer_misses, 900);
-    // What was rolled back changed nothing: 600 commits of 5 bytes.
-    assert_eq!(drive.changed_bytes, ByteCount::new(3000));
-    assert!(drive.buffer_filled, "90 misses fill 4 frames");
-    assert_eq!(drive.kinds[0].latency_us.len(), 300);
+fn transactions(warm_up: u64, measured: u64) -> RunLength {
+    RunLength::Transactions { warm_up, measured }
+}
+
+fn milliseconds(warm_up: u64, measured: u64) -> RunLength {
+    RunLength::Time {
+        warm_up_min: Duration::from_millis(warm_up),
+        warm_up_max: Duration::from_millis(warm_up),
+        measured: Duration::from_millis(measured),
+    }
+}
+
+fn run(database: &Nothing, settings: DriveSettings<'_>) -> Result<Drive, DriveError> {
+    drive(database, settings, &mut Unobserved, &|| false)
+}
+
+fn conflict(kind: Conflict) -> ConnectionError {
+    ConnectionError::Conflict {
+        kind,
+        source: "planted".into(),
+    }
 }
 
 #[test]
-fn conflicts_are_retried_and_counted() {
-    let database = Nothing {
-        conflicts: 5,
-        ..Nothing::default()
-    };
-    let length = RunLength::Transactions {
-        warm_up: 0,
-        measured: 3,
-    };
-    let drive = drive(
-        &database,
-        settings(1, length),
-        &mut Calls::default(),
-        &|| false,
-    );
-    let drive = drive.unwrap();
-    assert_eq!(drive.kinds[0].retries, 5);
-    assert_eq!(drive.kinds[0].committed, 1);
+fn exactly_so_many_transactions_are_measured() {
+    let mut calls = Calls::default();
+    let settings = settings(3, transactions(30, 300));
+    let drive = drive(&Nothing::default(), settings, &mut calls, &|| false).unwrap();
+    assert_eq!(calls.0, ["begin", "end"]);
+    assert_eq!(drive.transactions(), 900);
+    assert_eq!(drive.counted(&Turns), 300);
+    let kinds = &drive.counts.kinds;
+    assert_eq!((kinds[1].name, kinds[1].committed()), ("deferred", 300));
+    assert_eq!(kinds[2].rolled_back(), 300);
+    assert_eq!(drive.counters.buffer_misses, 900);
+    // What was rolled back changed nothing: 600 commits of 5 bytes.
+    assert_eq!(drive.changed_bytes(), ByteCount::new(3000));
+    assert!(drive.buffer_filled, "90 misses fill 4 frames");
+    assert_eq!(kinds[0].latency_us.len(), 300);
+    // Three clients drew what was run, warm-up included.
+    let line = &drive.audit.lines[0];
+    assert_eq!((line.count, line.total), (990, 3));
+}
 
-    let hopeless = Nothing {
-        conflicts: u64::MAX,
-        ..Nothing::default()
-    };
-    let error = super::drive(
-        &hopeless,
-        settings(2, length),
-        &mut Calls::default(),
-        &|| false,
+#[test]
+fn conflicts_are_retried_and_counted_by_kind() {
+    let failures = [
+        conflict(Conflict::Deadlock),
+        conflict(Conflict::Serialisation),
+        conflict(Conflict::Serialisation),
+        conflict(Conflict::LockTimeout),
+    ];
+    let drive = run(&Nothing::failing(failures), settings(1, transactions(0, 3))).unwrap();
+    let plain = &drive.counts.kinds[0];
+    assert_eq!((plain.committed(), plain.retries()), (1, 4));
+    assert_eq!(plain.conflicts(Conflict::Deadlock), 1);
+    assert_eq!(plain.conflicts(Conflict::Serialisation), 2);
+    assert_eq!(plain.conflicts(Conflict::LockTimeout), 1);
+    assert_eq!(drive.counts.failed(), 0);
+}
+
+#[test]
+fn a_hopeless_transaction_is_given_up_counted_and_left_behind() {
+    let failures = (0..3).map(|_| conflict(Conflict::Deadlock));
+    let drive = run(
+        &Nothing::failing(failures),
+        DriveSettings {
+            retries: 2,
+            ..settings(1, transactions(0, 6))
+        },
     )
-    .unwrap_err();
+    .unwrap();
+    let plain = &drive.counts.kinds[0];
+    assert_eq!((plain.gave_up(), plain.retries()), (1, 2));
+    // The first of two was given up; what it wrote counts for nothing.
+    assert_eq!((plain.committed(), plain.latency_us.len()), (1, 1));
+    assert_eq!(drive.changed_bytes(), ByteCount::new(3 * 5));
+}
+
+#[test]
+fn timeouts_and_lost_connections_are_counted_and_not_repeated() {
+    let database = Nothing::failing([
+        ConnectionError::Timeout("planted".into()),
+        ConnectionError::Lost("planted".into()),
+    ]);
+    let drive = run(&database, settings(1, transactions(0, 9))).unwrap();
+    let [plain, deferred, undone] = &drive.counts.kinds[..] else {
+        panic!("three kinds")
+    };
+    assert_eq!((plain.timed_out(), plain.committed()), (1, 2));
+    assert_eq!((deferred.lost(), deferred.committed()), (1, 2));
+    assert_eq!((undone.failed(), drive.counts.failed()), (0, 2));
+    let connects = database.behaviour.connects.load(Ordering::Relaxed);
+    assert_eq!(connects, 2, "the lost connection was replaced");
+}
+
+#[test]
+fn any_other_error_ends_the_run() {
+    let database = Nothing::failing([ConnectionError::Full("planted".into())]);
+    let error = run(&database, settings(2, transactions(0, 1000))).unwrap_err();
     assert!(error.to_string().starts_with("plain of client"), "{error}");
 }
 
 #[test]
-fn an_interrupt_ends_both_kinds_of_runs() {
-    for length in [
-        RunLength::Transactions {
-            warm_up: u64::MAX,
-            measured: u64::MAX,
-        },
-        RunLength::Time {
-            warm_up_min: Duration::MAX,
-            warm_up_max: Duration::MAX,
-            measured: Duration::MAX,
-        },
+#[should_panic(expected = "a client's thread does not panic")]
+fn a_panic_of_ours_does_not_hang_the_run() {
+    let database = Nothing {
+        behaviour: Arc::new(Behaviour {
+            panics: true,
+            ..Behaviour::default()
+        }),
+    };
+    let _unreached = run(&database, settings(2, transactions(10, 10)));
+}
+
+#[test]
+fn an_interrupt_ends_every_kind_of_run() {
+    let forever = RunLength::Time {
+        warm_up_min: Duration::MAX,
+        warm_up_max: Duration::MAX,
+        measured: Duration::MAX,
+    };
+    let closed = |terminals| Load::Closed { terminals };
+    let hourly = Load::Open {
+        rate: Rate::per_second(1.0 / 3600.0).unwrap(),
+        arrivals: ArrivalProcess::Constant,
+    };
+    for (load, length) in [
+        (closed(2), transactions(u64::MAX, u64::MAX)),
+        (closed(2), forever),
+        (closed(5), forever),
+        (hourly, forever),
+        (Load::Paced { terminals: 1 }, forever),
     ] {
         let looks = AtomicU64::new(0);
         let error = drive(
             &Nothing::default(),
-            settings(2, length),
-            &mut Calls::default(),
+            DriveSettings {
+                load,
+                ..settings(2, length)
+            },
+            &mut Unobserved,
             &|| looks.fetch_add(1, Ordering::Relaxed) > 3,
         )
         .unwrap_err();
-        assert!(matches!(error, DriveError::Stopped), "{error}");
+        assert!(matches!(error, DriveError::Stopped), "{load:?} {error}");
     }
 }
 
 #[test]
 fn samples_add_up_to_the_run() {
-    let drive = drive(
-        &Nothing::default(),
-        settings(
-            1,
-            RunLength::Time {
-                warm_up_min: Duration::from_millis(50),
-                warm_up_max: Duration::from_millis(50),
-                measured: Duration::from_millis(1100),
-            },
-        ),
-        &mut Calls::default(),
-        &|| false,
-    )
-    .unwrap();
+    let drive = run(&Nothing::default(), settings(1, milliseconds(50, 1100))).unwrap();
     let measured: Vec<&Sample> = drive.samples.iter().filter(|s| s.measured).collect();
     let length: Duration = measured.iter().map(|sample| sample.length).sum();
     assert_eq!(length, drive.measured);
     assert!(measured.len() >= 2, "{measured:?}");
     let misses: u64 = measured.iter().map(|sample| sample.buffer_misses).sum();
     assert_eq!(misses, drive.counters.buffer_misses);
+    let ended: u64 = measured.iter().map(|sample| sample.transactions).sum();
+    assert_eq!(ended, drive.transactions());
+}
+
+#[test]
+fn an_open_loop_counts_from_the_schedule_and_shows_what_waits() {
+    // Two of three transactions take 5 ms: one connection does at most 300 a
+    // second, and 3,000 arrive.
+    let rate = Rate::per_second(3000.0).unwrap();
+    let length = milliseconds(100, 400);
+    for arrivals in [ArrivalProcess::Constant, ArrivalProcess::Poisson] {
+        let drive = run(
+            &Nothing::slow(Duration::from_millis(5)),
+            DriveSettings {
+                load: Load::Open { rate, arrivals },
+                ..settings(1, length)
+            },
+        )
+        .unwrap();
+        let backlog = drive.backlog.unwrap();
+        assert!(backlog.is_saturated(1), "{backlog:?}");
+        let expected = drive.measured.as_secs_f64() * 3000.0;
+        // Of Poisson arrivals the standard deviation is the root, about 35.
+        assert!((backlog.offered as f64 - expected).abs() < 6.0 * expected.sqrt());
+        let ended = drive.transactions();
+        // One may have begun before the measured part.
+        let added = backlog.end - backlog.begin;
+        assert!(
+            (added + ended).abs_diff(backlog.offered) <= 2,
+            "{added} waiting and {ended} ended of {backlog:?}"
+        );
+        // In the middle of the measured part transactions wait since 0.27 s.
+        let latency = drive.counts.latency_us();
+        assert!(latency.value_at_quantile(0.5) > 100_000);
+        assert!(drive.counts.late_us.value_at_quantile(0.5) > 100_000);
+    }
+}
+
+#[test]
+fn a_rate_that_is_reached_is_not_saturated() {
+    let drive = run(
+        &Nothing::default(),
+        DriveSettings {
+            load: Load::Open {
+                rate: Rate::per_second(200.0).unwrap(),
+                arrivals: ArrivalProcess::Constant,
+            },
+            ..settings(4, milliseconds(50, 300))
+        },
+    )
+    .unwrap();
+    let backlog = drive.backlog.unwrap();
+    // 60, and more when this machine was slow to end the run.
+    assert!(backlog.offered >= 59, "{backlog:?}");
+    assert!(!backlog.is_saturated(4), "{backlog:?}");
+}
+
+#[test]
+fn terminals_share_connections_in_turn() {
+    // Twelve terminals wait for two connections: six times a commit's time,
+    // in two of three transactions.
+    let drive = run(
+        &Nothing::slow(Duration::from_millis(3)),
+        DriveSettings {
+            load: Load::Closed { terminals: 12 },
+            ..settings(2, milliseconds(50, 300))
+        },
+    )
+    .unwrap();
+    let latency = drive.counts.latency_us();
+    let median = latency.value_at_quantile(0.5);
+    assert!(median >= 6 * 2 * 1000, "{median} us");
+    let line = &drive.audit.lines[0];
+    assert_eq!(line.total, 12, "every terminal comes back");
+    // First come, first served: nobody is left out.
+    assert!(line.count >= 12 * 3, "{line:?}");
+    assert!(drive.backlog.is_none());
+}
+
+#[test]
+fn operators_take_their_time() {
+    let drive = run(
+        &Nothing::default(),
+        DriveSettings {
+            load: Load::Paced { terminals: 8 },
+            ..settings(2, milliseconds(100, 400))
+        },
+    )
+    .unwrap();
+    // At most one in the time of keying, from each; and one that was on its
+    // way.
+    let most = 8 * (drive.measured.as_millis() / KEYING.as_millis() + 1) as u64;
+    let ended = drive.transactions();
+    assert!(ended <= most, "{ended} of at most {most}");
+    assert!(ended > 0, "{ended}");
+    assert_eq!(drive.audit.lines[0].total, 8);
+}
+
+#[test]
+fn only_what_is_deferred_lets_its_operator_go_on() {
+    let pool = Pool::new(Turns.clients(Seed::new(1), 1), KINDS, true, Seed::new(1));
+    let long_ago = Instant::now() - Duration::from_secs(60);
+    // Plain, deferred, undone.
+    for goes_on in [false, true, false] {
+        let waiting = pool.take(|| false).unwrap();
+        assert!(waiting.due <= Instant::now());
+        pool.give_back(long_ago, waiting.terminal);
+        let waits = pool.next_due().unwrap() > Instant::now();
+        assert_eq!(waits, !goes_on);
+    }
 }

@@ -131,7 +131,7 @@ impl Store {
                     run.overhead.as_secs_f64(),
                     to_integer(run.drive.transactions()),
                     to_integer(counted),
-                    to_integer(run.drive.changed_bytes.get()),
+                    to_integer(run.drive.changed_bytes().get()),
                     to_json(&run.restored_by),
                     to_json(&run.storage_path),
                     to_json(&run.drive.counters),
@@ -140,7 +140,7 @@ impl Store {
                 ],
             )?;
             let id = transaction.last_insert_rowid();
-            for (number, kind) in run.drive.kinds.iter().enumerate() {
+            for (number, kind) in run.drive.counts.kinds.iter().enumerate() {
                 let mut histogram = Vec::new();
                 V2Serializer::new()
                     .serialize(&kind.latency_us, &mut histogram)
@@ -151,9 +151,9 @@ impl Store {
                         id,
                         number as i64,
                         kind.name,
-                        to_integer(kind.committed),
-                        to_integer(kind.rolled_back),
-                        to_integer(kind.retries),
+                        to_integer(kind.committed()),
+                        to_integer(kind.rolled_back()),
+                        to_integer(kind.retries()),
                         histogram
                     ],
                 )?;

@@ -1,0 +1,371 @@
+//! What workers record: one small event a transaction, taken over into
+//! histograms by whoever has time.
+//!
+//! A worker appends to a buffer of its own under a lock that nobody else
+//! wants but for some microseconds every [`super::sampler`] look. When the
+//! buffer is full the worker empties it itself, so memory is bounded whatever
+//! the rate and however long the run: [`Recorder::EVENTS`] events a
+//! connection, and two sets of histograms for all of them.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use hdrhistogram::Histogram;
+use octavo_workload::{Outcome, TransactionKind, connection::Conflict};
+
+/// The longest latency that a histogram holds, 10 minutes; longer ones count
+/// as this long.
+const LATENCY_US_MAX: u64 = 600_000_000;
+
+/// An empty histogram of microseconds: 3 significant digits, 1 us to 10
+/// minutes.
+pub(crate) fn new_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).expect("the bounds are sound constants")
+}
+
+/// How a transaction, or a try of one, ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Committed,
+    RolledBack,
+    /// A try ended in a conflict; another one may follow.
+    Conflicted(Conflict),
+    /// No further try after a conflict.
+    GaveUp,
+    TimedOut,
+    Lost,
+}
+
+/// Different endings.
+const ENDINGS: usize = 8;
+
+impl Ending {
+    const fn position(self) -> usize {
+        match self {
+            Self::Committed => 0,
+            Self::RolledBack => 1,
+            Self::Conflicted(Conflict::Deadlock) => 2,
+            Self::Conflicted(Conflict::Serialisation) => 3,
+            Self::Conflicted(Conflict::LockTimeout) => 4,
+            Self::GaveUp => 5,
+            Self::TimedOut => 6,
+            Self::Lost => 7,
+        }
+    }
+
+    /// Whether the transaction was done as the workload wants it.
+    const fn is_success(self) -> bool {
+        matches!(self, Self::Committed | Self::RolledBack)
+    }
+}
+
+impl From<Outcome> for Ending {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Committed => Self::Committed,
+            Outcome::RolledBack => Self::RolledBack,
+        }
+    }
+}
+
+/// One ending, in 16 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) kind: u8,
+    pub(super) ending: Ending,
+    pub(super) changed_bytes: u32,
+    latency_us: u32,
+    late_us: u32,
+}
+
+impl Event {
+    /// An ending of a transaction of `kind` after `latency`, begun `late`
+    /// after its schedule.
+    pub(super) fn new(
+        kind: usize,
+        ending: Ending,
+        changed_bytes: u64,
+        latency: Duration,
+        late: Duration,
+    ) -> Self {
+        Self {
+            kind: u8::try_from(kind).unwrap_or(u8::MAX),
+            ending,
+            changed_bytes: u32::try_from(changed_bytes).unwrap_or(u32::MAX),
+            latency_us: microseconds(latency),
+            late_us: microseconds(late),
+        }
+    }
+}
+
+fn microseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// One connection's buffer.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    events: Mutex<Vec<Event>>,
+}
+
+impl Recorder {
+    /// Events in a buffer, 64 KiB.
+    const EVENTS: usize = 4096;
+
+    pub(super) fn new() -> Self {
+        Self {
+            events: Mutex::new(Vec::with_capacity(Self::EVENTS)),
+        }
+    }
+
+    /// Adds an event; into `counts` with all others when the buffer is full.
+    #[inline]
+    pub(super) fn record(&self, event: Event, counts: &Mutex<Counts>) {
+        let mut events = lock(&self.events);
+        events.push(event);
+        if events.len() == Self::EVENTS {
+            lock(counts).take(&mut events);
+        }
+    }
+
+    /// Empties the buffer into `counts`.
+    pub(super) fn drain(&self, counts: &mut Counts) {
+        counts.take(&mut lock(&self.events));
+    }
+}
+
+/// Locks what no code panics under.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What one kind of transaction did.
+#[derive(Clone, Debug)]
+pub struct KindCounts {
+    /// The kind's name.
+    pub name: &'static str,
+    endings: [u64; ENDINGS],
+    /// Latencies in microseconds of what committed or rolled back as the
+    /// specification wants.
+    pub latency_us: Histogram<u64>,
+}
+
+impl KindCounts {
+    fn new(kind: &TransactionKind) -> Self {
+        Self {
+            name: kind.name,
+            endings: [0; ENDINGS],
+            latency_us: new_histogram(),
+        }
+    }
+
+    fn count(&self, ending: Ending) -> u64 {
+        self.endings[ending.position()]
+    }
+
+    /// Committed.
+    pub fn committed(&self) -> u64 {
+        self.count(Ending::Committed)
+    }
+
+    /// Rolled back as the specification wants.
+    pub fn rolled_back(&self) -> u64 {
+        self.count(Ending::RolledBack)
+    }
+
+    /// Tries that ended in this conflict, repeated or not.
+    pub fn conflicts(&self, conflict: Conflict) -> u64 {
+        self.count(Ending::Conflicted(conflict))
+    }
+
+    /// Tries that ended in a conflict and were repeated.
+    pub fn retries(&self) -> u64 {
+        [
+            Conflict::Deadlock,
+            Conflict::Serialisation,
+            Conflict::LockTimeout,
+        ]
+        .into_iter()
+        .map(|conflict| self.conflicts(conflict))
+        .sum::<u64>()
+        // The last conflict may have been just before the time in question.
+        .saturating_sub(self.gave_up())
+    }
+
+    /// Transactions that ended in a conflict once more than they may be
+    /// repeated.
+    pub fn gave_up(&self) -> u64 {
+        self.count(Ending::GaveUp)
+    }
+
+    /// Transactions with a statement above the database's time limit.
+    pub fn timed_out(&self) -> u64 {
+        self.count(Ending::TimedOut)
+    }
+
+    /// Transactions whose connection was lost: committed or not, nobody
+    /// knows.
+    pub fn lost(&self) -> u64 {
+        self.count(Ending::Lost)
+    }
+
+    /// Transactions that failed in any way.
+    pub fn failed(&self) -> u64 {
+        self.gave_up() + self.timed_out() + self.lost()
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (own, count) in self.endings.iter_mut().zip(other.endings) {
+            *own += count;
+        }
+        self.latency_us
+            .add(&other.latency_us)
+            .expect("all histograms have the same bounds");
+    }
+
+    fn clear(&mut self) {
+        self.endings = [0; ENDINGS];
+        self.latency_us.reset();
+    }
+}
+
+/// What all connections did in some time.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    /// One entry a kind of transaction.
+    pub kinds: Vec<KindCounts>,
+    /// How much later than scheduled transactions began, in microseconds; all
+    /// 0 in a closed loop.
+    pub late_us: Histogram<u64>,
+    /// Bytes of the column values that committed transactions set or
+    /// inserted.
+    pub changed_bytes: u64,
+}
+
+impl Counts {
+    pub(super) fn new(kinds: &[TransactionKind]) -> Self {
+        Self {
+            kinds: kinds.iter().map(KindCounts::new).collect(),
+            late_us: new_histogram(),
+            changed_bytes: 0,
+        }
+    }
+
+    /// Transactions that ended as the workload wants.
+    pub fn transactions(&self) -> u64 {
+        let ended = |kind: &KindCounts| kind.committed() + kind.rolled_back();
+        self.kinds.iter().map(ended).sum()
+    }
+
+    /// Transactions that failed.
+    pub fn failed(&self) -> u64 {
+        self.kinds.iter().map(KindCounts::failed).sum()
+    }
+
+    /// The latencies of all kinds together, in microseconds.
+    pub fn latency_us(&self) -> Histogram<u64> {
+        let mut all = new_histogram();
+        for kind in &self.kinds {
+            all.add(&kind.latency_us)
+                .expect("all histograms have the same bounds");
+        }
+        all
+    }
+
+    fn take(&mut self, events: &mut Vec<Event>) {
+        for event in events.drain(..) {
+            let kind = &mut self.kinds[usize::from(event.kind)];
+            kind.endings[event.ending.position()] += 1;
+            if event.ending.is_success() {
+                kind.latency_us
+                    .saturating_record(u64::from(event.latency_us));
+                self.late_us.saturating_record(u64::from(event.late_us));
+            }
+            if event.ending == Ending::Committed {
+                self.changed_bytes += u64::from(event.changed_bytes);
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        for (own, kind) in self.kinds.iter_mut().zip(&other.kinds) {
+            own.add(kind);
+        }
+        self.late_us
+            .add(&other.late_us)
+            .expect("all histograms have the same bounds");
+        self.changed_bytes += other.changed_bytes;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.kinds.iter_mut().for_each(KindCounts::clear);
+        self.late_us.reset();
+        self.changed_bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(ending: Ending, latency: Duration) -> Event {
+        Event::new(1, ending, 10, latency, Duration::from_micros(3))
+    }
+
+    #[test]
+    fn an_event_has_sixteen_bytes() {
+        assert_eq!(size_of::<Event>(), 16);
+    }
+
+    #[test]
+    fn nothing_recorded_is_lost_when_buffers_run_full() {
+        let counts = Mutex::new(Counts::new(&[TransactionKind::PLAIN; 2]));
+        let recorder = Recorder::new();
+        let many = Recorder::EVENTS as u64 * 3 + 7;
+        for _ in 0..many {
+            let event = event(Ending::Committed, Duration::from_micros(85));
+            recorder.record(event, &counts);
+        }
+        assert_eq!(lock(&counts).transactions(), Recorder::EVENTS as u64 * 3);
+        let counts = &mut lock(&counts);
+        recorder.drain(counts);
+        assert_eq!(counts.transactions(), many);
+        assert_eq!(counts.changed_bytes, 10 * many);
+        assert_eq!(counts.kinds[1].latency_us.max(), 85);
+        assert_eq!(counts.late_us.len(), many);
+    }
+
+    #[test]
+    fn endings_are_counted_apart() {
+        let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
+        let endings = [
+            Ending::Committed,
+            Ending::RolledBack,
+            Ending::Conflicted(Conflict::Deadlock),
+            Ending::Conflicted(Conflict::Serialisation),
+            Ending::Conflicted(Conflict::LockTimeout),
+            Ending::GaveUp,
+            Ending::TimedOut,
+            Ending::Lost,
+        ];
+        for (times, ending) in (1..).zip(endings) {
+            let mut events = vec![event(ending, Duration::from_secs(100_000)); times];
+            counts.take(&mut events);
+        }
+        let kind = &counts.kinds[1];
+        assert_eq!((kind.committed(), kind.rolled_back()), (1, 2));
+        assert_eq!(kind.conflicts(Conflict::Serialisation), 4);
+        assert_eq!(kind.retries(), 3 + 4 + 5 - 6);
+        assert_eq!(kind.failed(), 6 + 7 + 8);
+        // Only what succeeded has a latency, cut at 10 minutes.
+        assert_eq!(kind.latency_us.len(), 3);
+        assert!(kind.latency_us.max() >= 599_000_000);
+        let mut sum = counts.clone();
+        sum.add(&counts);
+        assert_eq!((sum.transactions(), sum.failed()), (6, 42));
+        sum.clear();
+        assert_eq!((sum.transactions(), sum.latency_us().len()), (0, 0));
+    }
+}

@@ -116,7 +116,7 @@ impl Recorder {
 
     pub(super) fn new() -> Self {
         Self {
-            events: Mutex::new(Vec::with_capacity(Self::EVENTS)),
+            events: Mutex::new(Self::spare()),
         }
     }
 
@@ -130,9 +130,17 @@ impl Recorder {
         }
     }
 
-    /// Empties the buffer into `counts`.
-    pub(super) fn drain(&self, counts: &mut Counts) {
-        counts.take(&mut lock(&self.events));
+    /// Empties the buffer into `counts`, by way of `spare`, which is empty
+    /// before and after. The two locks are never held together here: a worker
+    /// takes the second while it holds the first.
+    pub(super) fn drain(&self, counts: &Mutex<Counts>, spare: &mut Vec<Event>) {
+        std::mem::swap(&mut *lock(&self.events), spare);
+        lock(counts).take(spare);
+    }
+
+    /// A buffer to drain with.
+    pub(super) fn spare() -> Vec<Event> {
+        Vec::with_capacity(Self::EVENTS)
     }
 }
 
@@ -329,12 +337,33 @@ mod tests {
             recorder.record(event, &counts);
         }
         assert_eq!(lock(&counts).transactions(), Recorder::EVENTS as u64 * 3);
-        let counts = &mut lock(&counts);
-        recorder.drain(counts);
+        recorder.drain(&counts, &mut Recorder::spare());
+        let counts = lock(&counts);
         assert_eq!(counts.transactions(), many);
         assert_eq!(counts.changed_bytes, 10 * many);
         assert_eq!(counts.kinds[1].latency_us.max(), 85);
         assert_eq!(counts.late_us.len(), many);
+    }
+
+    #[test]
+    fn draining_and_full_buffers_do_not_wait_for_each_other() {
+        let counts = Mutex::new(Counts::new(&[TransactionKind::PLAIN; 2]));
+        let recorder = Recorder::new();
+        let many = Recorder::EVENTS as u64 * 50;
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                for _ in 0..many {
+                    let event = event(Ending::Committed, Duration::from_micros(85));
+                    recorder.record(event, &counts);
+                }
+            });
+            let mut spare = Recorder::spare();
+            while !worker.is_finished() {
+                recorder.drain(&counts, &mut spare);
+            }
+        });
+        recorder.drain(&counts, &mut Recorder::spare());
+        assert_eq!(lock(&counts).transactions(), many);
     }
 
     #[test]

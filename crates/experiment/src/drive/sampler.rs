@@ -13,7 +13,7 @@ use super::{
     Backlog, DriveError, DriveObserver, DriveSettings, Sample, Second, Shared,
     arrivals::Arrivals,
     meeting::Meeting,
-    recorder::{Counts, Recorder, lock},
+    recorder::{Counts, Event, Recorder, lock},
 };
 use crate::plan::RunLength;
 
@@ -41,6 +41,8 @@ pub(super) struct Sampler<'a> {
     start: Instant,
     last: (Instant, Counters),
     measuring: bool,
+    /// To empty the recorders with.
+    spare: Vec<Event>,
     /// Of the second that is under way.
     second: Counts,
     /// Of the measured part.
@@ -72,6 +74,7 @@ impl<'a> Sampler<'a> {
             start,
             last: (start, database.counters()),
             measuring: false,
+            spare: Recorder::spare(),
             second: Counts::new(kinds),
             total: Counts::new(kinds),
             samples: Vec::new(),
@@ -160,25 +163,24 @@ impl<'a> Sampler<'a> {
             if now - self.last.0 >= Duration::from_secs(1) {
                 self.sum_up();
             } else {
-                let counts = &mut lock(&self.shared.counts);
-                for recorder in self.recorders {
-                    recorder.drain(counts);
-                }
+                self.drain();
             }
+        }
+    }
+
+    /// Takes over what was recorded.
+    fn drain(&mut self) {
+        for recorder in self.recorders {
+            recorder.drain(&self.shared.counts, &mut self.spare);
         }
     }
 
     /// Ends a sample.
     fn sum_up(&mut self) {
         let now = Instant::now();
-        {
-            let mut counts = lock(&self.shared.counts);
-            for recorder in self.recorders {
-                recorder.drain(&mut counts);
-            }
-            // The workers go on with empty counts; these are looked at here.
-            std::mem::swap(&mut *counts, &mut self.second);
-        }
+        self.drain();
+        // The workers go on with empty counts; these are looked at here.
+        std::mem::swap(&mut *lock(&self.shared.counts), &mut self.second);
         let counters = self.database.counters();
         let since = counters - self.last.1;
         let counted = self

@@ -6,6 +6,7 @@
 //! [`Connection`] trait. It keeps no clock: a transaction's dates come from
 //! its input, so that one seed gives one outcome.
 
+mod answer;
 pub mod connection;
 mod data_set;
 mod mix;
@@ -13,6 +14,7 @@ pub mod population;
 mod random;
 pub mod schema;
 pub mod tpcc;
+mod transact;
 
 use std::{sync::Arc, time::Duration};
 

@@ -14,11 +14,15 @@
 use std::fmt;
 
 use super::{
-    answer::{all, at_most_one, cents, integer, or_null, text, timestamp},
+    money::{Money, cents},
     schema::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED},
     statements as sql,
 };
-use crate::{Condition, Connection, ConnectionError, connection::Value};
+use crate::{
+    Condition, Connection, ConnectionError,
+    answer::{Prepared, integer, or_null, text, timestamp},
+    connection::Value,
+};
 
 /// Warehouses whose customers' payments are summed in one scan of `history`:
 /// 31 MB of sums.
@@ -41,6 +45,7 @@ pub(super) fn check(
     warehouses: u32,
     constants: &[(&str, i64)],
 ) -> Result<Vec<Condition>, ConnectionError> {
+    let connection = &mut Prepared::new(connection, sql::STATEMENTS);
     let mut checks = Checks::new();
     check_constants(connection, constants, &mut checks)?;
     let warehouses = i64::from(warehouses);
@@ -87,12 +92,12 @@ impl Checks {
 }
 
 fn check_constants(
-    connection: &mut dyn Connection,
+    connection: &mut Prepared<'_>,
     wanted: &[(&str, i64)],
     checks: &mut Checks,
 ) -> Result<(), ConnectionError> {
     let mut found: Vec<(String, i64)> = Vec::new();
-    all(connection, sql::CHECK_CONSTANTS, &[], |row| {
+    connection.all(sql::CHECK_CONSTANTS, &[], |row| {
         found.push((text(row, 0)?.to_owned(), integer(row, 1)?));
         Some(())
     })?;
@@ -116,7 +121,7 @@ struct Payments {
 }
 
 impl Payments {
-    fn read(connection: &mut dyn Connection, low: i64, high: i64) -> Result<Self, ConnectionError> {
+    fn read(connection: &mut Prepared<'_>, low: i64, high: i64) -> Result<Self, ConnectionError> {
         let warehouses = (high - low + 1) as usize;
         let mut sums = Self {
             low,
@@ -125,28 +130,23 @@ impl Payments {
             by_customer: vec![0; warehouses * DISTRICTS_LEN * CUSTOMERS_LEN],
         };
         let (from, to) = (Value::Integer(low), Value::Integer(high));
-        all(
-            connection,
-            sql::CHECK_HISTORY,
-            &[from, to, from, to],
-            |row| {
-                let amount = or_null(row, 5, cents)?.unwrap_or(0);
-                if let Some(w) = position(integer(row, 0)?, low, warehouses) {
-                    add(&mut sums.by_warehouse[w], amount);
-                    if let Some(d) = position(integer(row, 1)?, 1, DISTRICTS_LEN) {
-                        add(&mut sums.by_district[w * DISTRICTS_LEN + d], amount);
-                    }
+        connection.all(sql::CHECK_HISTORY, &[from, to, from, to], |row| {
+            let amount = or_null(row, 5, cents)?.unwrap_or(0);
+            if let Some(w) = position(integer(row, 0)?, low, warehouses) {
+                add(&mut sums.by_warehouse[w], amount);
+                if let Some(d) = position(integer(row, 1)?, 1, DISTRICTS_LEN) {
+                    add(&mut sums.by_district[w * DISTRICTS_LEN + d], amount);
                 }
-                let w = position(integer(row, 2)?, low, warehouses);
-                let d = position(integer(row, 3)?, 1, DISTRICTS_LEN);
-                let c = position(integer(row, 4)?, 1, CUSTOMERS_LEN);
-                if let (Some(w), Some(d), Some(c)) = (w, d, c) {
-                    let customer = (w * DISTRICTS_LEN + d) * CUSTOMERS_LEN + c;
-                    add(&mut sums.by_customer[customer], amount);
-                }
-                Some(())
-            },
-        )?;
+            }
+            let w = position(integer(row, 2)?, low, warehouses);
+            let d = position(integer(row, 3)?, 1, DISTRICTS_LEN);
+            let c = position(integer(row, 4)?, 1, CUSTOMERS_LEN);
+            if let (Some(w), Some(d), Some(c)) = (w, d, c) {
+                let customer = (w * DISTRICTS_LEN + d) * CUSTOMERS_LEN + c;
+                add(&mut sums.by_customer[customer], amount);
+            }
+            Some(())
+        })?;
         Ok(sums)
     }
 }
@@ -187,16 +187,16 @@ struct Order {
 }
 
 fn check_warehouse(
-    connection: &mut dyn Connection,
+    connection: &mut Prepared<'_>,
     warehouse: i64,
     payments: &Payments,
     checks: &mut Checks,
 ) -> Result<(), ConnectionError> {
     let w = [Value::Integer(warehouse)];
     let in_batch = (warehouse - payments.low) as usize;
-    let warehouse_ytd = at_most_one(connection, sql::CHECK_WAREHOUSE, &w, |row| cents(row, 0))?;
+    let warehouse_ytd = connection.at_most_one(sql::CHECK_WAREHOUSE, &w, |row| cents(row, 0))?;
     let mut districts = [None; DISTRICTS_LEN];
-    all(connection, sql::CHECK_DISTRICTS, &w, |row| {
+    connection.all(sql::CHECK_DISTRICTS, &w, |row| {
         let district = District {
             ytd: cents(row, 1)?,
             next_order: integer(row, 2)?,
@@ -231,7 +231,7 @@ fn check_warehouse(
 
     let mut customers = vec![Customer::default(); DISTRICTS_LEN * CUSTOMERS_LEN];
     let mut deliveries = [0i64; DISTRICTS_LEN];
-    all(connection, sql::CHECK_CUSTOMERS, &w, |row| {
+    connection.all(sql::CHECK_CUSTOMERS, &w, |row| {
         let (balance, ytd_payment) = (cents(row, 2)?, cents(row, 3)?);
         let count = integer(row, 4)?;
         if let Some(d) = position(integer(row, 0)?, 1, DISTRICTS_LEN) {
@@ -279,7 +279,7 @@ fn check_warehouse(
 /// Conditions 2 to 7 and 11 for one district, which need its orders. Adds
 /// delivered amounts to the customers.
 fn check_orders(
-    connection: &mut dyn Connection,
+    connection: &mut Prepared<'_>,
     place: Place,
     district: Option<District>,
     deliveries: i64,
@@ -291,7 +291,7 @@ fn check_orders(
         Value::Integer(place.district),
     ];
     let mut orders: Vec<Order> = Vec::with_capacity(CUSTOMERS_LEN);
-    all(connection, sql::CHECK_ORDERS, &key, |row| {
+    connection.all(sql::CHECK_ORDERS, &key, |row| {
         orders.push(Order {
             id: integer(row, 0)?,
             customer: integer(row, 1)?,
@@ -306,7 +306,7 @@ fn check_orders(
     // Both sides come in the order of O_ID, so one walk joins them.
     let (mut new_orders, mut oldest, mut newest) = (0i64, None, None);
     let mut at = 0;
-    all(connection, sql::CHECK_NEW_ORDERS, &key, |row| {
+    connection.all(sql::CHECK_NEW_ORDERS, &key, |row| {
         let id = integer(row, 0)?;
         new_orders += 1;
         oldest.get_or_insert(id);
@@ -318,7 +318,7 @@ fn check_orders(
     })?;
     let mut lines = 0i64;
     let mut at = 0;
-    all(connection, sql::CHECK_ORDER_LINES, &key, |row| {
+    connection.all(sql::CHECK_ORDER_LINES, &key, |row| {
         lines += 1;
         let id = integer(row, 0)?;
         let is_delivered = or_null(row, 1, timestamp)?.is_some();
@@ -461,17 +461,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// Cents, for people.
-struct Money(i64);
-
-impl fmt::Display for Money {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        let cents = self.0.unsigned_abs();
-        write!(f, "{sign}{}.{:02}", cents / 100, cents % 100)
-    }
-}
-
 fn number(value: Option<i64>) -> String {
     value.map_or("absent".into(), |value| value.to_string())
 }
@@ -479,18 +468,6 @@ fn number(value: Option<i64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn money_prints_with_cents() {
-        for (cents, text) in [
-            (0, "0.00"),
-            (-5, "-0.05"),
-            (-1000, "-10.00"),
-            (123_456, "1234.56"),
-        ] {
-            assert_eq!(Money(cents).to_string(), text);
-        }
-    }
 
     #[test]
     fn positions_outside_are_refused() {

@@ -5,11 +5,11 @@
 //! per minute (NOPM) and never as tpmC. The terminals' screens are left out;
 //! keying and think times are stated here and kept by whoever drives.
 
-mod answer;
 mod audit;
 mod consistency;
 mod constants;
 mod inputs;
+mod money;
 mod population;
 mod random;
 mod schema;

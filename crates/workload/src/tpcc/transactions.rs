@@ -8,18 +8,17 @@
 use std::fmt::Write;
 
 use super::{
-    answer::{
-        UnexpectedAnswer, all, at_most_one, cents, change_one, decimal, failed, integer, money,
-        one, or_null, text, timestamp,
-    },
     inputs::{Customer, Delivery, NewOrder, OrderStatus, Payment, StockLevel},
+    money::{cents, money},
     random::{ORIGINAL, push_surname},
     schema::{DISTRICTS, FRACTION},
     statements::{self as sql, stock_for},
 };
 use crate::{
     Connection, ConnectionError, Outcome,
+    answer::{Prepared, UnexpectedAnswer, decimal, integer, or_null, text, timestamp},
     connection::{Access, Conflict, Row, Value},
+    transact::transact,
 };
 
 /// C_DATA holds up to 500 characters.
@@ -62,6 +61,17 @@ pub struct LineReply {
     pub brand: char,
 }
 
+/// Another transaction was faster.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "another transaction delivered order {order} of warehouse {warehouse}, district {district} first"
+)]
+struct DeliveredFirst {
+    warehouse: i64,
+    district: i64,
+    order: i64,
+}
+
 /// Runs transactions with buffers that are used again and again.
 #[derive(Debug, Default)]
 pub(super) struct Runner {
@@ -79,14 +89,14 @@ impl Runner {
         connection: &mut dyn Connection,
         input: &NewOrder,
     ) -> Result<Outcome, ConnectionError> {
-        transact(connection, Access::Write, |connection| {
+        transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             self.place_order(connection, input)
         })
     }
 
     fn place_order(
         &mut self,
-        connection: &mut dyn Connection,
+        connection: &mut Prepared<'_>,
         input: &NewOrder,
     ) -> Result<Outcome, ConnectionError> {
         let w = Value::Integer(input.warehouse);
@@ -94,30 +104,24 @@ impl Runner {
         let reply = &mut self.new_order;
         reply.lines.clear();
         reply.total_amount = 0;
-        reply.warehouse_tax = one(connection, sql::WAREHOUSE_TAX, &[w], |row| {
-            decimal(row, 0, FRACTION)
-        })?;
-        change_one(
-            connection,
-            sql::TAKE_ORDER_NUMBER,
-            &[Value::Integer(1), w, d],
-        )?;
-        let (district_tax, next) = one(connection, sql::DISTRICT_TAX, &[w, d], |row| {
+        reply.warehouse_tax =
+            connection.one(sql::WAREHOUSE_TAX, &[w], |row| decimal(row, 0, FRACTION))?;
+        connection.change_one(sql::TAKE_ORDER_NUMBER, &[Value::Integer(1), w, d])?;
+        let (district_tax, next) = connection.one(sql::DISTRICT_TAX, &[w, d], |row| {
             Some((decimal(row, 0, FRACTION)?, integer(row, 1)?))
         })?;
         reply.district_tax = district_tax;
         reply.order = next - 1;
         let customer = [w, d, Value::Integer(input.customer)];
         let (surname, credit) = (&mut reply.surname, &mut reply.credit);
-        reply.discount = one(connection, sql::CUSTOMER_DISCOUNT, &customer, |row| {
+        reply.discount = connection.one(sql::CUSTOMER_DISCOUNT, &customer, |row| {
             copy(text(row, 1)?, surname);
             copy(text(row, 2)?, credit);
             decimal(row, 0, FRACTION)
         })?;
         let order = Value::Integer(reply.order);
         let is_home = |line: &super::inputs::Line| line.supply_warehouse == input.warehouse;
-        change_one(
-            connection,
+        connection.change_one(
             sql::INSERT_ORDER,
             &[
                 order,
@@ -129,10 +133,10 @@ impl Runner {
                 Value::Integer(i64::from(input.lines.iter().all(is_home))),
             ],
         )?;
-        change_one(connection, sql::INSERT_NEW_ORDER, &[order, d, w])?;
+        connection.change_one(sql::INSERT_NEW_ORDER, &[order, d, w])?;
         for line in &input.lines {
             let item = Value::Integer(line.item);
-            let found = at_most_one(connection, sql::ITEM_PRICE, &[item], |row| {
+            let found = connection.at_most_one(sql::ITEM_PRICE, &[item], |row| {
                 Some((cents(row, 0)?, text(row, 2)?.contains(ORIGINAL)))
             })?;
             let Some((price, item_is_original)) = found else {
@@ -140,8 +144,7 @@ impl Runner {
             };
             let quantity = Value::Integer(line.quantity);
             let supply = Value::Integer(line.supply_warehouse);
-            change_one(
-                connection,
+            connection.change_one(
                 sql::TAKE_STOCK,
                 &[
                     quantity,
@@ -153,18 +156,13 @@ impl Runner {
                 ],
             )?;
             let info = &mut self.district_info;
-            let (stock_quantity, stock_is_original) = one(
-                connection,
-                stock_for(input.district),
-                &[supply, item],
-                |row| {
+            let (stock_quantity, stock_is_original) =
+                connection.one(stock_for(input.district), &[supply, item], |row| {
                     copy(text(row, 2)?, info);
                     Some((integer(row, 0)?, text(row, 1)?.contains(ORIGINAL)))
-                },
-            )?;
+                })?;
             let amount = line.quantity * price;
-            change_one(
-                connection,
+            connection.change_one(
                 sql::INSERT_ORDER_LINE,
                 &[
                     order,
@@ -200,14 +198,14 @@ impl Runner {
         connection: &mut dyn Connection,
         input: &Payment,
     ) -> Result<Outcome, ConnectionError> {
-        transact(connection, Access::Write, |connection| {
+        transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             self.pay(connection, input)
         })
     }
 
     fn pay(
         &mut self,
-        connection: &mut dyn Connection,
+        connection: &mut Prepared<'_>,
         input: &Payment,
     ) -> Result<Outcome, ConnectionError> {
         let w = Value::Integer(input.warehouse);
@@ -216,14 +214,14 @@ impl Runner {
         // H_DATA is both names, four blanks between them.
         let history_data = &mut self.data;
         history_data.clear();
-        change_one(connection, sql::PAY_WAREHOUSE, &[amount, w])?;
-        one(connection, sql::WAREHOUSE_ADDRESS, &[w], |row| {
+        connection.change_one(sql::PAY_WAREHOUSE, &[amount, w])?;
+        connection.one(sql::WAREHOUSE_ADDRESS, &[w], |row| {
             history_data.push_str(text(row, 0)?);
             texts(row, 1..=5)
         })?;
         history_data.push_str("    ");
-        change_one(connection, sql::PAY_DISTRICT, &[amount, w, d])?;
-        one(connection, sql::DISTRICT_ADDRESS, &[w, d], |row| {
+        connection.change_one(sql::PAY_DISTRICT, &[amount, w, d])?;
+        connection.one(sql::DISTRICT_ADDRESS, &[w, d], |row| {
             history_data.push_str(text(row, 0)?);
             texts(row, 1..=5)
         })?;
@@ -231,12 +229,11 @@ impl Runner {
         let c_d = Value::Integer(input.customer_district);
         let number = self.find_customer(connection, c_w, c_d, input.customer)?;
         let c = Value::Integer(number);
-        change_one(
-            connection,
+        connection.change_one(
             sql::PAY_CUSTOMER,
             &[amount, amount, Value::Integer(1), c_w, c_d, c],
         )?;
-        let has_bad_credit = one(connection, sql::CUSTOMER_DETAILS, &[c_w, c_d, c], |row| {
+        let has_bad_credit = connection.one(sql::CUSTOMER_DETAILS, &[c_w, c_d, c], |row| {
             texts(row, 0..=8)?;
             timestamp(row, 9)?;
             cents(row, 11)?;
@@ -244,8 +241,7 @@ impl Runner {
             cents(row, 13)?;
             Some(text(row, 10)? == "BC")
         })?;
-        change_one(
-            connection,
+        connection.change_one(
             sql::INSERT_HISTORY,
             &[
                 c,
@@ -260,13 +256,12 @@ impl Runner {
         )?;
         if has_bad_credit {
             let old = &mut self.old_data;
-            one(connection, sql::CUSTOMER_DATA, &[c_w, c_d, c], |row| {
+            connection.one(sql::CUSTOMER_DATA, &[c_w, c_d, c], |row| {
                 copy(text(row, 0)?, old);
                 Some(())
             })?;
             prepend_payment(&mut self.data, input, number, old);
-            change_one(
-                connection,
+            connection.change_one(
                 sql::REWRITE_CUSTOMER_DATA,
                 &[Value::Text(&self.data), c_w, c_d, c],
             )?;
@@ -279,22 +274,22 @@ impl Runner {
         connection: &mut dyn Connection,
         input: &OrderStatus,
     ) -> Result<Outcome, ConnectionError> {
-        transact(connection, Access::Read, |connection| {
+        transact(connection, sql::STATEMENTS, Access::Read, |connection| {
             let w = Value::Integer(input.warehouse);
             let d = Value::Integer(input.district);
             let number = self.find_customer(connection, w, d, input.customer)?;
             let c = Value::Integer(number);
-            one(connection, sql::CUSTOMER_BALANCE, &[w, d, c], |row| {
+            connection.one(sql::CUSTOMER_BALANCE, &[w, d, c], |row| {
                 cents(row, 0)?;
                 texts(row, 1..=3)
             })?;
-            let order = one(connection, sql::LAST_ORDER, &[w, d, c], |row| {
+            let order = connection.one(sql::LAST_ORDER, &[w, d, c], |row| {
                 timestamp(row, 1)?;
                 or_null(row, 2, integer)?;
                 integer(row, 0)
             })?;
             let order = [w, d, Value::Integer(order)];
-            all(connection, sql::LINES_OF_ORDER, &order, |row| {
+            connection.all(sql::LINES_OF_ORDER, &order, |row| {
                 integer(row, 0)?;
                 integer(row, 1)?;
                 integer(row, 2)?;
@@ -314,7 +309,7 @@ impl Runner {
         input: &Delivery,
     ) -> Result<u64, ConnectionError> {
         let mut skipped = 0;
-        transact(connection, Access::Write, |connection| {
+        transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             for district in 1..=DISTRICTS {
                 skipped += u64::from(!deliver_oldest(connection, input, district)?);
             }
@@ -328,12 +323,10 @@ impl Runner {
         connection: &mut dyn Connection,
         input: &StockLevel,
     ) -> Result<Outcome, ConnectionError> {
-        transact(connection, Access::Read, |connection| {
+        transact(connection, sql::STATEMENTS, Access::Read, |connection| {
             let w = Value::Integer(input.warehouse);
             let d = Value::Integer(input.district);
-            let next = one(connection, sql::NEXT_ORDER_NUMBER, &[w, d], |row| {
-                integer(row, 0)
-            })?;
+            let next = connection.one(sql::NEXT_ORDER_NUMBER, &[w, d], |row| integer(row, 0))?;
             let last_20 = [
                 w,
                 d,
@@ -342,7 +335,7 @@ impl Runner {
                 w,
                 Value::Integer(input.threshold),
             ];
-            one(connection, sql::LOW_STOCK, &last_20, |row| integer(row, 0))?;
+            connection.one(sql::LOW_STOCK, &last_20, |row| integer(row, 0))?;
             Ok(Outcome::Committed)
         })
     }
@@ -351,7 +344,7 @@ impl Runner {
     /// of their first names, it is the one at n / 2, rounded up.
     fn find_customer(
         &mut self,
-        connection: &mut dyn Connection,
+        connection: &mut Prepared<'_>,
         warehouse: Value<'_>,
         district: Value<'_>,
         customer: Customer,
@@ -364,8 +357,7 @@ impl Runner {
         push_surname(&mut self.surname, surname);
         self.customers.clear();
         let customers = &mut self.customers;
-        all(
-            connection,
+        connection.all(
             sql::CUSTOMERS_BY_NAME,
             &[warehouse, district, Value::Text(&self.surname)],
             |row| {
@@ -374,7 +366,7 @@ impl Runner {
             },
         )?;
         middle(&self.customers).ok_or_else(|| {
-            failed(
+            connection.failed(
                 sql::CUSTOMERS_BY_NAME,
                 UnexpectedAnswer::Rows {
                     wanted: 1,
@@ -387,13 +379,13 @@ impl Runner {
 
 /// Delivers a district's oldest new order; `false` when there is none.
 fn deliver_oldest(
-    connection: &mut dyn Connection,
+    connection: &mut Prepared<'_>,
     input: &Delivery,
     district: i64,
 ) -> Result<bool, ConnectionError> {
     let w = Value::Integer(input.warehouse);
     let d = Value::Integer(district);
-    let oldest = one(connection, sql::OLDEST_NEW_ORDER, &[w, d], |row| {
+    let oldest = connection.one(sql::OLDEST_NEW_ORDER, &[w, d], |row| {
         or_null(row, 0, integer)
     })?;
     let Some(oldest) = oldest else {
@@ -407,7 +399,7 @@ fn deliver_oldest(
         0 => {
             return Err(ConnectionError::Conflict {
                 kind: Conflict::Serialisation,
-                source: Box::new(UnexpectedAnswer::Delivered {
+                source: Box::new(DeliveredFirst {
                     warehouse: input.warehouse,
                     district,
                     order: oldest,
@@ -415,26 +407,23 @@ fn deliver_oldest(
             });
         }
         found => {
-            return Err(failed(
+            return Err(connection.failed(
                 sql::DELETE_NEW_ORDER,
                 UnexpectedAnswer::Rows { wanted: 1, found },
             ));
         }
     }
-    change_one(
-        connection,
+    connection.change_one(
         sql::SET_CARRIER,
         &[Value::Integer(input.carrier), w, d, order],
     )?;
-    let customer = one(connection, sql::ORDER_CUSTOMER, &[w, d, order], |row| {
-        integer(row, 0)
-    })?;
+    let customer = connection.one(sql::ORDER_CUSTOMER, &[w, d, order], |row| integer(row, 0))?;
     let lines = connection.execute(
         sql::DELIVER_LINES,
         &[Value::Timestamp(input.date), w, d, order],
     )?;
     if lines == 0 {
-        return Err(failed(
+        return Err(connection.failed(
             sql::DELIVER_LINES,
             UnexpectedAnswer::Rows {
                 wanted: 5,
@@ -442,11 +431,8 @@ fn deliver_oldest(
             },
         ));
     }
-    let amount = one(connection, sql::ORDER_AMOUNT, &[w, d, order], |row| {
-        cents(row, 0)
-    })?;
-    change_one(
-        connection,
+    let amount = connection.one(sql::ORDER_AMOUNT, &[w, d, order], |row| cents(row, 0))?;
+    connection.change_one(
         sql::DELIVER_TO_CUSTOMER,
         &[
             money(amount),
@@ -457,28 +443,6 @@ fn deliver_oldest(
         ],
     )?;
     Ok(true)
-}
-
-/// Runs `body` as one transaction. After an error nothing of it is left.
-fn transact(
-    connection: &mut dyn Connection,
-    access: Access,
-    body: impl FnOnce(&mut dyn Connection) -> Result<Outcome, ConnectionError>,
-) -> Result<Outcome, ConnectionError> {
-    connection.begin(access)?;
-    let result = body(connection).and_then(|outcome| {
-        match outcome {
-            Outcome::Committed => connection.commit()?,
-            Outcome::RolledBack => connection.rollback()?,
-        }
-        Ok(outcome)
-    });
-    if result.is_err() {
-        // The first error says what went wrong; a second one, from a session
-        // that is gone, would only hide it.
-        let _second = connection.rollback();
-    }
-    result
 }
 
 /// `sum` × (1 - `discount`) × (1 + `tax`) in cents, halves rounded up; the

@@ -9,12 +9,14 @@
 mod answer;
 pub mod connection;
 mod data_set;
+mod keys;
 mod mix;
 pub mod population;
 mod random;
 pub mod schema;
 pub mod tpcc;
 mod transact;
+pub mod ycsb;
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,6 +27,7 @@ pub use connection::{Connection, ConnectionError};
 pub use data_set::DataSet;
 pub use mix::{Mix, MixError};
 pub use tpcc::Tpcc;
+pub use ycsb::Ycsb;
 
 use connection::Statement;
 use population::Population;

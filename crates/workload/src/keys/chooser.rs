@@ -1,0 +1,174 @@
+//! The choosers behind one face.
+
+use std::sync::Arc;
+
+use super::{
+    Distribution, Turn, hotspot::HotspotKeys, ranks::Ranks, scrambled::Scrambled, uniform::Uniform,
+};
+use crate::{AuditDistribution, random::Draws};
+
+/// Whether a run inserts keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Growth {
+    /// It does.
+    Growing,
+    /// It does not.
+    Fixed,
+}
+
+/// Draws the keys of one client and counts them for the audit.
+#[derive(Debug)]
+pub(crate) enum Chooser {
+    Uniform(Uniform),
+    Sequential(Arc<Turn>),
+    Zipfian(Scrambled),
+    TrueZipfian(Ranks),
+    Latest(Ranks),
+    Hotspot(HotspotKeys),
+}
+
+impl Chooser {
+    /// A chooser among `keys` keys at the start, at least one. `turn` is that
+    /// of the run.
+    ///
+    /// Where the keys are to grow, the scrambled Zipf has room for as many
+    /// again: half of its draws are drawn again at first.
+    pub(crate) fn new(
+        distribution: Distribution,
+        keys: u64,
+        growth: Growth,
+        turn: &Arc<Turn>,
+    ) -> Self {
+        match distribution {
+            Distribution::Uniform => Self::Uniform(Uniform::default()),
+            Distribution::Sequential => Self::Sequential(Arc::clone(turn)),
+            Distribution::Zipfian(theta) => {
+                let modulus = match growth {
+                    Growth::Growing => 2 * keys,
+                    Growth::Fixed => keys,
+                };
+                Self::Zipfian(Scrambled::new(modulus, theta))
+            }
+            Distribution::TrueZipfian(theta) => Self::TrueZipfian(Ranks::new(keys, theta)),
+            Distribution::Latest(theta) => Self::Latest(Ranks::new(keys, theta)),
+            Distribution::Hotspot(hotspot) => Self::Hotspot(HotspotKeys::new(hotspot)),
+        }
+    }
+
+    /// A key from 0 to below `keys`, of which there is at least one and which
+    /// never shrink.
+    #[inline]
+    pub(crate) fn draw(&mut self, draws: &mut Draws, keys: u64) -> u64 {
+        match self {
+            Self::Uniform(uniform) => uniform.draw(draws, keys),
+            Self::Sequential(turn) => turn.next(keys),
+            Self::Zipfian(scrambled) => scrambled.draw(draws, keys),
+            Self::TrueZipfian(ranks) => ranks.draw(draws, keys),
+            // YCSB draws one rank fewer, so never its first key.
+            Self::Latest(ranks) => keys - 1 - ranks.draw(draws, keys),
+            Self::Hotspot(hotspot) => hotspot.draw(draws, keys),
+        }
+    }
+
+    /// What was drawn so far, where it is random; `keys` as for the last draw.
+    pub(crate) fn audit(&self, keys: u64) -> Option<AuditDistribution> {
+        match self {
+            Self::Uniform(uniform) => Some(uniform.audit(keys)),
+            Self::Sequential(_) => None,
+            Self::Zipfian(scrambled) => Some(scrambled.audit()),
+            Self::TrueZipfian(ranks) => Some(ranks.audit("ranks of keys, first to last")),
+            Self::Latest(ranks) => Some(ranks.audit("ranks of keys, last to first")),
+            Self::Hotspot(hotspot) => Some(hotspot.audit(keys)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, Ordering::SeqCst},
+        thread,
+    };
+
+    use octavo_units::Seed;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::keys::{AcknowledgedKeys, Hotspot, Theta};
+
+    const ALL: [Distribution; 6] = [
+        Distribution::Uniform,
+        Distribution::Sequential,
+        Distribution::Zipfian(Theta::YCSB),
+        Distribution::TrueZipfian(Theta::YCSB),
+        Distribution::Latest(Theta::YCSB),
+        Distribution::Hotspot(Hotspot::DEFAULT),
+    ];
+
+    proptest! {
+        #[test]
+        fn every_key_exists_while_the_keys_grow(
+            start in prop_oneof![1u64..2000, 1u64..1_000_000_000],
+            steps in proptest::collection::vec(0u64..1000, 1..100),
+            seed in any::<u64>(),
+        ) {
+            let turn = Arc::default();
+            for distribution in ALL {
+                let mut draws = Draws::new(Seed::new(seed));
+                let mut chooser = Chooser::new(distribution, start, Growth::Growing, &turn);
+                let mut keys = start;
+                for step in &steps {
+                    keys += step;
+                    let key = chooser.draw(&mut draws, keys);
+                    prop_assert!(key < keys, "{distribution}: {key} of {keys}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_chooser_gives_a_key_before_it_is_acknowledged() {
+        const THREADS: u64 = 3;
+        const EACH: u64 = 5_000;
+        const START: u64 = 100;
+        for distribution in ALL {
+            let keys = AcknowledgedKeys::new(START);
+            let turn = Arc::default();
+            let exists: Vec<AtomicBool> = (0..START + THREADS * EACH)
+                .map(|key| AtomicBool::new(key < START))
+                .collect();
+            thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    let (keys, turn, exists) = (&keys, &turn, &exists);
+                    scope.spawn(move || {
+                        let mut draws = Draws::new(Seed::new(thread));
+                        let mut chooser = Chooser::new(distribution, START, Growth::Growing, turn);
+                        for _ in 0..EACH {
+                            let new = keys.next().unwrap();
+                            let drawn = chooser.draw(&mut draws, keys.limit());
+                            assert!(exists[drawn as usize].load(SeqCst), "{distribution}");
+                            exists[new as usize].store(true, SeqCst);
+                            keys.acknowledge(new);
+                        }
+                    });
+                }
+            });
+            assert_eq!(keys.limit(), START + THREADS * EACH);
+        }
+    }
+
+    #[test]
+    fn latest_prefers_the_last_key() {
+        let mut draws = Draws::new(Seed::new(9));
+        let turn = Arc::default();
+        let latest = Distribution::Latest(Theta::YCSB);
+        let mut chooser = Chooser::new(latest, 1000, Growth::Growing, &turn);
+        let mut last = 0;
+        for draw in 0..10_000 {
+            let keys = 1000 + draw;
+            last += u32::from(chooser.draw(&mut draws, keys) == keys - 1);
+        }
+        // 1 / zeta falls from 0.129 at 1,000 keys to 0.096 at 11,000.
+        assert!((960..1290).contains(&last), "{last}");
+    }
+}

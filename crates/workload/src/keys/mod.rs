@@ -1,0 +1,26 @@
+//! Which record an operation falls on: choosers of key numbers, and the
+//! sequence that inserts take theirs from.
+//!
+//! Key numbers count from 0 without holes; what a key looks like is the
+//! workload's business. A chooser is asked with the number of keys that exist
+//! at that moment and never gives one that does not.
+
+mod acknowledged;
+mod chooser;
+mod distribution;
+mod fnv;
+mod hotspot;
+mod key_draws;
+mod ranks;
+mod scrambled;
+mod sequential;
+mod uniform;
+mod zipf;
+
+pub(crate) use acknowledged::AcknowledgedKeys;
+pub(crate) use chooser::{Chooser, Growth};
+pub use distribution::{Distribution, DistributionError, Hotspot};
+pub(crate) use fnv::fnv_hash;
+pub use key_draws::KeyDraws;
+pub(crate) use sequential::Turn;
+pub use zipf::{Theta, Zipf};

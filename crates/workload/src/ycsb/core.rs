@@ -1,0 +1,132 @@
+//! The six core workloads: YCSB's `workloads/workloada` to `workloadf`.
+
+use crate::{
+    Mix, TransactionKind,
+    keys::{Distribution, Theta},
+};
+
+/// A kind of operation: its position in [`TRANSACTIONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// All fields of one record.
+    Read,
+    /// One field of one record.
+    Update,
+    /// A new record.
+    Insert,
+    /// All fields of records in key order.
+    Scan,
+    /// A read and an update of one record.
+    ReadModifyWrite,
+}
+
+impl Kind {
+    /// In the order of [`TRANSACTIONS`].
+    pub(super) const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Update,
+        Self::Insert,
+        Self::Scan,
+        Self::ReadModifyWrite,
+    ];
+}
+
+/// The kinds in the order of [`Kind`].
+pub(super) static TRANSACTIONS: [TransactionKind; Kind::ALL.len()] = [
+    kind("Read"),
+    kind("Update"),
+    kind("Insert"),
+    kind("Scan"),
+    kind("Read-Modify-Write"),
+];
+
+const fn kind(name: &'static str) -> TransactionKind {
+    TransactionKind {
+        name,
+        ..TransactionKind::PLAIN
+    }
+}
+
+/// A core workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// Half reads, half updates.
+    A,
+    /// 95 % reads, 5 % updates.
+    B,
+    /// Reads alone.
+    C,
+    /// 95 % reads of the latest records, 5 % inserts.
+    D,
+    /// 95 % scans of 1 to 100 records, 5 % inserts.
+    E,
+    /// Half reads, half read-modify-writes.
+    F,
+}
+
+impl Core {
+    /// All six.
+    pub const ALL: [Self; 6] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F];
+
+    /// Its name, `ycsb-a` to `ycsb-f`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::A => "ycsb-a",
+            Self::B => "ycsb-b",
+            Self::C => "ycsb-c",
+            Self::D => "ycsb-d",
+            Self::E => "ycsb-e",
+            Self::F => "ycsb-f",
+        }
+    }
+
+    /// In which shares its kinds of operations are drawn.
+    pub fn mix(self) -> Mix {
+        Mix::new(match self {
+            Self::A => &[50, 50, 0, 0, 0],
+            Self::B => &[95, 5, 0, 0, 0],
+            Self::C => &[100, 0, 0, 0, 0],
+            Self::D => &[95, 0, 5, 0, 0],
+            Self::E => &[0, 0, 5, 95, 0],
+            Self::F => &[50, 0, 0, 0, 50],
+        })
+    }
+
+    /// How often its operations fall on which keys.
+    pub const fn distribution(self) -> Distribution {
+        match self {
+            Self::D => Distribution::Latest(Theta::YCSB),
+            _ => Distribution::Zipfian(Theta::YCSB),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_stand_where_their_positions_say() {
+        for (position, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, position);
+            let name = TRANSACTIONS[position].name.replace('-', "");
+            assert_eq!(name, format!("{kind:?}"));
+            assert!(TRANSACTIONS[position].counted);
+        }
+    }
+
+    #[test]
+    fn mixes_are_those_of_ycsb() {
+        for (core, text) in [
+            (Core::A, "read=50,update=50"),
+            (Core::B, "read=95,update=5"),
+            (Core::C, "read=100"),
+            (Core::D, "read=95,insert=5"),
+            (Core::E, "insert=5,scan=95"),
+            (Core::F, "read=50,read-modify-write=50"),
+        ] {
+            assert_eq!(core.mix().describe(&TRANSACTIONS).to_string(), text);
+            assert_eq!(core.mix().sum(), 100);
+        }
+    }
+}

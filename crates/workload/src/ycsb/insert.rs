@@ -1,0 +1,90 @@
+//! The record that a client inserts next.
+
+use octavo_units::Seed;
+
+use super::{
+    Shared,
+    answer::{UnexpectedAnswer, failed, one},
+    key::push_key,
+    population::row_draws,
+    schema::FIELDS,
+    statements::{FIND, INSERT},
+};
+use crate::{Connection, ConnectionError, connection::Value, keys::AcknowledgedKeys};
+
+/// A record with its key number, kept until it is in the database: whatever
+/// fails, no key number is left out.
+#[derive(Debug)]
+pub(super) struct NewRecord {
+    seed: Seed,
+    field_length: usize,
+    /// `None` before the first, after success, and while the window of the
+    /// run's keys is full.
+    number: Option<u64>,
+    key: String,
+    /// All fields, one after the other.
+    fields: String,
+    /// Whether an insert failed, so that the record may be there or not: the
+    /// connection may have been lost after the commit.
+    is_doubtful: bool,
+}
+
+impl NewRecord {
+    pub(super) fn new(seed: Seed, field_length: usize) -> Self {
+        Self {
+            seed,
+            field_length,
+            number: None,
+            key: String::new(),
+            fields: String::with_capacity(FIELDS * field_length),
+            is_doubtful: false,
+        }
+    }
+
+    /// Makes the record, unless one is still to be inserted.
+    pub(super) fn prepare(&mut self, keys: &AcknowledgedKeys) {
+        if self.number.is_some() {
+            return;
+        }
+        self.number = keys.next();
+        if let Some(number) = self.number {
+            self.key.clear();
+            push_key(&mut self.key, number);
+            self.fields.clear();
+            let mut draws = row_draws(self.seed, number);
+            // One by one, as the population does.
+            for _ in 0..FIELDS {
+                draws.text(&mut self.fields, self.field_length);
+            }
+        }
+    }
+
+    /// Inserts the record.
+    pub(super) fn insert(
+        &mut self,
+        connection: &mut dyn Connection,
+        shared: &Shared,
+    ) -> Result<(), ConnectionError> {
+        self.prepare(&shared.keys);
+        let Some(number) = self.number else {
+            let window = AcknowledgedKeys::WINDOW;
+            return Err(failed(INSERT, UnexpectedAnswer::WindowFull { window }));
+        };
+        let key = Value::Text(&self.key);
+        let is_there = self.is_doubtful && connection.query(FIND, &[key], &mut |_row| {})? > 0;
+        if !is_there {
+            self.is_doubtful = true;
+            let mut values = [key; 1 + FIELDS];
+            for (field, value) in values[1..].iter_mut().enumerate() {
+                let start = field * self.field_length;
+                *value = Value::Text(&self.fields[start..start + self.field_length]);
+            }
+            let changed = connection.execute(INSERT, &values)?;
+            one(INSERT, &self.key, changed)?;
+        }
+        self.is_doubtful = false;
+        self.number = None;
+        shared.keys.acknowledge(number);
+        Ok(())
+    }
+}

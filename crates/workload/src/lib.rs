@@ -11,6 +11,7 @@ pub mod connection;
 mod data_set;
 mod keys;
 mod mix;
+pub mod pgbench;
 pub mod population;
 mod random;
 pub mod schema;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use connection::{Connection, ConnectionError};
 pub use data_set::DataSet;
 pub use mix::{Mix, MixError};
+pub use pgbench::Pgbench;
 pub use tpcc::Tpcc;
 pub use ycsb::Ycsb;
 

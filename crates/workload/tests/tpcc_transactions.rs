@@ -1,14 +1,12 @@
 //! The transactions do what clauses 2.4 to 2.8 say, and leave the database
 //! consistent.
 
+mod failing;
 mod sqlite;
 
+use failing::Failing;
 use octavo_units::Seed;
-use octavo_workload::{
-    Client, Connection, ConnectionError, Outcome, Tpcc, Workload,
-    connection::{Access, Conflict, RowVisitor, StatementId, Value},
-    tpcc::Terminals,
-};
+use octavo_workload::{Client, ConnectionError, Outcome, Tpcc, Workload, tpcc::Terminals};
 use sqlite::Sqlite;
 
 fn number(database: &Sqlite, sql: &str) -> i64 {
@@ -144,58 +142,6 @@ fn one_seed_leaves_one_database() {
         })
         .collect();
     assert_eq!(ends[0], ends[1]);
-}
-
-/// A connection that meets a conflict once its calls are used up.
-struct Failing<'c> {
-    inner: &'c mut Sqlite,
-    calls_left: u32,
-}
-
-impl Failing<'_> {
-    fn call(&mut self) -> Result<&mut Sqlite, ConnectionError> {
-        match self.calls_left.checked_sub(1) {
-            Some(left) => {
-                self.calls_left = left;
-                Ok(self.inner)
-            }
-            None => Err(ConnectionError::Conflict {
-                kind: Conflict::Deadlock,
-                source: "planted".into(),
-            }),
-        }
-    }
-}
-
-impl Connection for Failing<'_> {
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
-        self.call()?.begin(access)
-    }
-
-    fn commit(&mut self) -> Result<(), ConnectionError> {
-        self.call()?.commit()
-    }
-
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
-        self.inner.rollback()
-    }
-
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
-        self.call()?.execute(statement, parameters)
-    }
-
-    fn query(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-        visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
-        self.call()?.query(statement, parameters, visit)
-    }
 }
 
 #[test]

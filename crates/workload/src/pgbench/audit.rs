@@ -1,0 +1,166 @@
+//! What one client really drew.
+
+use super::{
+    client::{Change, DELTA_MAX},
+    schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
+    script::{Script, TRANSACTIONS},
+};
+use crate::{Audit, AuditDistribution, AuditLine, AuditRule, Mix};
+
+/// Ranges that draws are counted in, where there are as many values.
+const RANGES: i64 = 16;
+
+/// Counts of one client. Retries draw nothing, so they count nothing.
+#[derive(Debug)]
+pub(super) struct Counts {
+    drawn: [u64; TRANSACTIONS.len()],
+    accounts: Uniform,
+    branches: Uniform,
+    /// By `tid` modulo [`TELLERS_PER_UNIT`].
+    tellers: [u64; TELLERS_PER_UNIT as usize],
+    deltas: Uniform,
+}
+
+impl Counts {
+    /// Nothing yet; all memory is taken here.
+    pub(super) fn new(scale: u32) -> Self {
+        let scale = i64::from(scale);
+        Self {
+            drawn: [0; TRANSACTIONS.len()],
+            accounts: Uniform::new(1, ACCOUNTS_PER_UNIT * scale),
+            branches: Uniform::new(1, scale),
+            tellers: [0; TELLERS_PER_UNIT as usize],
+            deltas: Uniform::new(-DELTA_MAX, DELTA_MAX),
+        }
+    }
+
+    pub(super) fn drawn(&mut self, script: Script) {
+        self.drawn[script as usize] += 1;
+    }
+
+    pub(super) fn account(&mut self, aid: i64) {
+        self.accounts.count(aid);
+    }
+
+    /// All of a change but its account.
+    pub(super) fn change(&mut self, change: &Change) {
+        self.branches.count(change.bid);
+        self.tellers[(change.tid % TELLERS_PER_UNIT) as usize] += 1;
+        self.deltas.count(change.delta);
+    }
+
+    /// The audit. What the mix leaves out is left out.
+    pub(super) fn audit(&self, mix: &Mix) -> Audit {
+        let is_drawn = |script: Script| mix.weights()[script as usize] > 0;
+        let all = self.drawn.iter().sum();
+        let lines = Script::ALL
+            .into_iter()
+            .filter(|script| is_drawn(*script))
+            .map(|script| AuditLine {
+                name: format!("{} among transactions", TRANSACTIONS[script as usize].name),
+                count: self.drawn[script as usize],
+                total: all,
+                wanted: mix.share(script as usize),
+                rule: AuditRule::Independent,
+            });
+        let mut distributions = vec![self.accounts.distribution("accounts")];
+        if is_drawn(Script::TpcbLike) || is_drawn(Script::SimpleUpdate) {
+            // As many tellers have each last digit.
+            let share = 1.0 / self.tellers.len() as f64;
+            distributions.push(AuditDistribution {
+                name: "tellers, modulo 10".into(),
+                counts: self.tellers.to_vec(),
+                wanted: vec![share; self.tellers.len()],
+            });
+            // Of a single branch there is nothing to tell.
+            if self.branches.values > 1 {
+                distributions.push(self.branches.distribution("branches"));
+            }
+            distributions.push(self.deltas.distribution("changes of balances"));
+        }
+        Audit {
+            lines: lines.collect(),
+            distributions,
+        }
+    }
+}
+
+/// Counts of draws that are each equally likely, in ranges that are as wide
+/// as each other or one value less.
+#[derive(Debug)]
+struct Uniform {
+    low: i64,
+    values: i64,
+    counts: Vec<u64>,
+}
+
+impl Uniform {
+    /// For draws from `low` to `high`, both included.
+    fn new(low: i64, high: i64) -> Self {
+        let values = high - low + 1;
+        Self {
+            low,
+            values,
+            counts: vec![0; values.min(RANGES) as usize],
+        }
+    }
+
+    fn count(&mut self, value: i64) {
+        let ranges = self.counts.len() as i64;
+        self.counts[((value - self.low) * ranges / self.values) as usize] += 1;
+    }
+
+    /// How many values fall into the range: those between its ends, where
+    /// `range` × values / ranges is rounded up.
+    fn width(&self, range: i64) -> i64 {
+        let ranges = self.counts.len() as i64;
+        let first = |range: i64| (range * self.values + ranges - 1) / ranges;
+        first(range + 1) - first(range)
+    }
+
+    fn distribution(&self, name: &str) -> AuditDistribution {
+        let ranges = 0..self.counts.len() as i64;
+        AuditDistribution {
+            name: name.into(),
+            counts: self.counts.clone(),
+            // Both are whole numbers below 2^53.
+            wanted: ranges
+                .map(|range| self.width(range) as f64 / self.values as f64)
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_those_of_counting_every_value_once() {
+        for (low, high) in [(1, 1), (1, 15), (1, 16), (1, 17), (-5000, 5000), (1, 1001)] {
+            let mut uniform = Uniform::new(low, high);
+            for value in low..=high {
+                uniform.count(value);
+            }
+            let widths: Vec<u64> = (0..uniform.counts.len() as i64)
+                .map(|range| uniform.width(range).unsigned_abs())
+                .collect();
+            assert_eq!(uniform.counts, widths, "{low} to {high}");
+            assert!(uniform.distribution("").chi_square() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn only_what_a_mix_draws_is_audited() {
+        for (scale, weights, lines, distributions) in [
+            (1, [1, 0, 0], 1, 3),
+            (2, [1, 0, 0], 1, 4),
+            (2, [0, 3, 1], 2, 4),
+            (2, [0, 0, 1], 1, 1),
+        ] {
+            let audit = Counts::new(scale).audit(&Mix::new(&weights));
+            assert_eq!(audit.lines.len(), lines);
+            assert_eq!(audit.distributions.len(), distributions);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! One client's transactions.
+
+use octavo_units::Seed;
+
+use super::{
+    audit::Counts,
+    schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
+    script::Script,
+    statements::{
+        INSERT_HISTORY, SELECT_BALANCE, STATEMENTS, UPDATE_ACCOUNT, UPDATE_BRANCH, UPDATE_TELLER,
+    },
+};
+use crate::{
+    Audit, Client, Connection, ConnectionError, Mix, Outcome,
+    answer::{Prepared, integer},
+    connection::{Access, Value},
+    random::Draws,
+    transact::transact,
+};
+
+/// A change of a balance is drawn from minus this to this.
+pub(super) const DELTA_MAX: i64 = 5000;
+
+/// Where a client's clock begins: 2026-01-01T00:00:00Z in microseconds since
+/// 1970.
+const CLOCK_START: i64 = 1_767_225_600_000_000;
+
+/// Microseconds from one draw of a client to its next on its clock.
+const TICK: i64 = 1000;
+
+/// One client.
+#[derive(Debug)]
+pub(super) struct PgbenchClient {
+    scale: i64,
+    mix: Mix,
+    draws: Draws,
+    clock: i64,
+    drawn: Option<Drawn>,
+    counts: Counts,
+}
+
+/// The transaction drawn last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    TpcbLike(Change),
+    SimpleUpdate(Change),
+    SelectOnly { aid: i64 },
+}
+
+/// Inputs of a script that writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) aid: i64,
+    pub(super) bid: i64,
+    pub(super) tid: i64,
+    pub(super) delta: i64,
+    /// Microseconds since 1970.
+    pub(super) mtime: i64,
+}
+
+impl PgbenchClient {
+    /// Client `index`, which draws from its own part of `seed`.
+    pub(super) fn new(scale: u32, mix: &Mix, seed: Seed, index: u32) -> Self {
+        Self {
+            scale: i64::from(scale),
+            mix: mix.clone(),
+            draws: Draws::new(seed.derive("client", u64::from(index))),
+            clock: CLOCK_START,
+            drawn: None,
+            counts: Counts::new(scale),
+        }
+    }
+
+    fn draw_aid(&mut self) -> i64 {
+        let aid = self.draws.uniform(1, ACCOUNTS_PER_UNIT * self.scale);
+        self.counts.account(aid);
+        aid
+    }
+
+    fn draw_change(&mut self) -> Change {
+        let change = Change {
+            aid: self.draw_aid(),
+            bid: self.draws.uniform(1, self.scale),
+            tid: self.draws.uniform(1, TELLERS_PER_UNIT * self.scale),
+            delta: self.draws.uniform(-DELTA_MAX, DELTA_MAX),
+            mtime: self.clock,
+        };
+        self.counts.change(&change);
+        change
+    }
+}
+
+impl Client for PgbenchClient {
+    fn draw(&mut self) -> usize {
+        self.clock += TICK;
+        let point = self.draws.uniform(0, i64::from(self.mix.sum()) - 1);
+        let script = Script::ALL[self.mix.kind_at(point as u32)];
+        self.counts.drawn(script);
+        self.drawn = Some(match script {
+            Script::TpcbLike => Drawn::TpcbLike(self.draw_change()),
+            Script::SimpleUpdate => Drawn::SimpleUpdate(self.draw_change()),
+            Script::SelectOnly => Drawn::SelectOnly {
+                aid: self.draw_aid(),
+            },
+        });
+        script as usize
+    }
+
+    /// # Panics
+    /// When nothing was drawn.
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
+        match self.drawn.expect("a transaction is drawn before it runs") {
+            Drawn::TpcbLike(change) => {
+                transact(connection, STATEMENTS, Access::Write, |connection| {
+                    update_account(connection, &change)?;
+                    let delta = Value::Integer(change.delta);
+                    let tid = Value::Integer(change.tid);
+                    connection.change_one(UPDATE_TELLER, &[delta, tid])?;
+                    let bid = Value::Integer(change.bid);
+                    connection.change_one(UPDATE_BRANCH, &[delta, bid])?;
+                    insert_history(connection, &change)?;
+                    Ok(Outcome::Committed)
+                })
+            }
+            Drawn::SimpleUpdate(change) => {
+                transact(connection, STATEMENTS, Access::Write, |connection| {
+                    update_account(connection, &change)?;
+                    insert_history(connection, &change)?;
+                    Ok(Outcome::Committed)
+                })
+            }
+            Drawn::SelectOnly { aid } => {
+                select_balance(&mut Prepared::new(connection, STATEMENTS), aid)?;
+                Ok(Outcome::Committed)
+            }
+        }
+    }
+
+    fn audit(&self) -> Audit {
+        self.counts.audit(&self.mix)
+    }
+}
+
+/// Updates an account and reads it, as both scripts that write begin.
+fn update_account(connection: &mut Prepared<'_>, change: &Change) -> Result<(), ConnectionError> {
+    let values = [Value::Integer(change.delta), Value::Integer(change.aid)];
+    connection.change_one(UPDATE_ACCOUNT, &values)?;
+    select_balance(connection, change.aid)
+}
+
+fn select_balance(connection: &mut Prepared<'_>, aid: i64) -> Result<(), ConnectionError> {
+    let aid = [Value::Integer(aid)];
+    connection.one(SELECT_BALANCE, &aid, |row| integer(row, 0).map(drop))
+}
+
+fn insert_history(connection: &mut Prepared<'_>, change: &Change) -> Result<(), ConnectionError> {
+    let values = [
+        Value::Integer(change.tid),
+        Value::Integer(change.bid),
+        Value::Integer(change.aid),
+        Value::Integer(change.delta),
+        Value::Timestamp(change.mtime),
+    ];
+    connection.change_one(INSERT_HISTORY, &values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(scale: u32, weights: [u32; 3], index: u32) -> PgbenchClient {
+        PgbenchClient::new(scale, &Mix::new(&weights), Seed::new(1), index)
+    }
+
+    #[test]
+    fn draws_follow_the_mix_and_fill_their_ranges_evenly() {
+        for scale in [1, 7, 1000, 20_000] {
+            let mut audit = Audit::default();
+            for index in 0..2 {
+                let mut client = client(scale, [2, 1, 1], index);
+                for _ in 0..40_000 {
+                    client.draw();
+                }
+                audit.merge(&client.audit());
+            }
+            assert_eq!(audit.lines.len(), 3);
+            for line in &audit.lines {
+                assert_eq!(line.total, 80_000);
+                let expected = line.total as f64 * line.wanted;
+                let deviation = (expected * (1.0 - line.wanted)).sqrt();
+                let difference = (line.count as f64 - expected).abs();
+                assert!(difference < 4.0 * deviation, "{line:?}");
+            }
+            for distribution in &audit.distributions {
+                // At most 15 degrees of freedom: above 44 once in 10,000 seeds.
+                let chi_square = distribution.chi_square();
+                assert!(chi_square < 44.0, "{scale}: {distribution:?}");
+                let sum: f64 = distribution.wanted.iter().sum();
+                assert!((sum - 1.0).abs() < 1e-12, "{distribution:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn draws_reach_both_ends_and_no_further() {
+        let mut client = client(1, [1, 0, 0], 0);
+        let (mut aids, mut deltas) = (Vec::new(), Vec::new());
+        let mut last = CLOCK_START;
+        for _ in 0..1_000_000 {
+            client.draw();
+            let Some(Drawn::TpcbLike(change)) = client.drawn else {
+                panic!("{:?}", client.drawn);
+            };
+            assert_eq!(change.bid, 1);
+            assert!((1..=10).contains(&change.tid));
+            assert_eq!(change.mtime, last + TICK);
+            last = change.mtime;
+            aids.push(change.aid);
+            deltas.push(change.delta);
+        }
+        // Each account is missed with one seed in e^10, each delta with fewer.
+        let ends = |values: &[i64]| (values.iter().copied().min(), values.iter().copied().max());
+        assert_eq!(ends(&aids), (Some(1), Some(100_000)));
+        assert_eq!(ends(&deltas), (Some(-5000), Some(5000)));
+    }
+
+    #[test]
+    fn one_seed_gives_one_sequence_and_another_client_another() {
+        let sequence = |index| {
+            let mut client = client(3, [1, 1, 1], index);
+            (0..100)
+                .map(|_| (client.draw(), client.drawn))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(sequence(0), sequence(0));
+        assert_ne!(sequence(0), sequence(1));
+    }
+}

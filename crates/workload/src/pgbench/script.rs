@@ -1,0 +1,72 @@
+//! pgbench's built-in scripts, which are its kinds of transactions.
+
+use crate::{Mix, TransactionKind};
+
+/// A built-in script: its position in [`TRANSACTIONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// Changes an account, a teller and a branch by one amount, and tells the
+    /// history.
+    TpcbLike,
+    /// The same without teller and branch (pgbench's `-N`).
+    SimpleUpdate,
+    /// Reads the balance of an account, without a transaction (pgbench's
+    /// `-S`).
+    SelectOnly,
+}
+
+impl Script {
+    /// In the order of [`TRANSACTIONS`].
+    pub const ALL: [Self; 3] = [Self::TpcbLike, Self::SimpleUpdate, Self::SelectOnly];
+
+    /// The name of the workload that runs this script alone, as the flags
+    /// write it.
+    pub const fn workload_name(self) -> &'static str {
+        match self {
+            Self::TpcbLike => "pgbench",
+            Self::SimpleUpdate => "pgbench-simple-update",
+            Self::SelectOnly => "pgbench-select-only",
+        }
+    }
+
+    /// This script alone.
+    pub fn mix(self) -> Mix {
+        Mix::new(&Self::ALL.map(|script| u32::from(script == self)))
+    }
+}
+
+/// The kinds in the order of [`Script`], named as pgbench's `-b` names them.
+pub(super) static TRANSACTIONS: [TransactionKind; Script::ALL.len()] = [
+    kind("tpcb-like"),
+    kind("simple-update"),
+    kind("select-only"),
+];
+
+const fn kind(name: &'static str) -> TransactionKind {
+    TransactionKind {
+        name,
+        ..TransactionKind::PLAIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_stand_where_their_positions_say() {
+        for (position, (script, name)) in [
+            (Script::TpcbLike, "tpcb-like"),
+            (Script::SimpleUpdate, "simple-update"),
+            (Script::SelectOnly, "select-only"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(Script::ALL[position], script);
+            assert_eq!(script as usize, position);
+            assert_eq!(TRANSACTIONS[position].name, name);
+            assert!(TRANSACTIONS[position].counted);
+        }
+    }
+}

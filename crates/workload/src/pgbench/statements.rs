@@ -1,0 +1,173 @@
+//! Every SQL statement of the scripts and the checks, in the subset that
+//! SQLite, PostgreSQL, MySQL and MariaDB share. Those of the scripts are
+//! pgbench's.
+
+use crate::{
+    connection::{Statement, StatementId},
+    schema::ColumnKind,
+};
+
+/// `aid`, which has 64 bits at large scales.
+const AID: ColumnKind = ColumnKind::Integer;
+const I32: ColumnKind = ColumnKind::Integer32;
+const T: ColumnKind = ColumnKind::Timestamp;
+
+/// A query: its text, its parameters and its result's columns.
+const fn query(
+    sql: &'static str,
+    parameters: &'static [ColumnKind],
+    result: &'static [ColumnKind],
+) -> Statement {
+    Statement {
+        sql,
+        parameters,
+        result,
+        changed_parameters: 0,
+    }
+}
+
+/// A change: its text, its parameters and how many of these are new values.
+const fn change(
+    sql: &'static str,
+    parameters: &'static [ColumnKind],
+    changed_parameters: usize,
+) -> Statement {
+    Statement {
+        sql,
+        parameters,
+        result: &[],
+        changed_parameters,
+    }
+}
+
+pub(super) const UPDATE_ACCOUNT: StatementId = StatementId(0);
+pub(super) const SELECT_BALANCE: StatementId = StatementId(1);
+pub(super) const UPDATE_TELLER: StatementId = StatementId(2);
+pub(super) const UPDATE_BRANCH: StatementId = StatementId(3);
+pub(super) const INSERT_HISTORY: StatementId = StatementId(4);
+/// How many accounts there are.
+pub(super) const COUNT_ACCOUNTS: StatementId = StatementId(5);
+/// Balances of a range of accounts.
+pub(super) const CHECK_ACCOUNTS: StatementId = StatementId(6);
+/// What the history says of a range of accounts.
+pub(super) const CHECK_CHANGES: StatementId = StatementId(7);
+pub(super) const CHECK_TELLERS: StatementId = StatementId(8);
+pub(super) const CHECK_BRANCHES: StatementId = StatementId(9);
+pub(super) const CHECK_HISTORY: StatementId = StatementId(10);
+
+pub(super) static STATEMENTS: &[Statement] = &[
+    change(
+        "UPDATE pgbench_accounts SET abalance = abalance + ?1 WHERE aid = ?2",
+        &[I32, AID],
+        1,
+    ),
+    query(
+        "SELECT abalance FROM pgbench_accounts WHERE aid = ?1",
+        &[AID],
+        &[I32],
+    ),
+    change(
+        "UPDATE pgbench_tellers SET tbalance = tbalance + ?1 WHERE tid = ?2",
+        &[I32, I32],
+        1,
+    ),
+    change(
+        "UPDATE pgbench_branches SET bbalance = bbalance + ?1 WHERE bid = ?2",
+        &[I32, I32],
+        1,
+    ),
+    change(
+        "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (?1, ?2, ?3, ?4, ?5)",
+        &[I32, I32, AID, I32, T],
+        5,
+    ),
+    query(
+        "SELECT COUNT(*) FROM pgbench_accounts",
+        &[],
+        &[ColumnKind::Integer],
+    ),
+    query(
+        "SELECT aid, abalance FROM pgbench_accounts WHERE aid >= ?1 AND aid <= ?2",
+        &[AID, AID],
+        &[AID, I32],
+    ),
+    query(
+        "SELECT aid, delta FROM pgbench_history WHERE aid >= ?1 AND aid <= ?2",
+        &[AID, AID],
+        &[AID, I32],
+    ),
+    query(
+        "SELECT tid, tbalance FROM pgbench_tellers",
+        &[],
+        &[I32, I32],
+    ),
+    query(
+        "SELECT bid, bbalance FROM pgbench_branches",
+        &[],
+        &[I32, I32],
+    ),
+    query(
+        "SELECT tid, bid, aid, delta FROM pgbench_history",
+        &[],
+        &[I32, I32, AID, I32],
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_for_their_statements() {
+        for (position, (id, part)) in [
+            (UPDATE_ACCOUNT, "UPDATE pgbench_accounts"),
+            (SELECT_BALANCE, "SELECT abalance"),
+            (UPDATE_TELLER, "UPDATE pgbench_tellers"),
+            (UPDATE_BRANCH, "UPDATE pgbench_branches"),
+            (INSERT_HISTORY, "INSERT INTO pgbench_history"),
+            (COUNT_ACCOUNTS, "SELECT COUNT(*)"),
+            (CHECK_ACCOUNTS, "SELECT aid, abalance"),
+            (CHECK_CHANGES, "SELECT aid, delta"),
+            (CHECK_TELLERS, "SELECT tid, tbalance"),
+            (CHECK_BRANCHES, "SELECT bid, bbalance"),
+            (CHECK_HISTORY, "SELECT tid, bid"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(id.0, position);
+            assert!(STATEMENTS[id.0].sql.starts_with(part), "{part}");
+        }
+        assert_eq!(STATEMENTS.len(), CHECK_HISTORY.0 + 1);
+    }
+
+    #[test]
+    fn parameters_and_columns_are_as_many_as_are_declared() {
+        for Statement {
+            sql,
+            parameters,
+            result,
+            changed_parameters,
+        } in STATEMENTS
+        {
+            // Numbered as they stand.
+            let marks: Vec<&str> = sql.split('?').skip(1).map(|rest| &rest[..1]).collect();
+            let wanted: Vec<String> = (1..=parameters.len()).map(|n| n.to_string()).collect();
+            assert_eq!(marks, wanted, "{sql}");
+            let columns = match sql
+                .strip_prefix("SELECT ")
+                .and_then(|s| s.split_once(" FROM "))
+            {
+                Some((list, _)) => list.split(',').count(),
+                None => 0,
+            };
+            assert_eq!(columns, result.len(), "{sql}");
+            let set = sql.split_once(" WHERE ").map_or(*sql, |(set, _)| set);
+            let changed = match columns {
+                0 => set.matches('?').count(),
+                _ => 0,
+            };
+            assert_eq!(changed, *changed_parameters, "{sql}");
+        }
+    }
+}

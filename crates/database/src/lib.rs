@@ -6,6 +6,7 @@
 //! schedules or statistics. All files live in directories that the caller
 //! made and owns.
 
+mod content;
 mod counters;
 mod files;
 #[cfg(test)]
@@ -15,9 +16,12 @@ mod sqlite;
 use std::{fmt, io, ops::ControlFlow, path::Path, path::PathBuf, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{Connection, ConnectionError, Workload};
+use octavo_workload::{
+    Connection, ConnectionError, Workload, connection::RowVisitor, schema::Table,
+};
 use serde::{Deserialize, Serialize};
 
+pub use content::{ContentHash, ContentHashError, TableContent, contents, expected_contents};
 pub use counters::Counters;
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
@@ -81,7 +85,15 @@ pub trait Database: Send + Sync {
         &self,
         directory: &Path,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Connection>, DatabaseError>;
+    ) -> Result<Box<dyn Inspection>, DatabaseError>;
+}
+
+/// A database at rest that is read.
+pub trait Inspection: Connection {
+    /// Hands over all rows of `table`, in no particular order, and returns how
+    /// many there were. The columns come in the table's order, decimals with
+    /// their column's scale.
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError>;
 }
 
 /// A started database.

@@ -4,7 +4,10 @@ mod support;
 
 use std::{fs, ops::ControlFlow};
 
-use octavo_database::{Database, DatabaseError, LoadThreads, RestoreMethod, Sqlite};
+use octavo_database::{
+    Database, DatabaseError, Isolation, LoadThreads, RestoreMethod, Settings, Sqlite, contents,
+    expected_contents,
+};
 use octavo_units::ByteCount;
 use octavo_workload::connection::{Access, Value};
 use support::*;
@@ -169,6 +172,11 @@ fn inspecting_reads_and_never_writes() {
     assert_eq!(totals, [7300, 7300 * 10_000, 7300 * 9 / 10 * 200]);
     assert!(connection.execute(STRIKE, &[Value::Integer(1)]).is_err());
     connection.rollback().unwrap();
+    // What it hands over is what was generated: NULLs and every kind.
+    let contents = contents(&mut *connection, &BANK).unwrap();
+    assert_eq!(contents, expected_contents(&BANK));
+    let rows = contents.iter().map(|content| content.rows);
+    assert_eq!(rows.collect::<Vec<_>>(), [7300, 3 * 7300, 7300]);
     drop(connection);
     assert_eq!(fs::read_dir(&base).unwrap().count(), 1);
     let nowhere = sqlite.inspect(directory.path(), &BANK).err().unwrap();
@@ -194,6 +202,20 @@ fn what_does_not_work_is_refused_with_what_would() {
          1088 KiB"
     );
     assert!(message(ByteCount::mib(1), 0).contains("clients 0"));
+    let isolation = |isolation| {
+        let isolation = Some(isolation);
+        sqlite.accept(&Settings {
+            isolation,
+            ..settings(4096, ByteCount::mib(4), 1)
+        })
+    };
+    assert_eq!(
+        isolation(Isolation::ReadCommitted).unwrap_err().to_string(),
+        "isolation read committed is not possible with sqlite: SQLite's transactions are \
+         serializable"
+    );
+    assert!(isolation(Isolation::RepeatableRead).is_err());
+    isolation(Isolation::Serializable).unwrap();
     for (memory, clients) in [(68, 1), (1088, 2)] {
         sqlite
             .accept(&settings(4096, ByteCount::kib(memory), clients))

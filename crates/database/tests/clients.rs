@@ -4,13 +4,20 @@
 mod support;
 
 use std::{
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{
+        atomic::{AtomicI64, Ordering},
+        mpsc,
+    },
     thread,
+    time::Duration,
 };
 
 use octavo_database::{JournalMode, Sqlite};
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::connection::{Access, Value};
+use octavo_workload::{
+    Connection,
+    connection::{Access, Value},
+};
 use rand::RngExt;
 use support::*;
 
@@ -89,6 +96,62 @@ fn with_a_log() {
 #[test]
 fn with_a_rollback_journal() {
     transfer_and_count(JournalMode::Delete);
+}
+
+#[test]
+fn single_statements_are_transactions_of_their_own() {
+    let bank = Bank { accounts: 100 };
+    let directory = directory();
+    prepare(Sqlite::default(), directory.path(), 4096, &bank);
+    let settings = settings(4096, ByteCount::mib(4), 2);
+    let running = start(Sqlite::default(), directory.path(), &settings, &bank);
+    let mut writer = running.connect(0).unwrap();
+    let mut reader = running.connect(1).unwrap();
+    let sum = |connection: &mut dyn Connection| numbers(connection, TOTALS, 2)[1];
+    let add = |connection: &mut dyn Connection| {
+        let before = running.counters();
+        let changed = connection.execute(ADD, &[money(5), Value::Integer(7)]);
+        assert_eq!(changed.unwrap(), 1);
+        running.counters() - before
+    };
+
+    writer.begin(Access::Write).unwrap();
+    add(&mut *writer);
+    let before = running.counters();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let sum = sum(&mut *reader);
+        // Nobody listens any more once the test has failed.
+        let _failed = tell.send((sum, reader));
+    });
+    let (seen, mut reader) = told
+        .recv_timeout(Duration::from_secs(30))
+        .expect("a query does not wait for the writer");
+    assert_eq!(seen, 1_000_000);
+    let counted = running.counters() - before;
+    assert!(counted.buffer_hits + counted.buffer_misses > 0);
+    assert_eq!(sum(&mut *writer), 1_000_005, "its own change");
+    writer.commit().unwrap();
+    assert_eq!(sum(&mut *reader), 1_000_005);
+
+    // A change alone is flushed and counted, and seen by everyone.
+    let counted = add(&mut *reader);
+    assert!(counted.syncs > 0 && counted.log_writes > 0, "{counted:?}");
+    assert!(counted.buffer_hits + counted.buffer_misses > 0);
+    for connection in [&mut writer, &mut reader] {
+        assert_eq!(sum(&mut **connection), 1_000_010);
+    }
+    // One that fails leaves nothing, and nobody waiting.
+    let entry = [
+        Value::Integer(7),
+        Value::Integer(0),
+        money(1),
+        Value::Timestamp(0),
+    ];
+    reader.execute(ENTER, &entry).unwrap_err();
+    add(&mut *writer);
+    drop((writer, reader));
+    running.stop().unwrap();
 }
 
 #[test]

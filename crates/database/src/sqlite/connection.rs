@@ -7,7 +7,9 @@
 //! a connection of their own would divide the memory, throw away each other's
 //! pages and collide. So all write transactions go through one connection, in
 //! the order in which they asked for it, as an application with a writer
-//! thread does.
+//! thread does. A statement outside of a transaction is one of its own: a
+//! change takes its turn at the writer, a query goes to the client's reader
+//! and waits for nobody.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -87,7 +89,8 @@ impl Turns {
 /// One client's way to the database.
 pub(crate) struct ClientConnection {
     writer: Arc<Turns>,
-    /// For transactions that only read; without one they take their turn too.
+    /// For transactions that only read and single queries; without one they
+    /// take their turn too.
     reader: Option<Session>,
     open: Open,
 }
@@ -189,6 +192,11 @@ impl Connection for ClientConnection {
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64, ConnectionError> {
+        if let (Open::None, Some(reader)) = (&self.open, &mut self.reader) {
+            let result = reader.run(statement, parameters, visit);
+            reader.publish();
+            return result;
+        }
         self.with_session(|session| session.run(statement, parameters, visit))
     }
 }

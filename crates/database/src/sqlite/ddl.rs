@@ -56,6 +56,12 @@ pub(crate) fn create_index(table: &Table, index: &Index) -> String {
     )
 }
 
+/// The statement that reads all rows with all columns.
+pub(crate) fn select(table: &Table) -> String {
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    format!("SELECT {} FROM {}", columns.join(", "), table.name)
+}
+
 /// The statement that inserts one row with all columns, parameters `?1` and
 /// on.
 pub(crate) fn insert(table: &Table) -> String {
@@ -155,6 +161,7 @@ mod tests {
     fn other_statements_name_every_column() {
         let table = table(&[], 30);
         assert_eq!(insert(&table), "INSERT INTO t VALUES (?1, ?2, ?3)");
+        assert_eq!(select(&table), "SELECT a, b, c FROM t");
         assert_eq!(
             create_index(&table, &table.indexes[0]),
             "CREATE INDEX t_c ON t (c, a)"

@@ -91,6 +91,19 @@ mod tests {
                 ..
             }
         ));
+        for code in [
+            ffi::SQLITE_BUSY,
+            ffi::SQLITE_BUSY_RECOVERY,
+            ffi::SQLITE_LOCKED,
+        ] {
+            assert!(matches!(
+                of(code),
+                ConnectionError::Conflict {
+                    kind: Conflict::LockTimeout,
+                    ..
+                }
+            ));
+        }
         assert!(matches!(of(ffi::SQLITE_FULL), ConnectionError::Full(_)));
         assert_eq!(of(ffi::SQLITE_CORRUPT).to_string(), "run SELECT 1");
     }

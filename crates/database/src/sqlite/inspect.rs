@@ -10,11 +10,12 @@ use octavo_units::ByteCount;
 use octavo_workload::{
     ConnectionError, Workload,
     connection::{Access, Connection, RowVisitor, StatementId, Value},
+    schema::{ColumnKind, Table},
 };
 use rusqlite::OpenFlags;
 
-use super::{failure::sort, session::Session};
-use crate::{DatabaseError, files};
+use super::{ddl, failure::sort, session::Session, statement::Prepared};
+use crate::{DatabaseError, Inspection, files};
 
 /// The buffer of a check: its joins go over all data once or twice.
 const BUFFER: ByteCount = ByteCount::mib(16);
@@ -87,12 +88,12 @@ fn beside(database: &Path, end: &str) -> PathBuf {
 }
 
 /// A connection that only reads; forgets the file's pages when dropped.
-pub(crate) struct Inspection {
+pub(crate) struct SqliteInspection {
     session: Option<Session>,
     database: PathBuf,
 }
 
-impl Inspection {
+impl SqliteInspection {
     pub(crate) fn open(database: &Path, workload: &dyn Workload) -> Result<Self, DatabaseError> {
         let connection = open_at_rest(database, BUFFER)?;
         connection
@@ -109,7 +110,7 @@ impl Inspection {
     }
 }
 
-impl Connection for Inspection {
+impl Connection for SqliteInspection {
     fn begin(&mut self, _: Access) -> Result<(), ConnectionError> {
         // Writing statements fail by themselves.
         self.session().begin(Access::Read)
@@ -141,7 +142,15 @@ impl Connection for Inspection {
     }
 }
 
-impl Drop for Inspection {
+impl Inspection for SqliteInspection {
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
+        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+        let mut select = Prepared::new(self.session().connection(), &ddl::select(table))?;
+        select.run([], &kinds, visit)
+    }
+}
+
+impl Drop for SqliteInspection {
     fn drop(&mut self) {
         drop(self.session.take());
         if let Ok(file) = File::open(&self.database) {

@@ -18,13 +18,14 @@ use std::{fs, path::Path};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
-    Connection, Workload,
+    Workload,
     schema::{ColumnKind, Table, TableId},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Database, DatabaseError, Isolation, Loaded, Progress, RestoreMethod, Running, Settings, files,
+    Database, DatabaseError, Inspection, Isolation, Loaded, Progress, RestoreMethod, Running,
+    Settings, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -93,6 +94,11 @@ impl JournalMode {
 /// from memory, where SQLite on its own would find it in the page cache. A
 /// rollback journal is written through the page cache and flushed; it is read
 /// only to roll back.
+///
+/// Whatever writes goes through one connection that all clients share, also a
+/// statement outside of a transaction, which is one of its own. With several
+/// clients each has a connection besides for what only reads: its read
+/// transactions, and its queries outside of any transaction.
 ///
 /// Decimals are stored as whole numbers of their last digit's unit, so sums
 /// and differences in SQL keep the scale and products do not; times are
@@ -258,8 +264,8 @@ impl Database for Sqlite {
         &self,
         directory: &Path,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Connection>, DatabaseError> {
-        let inspection = inspect::Inspection::open(&directory.join(FILE), workload)?;
+    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+        let inspection = inspect::SqliteInspection::open(&directory.join(FILE), workload)?;
         Ok(Box::new(inspection))
     }
 }

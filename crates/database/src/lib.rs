@@ -9,6 +9,7 @@
 mod content;
 mod counters;
 mod files;
+mod noop;
 #[cfg(test)]
 mod scratch;
 mod sqlite;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use content::{ContentHash, ContentHashError, TableContent, contents, expected_contents};
 pub use counters::Counters;
+pub use noop::Noop;
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
 /// A kind of database.
@@ -185,6 +187,8 @@ pub enum StoragePath {
     Direct,
     /// Through the page cache, without a limit: figures may show RAM.
     PageCache,
+    /// Nothing is stored.
+    None,
 }
 
 /// Why a database could not do something.

@@ -324,6 +324,7 @@ fn file_access(findings: &Findings) -> &'static str {
             "buffered: through the kernel's page cache, without a limit"
         }
         Some(StoragePath::Direct) => "direct I/O, past the kernel's page cache",
+        Some(StoragePath::None) => "none: nothing is stored",
     }
 }
 

@@ -11,7 +11,7 @@ use std::{env, time::Instant};
 
 use octavo_database::{Noop, Running};
 use octavo_units::Seed;
-use octavo_workload::{Tpcc, Workload, Ycsb, ycsb::Core};
+use octavo_workload::{Pgbench, Tpcc, Workload, Ycsb, pgbench::Script, ycsb::Core};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -24,6 +24,9 @@ fn main() -> Result<(), Failure> {
     measure(&Tpcc::new(1, seed)?, transactions)?;
     for core in Core::ALL {
         measure(&Ycsb::new(1_000_000, seed)?.with_core(core), transactions)?;
+    }
+    for script in Script::ALL {
+        measure(&Pgbench::new(10, seed)?.with_script(script), transactions)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use octavo_database::{Noop, Running, StoragePath};
 use octavo_units::Seed;
-use octavo_workload::{Tpcc, Workload, Ycsb, ycsb::Core};
+use octavo_workload::{Pgbench, Tpcc, Workload, Ycsb, pgbench::Script, ycsb::Core};
 
 /// Enough for each kind and each way through it to come up many times.
 const TRANSACTIONS: u32 = 5000;
@@ -39,5 +39,12 @@ fn tpcc() {
 fn ycsb() {
     for core in Core::ALL {
         run_all_kinds(&Ycsb::new(3000, Seed::new(7)).unwrap().with_core(core));
+    }
+}
+
+#[test]
+fn pgbench() {
+    for script in Script::ALL {
+        run_all_kinds(&Pgbench::new(2, Seed::new(7)).unwrap().with_script(script));
     }
 }

@@ -7,6 +7,8 @@
     reason = "each test program has its own copy and uses a part of it"
 )]
 
+pub mod stock;
+
 use std::{borrow::Cow, ops::ControlFlow, path::Path, sync::Arc};
 
 use octavo_database::{Database, Running, Settings, Sqlite};

@@ -1,0 +1,204 @@
+//! The same seed gives the same rows and the same transaction outcomes on
+//! every database.
+//!
+//! A new database is one more line in [`candidates`], a new workload one more
+//! test. What each workload has to leave is in `conformance/NAME.txt`, so that
+//! a change of a generator, of SQL or of rounding is noticed even when all
+//! databases agree on it. After a change that is meant, write these files anew
+//! and look at their difference:
+//!
+//! ```text
+//! OCTAVO_TEST_RENEW=1 cargo test -p octavo-database --test conformance
+//! ```
+
+mod support;
+
+use std::{env, fmt::Write, fs, hash::Hasher, ops::ControlFlow, path::Path, thread};
+
+use octavo_database::{Database, JournalMode, Sqlite, TableContent, contents, expected_contents};
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::{Mix, Outcome, Pgbench, Tpcc, Workload, Ycsb};
+use siphasher::sip128::{Hasher128, SipHasher24};
+use support::{directory, page_size, settings, stock::StockSqlite};
+
+/// A database, its name here and the page sizes in bytes to try: the first one
+/// is loaded and the others are derived from it.
+type Candidate = (&'static str, Box<dyn Database>, &'static [u32]);
+
+/// All databases.
+fn candidates() -> Vec<Candidate> {
+    let sqlite = |journal_mode| {
+        let sqlite = Sqlite {
+            journal_mode,
+            ..Sqlite::default()
+        };
+        Box::new(sqlite)
+    };
+    vec![
+        ("sqlite wal", sqlite(JournalMode::Wal), &[4096, 512, 65536]),
+        (
+            "sqlite delete",
+            sqlite(JournalMode::Delete),
+            &[512, 4096, 65536],
+        ),
+        ("stock sqlite", Box::new(StockSqlite), &[4096]),
+    ]
+}
+
+#[test]
+fn tpcc() {
+    conform("tpcc", &Tpcc::new(1, SEED).unwrap(), 400);
+}
+
+#[test]
+fn ycsb() {
+    // All kinds of operations at once.
+    let mix = Mix::new(&[1, 2, 1, 1, 1]);
+    let ycsb = Ycsb::new(10_000, SEED).unwrap().with_mix(mix);
+    conform("ycsb", &ycsb, 400);
+}
+
+#[test]
+fn pgbench() {
+    // All three scripts at once.
+    let mix = Mix::new(&[2, 1, 1]);
+    let pgbench = Pgbench::new(1, SEED).unwrap().with_mix(mix);
+    conform("pgbench", &pgbench, 300);
+}
+
+/// Of the data and, derived from it, of the transactions.
+const SEED: Seed = Seed::new(20_260_101);
+
+/// A fifth of TPC-C's data, so that pages leave the buffer and come back.
+const MEMORY: ByteCount = ByteCount::mib(16);
+
+/// Runs `transactions` transactions of one client on all candidates, each on a
+/// thread of its own.
+fn conform(name: &str, workload: &dyn Workload, transactions: u32) {
+    let generated = expected_contents(workload);
+    let found: Vec<(String, String)> = thread::scope(|scope| {
+        let threads: Vec<_> = candidates()
+            .into_iter()
+            .map(|candidate| scope.spawn(|| try_out(candidate, workload, transactions, &generated)))
+            .collect();
+        let results = threads.into_iter().map(|thread| thread.join().unwrap());
+        results.flatten().collect()
+    });
+    let golden =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/conformance/{name}.txt"));
+    if env::var_os("OCTAVO_TEST_RENEW").is_some() {
+        fs::write(&golden, &found[0].1).unwrap();
+    }
+    let wanted = fs::read_to_string(&golden).unwrap();
+    for (candidate, found) in found {
+        assert!(
+            found == wanted,
+            "{candidate} does not agree with {}:\n{}",
+            golden.display(),
+            difference(&wanted, &found)
+        );
+    }
+}
+
+/// The lines that are not the same.
+fn difference(wanted: &str, found: &str) -> String {
+    let pairs = wanted.lines().zip(found.lines());
+    pairs
+        .filter(|(wanted, found)| wanted != found)
+        .map(|(wanted, found)| format!("wanted {wanted}\nfound  {found}\n"))
+        .collect()
+}
+
+/// Tells for each page size of a candidate what was loaded, and then what
+/// [`run_and_check`] does. What a derived base holds shows after the run.
+fn try_out(
+    (name, database, page_sizes): Candidate,
+    workload: &dyn Workload,
+    transactions: u32,
+    generated: &[TableContent],
+) -> Vec<(String, String)> {
+    let directory = directory();
+    let loaded = directory.path().join("0");
+    thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (position, &bytes) in page_sizes.iter().enumerate() {
+            let base = directory.path().join(position.to_string());
+            let run = directory.path().join(format!("run-{position}"));
+            fs::create_dir(&base).unwrap();
+            fs::create_dir(&run).unwrap();
+            let mut go_on = |_| ControlFlow::Continue(());
+            let made = match position {
+                0 => database.load(&base, page_size(bytes), workload, &mut go_on),
+                _ => database.derive(&loaded, &base, page_size(bytes), &mut go_on),
+            };
+            let rows: u64 = generated.iter().map(|table| table.rows).sum();
+            assert_eq!(made.unwrap().rows, rows);
+            let database = &*database;
+            threads.push(scope.spawn(move || {
+                let name = format!("{name} at {bytes} bytes a page");
+                if position == 0 {
+                    let mut inspection = database.inspect(&base, workload).unwrap();
+                    let initial = contents(&mut *inspection, workload).unwrap();
+                    assert_eq!(initial, generated, "{name} after loading");
+                }
+                let after = run_and_check(database, &base, &run, bytes, workload, transactions);
+                (name, describe("loaded", generated) + &after)
+            }));
+        }
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    })
+}
+
+/// Runs the transactions on a copy of `base`; tells their outcomes and what
+/// the tables hold afterwards, a line each.
+fn run_and_check(
+    database: &dyn Database,
+    base: &Path,
+    run: &Path,
+    page_bytes: u32,
+    workload: &dyn Workload,
+    transactions: u32,
+) -> String {
+    database.restore(base, run).unwrap();
+    let settings = settings(page_bytes, MEMORY, 1);
+    let running = database.start(run, &settings, workload).unwrap();
+    let mut connection = running.connect(0).unwrap();
+    let mut clients = workload.clients(SEED.derive("conformance", 0), 1);
+    let mut outcomes = SipHasher24::new();
+    let mut rolled_back = 0;
+    for _ in 0..transactions {
+        let kind = clients[0].draw();
+        let is_committed = match clients[0].run(&mut *connection).unwrap() {
+            Outcome::Committed => true,
+            Outcome::RolledBack => false,
+        };
+        rolled_back += u32::from(!is_committed);
+        outcomes.write(&[kind as u8, u8::from(is_committed)]);
+    }
+    drop(connection);
+    running.stop().unwrap();
+
+    let mut inspection = database.inspect(run, workload).unwrap();
+    for condition in workload.check(&mut *inspection).unwrap() {
+        assert_eq!(condition.violations, 0, "{condition:?}");
+    }
+    let outcomes = outcomes.finish128();
+    let after = contents(&mut *inspection, workload).unwrap();
+    format!(
+        "outcomes {transactions} {rolled_back} {:016x}{:016x}\n{}",
+        outcomes.h2,
+        outcomes.h1,
+        describe("after", &after)
+    )
+}
+
+fn describe(when: &str, contents: &[TableContent]) -> String {
+    let mut lines = String::new();
+    for TableContent { table, rows, hash } in contents {
+        writeln!(lines, "{when} {table} {rows} {hash}").unwrap();
+    }
+    lines
+}

@@ -1,39 +1,33 @@
 //! `octavo advise`: flags to settings, the call, and what is printed.
 
-use std::{fs, time::Duration};
+use std::fs;
 
-use anyhow::{Context, anyhow};
-use octavo_database::{JournalMode, Sqlite};
+use anyhow::anyhow;
+use octavo_database::Sqlite;
 use octavo_experiment::{
-    advise::{AdviseError, AdviseSettings, Observer, advise as run},
+    advise::{AdviseError, AdviseSettings, advise as run},
     directory::{REPORT, STORE},
     plan::RunLength,
 };
 
 use crate::{
     Failure,
-    flags::{AdviseFlags, DatabaseName, JournalModeName, WorkloadName},
-    interrupt::Interrupt,
-    progress::Progress,
+    flags::{AdviseFlags, AdviseWorkload, DatabaseName},
     report,
+    watcher::Watcher,
 };
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let database = match flags.database {
         DatabaseName::Sqlite => Sqlite {
-            journal_mode: journal_mode(flags.journal_mode),
+            journal_mode: flags.journal_mode.into(),
             ..Sqlite::default()
         },
     };
     let settings = settings(&flags, &database)?;
-    let watcher = Watcher {
-        progress: Progress::new(),
-        interrupt: Interrupt::listen()
-            .context("listen for Ctrl-C")
-            .map_err(Failure::Fault)?,
-    };
+    let watcher = Watcher::new()?;
     let result = run(&settings, &watcher);
-    watcher.progress.finish();
+    watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;
 
     let page = flags.directory.join(REPORT);
@@ -52,7 +46,7 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
 }
 
 fn settings<'a>(flags: &AdviseFlags, database: &'a Sqlite) -> Result<AdviseSettings<'a>, Failure> {
-    let WorkloadName::Tpcc = flags.workload;
+    let AdviseWorkload::Tpcc = flags.workload;
     let largest = flags.memory.iter().copied().max();
     if let (Some(largest), Some(cache)) = (largest, flags.cache.iter().copied().max())
         && cache > largest
@@ -99,15 +93,6 @@ fn settings<'a>(flags: &AdviseFlags, database: &'a Sqlite) -> Result<AdviseSetti
     })
 }
 
-fn journal_mode(name: JournalModeName) -> JournalMode {
-    match name {
-        JournalModeName::Wal => JournalMode::Wal,
-        JournalModeName::Delete => JournalMode::Delete,
-        JournalModeName::Truncate => JournalMode::Truncate,
-        JournalModeName::Persist => JournalMode::Persist,
-    }
-}
-
 fn failure(error: AdviseError, flags: &AdviseFlags) -> Failure {
     if matches!(error, AdviseError::Stopped) {
         let store = flags.directory.join(STORE);
@@ -125,24 +110,5 @@ fn failure(error: AdviseError, flags: &AdviseFlags) -> Failure {
         Failure::Input(error.into())
     } else {
         Failure::Fault(error.into())
-    }
-}
-
-struct Watcher {
-    progress: Progress,
-    interrupt: Interrupt,
-}
-
-impl Observer for Watcher {
-    fn progress(&self, now: &str, spent: Duration, expected: Duration) {
-        self.progress.show(now, spent, expected);
-    }
-
-    fn note(&self, line: &str) {
-        self.progress.note(line);
-    }
-
-    fn interrupted(&self) -> bool {
-        self.interrupt.is_set()
     }
 }

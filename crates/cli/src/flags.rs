@@ -3,7 +3,10 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_database::JournalMode;
+use octavo_experiment::drive::RETRIES;
+use octavo_units::{ByteCount, PageSize, Rate, Seed};
+use octavo_workload::ycsb::Distribution;
 
 /// Tells which page size, buffer size and storage an OLTP database should
 /// have, by measuring.
@@ -23,6 +26,13 @@ pub(crate) enum Command {
     Calibrate(CalibrateFlags),
     /// Print the results of an earlier advise again
     Report(ReportFlags),
+    /// Load a workload's rows into a database of its own, for bench
+    Load(LoadFlags),
+    /// Drive one database with one workload, loading it first where needed
+    Bench(BenchFlags),
+    /// Look whether a loaded database, and what the last bench left of it, are
+    /// sound
+    Check(CheckFlags),
 }
 
 #[derive(Debug, Args)]
@@ -41,8 +51,8 @@ pub(crate) struct AdviseFlags {
     pub(crate) database: DatabaseName,
 
     /// Load to measure with
-    #[arg(long, value_enum, default_value_t = WorkloadName::Tpcc)]
-    pub(crate) workload: WorkloadName,
+    #[arg(long, value_enum, default_value_t = AdviseWorkload::Tpcc)]
+    pub(crate) workload: AdviseWorkload,
 
     /// TPC-C warehouses, about 75 MB each [default: as many as make the data
     /// 8 times the largest memory]
@@ -119,7 +129,7 @@ pub(crate) enum DatabaseName {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum WorkloadName {
+pub(crate) enum AdviseWorkload {
     Tpcc,
 }
 
@@ -129,6 +139,17 @@ pub(crate) enum JournalModeName {
     Delete,
     Truncate,
     Persist,
+}
+
+impl From<JournalModeName> for JournalMode {
+    fn from(name: JournalModeName) -> Self {
+        match name {
+            JournalModeName::Wal => Self::Wal,
+            JournalModeName::Delete => Self::Delete,
+            JournalModeName::Truncate => Self::Truncate,
+            JournalModeName::Persist => Self::Persist,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -188,6 +209,235 @@ pub(crate) struct ReportFlags {
     /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which rows to load, and in what.
+#[derive(Debug, Args)]
+pub(crate) struct DataFlags {
+    /// Workload [default: that of the loaded rows, else tpcc]
+    #[arg(long, value_enum)]
+    pub(crate) workload: Option<WorkloadName>,
+
+    /// TPC-C warehouses, about 75 MB each [default: 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) warehouses: Option<u32>,
+
+    /// YCSB records [default: 100000]
+    #[arg(long, value_name = "N")]
+    pub(crate) records: Option<u64>,
+
+    /// pgbench's scale, 100,000 accounts each [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(crate) scale: Option<u32>,
+
+    /// Bytes of a YCSB record's ten fields, or of a pgbench account's columns
+    /// [default: the benchmark's own, 1000 or 96]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) row_bytes: Option<ByteCount>,
+
+    /// The database's page size [default: that of the loaded rows, else the
+    /// database's own]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) page_size: Option<PageSize>,
+
+    /// Origin of everything random [default: that of the loaded rows, else 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<Seed>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorkloadName {
+    /// TPC-C, revision 5.11
+    Tpcc,
+    /// 50 % reads, 50 % updates, zipfian
+    YcsbA,
+    /// 95 % reads, 5 % updates, zipfian
+    YcsbB,
+    /// Reads alone, zipfian
+    YcsbC,
+    /// 95 % reads, 5 % inserts, latest
+    YcsbD,
+    /// 95 % scans, 5 % inserts, zipfian
+    YcsbE,
+    /// 50 % reads, 50 % read-modify-writes, zipfian
+    YcsbF,
+    /// pgbench's tpcb-like
+    Pgbench,
+    /// pgbench -N
+    PgbenchSimpleUpdate,
+    /// pgbench -S
+    PgbenchSelectOnly,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoadFlags {
+    /// Where to load: a new or empty directory
+    #[arg(default_value = BENCH_DIRECTORY)]
+    pub(crate) directory: PathBuf,
+
+    /// Database to load
+    #[arg(long, value_enum, default_value_t = DatabaseName::Sqlite)]
+    pub(crate) database: DatabaseName,
+
+    #[command(flatten)]
+    pub(crate) data: DataFlags,
+
+    /// Print what was loaded as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where load, bench and check work when nobody says.
+const BENCH_DIRECTORY: &str = "octavo-bench";
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchFlags {
+    /// Where the rows are, or will be loaded: Octavo's own, new or empty
+    #[arg(default_value = BENCH_DIRECTORY)]
+    pub(crate) directory: PathBuf,
+
+    /// Database to drive
+    #[arg(long, value_enum, default_value_t = BenchDatabase::Sqlite)]
+    pub(crate) database: BenchDatabase,
+
+    #[command(flatten)]
+    pub(crate) data: DataFlags,
+
+    /// Shares of the kinds of transactions, such as
+    /// new-order=45,payment=43,... or read=80,update=20 [default: the
+    /// workload's]
+    #[arg(long, value_name = "NAME=WEIGHT,...")]
+    pub(crate) mix: Option<String>,
+
+    /// How often YCSB's operations fall on which keys: uniform, zipfian,
+    /// true-zipfian, latest, hotspot or sequential, with figures such as
+    /// zipfian:0.8 or hotspot:10/90 [default: the workload's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) distribution: Option<Distribution>,
+
+    /// Connections to the database
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) clients: u32,
+
+    /// Terminals that share the connections [default: as many, or with --pace
+    /// as many as the specification wants]
+    #[arg(long, value_name = "N", conflicts_with = "rate",
+        value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) terminals: Option<u32>,
+
+    /// Transactions that arrive a second, whatever the database does (open
+    /// loop) [default: each begins when the last has ended]
+    #[arg(long, value_name = "N", conflicts_with = "pace")]
+    pub(crate) rate: Option<Rate>,
+
+    /// How arrivals follow each other
+    #[arg(long, value_enum, default_value_t = ArrivalsName::Poisson, requires = "rate")]
+    pub(crate) arrivals: ArrivalsName,
+
+    /// Have each terminal's operator key in and think (TPC-C)
+    #[arg(long, value_enum)]
+    pub(crate) pace: Option<PaceName>,
+
+    /// Time to measure
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration,
+        conflicts_with = "transactions")]
+    pub(crate) duration: Duration,
+
+    /// Measure this many transactions a client instead of a time, after a
+    /// tenth as many for warming up: with one client, counts then repeat
+    /// exactly
+    #[arg(long, value_name = "N", conflicts_with_all = ["rate", "pace", "warm_up"],
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) transactions: Option<u64>,
+
+    /// Time before measuring: auto waits until as many pages were read as the
+    /// buffer has, from a tenth of the duration to all of it
+    #[arg(long, value_name = "auto|TIME", default_value = "auto", value_parser = warm_up)]
+    pub(crate) warm_up: WarmUp,
+
+    /// All memory that may hold data
+    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
+    pub(crate) memory: ByteCount,
+
+    /// SQLite's journal mode
+    #[arg(long, value_enum, default_value_t = JournalModeName::Wal)]
+    pub(crate) journal_mode: JournalModeName,
+
+    /// How transactions are kept apart [default: the database's own]
+    #[arg(long, value_enum)]
+    pub(crate) isolation: Option<IsolationName>,
+
+    /// How often a transaction is run again after a conflict
+    #[arg(long, value_name = "N", default_value_t = RETRIES)]
+    pub(crate) retries: u32,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the run second by second to this file, as comma-separated values
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write each second's latencies to this file, as a log of HdrHistogram
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hdr_log: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchDatabase {
+    Sqlite,
+    /// Answers at once: measures the driver itself
+    Noop,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ArrivalsName {
+    /// In equal distances
+    Constant,
+    /// Independently of each other
+    Poisson,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PaceName {
+    /// The specification's keying and think times
+    Spec,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum IsolationName {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+/// How long to warm up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarmUp {
+    Auto,
+    Time(Duration),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckFlags {
+    /// The directory of an earlier load or bench
+    #[arg(default_value = BENCH_DIRECTORY)]
+    pub(crate) directory: PathBuf,
+
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Reads `auto` or a time, which may be none at all.
+fn warm_up(text: &str) -> Result<WarmUp, String> {
+    match text {
+        "auto" => Ok(WarmUp::Auto),
+        "0" | "0s" => Ok(WarmUp::Time(Duration::ZERO)),
+        time => duration(time).map(WarmUp::Time),
+    }
 }
 
 /// Reads a time such as `90s`, `5m` or `1h 30m`.

@@ -4,11 +4,16 @@
 //! bad and nothing was changed, 130 when interrupted.
 
 mod advise;
+mod bench;
 mod calibrate;
+mod check;
 mod flags;
 mod interrupt;
+mod load;
 mod progress;
 mod report;
+mod watcher;
+mod workload;
 
 use std::process::ExitCode;
 
@@ -40,6 +45,9 @@ fn main() -> ExitCode {
         Command::Advise(flags) => advise::advise(flags),
         Command::Calibrate(flags) => calibrate::calibrate(flags),
         Command::Report(flags) => report::report(flags),
+        Command::Load(flags) => load::load(flags),
+        Command::Bench(flags) => bench::bench(flags),
+        Command::Check(flags) => check::check(flags),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

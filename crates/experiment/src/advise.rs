@@ -22,10 +22,12 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Tpcc, Workload};
 
 use crate::{
-    directory::{DirectoryError, WorkDirectory},
+    directory::{DirectoryError, WorkDirectory, directory_size, free_space},
     drive::{Load, RETRIES, Unobserved},
     findings::Findings,
+    loaded::DESCRIPTION,
     machine,
+    observer::Observer,
     plan::{Cell, Plan, RunLength},
     run::{RunError, RunSettings, run},
     schedule::{self, Pace},
@@ -178,17 +180,6 @@ impl AdviseError {
     }
 }
 
-/// Told how the work goes on.
-pub trait Observer: Sync {
-    /// A step has begun or gone on: what is done now, the time spent so far
-    /// (earlier sessions included) and the time that everything will take.
-    fn progress(&self, now: &str, spent: Duration, expected: Duration);
-    /// Something worth a line of its own.
-    fn note(&self, line: &str);
-    /// Whether to stop.
-    fn interrupted(&self) -> bool;
-}
-
 /// Does the main job. The settings are checked before anything is changed.
 pub fn advise(
     settings: &AdviseSettings<'_>,
@@ -197,6 +188,12 @@ pub fn advise(
     let plan = settle(settings)?;
     let workload = workload(&plan)?;
     WorkDirectory::examine(&settings.directory)?;
+    if settings.directory.join(DESCRIPTION).exists() {
+        return Err(AdviseError::Setting(format!(
+            "{} holds rows that octavo load or octavo bench keeps: name another directory",
+            settings.directory.display()
+        )));
+    }
     check_room(settings, &plan, workload.as_ref())?;
     let directory = WorkDirectory::open(&settings.directory)?;
     let mut store = match Store::open_or_create(&directory.store()) {
@@ -356,32 +353,13 @@ fn check_room(
         }
     }
     // What is there already needs no room again.
-    let existing = settings
-        .directory
-        .ancestors()
-        .find(|path| path.exists())
-        .map_or_else(
-            || PathBuf::from("."),
-            |path| {
-                if path.as_os_str().is_empty() {
-                    PathBuf::from(".")
-                } else {
-                    path.to_owned()
-                }
-            },
-        );
     let used = directory_size(&settings.directory.join("data"));
     let needed = sizes
         .iter()
         .fold(largest, |sum, &size| sum.saturating_add(size));
     // A tenth more for logs, the store and estimates that are off.
     let needed = ByteCount::new((needed.get() / 10 * 11).saturating_sub(used.get()));
-    let free = rustix::fs::statvfs(&existing).map_err(|error| DirectoryError::Io {
-        action: "read the free space of",
-        path: existing.clone(),
-        source: error.into(),
-    })?;
-    let available = ByteCount::new(free.f_bavail.saturating_mul(free.f_frsize));
+    let available = free_space(&settings.directory)?;
     if available < needed {
         return Err(AdviseError::Space {
             path: settings.directory.clone(),
@@ -390,20 +368,6 @@ fn check_room(
         });
     }
     Ok(())
-}
-
-fn directory_size(path: &std::path::Path) -> ByteCount {
-    let Ok(entries) = fs::read_dir(path) else {
-        return ByteCount::ZERO;
-    };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(data) if data.is_dir() => directory_size(&entry.path()),
-            Ok(data) => ByteCount::new(data.len()),
-            Err(_) => ByteCount::ZERO,
-        })
-        .fold(ByteCount::ZERO, ByteCount::saturating_add)
 }
 
 struct Job<'a> {
@@ -770,6 +734,7 @@ impl Job<'_> {
                 isolation: None,
                 seed,
                 length,
+                keep_interrupted: false,
             },
             &mut Unobserved,
             &|| self.observer.interrupted(),

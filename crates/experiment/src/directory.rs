@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use octavo_units::ByteCount;
 use rustix::fs::{FlockOperation, flock};
 
 /// The file that marks a directory as Octavo's, and locks it while in use.
@@ -70,7 +71,7 @@ impl DirectoryError {
         )
     }
 
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io {
             action,
@@ -205,6 +206,32 @@ impl WorkDirectory {
         fs::remove_file(&marker).map_err(DirectoryError::io("delete", &marker))?;
         fs::remove_dir(&self.path).map_err(DirectoryError::io("delete", &self.path))
     }
+}
+
+/// The space that is free for a directory that may not exist yet.
+pub(crate) fn free_space(path: &Path) -> Result<ByteCount, DirectoryError> {
+    let existing = path
+        .ancestors()
+        .find(|path| path.exists() && !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let free = rustix::fs::statvfs(existing)
+        .map_err(|error| DirectoryError::io("read the free space of", existing)(error.into()))?;
+    Ok(ByteCount::new(free.f_bavail.saturating_mul(free.f_frsize)))
+}
+
+/// The size of all files below a directory, as far as they can be read.
+pub(crate) fn directory_size(path: &Path) -> ByteCount {
+    let Ok(entries) = fs::read_dir(path) else {
+        return ByteCount::ZERO;
+    };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => directory_size(&entry.path()),
+            Ok(data) => ByteCount::new(data.len()),
+            Err(_) => ByteCount::ZERO,
+        })
+        .fold(ByteCount::ZERO, ByteCount::saturating_add)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::{
     drive::{Sample, new_histogram},
+    latency::Percentiles,
     machine,
     plan::{Cell, Plan, RunLength},
     statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
@@ -170,18 +171,9 @@ pub struct LatencySummary {
     pub rolled_back: u64,
     /// Tries repeated after conflicts.
     pub retries: u64,
-    /// Median.
-    pub p50_us: u64,
-    /// 90 %.
-    pub p90_us: u64,
-    /// 95 %.
-    pub p95_us: u64,
-    /// 99 %.
-    pub p99_us: u64,
-    /// 99.9 %.
-    pub p999_us: u64,
-    /// The longest.
-    pub max_us: u64,
+    /// Latencies.
+    #[serde(flatten)]
+    pub latency: Percentiles,
 }
 
 impl Findings {
@@ -452,12 +444,7 @@ fn latencies(runs: &[&RunFigures]) -> Vec<LatencySummary> {
                         committed: 0,
                         rolled_back: 0,
                         retries: 0,
-                        p50_us: 0,
-                        p90_us: 0,
-                        p95_us: 0,
-                        p99_us: 0,
-                        p999_us: 0,
-                        max_us: 0,
+                        latency: Percentiles::of(&new_histogram()),
                     },
                     new_histogram(),
                 ));
@@ -476,12 +463,7 @@ fn latencies(runs: &[&RunFigures]) -> Vec<LatencySummary> {
     kinds
         .into_iter()
         .map(|(summary, histogram)| LatencySummary {
-            p50_us: histogram.value_at_quantile(0.5),
-            p90_us: histogram.value_at_quantile(0.9),
-            p95_us: histogram.value_at_quantile(0.95),
-            p99_us: histogram.value_at_quantile(0.99),
-            p999_us: histogram.value_at_quantile(0.999),
-            max_us: histogram.max(),
+            latency: Percentiles::of(&histogram),
             ..summary
         })
         .collect()

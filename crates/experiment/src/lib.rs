@@ -4,12 +4,22 @@
 //! bases and makes [`mod@run`]s round by round, which [`drive`] the database;
 //! the [`store`] keeps each run; [`findings`] reads the store, with
 //! [`statistics`] and [`verdict`], into the one value that reports print.
+//!
+//! Beside it stands the single measurement: [`loaded`] keeps one base in a
+//! directory, [`bench`](mod@bench) makes one run on a copy of it, and
+//! [`check`](mod@check) looks whether both are sound.
 
 pub mod advise;
+pub mod audit;
+pub mod bench;
+pub mod check;
 pub mod directory;
 pub mod drive;
 pub mod findings;
+pub mod latency;
+pub mod loaded;
 pub mod machine;
+pub mod observer;
 pub mod plan;
 pub mod run;
 mod schedule;

@@ -131,6 +131,8 @@ pub struct RunSettings<'a> {
     pub seed: octavo_units::Seed,
     /// How long.
     pub length: RunLength,
+    /// Whether an interrupt while measuring keeps what was measured.
+    pub keep_interrupted: bool,
 }
 
 /// Makes one run. `interrupted` is looked at several times a second.
@@ -162,6 +164,7 @@ pub fn run(
             load: settings.load,
             retries: settings.retries,
             length: settings.length,
+            keep_interrupted: settings.keep_interrupted,
             page_size: settings.cell.page_size,
             memory: settings.cell.memory,
         },

@@ -7,7 +7,7 @@ use octavo_device::{
 
 use crate::{
     number::{number, time},
-    terminal::grid,
+    page::grid,
 };
 
 /// The profile's conditions and tables as text of at most `width` columns

@@ -12,6 +12,7 @@ use octavo_device::{
 use octavo_experiment::{
     drive::Sample,
     findings::{CellFindings, FailedRun, Findings, LatencySummary, MemoryFindings, PerTransaction},
+    latency::Percentiles,
     plan::{Cell, Plan, RunLength},
     statistics::{Confidence, Interval, geometric_interval, standing},
     store::StoredBase,
@@ -291,12 +292,15 @@ fn latencies(runs: &[f64]) -> Vec<LatencySummary> {
         committed,
         rolled_back: if name == "New-Order" { 61 } else { 0 },
         retries: 0,
-        p50_us: p50 * weight / 10,
-        p90_us: p50 * weight / 6,
-        p95_us: p50 * weight / 5,
-        p99_us: p50 * weight / 3,
-        p999_us: p50 * weight,
-        max_us: p50 * weight * 2,
+        latency: Percentiles {
+            mean_us: p50 as f64 * weight as f64 / 9.0,
+            p50_us: p50 * weight / 10,
+            p90_us: p50 * weight / 6,
+            p95_us: p50 * weight / 5,
+            p99_us: p50 * weight / 3,
+            p999_us: p50 * weight,
+            max_us: p50 * weight * 2,
+        },
     })
     .into()
 }

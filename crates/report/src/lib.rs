@@ -6,18 +6,23 @@
 //! measured or decided here: figures and verdicts come from
 //! [`Findings`].
 
+mod bench;
 mod chart;
+mod check;
 mod device;
 #[cfg(test)]
 mod fixture;
 mod html;
 mod json;
 mod number;
+mod page;
 mod sentence;
 mod svg;
 mod table;
 mod terminal;
 
+pub use bench::{bench, bench_csv, bench_json};
+pub use check::{check, check_json};
 pub use device::device;
 pub use html::html;
 pub use json::json;

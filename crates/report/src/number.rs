@@ -71,6 +71,9 @@ pub(crate) fn bytes(value: f64) -> String {
 pub(crate) fn time(microseconds: f64) -> String {
     if !microseconds.is_finite() {
         UNKNOWN.into()
+    } else if microseconds == 0.0 {
+        // Times are recorded in whole microseconds, rounded down.
+        "under 1 us".into()
     } else if microseconds < 1e3 {
         format!("{} us", number(microseconds))
     } else if microseconds < 1e6 {

@@ -19,7 +19,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    fn new<const COLUMNS: usize>(
+    pub(crate) fn new<const COLUMNS: usize>(
         header: [&str; COLUMNS],
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
     ) -> Self {
@@ -85,8 +85,8 @@ pub(crate) fn costs(memory: &MemoryFindings) -> Table {
                 of(&|f| bytes(f.written_bytes)),
                 of(&|f| percent_fine(log_share(f))),
                 of(&|f| number(f.write_amplification)),
-                latency(&|l| l.p50_us),
-                latency(&|l| l.p99_us),
+                latency(&|l| l.latency.p50_us),
+                latency(&|l| l.latency.p99_us),
             ]
         }),
     )
@@ -160,12 +160,12 @@ pub(crate) fn latencies(cell: &CellFindings) -> Table {
                 count(latency.committed),
                 count(latency.rolled_back),
                 count(latency.retries),
-                ms(latency.p50_us),
-                ms(latency.p90_us),
-                ms(latency.p95_us),
-                ms(latency.p99_us),
-                ms(latency.p999_us),
-                ms(latency.max_us),
+                ms(latency.latency.p50_us),
+                ms(latency.latency.p90_us),
+                ms(latency.latency.p95_us),
+                ms(latency.latency.p99_us),
+                ms(latency.latency.p999_us),
+                ms(latency.latency.max_us),
             ]
         }),
     )

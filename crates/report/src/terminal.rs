@@ -1,33 +1,18 @@
 //! The report for a terminal: the answer first, then its evidence.
 
-use comfy_table::{CellAlignment, Table as Grid, presets::NOTHING};
 use octavo_experiment::{
     findings::{Findings, MemoryFindings},
     statistics::Interval,
 };
 
-use crate::{
-    number::{held, is_bounded},
-    sentence,
-    table::{self, Table},
-};
-
-/// Lines are not made longer than this, however wide the terminal is: longer
-/// ones are hard to read.
-const PROSE_WIDTH_MAX: usize = 100;
-/// Below this, prose breaks but tables lose all of their columns.
-const WIDTH_MIN: usize = 40;
+use crate::{number::is_bounded, page::Page, sentence, table};
 
 /// The report as text of at most `width` columns (but not fewer than 40).
 /// Tables lose columns where they do not fit: the page at `report.html` has
 /// them all. With `colour`, ANSI escape sequences mark headings, warnings and
 /// standings. Ends with a line break.
 pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
-    let mut page = Page {
-        text: String::new(),
-        width: width.max(WIDTH_MIN),
-        colour,
-    };
+    let mut page = Page::new(width, colour);
     for (answer, memory) in sentence::answers(findings).iter().zip(&findings.memories) {
         page.answer(answer);
         for command in sentence::commands(findings, memory) {
@@ -38,9 +23,9 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
         }
         page.blank();
     }
-    page.warnings(findings);
+    page.warnings(&findings.warnings);
     for (index, memory) in findings.memories.iter().enumerate() {
-        page.memory(memory, findings, index == 0);
+        show_memory(&mut page, memory, findings, index == 0);
     }
     page.sentences("Buffer sizes", &sentence::buffers(findings));
     page.sentences("Storage", &sentence::evidence(findings));
@@ -73,236 +58,27 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     }
     page.blank();
     page.sentences("Next", &sentence::next_steps(findings));
-    while page.text.ends_with("\n\n") {
-        page.text.pop();
-    }
-    page.text
+    page.finish()
 }
 
-/// A table of cells for a terminal of this width, for the device's profile.
-pub(crate) fn grid(header: &[String], rows: &[Vec<String>], width: usize) -> String {
-    let table = Table {
-        header: header.to_vec(),
-        rows: rows.to_vec(),
-    };
-    fitting(&table, width, &[])
-}
-
-struct Page {
-    text: String,
-    width: usize,
-    colour: bool,
-}
-
-const BOLD: &str = "\x1b[1m";
-const YELLOW: &str = "\x1b[33m";
-const GREEN: &str = "\x1b[32m";
-const RED: &str = "\x1b[31m";
-const DIM: &str = "\x1b[2m";
-const RESET: &str = "\x1b[0m";
-
-impl Page {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(&clean(line));
-        self.text.push('\n');
+fn show_memory(page: &mut Page, memory: &MemoryFindings, findings: &Findings, explained: bool) {
+    page.heading(&format!(
+        "{}: new orders a minute (NOPM, mean), ratios within rounds",
+        memory.memory
+    ));
+    let mut table = table::throughput(memory);
+    let bar = Bar::over(memory, findings.plan.margin);
+    // Between the ratio and the standing, which ends the line so that it
+    // can be coloured.
+    table.header.insert(3, bar.header());
+    for (row, cell) in table.rows.iter_mut().zip(&memory.cells) {
+        row.insert(3, bar.draw(cell.ratio.as_ref(), cell.reference));
     }
-
-    fn blank(&mut self) {
-        self.text.push('\n');
+    page.table(&table, &[3, 1]);
+    if explained {
+        page.prose("", table::COSTS);
     }
-
-    fn styled(&mut self, style: &str, line: &str) {
-        let line = clean(line);
-        if self.colour {
-            self.text.push_str(&format!("{style}{line}{RESET}\n"));
-        } else {
-            self.text.push_str(&format!("{line}\n"));
-        }
-    }
-
-    fn wrapped(&self, indent: &str, text: &str) -> Vec<String> {
-        wrap(text, self.width.min(PROSE_WIDTH_MAX), indent)
-    }
-
-    fn prose(&mut self, indent: &str, text: &str) {
-        for line in self.wrapped(indent, text) {
-            self.line(&line);
-        }
-    }
-
-    fn answer(&mut self, text: &str) {
-        for line in self.wrapped("", text) {
-            self.styled(BOLD, &line);
-        }
-    }
-
-    fn heading(&mut self, text: &str) {
-        for line in self.wrapped("", text) {
-            self.styled(BOLD, &line);
-        }
-    }
-
-    fn warnings(&mut self, findings: &Findings) {
-        for warning in &findings.warnings {
-            for line in self.wrapped("", &format!("WARNING: {warning}")) {
-                self.styled(YELLOW, &line);
-            }
-        }
-        if !findings.warnings.is_empty() {
-            self.blank();
-        }
-    }
-
-    fn sentences(&mut self, heading: &str, sentences: &[String]) {
-        if sentences.is_empty() {
-            return;
-        }
-        self.heading(heading);
-        for sentence in sentences {
-            self.prose("  ", sentence);
-        }
-        self.blank();
-    }
-
-    fn entry(&mut self, name: &str, value: &str) {
-        const NAME: usize = 22;
-        let indent = " ".repeat(NAME);
-        let mut lines = self.wrapped(&indent, value).into_iter();
-        let first = lines.next().unwrap_or_default();
-        self.line(&format!("{name:<NAME$}{}", first.trim_start()));
-        for line in lines {
-            self.line(&line);
-        }
-    }
-
-    fn memory(&mut self, memory: &MemoryFindings, findings: &Findings, explained: bool) {
-        self.heading(&format!(
-            "{}: new orders a minute (NOPM, mean), ratios within rounds",
-            memory.memory
-        ));
-        let mut table = table::throughput(memory);
-        let bar = Bar::over(memory, findings.plan.margin);
-        // Between the ratio and the standing, which ends the line so that it
-        // can be coloured.
-        table.header.insert(3, bar.header());
-        for (row, cell) in table.rows.iter_mut().zip(&memory.cells) {
-            row.insert(3, bar.draw(cell.ratio.as_ref(), cell.reference));
-        }
-        self.table(&table, &[3, 1]);
-        if explained {
-            self.prose("", table::COSTS);
-        }
-        self.table(&table::costs(memory), &[5, 6, 2, 7, 8, 1, 4]);
-    }
-
-    /// `expendable` are the columns to leave out where the width is too
-    /// small, the first first; then the last ones go.
-    fn table(&mut self, table: &Table, expendable: &[usize]) {
-        for (index, line) in fitting(table, self.width, expendable).lines().enumerate() {
-            let style = match line.trim_end() {
-                _ if index == 0 => DIM,
-                line if line.ends_with(" better") => GREEN,
-                line if line.ends_with(" worse") => RED,
-                _ => "",
-            };
-            if style.is_empty() {
-                self.line(line);
-            } else {
-                self.styled(style, line);
-            }
-        }
-        self.blank();
-    }
-}
-
-/// Control characters, which facts and reasons might hold, would change what
-/// the terminal shows.
-fn clean(text: &str) -> String {
-    text.trim_end()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}
-
-fn fitting(table: &Table, width: usize, expendable: &[usize]) -> String {
-    let mut left: Vec<usize> = (0..table.header.len()).collect();
-    let mut expendable = expendable.iter();
-    loop {
-        let mut grid = Grid::new();
-        grid.load_style(NOTHING).force_no_tty();
-        let chosen = |row: &[String]| -> Vec<String> {
-            left.iter()
-                .filter_map(|&column| row.get(column))
-                .map(|cell| clean(cell))
-                .collect()
-        };
-        grid.set_header(chosen(&table.header));
-        for row in &table.rows {
-            grid.add_row(chosen(row));
-        }
-        for (place, &column) in left.iter().enumerate() {
-            let Some(shown) = grid.column_mut(place) else {
-                continue;
-            };
-            shown.set_padding((0, 2));
-            let figures = column > 0
-                && table.rows.iter().all(|row| {
-                    row.get(column).is_some_and(|cell| {
-                        cell.starts_with(|c: char| c.is_ascii_digit() || c == '–')
-                    })
-                });
-            // Intervals in brackets line up at their first digit.
-            let bracketed = table.rows.iter().any(|row| row[column].contains('('));
-            if (figures || column == 0 && is_number(&table.rows)) && !bracketed {
-                shown.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        let text = grid.to_string();
-        let widest = text
-            .lines()
-            .map(|line| line.trim_end().chars().count())
-            .max()
-            .unwrap_or(0);
-        if widest <= width || left.len() <= 1 {
-            return text;
-        }
-        match expendable.next() {
-            Some(column) => left.retain(|other| other != column),
-            None => {
-                left.pop();
-            }
-        }
-    }
-}
-
-fn is_number(rows: &[Vec<String>]) -> bool {
-    rows.iter()
-        .all(|row| row[0].starts_with(|c: char| c.is_ascii_digit()))
-}
-
-fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let room = width.saturating_sub(indent.chars().count()).max(16);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in held(text).split_ascii_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            lines.push(format!("{indent}{line}"));
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        while line.chars().count() > room {
-            let cut: String = line.chars().take(room).collect();
-            line = line.chars().skip(room).collect();
-            lines.push(format!("{indent}{cut}"));
-        }
-    }
-    if !line.is_empty() || lines.is_empty() {
-        lines.push(format!("{indent}{line}"));
-    }
-    lines
+    page.table(&table::costs(memory), &[5, 6, 2, 7, 8, 1, 4]);
 }
 
 /// Intervals drawn with characters, on a logarithmic scale around 1.
@@ -392,7 +168,10 @@ impl Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{
+        fixture,
+        page::{BOLD, DIM, GREEN, RED, RESET, YELLOW},
+    };
 
     fn widest(text: &str) -> usize {
         text.lines()

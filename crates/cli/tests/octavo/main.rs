@@ -2,6 +2,7 @@
 
 mod advise;
 mod bad_input;
+mod bench;
 mod disk_full;
 mod kill_and_resume;
 

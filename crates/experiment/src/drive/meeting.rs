@@ -16,6 +16,8 @@ struct State {
     arrived: usize,
     /// How often the workers were let go.
     turn: u64,
+    /// Whether nobody waits any more.
+    disbanded: bool,
 }
 
 /// A worker's membership; it leaves when this is dropped.
@@ -35,6 +37,12 @@ impl Meeting {
         while state.arrived < state.expected {
             state = self.wait(state);
         }
+    }
+
+    /// Lets all workers go on, those that come later as well.
+    pub(super) fn disband(&self) {
+        self.lock().disbanded = true;
+        self.changed.notify_all();
     }
 
     /// Lets all workers that are here go on.
@@ -64,7 +72,7 @@ impl Member<'_> {
         let turn = state.turn;
         state.arrived += 1;
         self.0.changed.notify_all();
-        while state.turn == turn {
+        while state.turn == turn && !state.disbanded {
             state = self.0.wait(state);
         }
     }

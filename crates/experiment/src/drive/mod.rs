@@ -150,6 +150,8 @@ pub struct Drive {
     pub buffer_filled: bool,
     /// Length of the measured part.
     pub measured: Duration,
+    /// Whether an interrupt ended it early.
+    pub interrupted: bool,
     /// Endings and latencies of the measured part.
     pub counts: Counts,
     /// The database's counts in the measured part.
@@ -245,6 +247,9 @@ pub struct DriveSettings<'a> {
     /// How long. Numbers of transactions need a closed loop with as many
     /// terminals as connections.
     pub length: RunLength,
+    /// Whether an interrupt in the measured part ends that part and keeps what
+    /// was measured, instead of giving up the run.
+    pub keep_interrupted: bool,
     /// The page size, to know when the buffer is full.
     pub page_size: PageSize,
     /// The buffer's size, likewise.
@@ -416,6 +421,7 @@ pub fn drive(
         warm_up_misses: timeline.warm_up_misses,
         buffer_filled: timeline.buffer_filled,
         measured: timeline.measured,
+        interrupted: timeline.interrupted,
         counts: timeline.counts,
         counters: timeline.counters,
         backlog: timeline.backlog,

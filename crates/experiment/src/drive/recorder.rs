@@ -253,7 +253,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(super) fn new(kinds: &[TransactionKind]) -> Self {
+    pub(crate) fn new(kinds: &[TransactionKind]) -> Self {
         Self {
             kinds: kinds.iter().map(KindCounts::new).collect(),
             late_us: new_histogram(),

@@ -23,6 +23,7 @@ pub(super) struct Timeline {
     pub(super) warm_up_misses: u64,
     pub(super) buffer_filled: bool,
     pub(super) measured: Duration,
+    pub(super) interrupted: bool,
     pub(super) counters: Counters,
     pub(super) counts: Counts,
     pub(super) backlog: Option<Backlog>,
@@ -106,6 +107,9 @@ impl<'a> Sampler<'a> {
             RunLength::Transactions { .. } => meeting.gather(),
         }
         self.sum_up();
+        if interrupted() {
+            return Err(self.give_up(meeting));
+        }
         let (begin, before) = self.last;
         let backlog_before = self.backlog(begin);
         self.measuring = true;
@@ -131,21 +135,30 @@ impl<'a> Sampler<'a> {
                 end: end.0,
                 offered: end.1 - begin.1,
             });
+        let interrupted = interrupted();
+        if interrupted && !self.settings.keep_interrupted {
+            return Err(self.give_up(meeting));
+        }
         // Those that still wait may end.
         meeting.release();
-        if interrupted() {
-            return Err(DriveError::Stopped);
-        }
         Ok(Timeline {
             warm_up: begin - self.start,
             warm_up_misses: (before - initial).buffer_misses,
             buffer_filled: filled(before),
             measured: end - begin,
+            interrupted,
             counters: after - before,
             counts: self.total,
             backlog,
             samples: self.samples,
         })
+    }
+
+    /// Has all workers end, wherever they are.
+    fn give_up(&self, meeting: &Meeting) -> DriveError {
+        self.shared.end();
+        meeting.disband();
+        DriveError::Stopped
     }
 
     /// Samples each second until `done`, an interrupt or a failure.

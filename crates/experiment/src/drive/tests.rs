@@ -264,6 +264,7 @@ fn settings(connections: u32, length: RunLength) -> DriveSettings<'static> {
         },
         retries: RETRIES,
         length,
+        keep_interrupted: false,
         page_size: PageSize::MIN,
         memory: ByteCount::kib(2),
     }
@@ -415,6 +416,32 @@ fn an_interrupt_ends_every_kind_of_run() {
         )
         .unwrap_err();
         assert!(matches!(error, DriveError::Stopped), "{load:?} {error}");
+    }
+}
+
+#[test]
+fn what_was_measured_before_an_interrupt_can_be_kept() {
+    struct Interrupt(AtomicU64);
+    impl DriveObserver for &Interrupt {
+        fn begin(&mut self) {
+            self.0.store(1, Ordering::Relaxed);
+        }
+    }
+    for length in [transactions(10, u64::MAX), milliseconds(10, 3_600_000)] {
+        let interrupt = Interrupt(AtomicU64::new(0));
+        // Some looks after measuring has begun.
+        let interrupted = || {
+            interrupt.0.load(Ordering::Relaxed) > 0
+                && interrupt.0.fetch_add(1, Ordering::Relaxed) > 100
+        };
+        let settings = DriveSettings {
+            keep_interrupted: true,
+            ..settings(1, length)
+        };
+        let database = Nothing::slow(Duration::from_micros(100));
+        let drive = drive(&database, settings, &mut &interrupt, &interrupted).unwrap();
+        assert!(drive.interrupted);
+        assert!(drive.transactions() > 0);
     }
 }
 

@@ -1,0 +1,27 @@
+//! `octavo check`: flags to a call, and what is printed.
+
+use anyhow::anyhow;
+use octavo_database::Sqlite;
+use octavo_experiment::{check::check as run, loaded::Loaded};
+
+use crate::{Failure, flags::CheckFlags, load::failure, report, workload::Choice};
+
+pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
+    let loaded = Loaded::open(&flags.directory).map_err(failure)?;
+    let workload = Choice::for_check(loaded.description())?;
+    let result = run(&loaded, &Sqlite::default(), workload.as_ref()).map_err(failure)?;
+    report::print(&if flags.json {
+        format!("{}\n", octavo_report::check_json(&result))
+    } else {
+        let (width, colour) = report::screen();
+        octavo_report::check(&result, width, colour)
+    })?;
+    if result.is_sound() {
+        Ok(())
+    } else {
+        Err(Failure::Fault(anyhow!(
+            "{} is not sound",
+            flags.directory.display()
+        )))
+    }
+}

@@ -1,0 +1,92 @@
+//! `octavo load`: flags to settings, the call, and what is printed.
+
+use anyhow::Context;
+use octavo_database::{Database, Sqlite};
+use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
+use octavo_workload::Workload;
+
+use crate::{
+    Failure,
+    flags::{DataFlags, DatabaseName, LoadFlags},
+    report,
+    watcher::Watcher,
+    workload::Choice,
+};
+
+pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
+    let DatabaseName::Sqlite = flags.database;
+    let found = Loaded::examine(&flags.directory).map_err(failure)?;
+    let choice = Choice::of(&flags.data, found.as_ref())?;
+    let workload = choice.build(None, None)?;
+    let database = Sqlite::default();
+    let settings = settings(
+        &flags.directory,
+        &flags.data,
+        found.as_ref(),
+        &database,
+        &choice,
+        workload.as_ref(),
+    );
+    let watcher = Watcher::new()?;
+    let loaded = Loaded::open_or_load(&settings, &watcher);
+    watcher.finish();
+    let loaded = loaded.map_err(failure)?;
+    let description = loaded.description();
+    report::print(&if flags.json {
+        let text = serde_json::to_string_pretty(description)
+            .context("write the description as JSON")
+            .map_err(Failure::Fault)?;
+        format!("{text}\n")
+    } else {
+        words(description, found.is_some(), &flags)
+    })
+}
+
+fn words(description: &Description, was_there: bool, flags: &LoadFlags) -> String {
+    let seconds = description.elapsed.as_secs_f64();
+    format!(
+        "{}: {} rows, {}{} {seconds:.1} s ({:.0} rows/s).\nNext: octavo bench {}\n",
+        description,
+        description.rows,
+        description.size,
+        if was_there {
+            ", already loaded then in"
+        } else {
+            " in"
+        },
+        description.rows as f64 / seconds.max(1e-9),
+        flags.directory.display()
+    )
+}
+
+/// What to load, for load and bench.
+pub(crate) fn settings<'a>(
+    directory: &'a std::path::Path,
+    flags: &DataFlags,
+    found: Option<&Description>,
+    database: &'a dyn Database,
+    choice: &Choice,
+    workload: &'a dyn Workload,
+) -> LoadSettings<'a> {
+    LoadSettings {
+        directory,
+        database,
+        page_size: flags
+            .page_size
+            .or_else(|| found.map(|found| found.page_size))
+            .unwrap_or_else(|| database.default_page_size()),
+        workload,
+        seed: choice.seed,
+        octavo_version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+pub(crate) fn failure(error: LoadError) -> Failure {
+    if matches!(error, LoadError::Stopped) {
+        Failure::Interrupted("nothing was loaded".into())
+    } else if error.is_bad_input() {
+        Failure::Input(error.into())
+    } else {
+        Failure::Fault(error.into())
+    }
+}

@@ -1,0 +1,218 @@
+//! Whether the load that was generated is the one that was asked for.
+
+use octavo_workload::{Audit, AuditDistribution, AuditLine, AuditRule};
+use serde::Serialize;
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
+
+/// A generator that follows its specification fails one of this many
+/// comparisons by chance: with some twenty of them in a run, one run in 5,000.
+const CHANCE: f64 = 1e-5;
+
+/// Fewer expected occurrences than this say nothing.
+const EXPECTED_MIN: f64 = 10.0;
+
+/// How a comparison ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Within what chance allows.
+    Pass,
+    /// Outside of it: the generated load is not the specified one.
+    Fail,
+    /// Too little was drawn to tell.
+    TooFew,
+}
+
+/// One property of the generated load, compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AuditFinding {
+    /// What was counted.
+    pub name: String,
+    /// What was found: a share, 0 to 1, or Pearson's chi-square.
+    pub found: Figure,
+    /// Out of how many.
+    pub draws: u64,
+    /// Whether it agrees.
+    pub standing: Standing,
+}
+
+/// A figure and what it is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "figure")]
+pub enum Figure {
+    /// A share.
+    Share {
+        /// Found, 0 to 1.
+        share: f64,
+        /// Wanted, 0 to 1.
+        wanted: f64,
+        /// Whether less than the wanted share is as good.
+        at_most: bool,
+    },
+    /// The distribution of draws.
+    ChiSquare {
+        /// Pearson's statistic.
+        statistic: f64,
+        /// About as large as it is when draws follow the specification.
+        degrees_of_freedom: usize,
+        /// The chance of a statistic as large or larger, if they do.
+        p_value: f64,
+    },
+}
+
+/// Compares all that an audit counted.
+pub fn compare(audit: &Audit) -> Vec<AuditFinding> {
+    let lines = audit.lines.iter().map(line);
+    lines
+        .chain(audit.distributions.iter().map(distribution))
+        .collect()
+}
+
+fn line(line: &AuditLine) -> AuditFinding {
+    let total = line.total as f64;
+    let expected = total * line.wanted;
+    let dispersion = match line.rule {
+        AuditRule::Dispersed(times) => times,
+        AuditRule::Independent | AuditRule::AtMost => 1.0,
+    };
+    let deviation = (expected * (1.0 - line.wanted) * dispersion).sqrt();
+    let excess = line.count as f64 - expected;
+    let at_most = line.rule == AuditRule::AtMost;
+    let standing = if line.total == 0 {
+        Standing::TooFew
+    } else if line.wanted <= 0.0 || line.wanted >= 1.0 {
+        // Never, or always: no chance in it.
+        pass(excess == 0.0)
+    } else if at_most {
+        // What is allowed needs no proof; what is not may be chance.
+        pass(excess <= deviation_max() * deviation.max(1.0))
+    } else if expected.min(total - expected) < EXPECTED_MIN {
+        Standing::TooFew
+    } else {
+        pass(excess.abs() <= deviation_max() * deviation)
+    };
+    AuditFinding {
+        name: line.name.clone(),
+        found: Figure::Share {
+            share: if line.total == 0 {
+                0.0
+            } else {
+                line.count as f64 / total
+            },
+            wanted: line.wanted,
+            at_most,
+        },
+        draws: line.total,
+        standing,
+    }
+}
+
+fn distribution(drawn: &AuditDistribution) -> AuditFinding {
+    let draws: u64 = drawn.counts.iter().sum();
+    let possible = drawn.wanted.iter().filter(|share| **share > 0.0);
+    let rarest = possible.clone().copied().fold(1.0, f64::min);
+    let degrees_of_freedom = possible.count().saturating_sub(1);
+    let statistic = drawn.chi_square();
+    // Without a second range there is nothing to compare.
+    let p_value = ChiSquared::new(degrees_of_freedom as f64)
+        .map_or(1.0, |distribution| distribution.sf(statistic));
+    let impossible = drawn
+        .counts
+        .iter()
+        .zip(&drawn.wanted)
+        .any(|(count, share)| *count > 0 && *share <= 0.0);
+    let standing = if impossible {
+        Standing::Fail
+    } else if (draws as f64) * rarest < EXPECTED_MIN {
+        Standing::TooFew
+    } else {
+        pass(p_value >= CHANCE)
+    };
+    AuditFinding {
+        name: drawn.name.clone(),
+        found: Figure::ChiSquare {
+            statistic,
+            degrees_of_freedom,
+            p_value,
+        },
+        draws,
+        standing,
+    }
+}
+
+fn pass(agrees: bool) -> Standing {
+    if agrees {
+        Standing::Pass
+    } else {
+        Standing::Fail
+    }
+}
+
+/// Deviations on either side that chance exceeds once in 1 / [`CHANCE`].
+fn deviation_max() -> f64 {
+    Normal::standard().inverse_cdf(1.0 - CHANCE / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(count: u64, total: u64, wanted: f64, rule: AuditRule) -> Standing {
+        line(&AuditLine {
+            name: "x".into(),
+            count,
+            total,
+            wanted,
+            rule,
+        })
+        .standing
+    }
+
+    #[test]
+    fn shares_pass_within_chance() {
+        // 1,000 of 10,000: the standard deviation is 30, 4.42 of it 132.
+        let independent = |count| share(count, 10_000, 0.1, AuditRule::Independent);
+        assert_eq!(independent(1130), Standing::Pass);
+        assert_eq!(independent(1135), Standing::Fail);
+        assert_eq!(independent(865), Standing::Fail);
+        let lumpy = |count| share(count, 10_000, 0.1, AuditRule::Dispersed(4.0));
+        assert_eq!(lumpy(1260), Standing::Pass);
+        assert_eq!(lumpy(1270), Standing::Fail);
+    }
+
+    #[test]
+    fn little_says_nothing_and_never_means_never() {
+        assert_eq!(share(0, 0, 0.5, AuditRule::Independent), Standing::TooFew);
+        assert_eq!(share(3, 50, 0.1, AuditRule::Independent), Standing::TooFew);
+        assert_eq!(share(0, 50, 0.0, AuditRule::Independent), Standing::Pass);
+        assert_eq!(share(1, 50, 0.0, AuditRule::Independent), Standing::Fail);
+        assert_eq!(share(50, 50, 1.0, AuditRule::Independent), Standing::Pass);
+    }
+
+    #[test]
+    fn at_most_forgives_less() {
+        let at_most = |count| share(count, 10_000, 0.01, AuditRule::AtMost);
+        assert_eq!(at_most(0), Standing::Pass);
+        assert_eq!(at_most(120), Standing::Pass);
+        assert_eq!(at_most(200), Standing::Fail);
+    }
+
+    #[test]
+    fn distributions_pass_by_their_chi_square() {
+        let standing = |counts: &[u64], wanted: &[f64]| {
+            distribution(&AuditDistribution {
+                name: "x".into(),
+                counts: counts.to_vec(),
+                wanted: wanted.to_vec(),
+            })
+            .standing
+        };
+        let even = [0.25; 4];
+        assert_eq!(standing(&[250, 260, 240, 250], &even), Standing::Pass);
+        assert_eq!(standing(&[350, 160, 240, 250], &even), Standing::Fail);
+        assert_eq!(standing(&[2, 3, 2, 4], &even), Standing::TooFew);
+        // A range that nothing should fall into.
+        assert_eq!(standing(&[100, 1], &[1.0, 0.0]), Standing::Fail);
+        assert_eq!(standing(&[100, 0], &[1.0, 0.0]), Standing::Pass);
+    }
+}

@@ -1,0 +1,392 @@
+//! A directory with one loaded database, described in a file beside it, so
+//! that any number of benches run on copies of the same rows.
+
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Write},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use jiff::Timestamp;
+use octavo_database::{Database, DatabaseError};
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::{DataSet, Workload};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    directory::{DirectoryError, STORE, WorkDirectory, directory_size, free_space},
+    observer::Observer,
+};
+
+/// The file that describes what a directory holds.
+pub const DESCRIPTION: &str = "loaded.json";
+
+/// The form of [`DESCRIPTION`] that this version writes and reads.
+const FORMAT: u32 = 1;
+
+/// Below `data/`: the rows as loaded, never written again.
+const BASE: &str = "base";
+
+/// Below `data/`: the copy that the last bench worked on.
+const COPY: &str = "run";
+
+/// What was loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// The form of this description.
+    pub format: u32,
+    /// The version of Octavo that loaded it.
+    pub octavo: String,
+    /// When.
+    pub loaded_at: Timestamp,
+    /// The database's short name.
+    pub database: String,
+    /// The version that loaded it.
+    pub database_version: String,
+    /// The page size.
+    pub page_size: PageSize,
+    /// Which rows.
+    pub data: DataSet,
+    /// Origin of their random values.
+    pub seed: Seed,
+    /// Rows in all tables.
+    pub rows: u64,
+    /// Bytes of the base.
+    pub size: ByteCount,
+    /// Time until all of it was durable.
+    pub elapsed: Duration,
+}
+
+/// Why a directory cannot be loaded, or what it holds cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The directory cannot be worked in.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The database refused.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// It holds results.
+    #[error("{} holds results of octavo advise: name another directory", path.display())]
+    Advice {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Nothing was loaded there.
+    #[error("{} holds no loaded database: run 'octavo load' first", path.display())]
+    Nothing {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Something else was loaded there.
+    #[error(
+        "{} holds {found}, not {wanted}: name another directory, or delete this one",
+        path.display()
+    )]
+    Other {
+        /// The directory.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// The description cannot be read.
+    #[error(
+        "{} does not describe a loaded database ({reason}): delete the directory and load again",
+        path.display()
+    )]
+    Description {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Too little space is free.
+    #[error(
+        "{} has {available} free, and loading and a copy to run on need about {needed}: choose a \
+         smaller scale or another directory",
+        path.display()
+    )]
+    Space {
+        /// The directory.
+        path: PathBuf,
+        /// Space needed.
+        needed: ByteCount,
+        /// Space there.
+        available: ByteCount,
+    },
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl LoadError {
+    /// Whether the caller gave something that cannot be done, and nothing was
+    /// changed.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Directory(error) => !matches!(error, DirectoryError::Io { .. }),
+            Self::Database(error) => matches!(error, DatabaseError::Setting { .. }),
+            Self::Stopped => false,
+            _ => true,
+        }
+    }
+}
+
+/// What to load.
+pub struct LoadSettings<'a> {
+    /// Where: new, empty or Octavo's own.
+    pub directory: &'a Path,
+    /// The database.
+    pub database: &'a dyn Database,
+    /// Its page size.
+    pub page_size: PageSize,
+    /// Whose rows.
+    pub workload: &'a dyn Workload,
+    /// The seed that the workload was made with.
+    pub seed: Seed,
+    /// The version of Octavo.
+    pub octavo_version: &'a str,
+}
+
+impl LoadSettings<'_> {
+    fn wanted(&self) -> String {
+        words(
+            self.database.name(),
+            self.page_size,
+            self.workload.data_set(),
+            self.seed,
+        )
+    }
+}
+
+fn words(database: &str, page_size: PageSize, data: DataSet, seed: Seed) -> String {
+    format!("{data} (seed {seed}) in {database} with {page_size} pages")
+}
+
+/// A directory with a loaded database, locked as long as this lives.
+#[derive(Debug)]
+pub struct Loaded {
+    directory: WorkDirectory,
+    description: Description,
+}
+
+impl Loaded {
+    /// Reads what a directory holds, without locking or changing it; `None`
+    /// when it does not exist, is empty, or was left in the middle of a load.
+    pub fn examine(path: &Path) -> Result<Option<Description>, LoadError> {
+        if !WorkDirectory::examine(path)? {
+            return Ok(None);
+        }
+        if path.join(STORE).exists() {
+            return Err(LoadError::Advice {
+                path: path.to_owned(),
+            });
+        }
+        let file = path.join(DESCRIPTION);
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(LoadError::Description {
+                    path: file,
+                    reason: error.to_string(),
+                });
+            }
+        };
+        let refused = |reason: String| LoadError::Description {
+            path: file.clone(),
+            reason,
+        };
+        let description: Description =
+            serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        if description.format != FORMAT {
+            return Err(refused(format!(
+                "its form is {}, this version of octavo knows {FORMAT}",
+                description.format
+            )));
+        }
+        Ok(Some(description))
+    }
+
+    /// Opens what was loaded.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        let Some(description) = Self::examine(path)? else {
+            return Err(LoadError::Nothing {
+                path: path.to_owned(),
+            });
+        };
+        Ok(Self {
+            directory: WorkDirectory::open(path)?,
+            description,
+        })
+    }
+
+    /// Opens what the settings want, loading it first where it is not there
+    /// yet. Anything else in the directory is refused. An earlier load that
+    /// did not come to its end is taken away.
+    pub fn open_or_load(
+        settings: &LoadSettings<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Self, LoadError> {
+        if let Some(description) = Self::examine(settings.directory)? {
+            description.accept(settings)?;
+            return Self::open(settings.directory);
+        }
+        let size = settings
+            .database
+            .estimate(settings.workload, settings.page_size);
+        check_space(settings.directory, size)?;
+        let directory = WorkDirectory::open(settings.directory)?;
+        let description = load(&directory, settings, observer).inspect_err(|_| {
+            // What the first error left is of no use; it is the one to tell.
+            let _removed = directory.remove_data();
+        });
+        match description {
+            Ok(description) => Ok(Self {
+                directory,
+                description,
+            }),
+            Err(error) => {
+                let _abandoned = directory.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    /// What was loaded.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The directory of the rows as loaded.
+    pub fn base(&self) -> PathBuf {
+        self.directory.data(BASE)
+    }
+
+    /// The directory of the copy that the last run worked on, if there is one.
+    pub fn last_copy(&self) -> Option<PathBuf> {
+        let copy = self.directory.data(COPY);
+        let mut entries = fs::read_dir(&copy).ok()?;
+        entries.next().map(|_| copy)
+    }
+
+    /// The directory for a copy to run on, made where it is missing. Until
+    /// the next run it holds what the last one left.
+    pub fn copy(&self) -> Result<PathBuf, LoadError> {
+        let copy = self.directory.data(COPY);
+        create(&copy)?;
+        Ok(copy)
+    }
+}
+
+impl Description {
+    /// Refuses settings that want other rows.
+    fn accept(&self, settings: &LoadSettings<'_>) -> Result<(), LoadError> {
+        let same = self.database == settings.database.name()
+            && self.page_size == settings.page_size
+            && self.data == settings.workload.data_set()
+            && self.seed == settings.seed;
+        if same {
+            return Ok(());
+        }
+        Err(LoadError::Other {
+            path: settings.directory.to_owned(),
+            found: self.to_string(),
+            wanted: settings.wanted(),
+        })
+    }
+}
+
+impl std::fmt::Display for Description {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&words(&self.database, self.page_size, self.data, self.seed))
+    }
+}
+
+fn check_space(directory: &Path, size: ByteCount) -> Result<(), LoadError> {
+    // The base and a copy, and a tenth more for logs and estimates that are
+    // off. What an unfinished load left will be taken away.
+    let needed = ByteCount::new(size.saturating_mul(22).get() / 10);
+    let available = free_space(directory)?.saturating_add(directory_size(&directory.join("data")));
+    if available < needed {
+        return Err(LoadError::Space {
+            path: directory.to_owned(),
+            needed,
+            available,
+        });
+    }
+    Ok(())
+}
+
+fn load(
+    directory: &WorkDirectory,
+    settings: &LoadSettings<'_>,
+    observer: &dyn Observer,
+) -> Result<Description, LoadError> {
+    directory.remove_data()?;
+    let base = directory.data(BASE);
+    create(&base)?;
+    let partitions = settings.workload.population().partitions();
+    let rows_about: u64 = partitions
+        .iter()
+        .map(|partition| partition.rows_about)
+        .sum();
+    let now = format!("loading {}", settings.wanted());
+    let begin = Instant::now();
+    let loaded =
+        settings
+            .database
+            .load(&base, settings.page_size, settings.workload, &mut |rows| {
+                let spent = begin.elapsed();
+                let share = rows.max(1) as f64 / rows_about.max(1) as f64;
+                observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
+                if observer.interrupted() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            });
+    let loaded = match loaded {
+        Err(DatabaseError::Stopped) => return Err(LoadError::Stopped),
+        loaded => loaded?,
+    };
+    let description = Description {
+        format: FORMAT,
+        octavo: settings.octavo_version.into(),
+        loaded_at: Timestamp::now(),
+        database: settings.database.name().into(),
+        database_version: settings.database.version(),
+        page_size: settings.page_size,
+        data: settings.workload.data_set(),
+        seed: settings.seed,
+        rows: loaded.rows,
+        size: loaded.size,
+        elapsed: loaded.elapsed,
+    };
+    write(&directory.path().join(DESCRIPTION), &description)?;
+    Ok(description)
+}
+
+/// Writes the description whole or not at all: without it the rows count as
+/// not loaded.
+fn write(path: &Path, description: &Description) -> Result<(), DirectoryError> {
+    let text = serde_json::to_string_pretty(description).expect("a description has a JSON form");
+    let unfinished = path.with_extension("unfinished");
+    File::create(&unfinished)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&unfinished, path)
+        })
+        .map_err(DirectoryError::io("write", path))
+}
+
+fn create(path: &Path) -> Result<(), DirectoryError> {
+    fs::create_dir_all(path).map_err(DirectoryError::io("create directory", path))
+}

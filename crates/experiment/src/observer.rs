@@ -1,0 +1,14 @@
+//! Who is told how far a long job has come, and may stop it.
+
+use std::time::Duration;
+
+/// Told of a job's progress.
+pub trait Observer: Sync {
+    /// A step has begun or gone on: what is done now, the time spent so far
+    /// (earlier sessions included) and the time that everything will take.
+    fn progress(&self, now: &str, spent: Duration, expected: Duration);
+    /// Something worth a line of its own.
+    fn note(&self, line: &str);
+    /// Whether to stop.
+    fn interrupted(&self) -> bool;
+}

@@ -258,7 +258,7 @@ fn latencies(result: &BenchResult) -> Table {
             String::new(),
         ));
     }
-    Table::new(
+    let mut table = Table::new(
         [
             "kind",
             "committed",
@@ -273,7 +273,14 @@ fn latencies(result: &BenchResult) -> Table {
             "90 % within",
         ],
         rows,
-    )
+    );
+    if result.kinds.iter().all(|kind| kind.response_time.is_none()) {
+        table.header.pop();
+        for row in &mut table.rows {
+            row.pop();
+        }
+    }
+    table
 }
 
 fn trouble(kind: &KindFindings) -> u64 {
@@ -358,7 +365,10 @@ fn load(result: &BenchResult) -> Vec<String> {
          database that answers at once): {} of the mean latency here.",
         time(result.driver.cpu_us_per_transaction),
         number(result.driver.transactions_per_second),
-        percent(result.driver.cpu_us_per_transaction / result.latency_us.mean_us.max(1e-3)),
+        match result.driver.cpu_us_per_transaction / result.latency_us.mean_us.max(1e-3) {
+            share if share < 0.001 => "less than 0.1 %".to_owned(),
+            share => percent(share),
+        },
     ));
     sentences
 }

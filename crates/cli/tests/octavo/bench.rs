@@ -297,7 +297,7 @@ fn bad_input_is_named_and_changes_nothing() {
         (
             &new,
             &["bench", "--workload=pgbench", "--row-bytes=10"],
-            &["10 B", "96 B"],
+            &["10 bytes", "96"],
         ),
         (
             &new,

@@ -159,7 +159,7 @@ impl Running for RunningSqlite {
             ("temp_store", "memory".to_owned()),
             ("mmap_size", "0".to_owned()),
             ("foreign_keys", "off".to_owned()),
-            ("isolation", "serialisable (SQLite)".to_owned()),
+            ("isolation", "serializable (SQLite)".to_owned()),
             (
                 "torn_page_protection",
                 if wal {

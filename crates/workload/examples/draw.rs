@@ -1,22 +1,17 @@
-//! Prints how fast YCSB's keys and operations are drawn on one thread, and how
-//! exact its Zipf distribution is.
+//! Prints how fast YCSB's keys are drawn on one thread, and how exact its Zipf
+//! distribution is.
 //!
 //! `cargo run --release -p octavo-workload --example draw -- [KEYS]` (default
-//! 1000000) draws keys of every distribution, and runs YCSB's operations on a
-//! connection that answers at once.
+//! 1000000) draws keys of every distribution.
 //!
 //! `... --example draw -- --exactness [DRAWS]` (default 100000000) counts the
 //! first 1,000 ranks of the Zipf distribution, and of Gray et al.'s formula as
 //! YCSB has it, against k^-theta / zeta(n).
 
-use std::{error::Error, hint::black_box, time::Instant};
+use std::{error::Error, time::Instant};
 
 use octavo_units::Seed;
-use octavo_workload::{
-    Connection, ConnectionError, Mix, Workload, Ycsb,
-    connection::{Access, Row, RowVisitor, Statement, StatementId, Value},
-    ycsb::{Core, Distribution, KeyDraws, Theta, Zipf},
-};
+use octavo_workload::ycsb::{Distribution, KeyDraws, Theta, Zipf};
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -47,17 +42,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     ] {
         draw_keys(text.parse()?, keys);
     }
-    println!();
-    for (name, mix) in [
-        ("read", [1, 0, 0, 0, 0]),
-        ("update", [0, 1, 0, 0, 0]),
-        ("insert", [0, 0, 1, 0, 0]),
-    ] {
-        run_operations(name, Ycsb::new(keys, SEED)?.with_mix(Mix::new(&mix)))?;
-    }
-    for core in Core::ALL {
-        run_operations(core.name(), Ycsb::new(keys, SEED)?.with_core(core))?;
-    }
     Ok(())
 }
 
@@ -76,96 +60,6 @@ fn draw_keys(distribution: Distribution, keys: u64) {
         "{:<14} {rate:>7.1} million draws/s of {keys} keys, checksum {checksum:016x}",
         distribution.to_string()
     );
-}
-
-/// Runs operations of one client on a connection that answers at once.
-fn run_operations(name: &str, workload: Ycsb) -> Result<(), Box<dyn Error>> {
-    const OPERATIONS: u64 = 3_000_000;
-    let mut instant = AtOnce {
-        statements: workload.statements(),
-        field: "x".repeat(100),
-        key: String::new(),
-        statements_run: 0,
-    };
-    let connection: &mut dyn Connection = &mut instant;
-    let mut client = workload.clients(SEED, 1).remove(0);
-    let start = Instant::now();
-    for _ in 0..OPERATIONS {
-        black_box(client.draw());
-        client.run(connection)?;
-    }
-    let rate = OPERATIONS as f64 / start.elapsed().as_secs_f64() / 1e6;
-    println!(
-        "{name:<14} {rate:>7.2} million operations/s, {} statements",
-        instant.statements_run
-    );
-    Ok(())
-}
-
-/// Answers every query with one row and every change with one changed row.
-struct AtOnce {
-    statements: &'static [Statement],
-    field: String,
-    key: String,
-    statements_run: u64,
-}
-
-struct OneRow<'a> {
-    key: Option<&'a str>,
-    field: &'a str,
-}
-
-impl Row for OneRow<'_> {
-    fn value(&self, column: usize) -> Value<'_> {
-        match (self.key, column) {
-            (Some(key), 0) => Value::Text(key),
-            _ => Value::Text(self.field),
-        }
-    }
-}
-
-impl Connection for AtOnce {
-    fn begin(&mut self, _access: Access) -> Result<(), ConnectionError> {
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Result<(), ConnectionError> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
-        Ok(())
-    }
-
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
-        self.statements_run += 1;
-        black_box((statement, parameters));
-        Ok(1)
-    }
-
-    fn query(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-        visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
-        self.statements_run += 1;
-        self.key.clear();
-        if let Value::Text(key) = parameters[0] {
-            self.key.push_str(key);
-        }
-        // A read returns the fields alone, a scan the key before them.
-        let has_key = self.statements[statement.0].result.len() > 10;
-        visit(&OneRow {
-            key: has_key.then_some(self.key.as_str()),
-            field: &self.field,
-        });
-        Ok(1)
-    }
 }
 
 /// Ranks whose counts are compared one by one.

@@ -1,6 +1,8 @@
 //! Asking a database and reading what it answers, without trusting it: a row
 //! too few or a NULL too many is an error of the run, not a panic.
 
+use std::error::Error as StdError;
+
 use crate::connection::{Connection, ConnectionError, Row, Statement, StatementId, Value};
 
 /// An answer that no database gives that holds a workload's data.
@@ -12,6 +14,18 @@ pub(crate) enum UnexpectedAnswer {
     Rows { wanted: u64, found: u64 },
     #[error("a column is NULL or of another kind: the tables are not those that Octavo made")]
     Value,
+}
+
+/// The error of a statement.
+pub(crate) fn failed(
+    statements: &[Statement],
+    statement: StatementId,
+    answer: impl StdError + Send + Sync + 'static,
+) -> ConnectionError {
+    ConnectionError::Other {
+        context: format!("run {}", statements[statement.0].sql),
+        source: Box::new(answer),
+    }
 }
 
 /// A connection, with the statements that their numbers stand for on it:
@@ -40,10 +54,7 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         answer: UnexpectedAnswer,
     ) -> ConnectionError {
-        ConnectionError::Other {
-            context: format!("run {}", self.statements[statement.0].sql),
-            source: Box::new(answer),
-        }
+        failed(self.statements, statement, answer)
     }
 
     /// Runs a query that has at most one row; `read` answers `None` for a row

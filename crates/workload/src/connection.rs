@@ -56,6 +56,37 @@ pub struct Statement {
     pub changed_parameters: usize,
 }
 
+impl Statement {
+    /// A query: its text, its parameters and its result's columns.
+    pub(crate) const fn query(
+        sql: &'static str,
+        parameters: &'static [ColumnKind],
+        result: &'static [ColumnKind],
+    ) -> Self {
+        Self {
+            sql,
+            parameters,
+            result,
+            changed_parameters: 0,
+        }
+    }
+
+    /// A change: its text, its parameters and how many of these are new
+    /// values.
+    pub(crate) const fn change(
+        sql: &'static str,
+        parameters: &'static [ColumnKind],
+        changed_parameters: usize,
+    ) -> Self {
+        Self {
+            sql,
+            parameters,
+            result: &[],
+            changed_parameters,
+        }
+    }
+}
+
 /// The position of a [`Statement`] in its workload's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatementId(pub usize);

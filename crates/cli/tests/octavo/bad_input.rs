@@ -3,24 +3,7 @@
 
 use std::{fs, path::Path};
 
-use crate::{complaint, octavo};
-
-#[track_caller]
-fn refused(arguments: &[&str], directory: &Path, named: &[&str]) {
-    let output = octavo()
-        .arg(arguments[0])
-        .arg(directory)
-        .args(&arguments[1..])
-        .output()
-        .unwrap();
-    let complaint = complaint(&output);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
-    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
-    assert!(output.stdout.is_empty());
-    for word in named {
-        assert!(complaint.contains(word), "{word} in: {complaint}");
-    }
-}
+use crate::{complaint, octavo, refused};
 
 #[test]
 fn impossible_values_are_named() {

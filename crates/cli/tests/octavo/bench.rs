@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{complaint, octavo};
+use crate::{complaint, octavo, refused};
 
 /// A bench bounded by transactions on few rows, with further arguments.
 fn bench(directory: &Path, arguments: &[&str]) -> Command {
@@ -317,19 +317,7 @@ fn bad_input_is_named_and_changes_nothing() {
         (&loaded, &["load", "--seed=2"], &["seed 1", "seed 2"]),
         (&loaded, &["advise", "--rounds=1"], &["octavo bench"]),
     ] {
-        let output = octavo()
-            .arg(arguments[0])
-            .arg(directory)
-            .args(&arguments[1..])
-            .output()
-            .unwrap();
-        let complaint = complaint(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
-        assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
-        assert!(output.stdout.is_empty(), "{arguments:?}");
-        for word in named {
-            assert!(complaint.contains(word), "{word} in: {complaint}");
-        }
+        refused(arguments, directory, named);
         assert!(!new.exists(), "{arguments:?}");
     }
     assert_eq!(fs::read_dir(&foreign).unwrap().count(), 1);

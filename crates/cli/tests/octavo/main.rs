@@ -35,3 +35,22 @@ fn small_advise(directory: &Path) -> Command {
 fn complaint(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).trim().to_owned()
 }
+
+/// Runs a command, with its directory before the other arguments, that has to
+/// be refused with exit code 2 and one line with all of these words.
+#[track_caller]
+fn refused(arguments: &[&str], directory: &Path, named: &[&str]) {
+    let output = octavo()
+        .arg(arguments[0])
+        .arg(directory)
+        .args(&arguments[1..])
+        .output()
+        .unwrap();
+    let complaint = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+    assert!(output.stdout.is_empty());
+    for word in named {
+        assert!(complaint.contains(word), "{word} in: {complaint}");
+    }
+}

@@ -12,34 +12,6 @@ const AID: ColumnKind = ColumnKind::Integer;
 const I32: ColumnKind = ColumnKind::Integer32;
 const T: ColumnKind = ColumnKind::Timestamp;
 
-/// A query: its text, its parameters and its result's columns.
-const fn query(
-    sql: &'static str,
-    parameters: &'static [ColumnKind],
-    result: &'static [ColumnKind],
-) -> Statement {
-    Statement {
-        sql,
-        parameters,
-        result,
-        changed_parameters: 0,
-    }
-}
-
-/// A change: its text, its parameters and how many of these are new values.
-const fn change(
-    sql: &'static str,
-    parameters: &'static [ColumnKind],
-    changed_parameters: usize,
-) -> Statement {
-    Statement {
-        sql,
-        parameters,
-        result: &[],
-        changed_parameters,
-    }
-}
-
 pub(super) const UPDATE_ACCOUNT: StatementId = StatementId(0);
 pub(super) const SELECT_BALANCE: StatementId = StatementId(1);
 pub(super) const UPDATE_TELLER: StatementId = StatementId(2);
@@ -56,57 +28,57 @@ pub(super) const CHECK_BRANCHES: StatementId = StatementId(9);
 pub(super) const CHECK_HISTORY: StatementId = StatementId(10);
 
 pub(super) static STATEMENTS: &[Statement] = &[
-    change(
+    Statement::change(
         "UPDATE pgbench_accounts SET abalance = abalance + ?1 WHERE aid = ?2",
         &[I32, AID],
         1,
     ),
-    query(
+    Statement::query(
         "SELECT abalance FROM pgbench_accounts WHERE aid = ?1",
         &[AID],
         &[I32],
     ),
-    change(
+    Statement::change(
         "UPDATE pgbench_tellers SET tbalance = tbalance + ?1 WHERE tid = ?2",
         &[I32, I32],
         1,
     ),
-    change(
+    Statement::change(
         "UPDATE pgbench_branches SET bbalance = bbalance + ?1 WHERE bid = ?2",
         &[I32, I32],
         1,
     ),
-    change(
+    Statement::change(
         "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (?1, ?2, ?3, ?4, ?5)",
         &[I32, I32, AID, I32, T],
         5,
     ),
-    query(
+    Statement::query(
         "SELECT COUNT(*) FROM pgbench_accounts",
         &[],
         &[ColumnKind::Integer],
     ),
-    query(
+    Statement::query(
         "SELECT aid, abalance FROM pgbench_accounts WHERE aid >= ?1 AND aid <= ?2",
         &[AID, AID],
         &[AID, I32],
     ),
-    query(
+    Statement::query(
         "SELECT aid, delta FROM pgbench_history WHERE aid >= ?1 AND aid <= ?2",
         &[AID, AID],
         &[AID, I32],
     ),
-    query(
+    Statement::query(
         "SELECT tid, tbalance FROM pgbench_tellers",
         &[],
         &[I32, I32],
     ),
-    query(
+    Statement::query(
         "SELECT bid, bbalance FROM pgbench_branches",
         &[],
         &[I32, I32],
     ),
-    query(
+    Statement::query(
         "SELECT tid, bid, aid, delta FROM pgbench_history",
         &[],
         &[I32, I32, AID, I32],

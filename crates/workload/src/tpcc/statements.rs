@@ -31,34 +31,6 @@ const fn varchar(length: u16) -> ColumnKind {
     ColumnKind::Varchar(length)
 }
 
-/// A query: its text, its parameters and its result's columns.
-const fn query(
-    sql: &'static str,
-    parameters: &'static [ColumnKind],
-    result: &'static [ColumnKind],
-) -> Statement {
-    Statement {
-        sql,
-        parameters,
-        result,
-        changed_parameters: 0,
-    }
-}
-
-/// A change: its text, its parameters and how many of these are new values.
-const fn change(
-    sql: &'static str,
-    parameters: &'static [ColumnKind],
-    changed_parameters: usize,
-) -> Statement {
-    Statement {
-        sql,
-        parameters,
-        result: &[],
-        changed_parameters,
-    }
-}
-
 /// Names the statements and numbers them as they stand.
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $statement:expr;)*) => {
@@ -74,46 +46,46 @@ macro_rules! statements {
 
 statements! {
     // New-Order (clause 2.4.2.2).
-    WAREHOUSE_TAX = query(
+    WAREHOUSE_TAX = Statement::query(
         "SELECT w_tax FROM warehouse WHERE w_id = ?1",
         &[I],
         &[FRACTION],
     );
-    TAKE_ORDER_NUMBER = change(
+    TAKE_ORDER_NUMBER = Statement::change(
         "UPDATE district SET d_next_o_id = d_next_o_id + ?1 WHERE d_w_id = ?2 AND d_id = ?3",
         &[I, I, I],
         1,
     );
-    DISTRICT_TAX = query(
+    DISTRICT_TAX = Statement::query(
         "SELECT d_tax, d_next_o_id FROM district WHERE d_w_id = ?1 AND d_id = ?2",
         &[I, I],
         &[FRACTION, I],
     );
-    CUSTOMER_DISCOUNT = query(
+    CUSTOMER_DISCOUNT = Statement::query(
         "SELECT c_discount, c_last, c_credit FROM customer \
          WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
         &[I, I, I],
         &[FRACTION, varchar(16), char(2)],
     );
-    INSERT_ORDER = change(
+    INSERT_ORDER = Statement::change(
         "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, \
          o_ol_cnt, o_all_local) VALUES (?1, ?2, ?3, ?4, ?5, NULL, ?6, ?7)",
         &[I, I, I, I, T, I, I],
         7,
     );
-    INSERT_NEW_ORDER = change(
+    INSERT_NEW_ORDER = Statement::change(
         "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (?1, ?2, ?3)",
         &[I, I, I],
         3,
     );
-    ITEM_PRICE = query(
+    ITEM_PRICE = Statement::query(
         "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?1",
         &[I],
         &[MONEY, varchar(24), varchar(50)],
     );
     /// S_QUANTITY falls by the quantity; where fewer than 10 would be left, 91
     /// come in.
-    TAKE_STOCK = change(
+    TAKE_STOCK = Statement::change(
         "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= ?1 + 10 \
          THEN s_quantity - ?1 ELSE s_quantity - ?1 + 91 END, \
          s_ytd = s_ytd + ?2, s_order_cnt = s_order_cnt + ?3, \
@@ -131,7 +103,7 @@ statements! {
     STOCK_08 = stock("SELECT s_quantity, s_data, s_dist_08 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
     STOCK_09 = stock("SELECT s_quantity, s_data, s_dist_09 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
     STOCK_10 = stock("SELECT s_quantity, s_data, s_dist_10 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    INSERT_ORDER_LINE = change(
+    INSERT_ORDER_LINE = Statement::change(
         "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, \
          ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7, ?8, ?9)",
@@ -140,23 +112,23 @@ statements! {
     );
 
     // Payment (clause 2.5.2.2).
-    PAY_WAREHOUSE = change(
+    PAY_WAREHOUSE = Statement::change(
         "UPDATE warehouse SET w_ytd = w_ytd + ?1 WHERE w_id = ?2",
         &[MONEY, I],
         1,
     );
-    WAREHOUSE_ADDRESS = query(
+    WAREHOUSE_ADDRESS = Statement::query(
         "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip \
          FROM warehouse WHERE w_id = ?1",
         &[I],
         &[varchar(10), varchar(20), varchar(20), varchar(20), char(2), char(9)],
     );
-    PAY_DISTRICT = change(
+    PAY_DISTRICT = Statement::change(
         "UPDATE district SET d_ytd = d_ytd + ?1 WHERE d_w_id = ?2 AND d_id = ?3",
         &[MONEY, I, I],
         1,
     );
-    DISTRICT_ADDRESS = query(
+    DISTRICT_ADDRESS = Statement::query(
         "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip \
          FROM district WHERE d_w_id = ?1 AND d_id = ?2",
         &[I, I],
@@ -164,19 +136,19 @@ statements! {
     );
     /// Equal first names are ordered by number, so that one seed gives one
     /// outcome.
-    CUSTOMERS_BY_NAME = query(
+    CUSTOMERS_BY_NAME = Statement::query(
         "SELECT c_id FROM customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_last = ?3 \
          ORDER BY c_first, c_id",
         &[I, I, varchar(16)],
         &[I],
     );
-    PAY_CUSTOMER = change(
+    PAY_CUSTOMER = Statement::change(
         "UPDATE customer SET c_balance = c_balance - ?1, c_ytd_payment = c_ytd_payment + ?2, \
          c_payment_cnt = c_payment_cnt + ?3 WHERE c_w_id = ?4 AND c_d_id = ?5 AND c_id = ?6",
         &[MONEY, MONEY, I, I, I, I],
         3,
     );
-    CUSTOMER_DETAILS = query(
+    CUSTOMER_DETAILS = Statement::query(
         "SELECT c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, \
          c_phone, c_since, c_credit, c_credit_lim, c_discount, c_balance FROM customer \
          WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
@@ -186,17 +158,17 @@ statements! {
             char(9), char(16), T, char(2), MONEY, FRACTION, MONEY,
         ],
     );
-    CUSTOMER_DATA = query(
+    CUSTOMER_DATA = Statement::query(
         "SELECT c_data FROM customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
         &[I, I, I],
         &[varchar(500)],
     );
-    REWRITE_CUSTOMER_DATA = change(
+    REWRITE_CUSTOMER_DATA = Statement::change(
         "UPDATE customer SET c_data = ?1 WHERE c_w_id = ?2 AND c_d_id = ?3 AND c_id = ?4",
         &[varchar(500), I, I, I],
         1,
     );
-    INSERT_HISTORY = change(
+    INSERT_HISTORY = Statement::change(
         "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, \
          h_data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         &[I, I, I, I, I, T, MONEY, varchar(24)],
@@ -204,19 +176,19 @@ statements! {
     );
 
     // Order-Status (clause 2.6.2.2).
-    CUSTOMER_BALANCE = query(
+    CUSTOMER_BALANCE = Statement::query(
         "SELECT c_balance, c_first, c_middle, c_last FROM customer \
          WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
         &[I, I, I],
         &[MONEY, varchar(16), char(2), varchar(16)],
     );
-    LAST_ORDER = query(
+    LAST_ORDER = Statement::query(
         "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
          WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_c_id = ?3 ORDER BY o_id DESC LIMIT 1",
         &[I, I, I],
         &[I, T, I],
     );
-    LINES_OF_ORDER = query(
+    LINES_OF_ORDER = Statement::query(
         "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
          WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3",
         &[I, I, I],
@@ -224,40 +196,40 @@ statements! {
     );
 
     // Delivery (clause 2.7.4.2).
-    OLDEST_NEW_ORDER = query(
+    OLDEST_NEW_ORDER = Statement::query(
         "SELECT MIN(no_o_id) FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2",
         &[I, I],
         &[I],
     );
-    DELETE_NEW_ORDER = change(
+    DELETE_NEW_ORDER = Statement::change(
         "DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = ?3",
         &[I, I, I],
         0,
     );
-    SET_CARRIER = change(
+    SET_CARRIER = Statement::change(
         "UPDATE orders SET o_carrier_id = ?1 WHERE o_w_id = ?2 AND o_d_id = ?3 AND o_id = ?4",
         &[I, I, I, I],
         1,
     );
-    ORDER_CUSTOMER = query(
+    ORDER_CUSTOMER = Statement::query(
         "SELECT o_c_id FROM orders WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_id = ?3",
         &[I, I, I],
         &[I],
     );
     /// Changes all lines of an order, but the new value is counted once.
-    DELIVER_LINES = change(
+    DELIVER_LINES = Statement::change(
         "UPDATE order_line SET ol_delivery_d = ?1 \
          WHERE ol_w_id = ?2 AND ol_d_id = ?3 AND ol_o_id = ?4",
         &[T, I, I, I],
         1,
     );
-    ORDER_AMOUNT = query(
+    ORDER_AMOUNT = Statement::query(
         "SELECT SUM(ol_amount) FROM order_line \
          WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3",
         &[I, I, I],
         &[MONEY],
     );
-    DELIVER_TO_CUSTOMER = change(
+    DELIVER_TO_CUSTOMER = Statement::change(
         "UPDATE customer SET c_balance = c_balance + ?1, c_delivery_cnt = c_delivery_cnt + ?2 \
          WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5",
         &[MONEY, I, I, I, I],
@@ -265,12 +237,12 @@ statements! {
     );
 
     // Stock-Level (clause 2.8.2.2).
-    NEXT_ORDER_NUMBER = query(
+    NEXT_ORDER_NUMBER = Statement::query(
         "SELECT d_next_o_id FROM district WHERE d_w_id = ?1 AND d_id = ?2",
         &[I, I],
         &[I],
     );
-    LOW_STOCK = query(
+    LOW_STOCK = Statement::query(
         "SELECT COUNT(DISTINCT s_i_id) FROM order_line, stock \
          WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id >= ?3 AND ol_o_id < ?4 \
          AND s_w_id = ?5 AND s_i_id = ol_i_id AND s_quantity < ?6",
@@ -279,45 +251,45 @@ statements! {
     );
 
     // The conditions of clause 3.3.2.
-    CHECK_CONSTANTS = query(
+    CHECK_CONSTANTS = Statement::query(
         "SELECT name, value FROM octavo_constant ORDER BY name",
         &[],
         &[varchar(32), I],
     );
-    CHECK_WAREHOUSE = query(
+    CHECK_WAREHOUSE = Statement::query(
         "SELECT w_ytd FROM warehouse WHERE w_id = ?1",
         &[I],
         &[MONEY],
     );
-    CHECK_DISTRICTS = query(
+    CHECK_DISTRICTS = Statement::query(
         "SELECT d_id, d_ytd, d_next_o_id FROM district WHERE d_w_id = ?1 ORDER BY d_id",
         &[I],
         &[I, MONEY, I],
     );
-    CHECK_CUSTOMERS = query(
+    CHECK_CUSTOMERS = Statement::query(
         "SELECT c_d_id, c_id, c_balance, c_ytd_payment, c_delivery_cnt FROM customer \
          WHERE c_w_id = ?1 ORDER BY c_d_id, c_id",
         &[I],
         &[I, I, MONEY, MONEY, I],
     );
-    CHECK_ORDERS = query(
+    CHECK_ORDERS = Statement::query(
         "SELECT o_id, o_c_id, o_carrier_id, o_ol_cnt FROM orders \
          WHERE o_w_id = ?1 AND o_d_id = ?2 ORDER BY o_id",
         &[I, I],
         &[I, I, I, I],
     );
-    CHECK_NEW_ORDERS = query(
+    CHECK_NEW_ORDERS = Statement::query(
         "SELECT no_o_id FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id",
         &[I, I],
         &[I],
     );
-    CHECK_ORDER_LINES = query(
+    CHECK_ORDER_LINES = Statement::query(
         "SELECT ol_o_id, ol_delivery_d, ol_amount FROM order_line \
          WHERE ol_w_id = ?1 AND ol_d_id = ?2 ORDER BY ol_o_id",
         &[I, I],
         &[I, T, MONEY],
     );
-    CHECK_HISTORY = query(
+    CHECK_HISTORY = Statement::query(
         "SELECT h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_c_id, h_amount FROM history \
          WHERE (h_w_id >= ?1 AND h_w_id <= ?2) OR (h_c_w_id >= ?3 AND h_c_w_id <= ?4)",
         &[I, I, I, I],
@@ -327,7 +299,7 @@ statements! {
 
 const fn stock(sql: &'static str) -> Statement {
     const RESULT: &[ColumnKind] = &[I, varchar(50), char(24)];
-    query(sql, &[I, I], RESULT)
+    Statement::query(sql, &[I, I], RESULT)
 }
 
 /// Reads a stock row with the S_DIST text of `district`, 1 to 10.

@@ -27,10 +27,7 @@ pub(super) enum UnexpectedAnswer {
 
 /// The error of a statement.
 pub(super) fn failed(statement: StatementId, answer: UnexpectedAnswer) -> ConnectionError {
-    ConnectionError::Other {
-        context: format!("run {}", STATEMENTS[statement.0].sql),
-        source: Box::new(answer),
-    }
+    crate::answer::failed(STATEMENTS, statement, answer)
 }
 
 /// Says that not exactly one row was found or changed.

@@ -14,12 +14,7 @@ const L: ColumnKind = ColumnKind::Integer32;
 const FIELD: ColumnKind = ColumnKind::Varchar(6000);
 
 const fn update(sql: &'static str) -> Statement {
-    Statement {
-        sql,
-        parameters: &[FIELD, KEY],
-        result: &[],
-        changed_parameters: 1,
-    }
+    Statement::change(sql, &[FIELD, KEY], 1)
 }
 
 /// All fields of one record.

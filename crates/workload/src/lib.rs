@@ -14,6 +14,8 @@ mod mix;
 pub mod pgbench;
 pub mod population;
 mod random;
+#[cfg(test)]
+mod refusing;
 pub mod schema;
 pub mod tpcc;
 mod transact;
@@ -105,7 +107,9 @@ pub trait Client: Send {
     /// drawn; after [`ConnectionError::Lost`] on another connection.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError>;
 
-    /// What was drawn and run so far, for the audit.
+    /// What was drawn and run so far, for the audit: a transaction counts at
+    /// its first try, whatever comes of it. What is drawn and never run counts
+    /// for nothing, and so does a retry.
     fn audit(&self) -> Audit;
 }
 
@@ -243,6 +247,11 @@ pub trait Workload: Send + Sync {
     /// The sources of one run, `count` of them, drawing from `seed`. They may
     /// share what they know of the data, and a new run needs new ones.
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>>;
+    /// The sources of one paced run: each is one terminal, whose home never
+    /// changes (TPC-C, clause 2.4.1.1).
+    fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
+        self.clients(seed, count)
+    }
     /// What a user should know before believing a run with this many
     /// connections: one sentence each.
     fn remarks(&self, connections: u32) -> Vec<String>;

@@ -1,7 +1,7 @@
-//! What one client really drew.
+//! What one client really ran.
 
 use super::{
-    client::{Change, DELTA_MAX},
+    client::{Change, DELTA_MAX, Drawn},
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
     script::{Script, TRANSACTIONS},
 };
@@ -10,10 +10,10 @@ use crate::{Audit, AuditDistribution, AuditLine, AuditRule, Mix};
 /// Ranges that draws are counted in, where there are as many values.
 const RANGES: i64 = 16;
 
-/// Counts of one client. Retries draw nothing, so they count nothing.
+/// Counts of one client.
 #[derive(Debug)]
 pub(super) struct Counts {
-    drawn: [u64; TRANSACTIONS.len()],
+    ran: [u64; TRANSACTIONS.len()],
     accounts: Uniform,
     branches: Uniform,
     /// By `tid` modulo [`TELLERS_PER_UNIT`].
@@ -26,7 +26,7 @@ impl Counts {
     pub(super) fn new(scale: u32) -> Self {
         let scale = i64::from(scale);
         Self {
-            drawn: [0; TRANSACTIONS.len()],
+            ran: [0; TRANSACTIONS.len()],
             accounts: Uniform::new(1, ACCOUNTS_PER_UNIT * scale),
             branches: Uniform::new(1, scale),
             tellers: [0; TELLERS_PER_UNIT as usize],
@@ -34,16 +34,27 @@ impl Counts {
         }
     }
 
-    pub(super) fn drawn(&mut self, script: Script) {
-        self.drawn[script as usize] += 1;
+    /// A transaction at its first try.
+    pub(super) fn ran(&mut self, drawn: &Drawn) {
+        let script = match drawn {
+            Drawn::TpcbLike(change) => {
+                self.change(change);
+                Script::TpcbLike
+            }
+            Drawn::SimpleUpdate(change) => {
+                self.change(change);
+                Script::SimpleUpdate
+            }
+            Drawn::SelectOnly { aid } => {
+                self.accounts.count(*aid);
+                Script::SelectOnly
+            }
+        };
+        self.ran[script as usize] += 1;
     }
 
-    pub(super) fn account(&mut self, aid: i64) {
-        self.accounts.count(aid);
-    }
-
-    /// All of a change but its account.
-    pub(super) fn change(&mut self, change: &Change) {
+    fn change(&mut self, change: &Change) {
+        self.accounts.count(change.aid);
         self.branches.count(change.bid);
         self.tellers[(change.tid % TELLERS_PER_UNIT) as usize] += 1;
         self.deltas.count(change.delta);
@@ -52,13 +63,13 @@ impl Counts {
     /// The audit. What the mix leaves out is left out.
     pub(super) fn audit(&self, mix: &Mix) -> Audit {
         let is_drawn = |script: Script| mix.weights()[script as usize] > 0;
-        let all = self.drawn.iter().sum();
+        let all = self.ran.iter().sum();
         let lines = Script::ALL
             .into_iter()
             .filter(|script| is_drawn(*script))
             .map(|script| AuditLine {
                 name: format!("{} among transactions", TRANSACTIONS[script as usize].name),
-                count: self.drawn[script as usize],
+                count: self.ran[script as usize],
                 total: all,
                 wanted: mix.share(script as usize),
                 rule: AuditRule::Independent,

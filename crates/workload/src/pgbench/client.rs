@@ -1,5 +1,7 @@
 //! One client's transactions.
 
+use std::mem;
+
 use octavo_units::Seed;
 
 use super::{
@@ -36,12 +38,14 @@ pub(super) struct PgbenchClient {
     draws: Draws,
     clock: i64,
     drawn: Option<Drawn>,
+    /// Whether the transaction drawn last was counted, at its first try.
+    is_counted: bool,
     counts: Counts,
 }
 
 /// The transaction drawn last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Drawn {
+pub(super) enum Drawn {
     TpcbLike(Change),
     SimpleUpdate(Change),
     SelectOnly { aid: i64 },
@@ -67,26 +71,23 @@ impl PgbenchClient {
             draws: Draws::new(seed.derive("client", u64::from(index))),
             clock: CLOCK_START,
             drawn: None,
+            is_counted: false,
             counts: Counts::new(scale),
         }
     }
 
     fn draw_aid(&mut self) -> i64 {
-        let aid = self.draws.uniform(1, ACCOUNTS_PER_UNIT * self.scale);
-        self.counts.account(aid);
-        aid
+        self.draws.uniform(1, ACCOUNTS_PER_UNIT * self.scale)
     }
 
     fn draw_change(&mut self) -> Change {
-        let change = Change {
+        Change {
             aid: self.draw_aid(),
             bid: self.draws.uniform(1, self.scale),
             tid: self.draws.uniform(1, TELLERS_PER_UNIT * self.scale),
             delta: self.draws.uniform(-DELTA_MAX, DELTA_MAX),
             mtime: self.clock,
-        };
-        self.counts.change(&change);
-        change
+        }
     }
 }
 
@@ -95,7 +96,7 @@ impl Client for PgbenchClient {
         self.clock += TICK;
         let point = self.draws.uniform(0, i64::from(self.mix.sum()) - 1);
         let script = Script::ALL[self.mix.kind_at(point as u32)];
-        self.counts.drawn(script);
+        self.is_counted = false;
         self.drawn = Some(match script {
             Script::TpcbLike => Drawn::TpcbLike(self.draw_change()),
             Script::SimpleUpdate => Drawn::SimpleUpdate(self.draw_change()),
@@ -109,7 +110,11 @@ impl Client for PgbenchClient {
     /// # Panics
     /// When nothing was drawn.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
-        match self.drawn.expect("a transaction is drawn before it runs") {
+        let drawn = self.drawn.expect("a transaction is drawn before it runs");
+        if !mem::replace(&mut self.is_counted, true) {
+            self.counts.ran(&drawn);
+        }
+        match drawn {
             Drawn::TpcbLike(change) => {
                 transact(connection, STATEMENTS, Access::Write, |connection| {
                     update_account(connection, &change)?;
@@ -167,19 +172,21 @@ fn insert_history(connection: &mut Prepared<'_>, change: &Change) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusing::Refusing;
 
     fn client(scale: u32, weights: [u32; 3], index: u32) -> PgbenchClient {
         PgbenchClient::new(scale, &Mix::new(&weights), Seed::new(1), index)
     }
 
     #[test]
-    fn draws_follow_the_mix_and_fill_their_ranges_evenly() {
+    fn runs_follow_the_mix_and_fill_their_ranges_evenly() {
         for scale in [1, 7, 1000, 20_000] {
             let mut audit = Audit::default();
             for index in 0..2 {
                 let mut client = client(scale, [2, 1, 1], index);
                 for _ in 0..40_000 {
                     client.draw();
+                    assert!(client.run(&mut Refusing).is_err());
                 }
                 audit.merge(&client.audit());
             }
@@ -198,6 +205,35 @@ mod tests {
                 let sum: f64 = distribution.wanted.iter().sum();
                 assert!((sum - 1.0).abs() < 1e-12, "{distribution:?}");
             }
+        }
+    }
+
+    #[test]
+    fn only_what_was_tried_is_counted_and_once() {
+        let mut own = client(3, [1, 1, 1], 0);
+        for _ in 0..200 {
+            own.draw();
+        }
+        assert_eq!(own.audit(), client(3, [1, 1, 1], 0).audit());
+        let mut tried = [0; 3];
+        for _ in 0..200 {
+            own.draw();
+            tried[own.draw()] += 1;
+            assert!(own.run(&mut Refusing).is_err());
+            let audit = own.audit();
+            assert!(own.run(&mut Refusing).is_err());
+            assert_eq!(own.audit(), audit);
+        }
+        let audit = own.audit();
+        let counts: Vec<u64> = audit.lines.iter().map(|line| line.count).collect();
+        assert_eq!(counts, tried);
+        let changes = tried[0] + tried[1];
+        for (distribution, count) in audit
+            .distributions
+            .iter()
+            .zip([200, changes, changes, changes])
+        {
+            assert_eq!(distribution.counts.iter().sum::<u64>(), count);
         }
     }
 

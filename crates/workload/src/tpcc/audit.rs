@@ -1,4 +1,4 @@
-//! What the terminals really entered, counted as it is drawn.
+//! What the terminals really entered, counted at the first try.
 
 use super::{
     TRANSACTIONS,
@@ -23,10 +23,10 @@ impl Share {
     }
 }
 
-/// Counts of one client. Retries draw nothing, so they count nothing.
+/// Counts of one client.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    drawn: [u64; TRANSACTIONS.len()],
+    ran: [u64; TRANSACTIONS.len()],
     remote_lines: Share,
     rolled_back: Share,
     lines: u64,
@@ -40,8 +40,9 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn drawn(&mut self, kind: Kind) {
-        self.drawn[kind as usize] += 1;
+    /// A transaction of any kind; its inputs are counted beside it.
+    pub(super) fn ran(&mut self, kind: Kind) {
+        self.ran[kind as usize] += 1;
     }
 
     pub(super) fn new_order(&mut self, input: &NewOrder, constants: &Constants) {
@@ -90,7 +91,7 @@ impl Counts {
     }
 
     pub(super) fn audit(&self, constants: &Constants, warehouses: i64, mix: &Mix) -> Audit {
-        let all = self.drawn.iter().sum();
+        let all = self.ran.iter().sum();
         let line = |name: &str, share: &Share, wanted| AuditLine {
             name: name.into(),
             count: share.count,
@@ -103,7 +104,7 @@ impl Counts {
             .enumerate()
             .map(|(kind, transaction)| AuditLine {
                 name: format!("{} among transactions", transaction.name),
-                count: self.drawn[kind],
+                count: self.ran[kind],
                 total: all,
                 wanted: mix.share(kind),
                 rule: AuditRule::Independent,

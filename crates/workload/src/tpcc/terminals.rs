@@ -5,6 +5,8 @@
 //! deck a client. The dates that a transaction writes come from a clock that
 //! advances with each draw, so that one seed gives one outcome.
 
+use std::mem;
+
 use octavo_units::Seed;
 
 use super::{
@@ -21,13 +23,15 @@ const TICK: i64 = 1000;
 
 /// A client's terminals: those whose index leaves the client's when divided
 /// by the number of clients. Where there are more clients than terminals, the
-/// surplus clients share.
+/// surplus clients share. An operator's is a single one.
 #[derive(Debug)]
 pub struct Terminals {
-    client: u64,
-    clients: u64,
-    /// Terminals of all clients.
-    all: u64,
+    /// The index of the first.
+    first: u64,
+    /// From one's index to the next's.
+    step: u64,
+    /// How many there are, at least one.
+    own: u64,
     inputs: Inputs,
     deck: Deck,
     mix: Mix,
@@ -36,6 +40,8 @@ pub struct Terminals {
     /// Kept apart from [`Drawn`] for its lines.
     new_order: NewOrder,
     runner: Runner,
+    /// Whether the transaction drawn last was counted, at its first try.
+    is_counted: bool,
     counts: Counts,
 }
 
@@ -54,12 +60,38 @@ impl Terminals {
     /// The terminals of client `index` out of `clients`, of which there is at
     /// least one.
     pub(super) fn new(workload: &Tpcc, seed: Seed, index: u32, clients: u32) -> Self {
+        let (index, clients) = (u64::from(index), u64::from(clients.max(1)));
+        let all = all_terminals(workload);
+        let first = index % all;
         Self {
-            client: u64::from(index),
-            clients: u64::from(clients.max(1)),
-            all: u64::from(workload.warehouses) * DISTRICTS.unsigned_abs(),
+            own: (all - first).div_ceil(clients),
+            step: clients,
+            ..Self::at(workload, seed.derive("client", index), first)
+        }
+    }
+
+    /// The terminal of operator `index` out of `operators`, of which there is
+    /// at least one. They are spread evenly over the warehouses and, for
+    /// Stock-Level, over the districts: no terminal has a second operator
+    /// before each has one.
+    pub(super) fn of_operator(workload: &Tpcc, seed: Seed, index: u32, operators: u32) -> Self {
+        let (index, districts) = (u64::from(index), DISTRICTS.unsigned_abs());
+        let manned = u64::from(operators.max(1)).min(all_terminals(workload));
+        let turn = index % manned;
+        // A warehouse gets ten turns in a row at most: other districts each.
+        let warehouse = turn * u64::from(workload.warehouses) / manned;
+        let terminal = warehouse * districts + turn % districts;
+        Self::at(workload, seed.derive("terminal", index), terminal)
+    }
+
+    /// The terminal with this index alone, drawing from `seed`.
+    fn at(workload: &Tpcc, seed: Seed, index: u64) -> Self {
+        Self {
+            first: index,
+            step: 1,
+            own: 1,
             inputs: Inputs {
-                draws: Draws::new(seed.derive("client", u64::from(index))),
+                draws: Draws::new(seed),
                 constants: workload.constants,
                 warehouses: i64::from(workload.warehouses),
             },
@@ -69,6 +101,7 @@ impl Terminals {
             drawn: Drawn::Nothing,
             new_order: NewOrder::default(),
             runner: Runner::default(),
+            is_counted: false,
             counts: Counts::default(),
         }
     }
@@ -80,11 +113,37 @@ impl Terminals {
 
     /// A terminal of this client's, each as likely as another.
     fn terminal(&mut self) -> Terminal {
-        let first = self.client % self.all;
-        let own = (self.all - first).div_ceil(self.clients);
-        let turn = self.inputs.draws.uniform(0, own as i64 - 1);
-        Terminal::at(first + self.clients * turn.unsigned_abs())
+        let turn = self.inputs.draws.uniform(0, self.own as i64 - 1);
+        Terminal::at(self.first + self.step * turn.unsigned_abs())
     }
+
+    /// Counts the inputs of the transaction drawn last.
+    fn count(&mut self) {
+        let constants = &self.inputs.constants;
+        let kind = match &self.drawn {
+            Drawn::Nothing => return,
+            Drawn::NewOrder => {
+                self.counts.new_order(&self.new_order, constants);
+                Kind::NewOrder
+            }
+            Drawn::Payment(input) => {
+                self.counts.payment(input, constants);
+                Kind::Payment
+            }
+            Drawn::OrderStatus(input) => {
+                self.counts.order_status(input, constants);
+                Kind::OrderStatus
+            }
+            Drawn::Delivery(_) => Kind::Delivery,
+            Drawn::StockLevel(_) => Kind::StockLevel,
+        };
+        self.counts.ran(kind);
+    }
+}
+
+/// The number of terminals at a scale.
+fn all_terminals(workload: &Tpcc) -> u64 {
+    u64::from(workload.warehouses) * DISTRICTS.unsigned_abs()
 }
 
 impl Client for Terminals {
@@ -93,24 +152,14 @@ impl Client for Terminals {
         let home = self.terminal();
         self.clock += TICK;
         let date = self.clock;
-        let constants = self.inputs.constants;
-        self.counts.drawn(kind);
+        self.is_counted = false;
         self.drawn = match kind {
             Kind::NewOrder => {
                 self.inputs.new_order(home, date, &mut self.new_order);
-                self.counts.new_order(&self.new_order, &constants);
                 Drawn::NewOrder
             }
-            Kind::Payment => {
-                let input = self.inputs.payment(home, date);
-                self.counts.payment(&input, &constants);
-                Drawn::Payment(input)
-            }
-            Kind::OrderStatus => {
-                let input = self.inputs.order_status(home);
-                self.counts.order_status(&input, &constants);
-                Drawn::OrderStatus(input)
-            }
+            Kind::Payment => Drawn::Payment(self.inputs.payment(home, date)),
+            Kind::OrderStatus => Drawn::OrderStatus(self.inputs.order_status(home)),
             Kind::Delivery => Drawn::Delivery(self.inputs.delivery(home, date)),
             Kind::StockLevel => Drawn::StockLevel(self.inputs.stock_level(home)),
         };
@@ -120,6 +169,9 @@ impl Client for Terminals {
     /// # Panics
     /// When nothing was drawn.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
+        if !mem::replace(&mut self.is_counted, true) {
+            self.count();
+        }
         match &self.drawn {
             Drawn::Nothing => panic!("a transaction is drawn before it runs"),
             Drawn::NewOrder => self.runner.new_order(connection, &self.new_order),
@@ -149,6 +201,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::refusing::Refusing;
 
     fn terminals(warehouses: u32, index: u32, clients: u32) -> Terminals {
         let workload = Tpcc::new(warehouses, Seed::new(1)).unwrap();
@@ -175,19 +228,98 @@ mod tests {
     }
 
     #[test]
-    fn drawn_shares_are_those_of_the_specification() {
+    fn operators_keep_one_terminal_and_are_spread_evenly() {
+        for (warehouses, operators) in [(1, 1), (2, 2), (3, 7), (7, 3), (2, 20), (3, 31), (1, 25)] {
+            let workload = Tpcc::new(warehouses, Seed::new(1)).unwrap();
+            let mut manned = BTreeMap::new();
+            for index in 0..operators {
+                let mut own = Terminals::of_operator(&workload, Seed::new(2), index, operators);
+                let home = own.terminal();
+                for _ in 0..46 {
+                    own.draw();
+                    let warehouse = match &own.drawn {
+                        Drawn::Nothing => panic!("something was drawn"),
+                        Drawn::NewOrder => own.new_order.warehouse,
+                        Drawn::Payment(input) => input.warehouse,
+                        Drawn::OrderStatus(input) => input.warehouse,
+                        Drawn::Delivery(input) => input.warehouse,
+                        Drawn::StockLevel(input) => {
+                            assert_eq!(input.district, home.district);
+                            input.warehouse
+                        }
+                    };
+                    assert_eq!(warehouse, home.warehouse);
+                }
+                *manned.entry((home.warehouse, home.district)).or_insert(0) += 1;
+            }
+            let places = |of: fn(&(i64, i64)) -> i64, all: i64| {
+                let at = |place| manned.iter().filter(move |(key, _)| of(key) == place);
+                (1..=all)
+                    .map(|place| at(place).map(|(_, operators)| operators).sum())
+                    .collect::<Vec<u32>>()
+            };
+            for counts in [
+                manned.values().copied().collect(),
+                places(|key| key.0, i64::from(warehouses)),
+                places(|key| key.1, 10),
+            ] {
+                // Surplus operators begin with the first warehouse again.
+                let surplus = operators % (warehouses * 10);
+                let difference = match operators > warehouses * 10 {
+                    true => surplus.min(10),
+                    false => 1,
+                };
+                let spread = counts.iter().max().unwrap() - counts.iter().min().unwrap();
+                assert!(spread <= difference, "{warehouses} {operators}: {counts:?}");
+            }
+            assert_eq!(manned.len() as u32, operators.min(warehouses * 10));
+        }
+        // Two operators of one terminal enter different things.
+        let sequence = |index| {
+            let workload = Tpcc::new(1, Seed::new(1)).unwrap();
+            let mut own = Terminals::of_operator(&workload, Seed::new(2), index, 20);
+            assert_eq!(own.terminal(), Terminal::at(3));
+            (0..100).map(|_| own.draw()).collect::<Vec<_>>()
+        };
+        assert_ne!(sequence(3), sequence(13));
+    }
+
+    #[test]
+    fn only_what_was_tried_is_counted_and_once() {
+        let mut own = terminals(2, 0, 1);
+        for _ in 0..200 {
+            own.draw();
+        }
+        assert_eq!(own.audit(), terminals(2, 0, 1).audit());
+        let mut tried = [0; 5];
+        for _ in 0..200 {
+            own.draw();
+            tried[own.draw()] += 1;
+            assert!(own.run(&mut Refusing).is_err());
+            let audit = own.audit();
+            assert!(own.run(&mut Refusing).is_err());
+            assert_eq!(own.audit(), audit);
+        }
+        let lines = &own.audit().lines[..5];
+        let counts: Vec<u64> = lines.iter().map(|line| line.count).collect();
+        assert_eq!(counts, tried);
+    }
+
+    #[test]
+    fn tried_shares_are_those_of_the_specification() {
         let mut audit = Audit::default();
         for index in 0..2 {
             let mut own = terminals(4, index, 2);
             for _ in 0..46_000 {
                 own.draw();
+                assert!(own.run(&mut Refusing).is_err());
             }
             audit.merge(&own.audit());
         }
         assert_eq!(audit.lines[0].total, 92_000);
         for line in &audit.lines {
             if line.name == "districts that Deliveries skipped" {
-                assert_eq!(line.total, 0, "nothing has run");
+                assert_eq!(line.total, 0, "nothing was committed");
                 continue;
             }
             assert!(line.total >= 4000, "{line:?}");

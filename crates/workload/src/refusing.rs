@@ -1,0 +1,46 @@
+//! A connection for tests that answers at once: with a conflict.
+
+use crate::connection::{
+    Access, Conflict, Connection, ConnectionError, RowVisitor, StatementId, Value,
+};
+
+/// Refuses all but to roll back.
+pub(crate) struct Refusing;
+
+fn refused() -> ConnectionError {
+    ConnectionError::Conflict {
+        kind: Conflict::Deadlock,
+        source: "planted".into(),
+    }
+}
+
+impl Connection for Refusing {
+    fn begin(&mut self, _access: Access) -> Result<(), ConnectionError> {
+        Err(refused())
+    }
+
+    fn commit(&mut self) -> Result<(), ConnectionError> {
+        Err(refused())
+    }
+
+    fn rollback(&mut self) -> Result<(), ConnectionError> {
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        _statement: StatementId,
+        _parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError> {
+        Err(refused())
+    }
+
+    fn query(
+        &mut self,
+        _statement: StatementId,
+        _parameters: &[Value<'_>],
+        _visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        Err(refused())
+    }
+}

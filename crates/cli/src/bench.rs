@@ -1,19 +1,20 @@
 //! `octavo bench`: flags to settings, the call, and what is printed.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, anyhow};
 use octavo_database::{Isolation, Sqlite};
 use octavo_experiment::{
-    bench::{BenchError, BenchResult, BenchSettings, Target, automatic_warm_up, bench as run},
+    bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
     drive::{ArrivalProcess, Load},
     loaded::{Description, Loaded},
     plan::RunLength,
 };
+use octavo_units::ByteCount;
 use octavo_workload::Workload;
 
 use crate::{
@@ -23,6 +24,9 @@ use crate::{
     watcher::Watcher,
     workload::Choice,
 };
+
+/// All memory that may hold data, when nobody says.
+const MEMORY: ByteCount = ByteCount::mib(32);
 
 /// How an HdrHistogram log of ours begins.
 const HDR_LOG_HEAD: &str = "#octavo bench";
@@ -36,18 +40,11 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     let workload = choice.build(flags.mix.as_deref(), flags.distribution)?;
     let load = way(&flags, workload.as_ref())?;
     let length = length(&flags, load)?;
-    for (file, what, head) in [
-        (&flags.csv, "a series of Octavo", "at_s,length_s,"),
-        (&flags.hdr_log, "a log of Octavo", HDR_LOG_HEAD),
-    ] {
-        if let Some(file) = file {
-            report::keep_foreign(file, what, |text| text.starts_with(head))?;
-        }
-    }
-    let mut hdr_log = flags.hdr_log.as_deref().map(create).transpose()?;
+    refuse_for_noop(&flags)?;
+    check_files(&flags)?;
     let watcher = Watcher::new()?;
     let database = Sqlite {
-        journal_mode: flags.journal_mode.into(),
+        journal_mode: flags.journal_mode.map_or_else(Default::default, Into::into),
         ..Sqlite::default()
     };
     let loaded = match flags.database {
@@ -61,12 +58,13 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
             &watcher,
         )?),
     };
+    let mut hdr_log = flags.hdr_log.as_deref().map(HdrFile::create).transpose()?;
     let target = loaded
         .as_ref()
         .map_or(Target::Noop, |loaded| Target::Loaded {
             loaded,
             database: &database,
-            memory: flags.memory,
+            memory: flags.memory.unwrap_or(MEMORY),
         });
     let settings = BenchSettings {
         target,
@@ -77,37 +75,112 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
         retries: flags.retries,
         isolation: flags.isolation.map(isolation),
         length,
-        hdr_log: hdr_log.as_mut().map(|file| file as &mut dyn Write),
+        hdr_log: hdr_log.as_mut().map(|log| &mut log.file as &mut dyn Write),
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
     let result = run(settings, &watcher);
     watcher.finish();
-    let result = result.map_err(failure)?;
-    if let Some(mut log) = hdr_log {
-        log.flush()
-            .context("write the log of latencies")
-            .map_err(Failure::Fault)?;
-    }
-    show(&flags, &result)
-}
-
-/// Prints the result and writes what was asked for.
-fn show(flags: &BenchFlags, result: &BenchResult) -> Result<(), Failure> {
-    if let Some(csv) = &flags.csv {
-        report::write(csv, &octavo_report::bench_csv(result))?;
-    }
+    let Benched {
+        result,
+        hdr_log: logged,
+    } = result.map_err(failure)?;
+    // The result first: what goes wrong with files must not cost it.
     report::print(&if flags.json {
-        format!("{}\n", octavo_report::bench_json(result))
+        format!("{}\n", octavo_report::bench_json(&result))
     } else {
         let (width, colour) = report::screen();
-        octavo_report::bench(result, width, colour)
+        octavo_report::bench(&result, width, colour)
     })?;
+    if let Some(csv) = &flags.csv {
+        report::write(csv, &octavo_report::bench_csv(&result))?;
+    }
+    if let Some(log) = hdr_log {
+        logged.map_err(|error| Failure::Fault(error.into()))?;
+        log.finish()?;
+    }
     if result.interrupted {
         return Err(Failure::Interrupted(
             "what was measured before is shown".into(),
         ));
     }
     Ok(())
+}
+
+/// The no-op database has nothing that these would change.
+fn refuse_for_noop(flags: &BenchFlags) -> Result<(), Failure> {
+    if flags.database != BenchDatabase::Noop {
+        return Ok(());
+    }
+    for (given, flag) in [
+        (flags.memory.is_some(), "--memory"),
+        (flags.journal_mode.is_some(), "--journal-mode"),
+        (flags.isolation.is_some(), "--isolation"),
+        (flags.data.page_size.is_some(), "--page-size"),
+    ] {
+        if given {
+            return Err(Failure::Input(anyhow!(
+                "{flag} is not possible with --database noop, which stores nothing"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses files that are somebody else's or cannot be written, before minutes
+/// of measuring.
+fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
+    if flags.csv.is_some() && flags.csv == flags.hdr_log {
+        return Err(Failure::Input(anyhow!(
+            "--csv and --hdr-log name the same file: name two"
+        )));
+    }
+    for (file, what, head) in [
+        (&flags.csv, "a series of Octavo", "at_s,length_s,"),
+        (&flags.hdr_log, "a log of Octavo", HDR_LOG_HEAD),
+    ] {
+        if let Some(file) = file {
+            // Nothing is lost with an empty file.
+            report::keep_foreign(file, what, |text| text.is_empty() || text.starts_with(head))?;
+            report::probe(file)?;
+        }
+    }
+    Ok(())
+}
+
+/// The log of latencies, beside its place until it is whole.
+struct HdrFile {
+    path: PathBuf,
+    unfinished: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl HdrFile {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        let unfinished = report::unfinished(path);
+        let file = File::create_new(&unfinished)
+            .with_context(|| format!("create {}", unfinished.display()))
+            .map_err(Failure::Fault)?;
+        Ok(Self {
+            path: path.to_owned(),
+            unfinished,
+            file: BufWriter::new(file),
+        })
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.file
+            .flush()
+            .and_then(|()| fs::rename(&self.unfinished, &self.path))
+            .with_context(|| format!("write {}", self.path.display()))
+            .map_err(Failure::Fault)
+    }
+}
+
+impl Drop for HdrFile {
+    fn drop(&mut self) {
+        // After `finish` it has its name, and nothing is here to remove.
+        let _removed = fs::remove_file(&self.unfinished);
+    }
 }
 
 /// Opens the rows to run on, loading them where they are missing.
@@ -132,7 +205,7 @@ fn open(
         database,
         &octavo_database::Settings {
             page_size: settings.page_size,
-            memory: flags.memory,
+            memory: flags.memory.unwrap_or(MEMORY),
             clients: flags.clients,
             isolation: flags.isolation.map(isolation),
         },
@@ -161,18 +234,24 @@ fn way(flags: &BenchFlags, workload: &dyn Workload) -> Result<Load, Failure> {
             ))
         })?;
         return Ok(Load::Paced {
-            terminals: flags.terminals.unwrap_or(specified),
+            terminals: enough(flags.terminals.unwrap_or(specified), flags.clients)?,
         });
     }
     let terminals = flags.terminals.unwrap_or(flags.clients);
-    if terminals < flags.clients {
+    Ok(Load::Closed {
+        terminals: enough(terminals, flags.clients)?,
+    })
+}
+
+/// Refuses less terminals than connections.
+fn enough(terminals: u32, clients: u32) -> Result<u32, Failure> {
+    if terminals < clients {
         return Err(Failure::Input(anyhow!(
-            "--terminals {terminals} is less than --clients {}: a connection without a terminal \
-             would have nothing to do",
-            flags.clients
+            "{terminals} terminals are less than --clients {clients}: a connection without a \
+             terminal would have nothing to do"
         )));
     }
-    Ok(Load::Closed { terminals })
+    Ok(terminals)
 }
 
 fn length(flags: &BenchFlags, load: Load) -> Result<RunLength, Failure> {
@@ -207,13 +286,6 @@ fn isolation(name: IsolationName) -> Isolation {
         IsolationName::RepeatableRead => Isolation::RepeatableRead,
         IsolationName::Serializable => Isolation::Serializable,
     }
-}
-
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create(path)
-        .with_context(|| format!("create {}", path.display()))
-        .map_err(Failure::Fault)?;
-    Ok(BufWriter::new(file))
 }
 
 fn failure(error: BenchError) -> Failure {

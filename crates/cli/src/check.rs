@@ -8,8 +8,15 @@ use crate::{Failure, flags::CheckFlags, load::failure, report, workload::Choice}
 
 pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
     let loaded = Loaded::open(&flags.directory).map_err(failure)?;
-    let workload = Choice::for_check(loaded.description())?;
-    let result = run(&loaded, &Sqlite::default(), workload.as_ref()).map_err(failure)?;
+    let description = loaded.description();
+    let workload = Choice::for_check(description, None)?;
+    let last = Choice::for_check(description, loaded.last_mix().as_deref())?;
+    let result = run(
+        &loaded,
+        &Sqlite::default(),
+        workload.as_ref(),
+        last.as_ref(),
+    );
     report::print(&if flags.json {
         format!("{}\n", octavo_report::check_json(&result))
     } else {

@@ -323,7 +323,7 @@ pub(crate) struct BenchFlags {
     /// Terminals that share the connections [default: as many, or with --pace
     /// as many as the specification wants]
     #[arg(long, value_name = "N", conflicts_with = "rate",
-        value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) terminals: Option<u32>,
 
     /// Transactions that arrive a second, whatever the database does (open
@@ -356,13 +356,13 @@ pub(crate) struct BenchFlags {
     #[arg(long, value_name = "auto|TIME", default_value = "auto", value_parser = warm_up)]
     pub(crate) warm_up: WarmUp,
 
-    /// All memory that may hold data
-    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
-    pub(crate) memory: ByteCount,
+    /// All memory that may hold data [default: 32MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteCount>,
 
-    /// SQLite's journal mode
-    #[arg(long, value_enum, default_value_t = JournalModeName::Wal)]
-    pub(crate) journal_mode: JournalModeName,
+    /// SQLite's journal mode [default: wal]
+    #[arg(long, value_enum)]
+    pub(crate) journal_mode: Option<JournalModeName>,
 
     /// How transactions are kept apart [default: the database's own]
     #[arg(long, value_enum)]

@@ -80,9 +80,7 @@ fn refused(error: StoreError) -> Failure {
 
 /// Writes a file whole or not at all.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(format!(".octavo-{}", std::process::id()));
-    let unfinished = PathBuf::from(unfinished);
+    let unfinished = unfinished(path);
     let written = File::create_new(&unfinished).and_then(|mut file| {
         let written = file
             .write_all(text.as_bytes())
@@ -95,6 +93,22 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     written
         .with_context(|| format!("write {}", path.display()))
         .map_err(Failure::Fault)
+}
+
+/// Where a file is written until it is whole: beside its place.
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(format!(".octavo-{}", std::process::id()));
+    unfinished.into()
+}
+
+/// Refuses a file that could not be written.
+pub(crate) fn probe(path: &Path) -> Result<(), Failure> {
+    let unfinished = unfinished(path);
+    File::create_new(&unfinished)
+        .and_then(|_| fs::remove_file(&unfinished))
+        .with_context(|| format!("{} cannot be written", path.display()))
+        .map_err(Failure::Input)
 }
 
 /// The width of the terminal in columns (100 in a pipe), and whether it shows

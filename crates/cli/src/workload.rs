@@ -93,20 +93,20 @@ impl Choice {
         Ok(Self { name, data, seed })
     }
 
-    /// The workload on loaded rows whose conditions hold whatever has run.
-    pub(crate) fn for_check(loaded: &Description) -> Result<Box<dyn Workload>, Failure> {
+    /// The workload on loaded rows with the mix of the run that left them; what
+    /// cannot be read as a mix counts as none.
+    pub(crate) fn for_check(
+        loaded: &Description,
+        mix: Option<&str>,
+    ) -> Result<Box<dyn Workload>, Failure> {
         let choice = Self {
             name: name_of(loaded.data),
             data: loaded.data,
             seed: loaded.seed,
         };
-        // Without simple-update in the mix, pgbench's tellers and branches
-        // have to agree with the history.
-        let mix = match loaded.data {
-            DataSet::Pgbench { .. } => Some("tpcb-like=1,simple-update=1"),
-            _ => None,
-        };
-        choice.build(mix, None)
+        choice
+            .build(mix, None)
+            .or_else(|_| choice.build(None, None))
     }
 
     /// The workload with what else the flags say of it.

@@ -16,7 +16,12 @@ mod recorder;
 
 use std::{error::Error, fs, hint::black_box, sync::Mutex, time::Duration, time::Instant};
 
-use octavo_experiment::{bench::SecondFindings, drive::Sample, latency::Percentiles};
+use octavo_experiment::{
+    bench::SecondFindings,
+    drive::Sample,
+    // Where the recorder looks for it.
+    latency,
+};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Outcome, Tpcc, Workload};
 use recorder::{Counts, Event, Recorder, lock};
@@ -70,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             read_bytes: ByteCount::ZERO,
             written_bytes: ByteCount::ZERO,
         };
-        let percentiles = Percentiles::of(&second.latency_us());
+        let percentiles: latency::Percentiles = second.percentiles();
         samples.push(sample);
         series.push(SecondFindings {
             sample,

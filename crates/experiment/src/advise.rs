@@ -22,6 +22,7 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Tpcc, Workload};
 
 use crate::{
+    causes::with_causes,
     directory::{DirectoryError, WorkDirectory, directory_size, free_space},
     drive::{Load, RETRIES, Unobserved},
     findings::Findings,
@@ -398,8 +399,10 @@ impl Job<'_> {
             && let Err(error) = self.directory.remove_data()
         {
             // The answer is worth more than the room.
-            self.observer
-                .note(&format!("the loaded databases stay: {}", chain(&error)));
+            self.observer.note(&format!(
+                "the loaded databases stay: {}",
+                with_causes(&error)
+            ));
         }
         Ok(findings)
     }
@@ -664,7 +667,7 @@ impl Job<'_> {
             ));
             match self.run_cell(cell, self.plan.inputs_seed(round), length) {
                 Err(AdviseError::Run(error)) => {
-                    let reason = chain(&error);
+                    let reason = with_causes(&error);
                     self.fail(round, position, number, &reason)?;
                     failure = Some(reason);
                 }
@@ -775,18 +778,4 @@ fn create(path: &std::path::Path) -> Result<(), DirectoryError> {
         path: path.to_owned(),
         source,
     })
-}
-
-/// An error with its causes, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }

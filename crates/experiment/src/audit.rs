@@ -2,7 +2,7 @@
 
 use octavo_workload::{Audit, AuditDistribution, AuditLine, AuditRule};
 use serde::Serialize;
-use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
 
 /// A generator that follows its specification fails one of this many
 /// comparisons by chance: with some twenty of them in a run, one run in 5,000.
@@ -71,25 +71,25 @@ pub fn compare(audit: &Audit) -> Vec<AuditFinding> {
 fn line(line: &AuditLine) -> AuditFinding {
     let total = line.total as f64;
     let expected = total * line.wanted;
-    let dispersion = match line.rule {
-        AuditRule::Dispersed(times) => times,
-        AuditRule::Independent | AuditRule::AtMost => 1.0,
-    };
-    let deviation = (expected * (1.0 - line.wanted) * dispersion).sqrt();
-    let excess = line.count as f64 - expected;
     let at_most = line.rule == AuditRule::AtMost;
     let standing = if line.total == 0 {
         Standing::TooFew
     } else if line.wanted <= 0.0 || line.wanted >= 1.0 {
         // Never, or always: no chance in it.
-        pass(excess == 0.0)
+        pass(line.count as f64 == expected)
     } else if at_most {
         // What is allowed needs no proof; what is not may be chance.
-        pass(excess <= deviation_max() * deviation.max(1.0))
+        pass(tails(line).1 >= CHANCE)
     } else if expected.min(total - expected) < EXPECTED_MIN {
         Standing::TooFew
+    } else if let AuditRule::Dispersed(times) = line.rule {
+        // A sum of many draws each: normal by now.
+        let deviation = (expected * (1.0 - line.wanted) * times).sqrt();
+        let excess = (line.count as f64 - expected).abs();
+        pass(2.0 * Normal::standard().sf(excess / deviation) >= CHANCE)
     } else {
-        pass(excess.abs() <= deviation_max() * deviation)
+        let (low, high) = tails(line);
+        pass(2.0 * low.min(high) >= CHANCE)
     };
     AuditFinding {
         name: line.name.clone(),
@@ -148,9 +148,18 @@ fn pass(agrees: bool) -> Standing {
     }
 }
 
-/// Deviations on either side that chance exceeds once in 1 / [`CHANCE`].
-fn deviation_max() -> f64 {
-    Normal::standard().inverse_cdf(1.0 - CHANCE / 2.0)
+/// The chances of a count as low or lower, and as high or higher, when each of
+/// the total falls on it independently with the wanted share.
+fn tails(line: &AuditLine) -> (f64, f64) {
+    // The share is within 0 and 1.
+    let Ok(binomial) = Binomial::new(line.wanted, line.total) else {
+        return (1.0, 1.0);
+    };
+    let high = match line.count.checked_sub(1) {
+        Some(below) => binomial.sf(below),
+        None => 1.0,
+    };
+    (binomial.cdf(line.count), high)
 }
 
 #[cfg(test)]
@@ -170,11 +179,19 @@ mod tests {
 
     #[test]
     fn shares_pass_within_chance() {
-        // 1,000 of 10,000: the standard deviation is 30, 4.42 of it 132.
+        // 1,000 of 10,000: the standard deviation is 30, about 4.42 of it 132.
         let independent = |count| share(count, 10_000, 0.1, AuditRule::Independent);
         assert_eq!(independent(1130), Standing::Pass);
-        assert_eq!(independent(1135), Standing::Fail);
-        assert_eq!(independent(865), Standing::Fail);
+        assert_eq!(independent(1140), Standing::Fail);
+        assert_eq!(independent(860), Standing::Fail);
+        // 10 of 1,000 are far from normal: 24 or more come once in 11,000.
+        let rare = |count| share(count, 1000, 0.01, AuditRule::Independent);
+        assert_eq!(rare(25), Standing::Pass);
+        assert_eq!(rare(30), Standing::Fail);
+        // And a day of them is still exact enough.
+        let many = |count| share(count, 10_000_000_000, 0.1, AuditRule::Independent);
+        assert_eq!(many(1_000_100_000), Standing::Pass);
+        assert_eq!(many(1_000_200_000), Standing::Fail);
         let lumpy = |count| share(count, 10_000, 0.1, AuditRule::Dispersed(4.0));
         assert_eq!(lumpy(1260), Standing::Pass);
         assert_eq!(lumpy(1270), Standing::Fail);

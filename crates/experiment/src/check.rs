@@ -1,13 +1,16 @@
 //! Whether loaded rows are what they should be, and whether what the last run
 //! left satisfies its workload's conditions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use octavo_database::{Database, DatabaseError, TableContent, contents, expected_contents};
 use octavo_workload::{Condition, Workload};
 use serde::Serialize;
 
-use crate::loaded::{Description, LoadError, Loaded};
+use crate::{
+    causes::with_causes,
+    loaded::{Description, Loaded},
+};
 
 /// What a check found.
 #[derive(Clone, Debug, Serialize)]
@@ -24,8 +27,10 @@ pub struct CheckResult {
 }
 
 /// A database that was looked at.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
+    /// Why it could not be read to its end; then there is nothing else.
+    pub unreadable: Option<String>,
     /// Rows and content hash of each table: equal hashes mean equal rows, in
     /// whatever order and database.
     pub tables: Vec<TableContent>,
@@ -36,7 +41,7 @@ pub struct Checked {
 impl Checked {
     /// Whether all conditions hold.
     pub fn is_consistent(&self) -> bool {
-        self.conditions.iter().all(|found| found.violations == 0)
+        self.unreadable.is_none() && self.conditions.iter().all(|found| found.violations == 0)
     }
 }
 
@@ -51,31 +56,42 @@ impl CheckResult {
 
 /// Checks the rows as loaded, against the conditions and against the rows that
 /// the seed gives, and what the last run left against the conditions.
-/// `workload` has to be of the rows that were loaded.
+/// `workload` has to be of the rows that were loaded, and `last_workload` with
+/// the mix of the last run, on which the conditions may depend.
 pub fn check(
     loaded: &Loaded,
     database: &dyn Database,
     workload: &dyn Workload,
-) -> Result<CheckResult, LoadError> {
-    let look = |directory: PathBuf| -> Result<Checked, DatabaseError> {
-        let mut inspection = database.inspect(&directory, workload)?;
+    last_workload: &dyn Workload,
+) -> CheckResult {
+    let look = |directory: &Path, workload: &dyn Workload| -> Result<Checked, DatabaseError> {
+        let mut inspection = database.inspect(directory, workload)?;
         Ok(Checked {
+            unreadable: None,
             conditions: workload.check(inspection.as_mut())?,
             tables: contents(inspection.as_mut(), workload)?,
         })
     };
-    let base = look(loaded.base())?;
+    // One damaged database must not hide what the other one holds.
+    let look = |directory: PathBuf, workload| {
+        look(&directory, workload).unwrap_or_else(|error| Checked {
+            unreadable: Some(with_causes(&error)),
+            ..Checked::default()
+        })
+    };
+    let base = look(loaded.base(), workload);
+    // Of an unreadable base nothing is left to compare.
     let unexpected = expected_contents(workload)
         .iter()
         .zip(&base.tables)
         .filter(|(expected, found)| expected != found)
         .map(|(expected, _)| expected.table.clone())
         .collect();
-    let last_run = loaded.last_copy().map(look).transpose()?;
-    Ok(CheckResult {
+    let last_run = loaded.last_copy().map(|copy| look(copy, last_workload));
+    CheckResult {
         loaded: loaded.description().clone(),
         base,
         unexpected,
         last_run,
-    })
+    }
 }

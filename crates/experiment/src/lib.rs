@@ -12,6 +12,7 @@
 pub mod advise;
 pub mod audit;
 pub mod bench;
+mod causes;
 pub mod check;
 pub mod directory;
 pub mod drive;

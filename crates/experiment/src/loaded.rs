@@ -32,6 +32,9 @@ const BASE: &str = "base";
 /// Below `data/`: the copy that the last bench worked on.
 const COPY: &str = "run";
 
+/// Below `data/`: the mix of that bench, which its conditions depend on.
+const MIX: &str = "run.mix";
+
 /// What was loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
@@ -242,6 +245,14 @@ impl Loaded {
             .estimate(settings.workload, settings.page_size);
         check_space(settings.directory, size)?;
         let directory = WorkDirectory::open(settings.directory)?;
+        // Another octavo may have loaded before we had the lock.
+        if let Some(description) = Self::examine(settings.directory)? {
+            description.accept(settings)?;
+            return Ok(Self {
+                directory,
+                description,
+            });
+        }
         let description = load(&directory, settings, observer).inspect_err(|_| {
             // What the first error left is of no use; it is the one to tell.
             let _removed = directory.remove_data();
@@ -275,12 +286,19 @@ impl Loaded {
         entries.next().map(|_| copy)
     }
 
-    /// The directory for a copy to run on, made where it is missing. Until
-    /// the next run it holds what the last one left.
-    pub fn copy(&self) -> Result<PathBuf, LoadError> {
+    /// The directory for a copy to run on with this mix, made where it is
+    /// missing. Until the next run it holds what the last one left.
+    pub fn copy(&self, mix: &str) -> Result<PathBuf, LoadError> {
         let copy = self.directory.data(COPY);
         create(&copy)?;
+        let file = self.directory.data(MIX);
+        fs::write(&file, mix).map_err(DirectoryError::io("write", &file))?;
         Ok(copy)
+    }
+
+    /// The mix of the last run, as it was given to [`Self::copy`].
+    pub fn last_mix(&self) -> Option<String> {
+        fs::read_to_string(self.directory.data(MIX)).ok()
     }
 }
 
@@ -383,6 +401,10 @@ fn write(path: &Path, description: &Description) -> Result<(), DirectoryError> {
             file.write_all(b"\n")?;
             file.sync_all()?;
             fs::rename(&unfinished, path)
+        })
+        .inspect_err(|_| {
+            // It is ours, and of no use; the first error is the one to tell.
+            let _removed = fs::remove_file(&unfinished);
         })
         .map_err(DirectoryError::io("write", path))
 }

@@ -13,6 +13,7 @@ use octavo_workload::{Condition, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    directory::directory_size,
     drive::{Drive, DriveError, DriveObserver, DriveSettings, Load, Second, drive},
     machine::{MachineUse, MachineWatch},
     plan::{Cell, RunLength},
@@ -166,7 +167,8 @@ pub fn run(
             length: settings.length,
             keep_interrupted: settings.keep_interrupted,
             page_size: settings.cell.page_size,
-            memory: settings.cell.memory,
+            // What does not fit is what can be missed.
+            memory: settings.cell.memory.min(directory_size(settings.base)),
         },
         &mut watch,
         interrupted,

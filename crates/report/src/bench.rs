@@ -66,6 +66,8 @@ pub fn bench(result: &BenchResult, width: usize, colour: bool) -> String {
     page.heading(&format!(
         "Latency in ms {}",
         match result.load {
+            Load::Closed { terminals } if terminals > result.clients =>
+                "from submission, closed loop, the wait for a connection included",
             Load::Closed { .. } => "from submission, closed loop",
             Load::Open { .. } => "from the scheduled arrival, open loop",
             Load::Paced { .. } => "from the operator's submission, paced",
@@ -124,7 +126,7 @@ fn answer(result: &BenchResult) -> String {
         }
     ));
     if result.saturated {
-        text.push_str(" SATURATED: the wanted rate was not reached.");
+        text.push_str(" SATURATED: the wanted load was not reached.");
     }
     text
 }
@@ -176,11 +178,9 @@ fn warnings(result: &BenchResult) -> Vec<String> {
     }
     if let Some(backlog) = result.backlog.filter(|_| result.saturated) {
         warnings.push(format!(
-            "{} of {} arrivals were added to those that waited ({} at the end): latencies grow \
-             with the length of the run and say nothing of the database but that it could not \
-             follow",
-            count(backlog.end.saturating_sub(backlog.begin)),
-            count(backlog.offered),
+            "saturated: {} waited when measuring began and {} when it ended: latencies are those \
+             of the line, which grows with the length of the run; the database could not follow",
+            count(backlog.begin),
             count(backlog.end)
         ));
     }
@@ -324,6 +324,15 @@ fn load(result: &BenchResult) -> Vec<String> {
         1 => "one connection".to_owned(),
         _ => format!("{clients} connections"),
     };
+    let pace = |terminals: u32| match result.counted_name.as_str() {
+        // 12.86 is what the specification's times allow with its minimal mix.
+        "new orders" => format!(
+            " {} NOPM a warehouse, of 12.86 that the times allow with the specification's \
+             smallest shares of the other kinds.",
+            number(result.counted_per_second * 600.0 / f64::from(terminals))
+        ),
+        _ => String::new(),
+    };
     let mut sentences = vec![match result.load {
         Load::Closed { terminals } if terminals > clients => format!(
             "Closed loop: {terminals} terminals share {connections}, first come, first served."
@@ -341,41 +350,46 @@ fn load(result: &BenchResult) -> Vec<String> {
         ),
         Load::Paced { terminals } => format!(
             "Paced: {terminals} terminals with the specification's keying and think times share \
-             {connections}."
+             {connections}.{}",
+            pace(terminals)
         ),
     }];
     if let Some(late) = &result.late_us {
         sentences.push(format!(
-            "Transactions began {} later than scheduled in the middle, {} at 99 %, {} at most.",
+            "Transactions began {} later than they were due in the middle, {} at 99 %, {} at most.",
             time(late.p50_us as f64),
             time(late.p99_us as f64),
             time(late.max_us as f64)
         ));
     }
     if let Some(backlog) = &result.backlog {
-        sentences.push(format!(
-            "{} arrivals were due; {} waited when measuring began, {} when it ended.",
-            count(backlog.offered),
-            count(backlog.begin),
-            count(backlog.end)
-        ));
+        sentences.push(match result.load {
+            Load::Paced { .. } => format!(
+                "{} terminals stood in line when measuring began, {} when it ended.",
+                count(backlog.begin),
+                count(backlog.end)
+            ),
+            _ => format!(
+                "{} arrivals were due; {} waited when measuring began, {} when it ended.",
+                count(backlog.offered),
+                count(backlog.begin),
+                count(backlog.end)
+            ),
+        });
     }
     sentences.push(format!(
         "The driver itself costs {} of processor time a transaction ({} a second against a \
-         database that answers at once): {} of the mean latency here.",
+         database that answers at once), mostly outside of the latencies.",
         time(result.driver.cpu_us_per_transaction),
         number(result.driver.transactions_per_second),
-        match result.driver.cpu_us_per_transaction / result.latency_us.mean_us.max(1e-3) {
-            share if share < 0.001 => "less than 0.1 %".to_owned(),
-            share => percent(share),
-        },
     ));
     sentences
 }
 
 fn work(result: &BenchResult) -> Vec<String> {
-    let per = |amount: u64| number(amount as f64 / result.transactions as f64);
-    let bytes = |amount: u64| crate::number::bytes(amount as f64 / result.transactions as f64);
+    let transactions = result.transactions.max(1) as f64;
+    let per = |amount: u64| number(amount as f64 / transactions);
+    let bytes = |amount: u64| crate::number::bytes(amount as f64 / transactions);
     let counters = &result.counters;
     let Some(hit_ratio) = counters.hit_ratio() else {
         return Vec::new();
@@ -388,6 +402,13 @@ fn work(result: &BenchResult) -> Vec<String> {
         bytes(counters.written_bytes().get()),
         per(counters.syncs),
     )];
+    if result.data_fits {
+        sentences.push(
+            "All data fits into the buffer: what is read is read once, and the storage is seen \
+             by writes alone."
+                .into(),
+        );
+    }
     if let Some(device) = &result.device {
         sentences.push(format!(
             "The device counted {} reads of {} and {} writes of {}, those of other programs \

@@ -40,6 +40,11 @@ pub fn check(result: &CheckResult, width: usize, colour: bool) -> String {
 
 fn show(page: &mut Page, heading: &str, checked: &Checked) {
     page.heading(heading);
+    if let Some(reason) = &checked.unreadable {
+        page.prose("  ", &format!("cannot be read: {reason}"));
+        page.blank();
+        return;
+    }
     page.table(
         &Table::new(
             ["table", "rows", "content hash"],

@@ -60,7 +60,7 @@ impl fmt::Display for BytesPerSecond {
 }
 
 /// Events a second that somebody asks for, such as arrivals of transactions:
-/// above 0 and at most [`Rate::MAX`]. Prints and parses as a plain number, or
+/// from [`Rate::MIN`] to [`Rate::MAX`]. Prints and parses as a plain number, or
 /// with its unit: `250`, `0.5/s`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
@@ -68,16 +68,25 @@ pub struct Rate(f64);
 
 /// Why a rate was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("rate '{0}' is not possible: give a number a second above 0 and up to {max}", max = Rate::MAX)]
+#[error(
+    "rate '{0}' is not possible: give a number a second from {min} to {max}",
+    min = Rate::MIN,
+    max = Rate::MAX
+)]
 pub struct RateError(String);
 
 impl Rate {
-    /// The highest rate, one every nanosecond.
-    pub const MAX: f64 = 1e9;
+    /// The lowest rate, one in twelve days: times between events stay far from
+    /// the ends of clocks.
+    pub const MIN: f64 = 1e-6;
+
+    /// The highest rate, about what one processor can keep count of while
+    /// others do the work.
+    pub const MAX: f64 = 2e6;
 
     /// This many events a second.
     pub fn per_second(events: f64) -> Result<Self, RateError> {
-        if events > 0.0 && events <= Self::MAX {
+        if (Self::MIN..=Self::MAX).contains(&events) {
             Ok(Self(events))
         } else {
             Err(RateError(events.to_string()))
@@ -147,7 +156,9 @@ mod tests {
     fn rates_are_read_with_and_without_their_unit() {
         assert_eq!("250".parse::<Rate>().unwrap().get(), 250.0);
         assert_eq!("0.5/s".parse::<Rate>().unwrap().to_string(), "0.5/s");
-        for text in ["", "0", "-1", "NaN", "inf", "2e9", "7/min", "fast"] {
+        for text in [
+            "", "0", "-1", "NaN", "inf", "1e-300", "2e9", "7/min", "fast",
+        ] {
             let error = text.parse::<Rate>().unwrap_err().to_string();
             assert!(error.contains(&format!("rate '{text}'")), "{error}");
         }

@@ -27,28 +27,34 @@ fn failed(error: impl std::fmt::Display) -> HdrLogError {
     HdrLogError(error.to_string())
 }
 
+/// Where a log goes; the library borrows what it works with.
+pub(super) struct HdrLogPlace<'a, 'w> {
+    pub(super) out: &'a mut &'w mut dyn io::Write,
+    pub(super) serializer: &'a mut V2DeflateSerializer,
+}
+
+impl<'a, 'w> HdrLogPlace<'a, 'w> {
+    /// Begins the log of a run whose clients began `since` ago: the log's times
+    /// count from there.
+    pub(super) fn begin(self, since: Duration) -> Result<HdrLog<'a, 'w>, HdrLogError> {
+        let start = SystemTime::now() - since;
+        let writer = IntervalLogWriterBuilder::new()
+            .add_comment("octavo bench: latencies in microseconds by kind of transaction")
+            .with_start_time(start)
+            .with_base_time(start)
+            .with_max_value_divisor(MAXIMA_US)
+            .begin_log_with(self.out, self.serializer)
+            .map_err(failed)?;
+        Ok(HdrLog { writer })
+    }
+}
+
 /// A log under way.
 pub(super) struct HdrLog<'a, 'w> {
     writer: IntervalLogWriter<'a, 'a, &'w mut dyn io::Write, V2DeflateSerializer>,
 }
 
-impl<'a, 'w> HdrLog<'a, 'w> {
-    /// Begins a log at `out`; the library borrows what it works with.
-    pub(super) fn begin(
-        out: &'a mut &'w mut dyn io::Write,
-        serializer: &'a mut V2DeflateSerializer,
-    ) -> Result<Self, HdrLogError> {
-        let now = SystemTime::now();
-        let writer = IntervalLogWriterBuilder::new()
-            .add_comment("octavo bench: latencies in microseconds by kind of transaction")
-            .with_start_time(now)
-            .with_base_time(now)
-            .with_max_value_divisor(MAXIMA_US)
-            .begin_log_with(out, serializer)
-            .map_err(failed)?;
-        Ok(Self { writer })
-    }
-
+impl HdrLog<'_, '_> {
     /// Adds what was recorded in `length` until `at`.
     pub(super) fn add(
         &mut self,
@@ -94,7 +100,11 @@ mod tests {
         {
             let mut out: &mut dyn io::Write = &mut bytes;
             let mut serializer = V2DeflateSerializer::new();
-            let mut log = HdrLog::begin(&mut out, &mut serializer).unwrap();
+            let place = HdrLogPlace {
+                out: &mut out,
+                serializer: &mut serializer,
+            };
+            let mut log = place.begin(Duration::from_secs(1)).unwrap();
             for second in 1..=2 {
                 let at = Duration::from_secs(second);
                 log.add(at, Duration::from_secs(1), &counts).unwrap();

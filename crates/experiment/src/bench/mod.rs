@@ -26,8 +26,8 @@ use crate::{
     plan::{Cell, RunLength},
     run::{RunError, RunSettings, run},
 };
-use hdr_log::HdrLog;
-use seconds::Follower;
+use hdr_log::HdrLogPlace;
+use seconds::{Follower, Log};
 
 pub use cost::DriverCost;
 pub use hdr_log::HdrLogError;
@@ -82,9 +82,6 @@ pub enum BenchError {
     /// The directory could not be used.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The log of latencies could not be written.
-    #[error(transparent)]
-    HdrLog(#[from] HdrLogError),
     /// No transaction ended in the measured part.
     #[error(
         "no transaction ended in the {0:.1} s that were measured: give a longer --duration or a \
@@ -112,6 +109,15 @@ impl BenchError {
     }
 }
 
+/// A finished bench.
+#[derive(Debug)]
+pub struct Benched {
+    /// What was found.
+    pub result: BenchResult,
+    /// Whether all of the log of latencies was written, if one was wanted.
+    pub hdr_log: Result<(), HdrLogError>,
+}
+
 /// Makes the run; an interrupt while measuring ends it early and keeps what
 /// was measured. The driver's own cost is measured before it, which takes
 /// half a second.
@@ -122,17 +128,19 @@ impl BenchError {
 pub fn bench(
     mut settings: BenchSettings<'_>,
     observer: &dyn Observer,
-) -> Result<BenchResult, BenchError> {
+) -> Result<Benched, BenchError> {
     let interrupted = || observer.interrupted();
     let driver =
         cost::measure(settings.workload, settings.seed, &interrupted).map_err(RunError::from)?;
     let started_at = Timestamp::now();
     let mut serializer = V2DeflateSerializer::new();
     let mut out = settings.hdr_log.take();
-    let log = out
-        .as_mut()
-        .map(|out| HdrLog::begin(out, &mut serializer))
-        .transpose()?;
+    let log = out.as_mut().map_or(Log::None, |out| {
+        Log::Due(HdrLogPlace {
+            out,
+            serializer: &mut serializer,
+        })
+    });
     let mut follower = Follower::new(observer, settings.length, log);
     let seed = settings.seed.derive("inputs", 0);
     let done = match &settings.target {
@@ -149,7 +157,7 @@ pub fn bench(
             &interrupted,
         )?,
     };
-    let seconds = follower.finish()?;
+    let (seconds, hdr_log) = follower.finish();
     let Done {
         subject,
         drive,
@@ -158,13 +166,17 @@ pub fn bench(
         checks,
     } = done;
     let measured = drive.measured.as_secs_f64();
-    if drive.transactions() == 0 {
+    if drive.transactions() + drive.counts.failed() == 0 {
         return Err(BenchError::NothingMeasured(measured));
     }
     let workload = settings.workload;
     let kinds = result::kinds(&drive.counts, workload.transactions());
     let counted = drive.counted(workload);
-    Ok(BenchResult {
+    let data_fits = subject
+        .size
+        .zip(subject.memory)
+        .is_some_and(|(size, memory)| size <= memory);
+    let result = BenchResult {
         octavo: settings.octavo_version.into(),
         started_at,
         subject,
@@ -175,9 +187,10 @@ pub fn bench(
         clients: settings.clients,
         load: settings.load,
         retries: settings.retries,
-        remarks: workload.remarks(settings.clients),
+        remarks: remarks(&settings),
         warm_up_s: drive.warm_up.as_secs_f64(),
         buffer_filled: drive.buffer_filled,
+        data_fits,
         measured_s: measured,
         interrupted: drive.interrupted,
         transactions: drive.transactions(),
@@ -186,9 +199,9 @@ pub fn bench(
         counted_name: workload.counted_name().into(),
         counted,
         counted_per_second: counted as f64 / measured,
-        latency_us: Percentiles::of(&drive.counts.latency_us()),
+        latency_us: drive.counts.percentiles(),
         kinds,
-        late_us: (!matches!(settings.load, Load::Closed { .. }))
+        late_us: may_wait(settings.load, settings.clients)
             .then(|| Percentiles::of(&drive.counts.late_us)),
         saturated: drive
             .backlog
@@ -202,7 +215,31 @@ pub fn bench(
         audit: audit::compare(&drive.audit),
         checks,
         seconds,
-    })
+    };
+    Ok(Benched { result, hdr_log })
+}
+
+/// Whether a transaction that is due may have to wait for a connection.
+fn may_wait(load: Load, clients: u32) -> bool {
+    match load {
+        Load::Closed { terminals } => terminals > clients,
+        Load::Open { .. } | Load::Paced { .. } => true,
+    }
+}
+
+/// What to know before believing the result.
+fn remarks(settings: &BenchSettings<'_>) -> Vec<String> {
+    let mut remarks = settings.workload.remarks(settings.clients);
+    if let Load::Paced { terminals } = settings.load
+        && let Some(specified) = settings.workload.terminals()
+        && terminals != specified
+    {
+        remarks.push(format!(
+            "{terminals} terminals are not as many as the specification wants at this scale, \
+             {specified}"
+        ));
+    }
+    remarks
 }
 
 /// A finished drive and what is known of its conditions.
@@ -266,7 +303,9 @@ fn on_copy(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Done, BenchError> {
     let description = loaded.description();
-    let copy = loaded.copy()?;
+    let workload = settings.workload;
+    let mix = workload.mix().describe(workload.transactions()).to_string();
+    let copy = loaded.copy(&mix)?;
     let location = Location::of(&copy);
     let run = run(
         RunSettings {
@@ -316,7 +355,7 @@ fn named(conditions: Vec<(&'static str, String)>) -> Vec<(String, String)> {
 }
 
 /// How long the warm-up lasts when nobody says: until as many pages were read
-/// as the buffer has frames, but at least a tenth of what is measured and at
+/// as the buffer has frames, or all data, but at least a tenth of what is measured and at
 /// most all of it again.
 pub fn automatic_warm_up(measured: Duration) -> RunLength {
     RunLength::Time {

@@ -42,8 +42,11 @@ pub struct BenchResult {
     pub remarks: Vec<String>,
     /// Length of the warm-up in seconds.
     pub warm_up_s: f64,
-    /// Whether it read as many pages as the buffer has frames.
+    /// Whether it read as many pages as the buffer has frames, or as the data
+    /// has.
     pub buffer_filled: bool,
+    /// Whether all data fits into the buffer, so that it need never be full.
+    pub data_fits: bool,
     /// Length of the measured part in seconds.
     pub measured_s: f64,
     /// Whether an interrupt ended it early.
@@ -64,10 +67,10 @@ pub struct BenchResult {
     pub latency_us: Percentiles,
     /// One entry a kind of transaction that the mix has.
     pub kinds: Vec<KindFindings>,
-    /// How much later than scheduled transactions began; `None` in a closed
-    /// loop.
+    /// How much later than they were due transactions began; `None` in a
+    /// closed loop with as many terminals as clients, where nothing waits.
     pub late_us: Option<Percentiles>,
-    /// What waited; `None` unless the loop is open.
+    /// What waited; `None` in a closed loop.
     pub backlog: Option<Backlog>,
     /// Whether the wanted rate was not reached.
     pub saturated: bool,
@@ -171,7 +174,7 @@ pub struct SecondFindings {
     pub retries: u64,
     /// Transactions that failed.
     pub failed: u64,
-    /// Arrivals due and not begun at its end; `None` unless the loop is open.
+    /// What was due and not begun at its end; `None` in a closed loop.
     pub backlog: Option<u64>,
 }
 
@@ -186,7 +189,7 @@ pub(super) fn kinds(counts: &Counts, kinds: &[TransactionKind]) -> Vec<KindFindi
         .zip(kinds)
         .filter(|(counts, _)| !idle(counts))
         .map(|(counts, kind)| {
-            let latency_us = Percentiles::of(&counts.latency_us);
+            let latency_us = counts.percentiles();
             KindFindings {
                 name: kind.name.into(),
                 committed: counts.committed(),

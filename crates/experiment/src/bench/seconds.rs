@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
-use super::{SecondFindings, hdr_log::HdrLog, hdr_log::HdrLogError};
+use super::{
+    SecondFindings,
+    hdr_log::{HdrLog, HdrLogError, HdrLogPlace},
+};
 use crate::{
-    drive::{DriveObserver, Second},
-    latency::Percentiles,
+    drive::{Counts, DriveObserver, Sample, Second},
     observer::Observer,
     plan::RunLength,
 };
@@ -15,33 +17,56 @@ pub(super) struct Follower<'a, 'w> {
     observer: &'a dyn Observer,
     length: RunLength,
     seconds: Vec<SecondFindings>,
-    log: Option<HdrLog<'a, 'w>>,
-    log_failure: Option<HdrLogError>,
+    log: Log<'a, 'w>,
     warm_up: Duration,
 }
 
+/// The log of latencies, on its way.
+pub(super) enum Log<'a, 'w> {
+    /// Nobody wants one.
+    None,
+    /// It begins with the first second that is measured.
+    Due(HdrLogPlace<'a, 'w>),
+    Open(HdrLog<'a, 'w>),
+    /// The first error is the one to tell; the run itself is good.
+    Failed(HdrLogError),
+}
+
+impl Log<'_, '_> {
+    fn add(&mut self, sample: &Sample, counts: &Counts) {
+        *self = match std::mem::replace(self, Self::None) {
+            Self::Due(place) => match place.begin(sample.at) {
+                Ok(log) => Self::Open(log),
+                Err(error) => Self::Failed(error),
+            },
+            other => other,
+        };
+        if let Self::Open(log) = self
+            && let Err(error) = log.add(sample.at, sample.length, counts)
+        {
+            *self = Self::Failed(error);
+        }
+    }
+}
+
 impl<'a, 'w> Follower<'a, 'w> {
-    pub(super) fn new(
-        observer: &'a dyn Observer,
-        length: RunLength,
-        log: Option<HdrLog<'a, 'w>>,
-    ) -> Self {
+    pub(super) fn new(observer: &'a dyn Observer, length: RunLength, log: Log<'a, 'w>) -> Self {
         Self {
             observer,
             length,
             seconds: Vec::new(),
             log,
-            log_failure: None,
             warm_up: Duration::ZERO,
         }
     }
 
-    /// The series.
-    pub(super) fn finish(self) -> Result<Vec<SecondFindings>, HdrLogError> {
-        match self.log_failure {
-            Some(error) => Err(error),
-            None => Ok(self.seconds),
-        }
+    /// The series, and whether all of the log was written.
+    pub(super) fn finish(self) -> (Vec<SecondFindings>, Result<(), HdrLogError>) {
+        let log = match self.log {
+            Log::Failed(error) => Err(error),
+            Log::None | Log::Due(_) | Log::Open(_) => Ok(()),
+        };
+        (self.seconds, log)
     }
 
     /// About how long warm-up and measuring take together; nothing is known
@@ -66,7 +91,7 @@ impl DriveObserver for Follower<'_, '_> {
             counts,
             backlog,
         } = *second;
-        let latency = Percentiles::of(&counts.latency_us());
+        let latency = counts.percentiles();
         let retries = counts.kinds.iter().map(|kind| kind.retries()).sum();
         let found = SecondFindings {
             sample: *sample,
@@ -78,13 +103,7 @@ impl DriveObserver for Follower<'_, '_> {
             backlog,
         };
         if sample.measured {
-            // The first error is the one to tell; the run itself is good.
-            if self.log_failure.is_none()
-                && let Some(log) = &mut self.log
-                && let Err(error) = log.add(sample.at, sample.length, counts)
-            {
-                self.log_failure = Some(error);
-            }
+            self.log.add(sample, counts);
         } else {
             self.warm_up = sample.at;
         }
@@ -124,7 +143,6 @@ mod tests {
     use octavo_units::ByteCount;
 
     use super::*;
-    use crate::drive::Sample;
 
     #[test]
     fn a_second_tells_what_matters() {

@@ -1,6 +1,9 @@
 //! Where the threads of a run wait for each other.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// A place where all workers wait until the one who leads lets them go. A
 /// worker that ends, by an error or a panic, is waited for no longer.
@@ -37,6 +40,17 @@ impl Meeting {
         while state.arrived < state.expected {
             state = self.wait(state);
         }
+    }
+
+    /// Waits for at most `longest`; whether all workers that have not left are
+    /// here.
+    pub(super) fn gather_within(&self, longest: Duration) -> bool {
+        let state = self.lock();
+        let (state, _) = self
+            .changed
+            .wait_timeout_while(state, longest, |state| state.arrived < state.expected)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.arrived >= state.expected
     }
 
     /// Lets all workers go on, those that come later as well.

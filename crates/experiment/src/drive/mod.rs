@@ -52,7 +52,7 @@ use meeting::Meeting;
 use metered::Metered;
 use pool::Pool;
 use recorder::{Recorder, lock};
-use sampler::Sampler;
+use sampler::{Line, Sampler};
 use worker::{Session, Source, Worker};
 
 pub use arrivals::ArrivalProcess;
@@ -113,29 +113,40 @@ pub struct Second<'a> {
     pub sample: &'a Sample,
     /// Endings and latencies.
     pub counts: &'a Counts,
-    /// Arrivals that were due and not begun at its end; `None` unless the
-    /// loop is open.
+    /// What was due and not begun at its end; `None` in a closed loop.
     pub backlog: Option<u64>,
 }
 
-/// What waited in an open loop.
+/// What waited: arrivals of an open loop, or terminals whose operators have
+/// submitted, for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
-    /// Arrivals due and not begun when the measured part began.
+    /// Due and not begun when the measured part began.
     pub begin: u64,
     /// … and when it ended.
     pub end: u64,
-    /// Arrivals that became due in the measured part.
+    /// What became due in the measured part.
     pub offered: u64,
+    /// More waiting than this, at the beginning or at the end, is no chance:
+    /// the database cannot follow.
+    pub bound: u64,
 }
 
 impl Backlog {
-    /// Whether the database could not follow: more than a hundredth of what
-    /// arrived, and more than `connections`, was added to what waited.
+    /// Whether the database could not follow: too many waited, or in the
+    /// measured part the line grew by a hundredth of what arrived (and by more
+    /// than chance lets it).
     pub fn is_saturated(&self, connections: u32) -> bool {
+        let chance = chance(connections);
         let added = self.end.saturating_sub(self.begin);
-        added > u64::from(connections) && added > self.offered / 100
+        self.begin.max(self.end) > self.bound || added > chance.max(self.offered / 100)
     }
+}
+
+/// So many may wait for `connections` connections now and then, when
+/// transactions come together or one takes longer.
+fn chance(connections: u32) -> u64 {
+    10 * u64::from(connections)
 }
 
 /// What driving a database gave.
@@ -156,7 +167,7 @@ pub struct Drive {
     pub counts: Counts,
     /// The database's counts in the measured part.
     pub counters: Counters,
-    /// What waited; `None` unless the loop is open.
+    /// What waited; `None` in a closed loop.
     pub backlog: Option<Backlog>,
     /// The per-second series.
     pub samples: Vec<Sample>,
@@ -252,7 +263,8 @@ pub struct DriveSettings<'a> {
     pub keep_interrupted: bool,
     /// The page size, to know when the buffer is full.
     pub page_size: PageSize,
-    /// The buffer's size, likewise.
+    /// What fills the buffer, likewise: its size, or that of the data where
+    /// that is less.
     pub memory: ByteCount,
 }
 
@@ -348,7 +360,12 @@ pub fn drive(
         Load::Closed { terminals } | Load::Paced { terminals } if pooled => {
             let paced = matches!(settings.load, Load::Paced { .. });
             let kinds = settings.workload.transactions();
-            let pool = Pool::new(clients(terminals.max(1)), kinds, paced, settings.seed);
+            let sources = if paced {
+                settings.workload.operators(settings.seed, terminals.max(1))
+            } else {
+                clients(terminals)
+            };
+            let pool = Pool::new(sources, kinds, paced, settings.seed);
             (Some(pool), Vec::new())
         }
         _ => (None, clients(connections)),
@@ -379,7 +396,6 @@ pub fn drive(
                 settings,
                 shared: &shared,
                 recorder,
-                interrupted,
             };
             let worker = Worker::new(source(), session);
             let member = meeting.join();
@@ -399,7 +415,12 @@ pub fn drive(
         meeting.gather();
         shared.start();
         meeting.release();
-        let sampler = Sampler::new(database, &shared, &recorders, settings, observer, arrivals);
+        let line = match (arrivals, &pool, settings.load) {
+            (Some(arrivals), _, _) => Line::Arrivals(arrivals),
+            (None, Some(pool), Load::Paced { terminals }) => Line::Pool(pool, terminals),
+            _ => Line::None,
+        };
+        let sampler = Sampler::new(database, &shared, &recorders, settings, observer, line);
         let timeline = sampler.follow(&meeting, interrupted);
         let mut audit = Audit::default();
         for thread in threads {

@@ -17,6 +17,10 @@ use super::arrivals::exponential;
 /// Between two looks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Longer than operators need to forget that they began together: some dozen
+/// cycles of TPC-C, and five of the longest think times.
+const SETTLING: Duration = Duration::from_secs(600);
+
 /// A terminal with the transaction that it has drawn.
 pub(super) struct Terminal {
     pub(super) client: Box<dyn Client>,
@@ -89,8 +93,6 @@ impl Pool {
             paced,
             kinds,
         };
-        // Operators are somewhere in their cycles when a run begins: as if
-        // each had just got an answer.
         let now = Instant::now();
         for (number, client) in (0..).zip(clients) {
             let mut terminal = Terminal {
@@ -98,10 +100,28 @@ impl Pool {
                 kind: 0,
                 generator: seed.derive("operator", number).generator(),
             };
-            let thought = pool.think(None, &mut terminal);
-            pool.submit(now + thought, terminal);
+            let due = now + pool.first_submission(&mut terminal);
+            pool.submit(due, terminal);
         }
         pool
+    }
+
+    /// When an operator submits first. They are somewhere in their cycles when
+    /// a run begins: as if they had been at work for [`SETTLING`] already, with
+    /// answers that took no time. What they drew until then is not run.
+    fn first_submission(&self, terminal: &mut Terminal) -> Duration {
+        let mut at = self.think(None, terminal);
+        while self.paced && at < SETTLING {
+            at += self.think(self.kinds[terminal.kind].pace, terminal);
+        }
+        at.saturating_sub(SETTLING)
+    }
+
+    /// Terminals that are due and wait for a connection.
+    pub(super) fn standing_in_line(&self, now: Instant) -> u64 {
+        let state = self.lock();
+        let due = state.waiting.iter().filter(|waiting| waiting.due <= now);
+        due.count() as u64
     }
 
     /// The terminal that is due first, once it is; `None` when stopped.

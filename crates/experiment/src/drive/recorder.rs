@@ -15,6 +15,8 @@ use std::{
 use hdrhistogram::Histogram;
 use octavo_workload::{Outcome, TransactionKind, connection::Conflict};
 
+use crate::latency::Percentiles;
+
 /// The longest latency that a histogram holds, 10 minutes; longer ones count
 /// as this long.
 const LATENCY_US_MAX: u64 = 600_000_000;
@@ -76,8 +78,8 @@ pub(super) struct Event {
     pub(super) kind: u8,
     pub(super) ending: Ending,
     pub(super) changed_bytes: u32,
-    latency_us: u32,
-    late_us: u32,
+    latency_us: f32,
+    late_us: f32,
 }
 
 impl Event {
@@ -100,8 +102,9 @@ impl Event {
     }
 }
 
-fn microseconds(time: Duration) -> u32 {
-    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+/// Seven digits of it: nanoseconds up to some milliseconds.
+fn microseconds(time: Duration) -> f32 {
+    (time.as_secs_f64() * 1e6) as f32
 }
 
 /// One connection's buffer.
@@ -155,9 +158,11 @@ pub struct KindCounts {
     /// The kind's name.
     pub name: &'static str,
     endings: [u64; ENDINGS],
-    /// Latencies in microseconds of what committed or rolled back as the
-    /// specification wants.
+    /// Latencies in whole microseconds, rounded, of what committed or rolled
+    /// back as the specification wants.
     pub latency_us: Histogram<u64>,
+    /// The sum of the same, not rounded.
+    latency_us_sum: f64,
 }
 
 impl KindCounts {
@@ -166,7 +171,13 @@ impl KindCounts {
             name: kind.name,
             endings: [0; ENDINGS],
             latency_us: new_histogram(),
+            latency_us_sum: 0.0,
         }
+    }
+
+    /// The latencies as figures; the mean is not rounded.
+    pub fn percentiles(&self) -> Percentiles {
+        percentiles(&self.latency_us, self.latency_us_sum)
     }
 
     fn count(&self, ending: Ending) -> u64 {
@@ -231,11 +242,13 @@ impl KindCounts {
         self.latency_us
             .add(&other.latency_us)
             .expect("all histograms have the same bounds");
+        self.latency_us_sum += other.latency_us_sum;
     }
 
     fn clear(&mut self) {
         self.endings = [0; ENDINGS];
         self.latency_us.reset();
+        self.latency_us_sum = 0.0;
     }
 }
 
@@ -244,8 +257,8 @@ impl KindCounts {
 pub struct Counts {
     /// One entry a kind of transaction.
     pub kinds: Vec<KindCounts>,
-    /// How much later than scheduled transactions began, in microseconds; all
-    /// 0 in a closed loop.
+    /// How much later than due transactions began, in microseconds; all 0 in a
+    /// closed loop with as many terminals as connections.
     pub late_us: Histogram<u64>,
     /// Bytes of the column values that committed transactions set or
     /// inserted.
@@ -272,14 +285,15 @@ impl Counts {
         self.kinds.iter().map(KindCounts::failed).sum()
     }
 
-    /// The latencies of all kinds together, in microseconds.
-    pub fn latency_us(&self) -> Histogram<u64> {
+    /// The latencies of all kinds together as figures.
+    pub fn percentiles(&self) -> Percentiles {
         let mut all = new_histogram();
         for kind in &self.kinds {
             all.add(&kind.latency_us)
                 .expect("all histograms have the same bounds");
         }
-        all
+        let sum = self.kinds.iter().map(|kind| kind.latency_us_sum).sum();
+        percentiles(&all, sum)
     }
 
     fn take(&mut self, events: &mut Vec<Event>) {
@@ -287,9 +301,11 @@ impl Counts {
             let kind = &mut self.kinds[usize::from(event.kind)];
             kind.endings[event.ending.position()] += 1;
             if event.ending.is_success() {
+                // Casts of positive floats round down and saturate.
                 kind.latency_us
-                    .saturating_record(u64::from(event.latency_us));
-                self.late_us.saturating_record(u64::from(event.late_us));
+                    .saturating_record((event.latency_us + 0.5) as u64);
+                kind.latency_us_sum += f64::from(event.latency_us);
+                self.late_us.saturating_record((event.late_us + 0.5) as u64);
             }
             if event.ending == Ending::Committed {
                 self.changed_bytes += u64::from(event.changed_bytes);
@@ -311,6 +327,13 @@ impl Counts {
         self.kinds.iter_mut().for_each(KindCounts::clear);
         self.late_us.reset();
         self.changed_bytes = 0;
+    }
+}
+
+fn percentiles(latency_us: &Histogram<u64>, sum: f64) -> Percentiles {
+    Percentiles {
+        mean_us: sum / (latency_us.len().max(1)) as f64,
+        ..Percentiles::of(latency_us)
     }
 }
 
@@ -367,6 +390,20 @@ mod tests {
     }
 
     #[test]
+    fn short_latencies_are_rounded_and_their_mean_is_not() {
+        let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
+        let mut events = [300, 600, 1500]
+            .map(|nanoseconds| event(Ending::Committed, Duration::from_nanos(nanoseconds)));
+        counts.take(&mut events.to_vec());
+        let latency = counts.percentiles();
+        assert_eq!((latency.p50_us, latency.max_us), (1, 2));
+        assert!((latency.mean_us - 0.8).abs() < 1e-6, "{latency:?}");
+        events[0].latency_us = f32::MAX;
+        counts.take(&mut events.to_vec());
+        assert!(counts.percentiles().max_us >= 599_000_000);
+    }
+
+    #[test]
     fn endings_are_counted_apart() {
         let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
         let endings = [
@@ -395,6 +432,6 @@ mod tests {
         sum.add(&counts);
         assert_eq!((sum.transactions(), sum.failed()), (6, 42));
         sum.clear();
-        assert_eq!((sum.transactions(), sum.latency_us().len()), (0, 0));
+        assert_eq!((sum.transactions(), sum.percentiles().max_us), (0, 0));
     }
 }

@@ -12,7 +12,9 @@ use octavo_database::{Counters, Running};
 use super::{
     Backlog, DriveError, DriveObserver, DriveSettings, Sample, Second, Shared,
     arrivals::Arrivals,
+    chance,
     meeting::Meeting,
+    pool::Pool,
     recorder::{Counts, Event, Recorder, lock},
 };
 use crate::plan::RunLength;
@@ -30,6 +32,17 @@ pub(super) struct Timeline {
     pub(super) samples: Vec<Sample>,
 }
 
+/// Where transactions wait that are due.
+pub(super) enum Line<'a> {
+    /// Nowhere: a closed loop.
+    None,
+    /// In an open loop: the same arrivals that the workers take, to know how
+    /// many are due.
+    Arrivals(Arrivals),
+    /// Paced: the pool, and how many terminals it has.
+    Pool(&'a Pool, u32),
+}
+
 /// Sums up each second and moves the run from phase to phase.
 pub(super) struct Sampler<'a> {
     database: &'a dyn Running,
@@ -37,8 +50,7 @@ pub(super) struct Sampler<'a> {
     recorders: &'a [Recorder],
     settings: DriveSettings<'a>,
     observer: &'a mut dyn DriveObserver,
-    /// The same arrivals that the workers take, to know how many are due.
-    arrivals: Option<Arrivals>,
+    line: Line<'a>,
     start: Instant,
     last: (Instant, Counters),
     measuring: bool,
@@ -61,7 +73,7 @@ impl<'a> Sampler<'a> {
         recorders: &'a [Recorder],
         settings: DriveSettings<'a>,
         observer: &'a mut dyn DriveObserver,
-        arrivals: Option<Arrivals>,
+        line: Line<'a>,
     ) -> Self {
         let kinds = settings.workload.transactions();
         let start = shared.start();
@@ -71,7 +83,7 @@ impl<'a> Sampler<'a> {
             recorders,
             settings,
             observer,
-            arrivals,
+            line,
             start,
             last: (start, database.counters()),
             measuring: false,
@@ -92,55 +104,50 @@ impl<'a> Sampler<'a> {
         let initial = self.last.1;
         let filled = |counters: Counters| (counters - initial).buffer_misses >= frames;
 
-        match self.settings.length {
+        let start = self.start;
+        let length = self.settings.length;
+        self.watch(meeting, interrupted, |now, counters| match length {
             RunLength::Time {
                 warm_up_min,
                 warm_up_max,
                 ..
             } => {
-                let start = self.start;
-                self.watch(interrupted, |now, counters| {
-                    let elapsed = now - start;
-                    elapsed >= warm_up_max || (elapsed >= warm_up_min && filled(counters))
-                });
+                let elapsed = now - start;
+                elapsed >= warm_up_max || (elapsed >= warm_up_min && filled(counters))
             }
-            RunLength::Transactions { .. } => meeting.gather(),
-        }
+            // All have come to the end of it.
+            RunLength::Transactions { .. } => meeting.gather_within(Duration::ZERO),
+        });
         self.sum_up();
         if interrupted() {
-            return Err(self.give_up(meeting));
+            self.shared.end();
+            meeting.disband();
+            return Err(DriveError::Stopped);
         }
         let (begin, before) = self.last;
         let backlog_before = self.backlog(begin);
         self.measuring = true;
         self.observer.begin();
 
-        match self.settings.length {
-            RunLength::Time { measured, .. } => {
-                self.watch(interrupted, |now, _| now - begin >= measured);
-            }
-            RunLength::Transactions { .. } => {
-                meeting.release();
-                meeting.gather();
-            }
-        }
+        meeting.release();
+        self.watch(meeting, interrupted, |now, _| match length {
+            RunLength::Time { measured, .. } => now - begin >= measured,
+            RunLength::Transactions { .. } => meeting.gather_within(Duration::ZERO),
+        });
         self.shared.end();
         self.sum_up();
         let (end, after) = self.last;
         self.observer.end();
+        let backlog_after = self.backlog(end);
         let backlog = backlog_before
-            .zip(self.backlog(end))
-            .map(|(begin, end)| Backlog {
-                begin: begin.0,
-                end: end.0,
-                offered: end.1 - begin.1,
-            });
+            .zip(backlog_after)
+            .map(|(before, after)| self.judge(before, after, end - begin));
+        // Those that still wait may end.
+        meeting.disband();
         let interrupted = interrupted();
         if interrupted && !self.settings.keep_interrupted {
-            return Err(self.give_up(meeting));
+            return Err(DriveError::Stopped);
         }
-        // Those that still wait may end.
-        meeting.release();
         Ok(Timeline {
             warm_up: begin - self.start,
             warm_up_misses: (before - initial).buffer_misses,
@@ -154,21 +161,20 @@ impl<'a> Sampler<'a> {
         })
     }
 
-    /// Has all workers end, wherever they are.
-    fn give_up(&self, meeting: &Meeting) -> DriveError {
-        self.shared.end();
-        meeting.disband();
-        DriveError::Stopped
-    }
-
     /// Samples each second until `done`, an interrupt or a failure.
     fn watch(
         &mut self,
+        meeting: &Meeting,
         interrupted: &(dyn Fn() -> bool + Sync),
         done: impl Fn(Instant, Counters) -> bool,
     ) {
         loop {
-            thread::sleep(Self::LOOK);
+            match self.settings.length {
+                RunLength::Time { .. } => thread::sleep(Self::LOOK),
+                RunLength::Transactions { .. } => {
+                    meeting.gather_within(Self::LOOK);
+                }
+            }
             let now = Instant::now();
             if done(now, self.database.counters()) || interrupted() || self.shared.is_ending() {
                 return;
@@ -228,11 +234,38 @@ impl<'a> Sampler<'a> {
         self.last = (now, counters);
     }
 
-    /// Arrivals that are due and not begun, and all that were due.
+    /// What is due and not begun, and all that was due so far.
     fn backlog(&mut self, now: Instant) -> Option<(u64, u64)> {
-        let due = self.arrivals.as_mut()?.due_by(now - self.start);
-        // Begun a moment later than `now`, where that was taken before.
-        let started = self.shared.started.load(Ordering::Relaxed);
-        Some((due.saturating_sub(started), due))
+        match &mut self.line {
+            Line::None => None,
+            Line::Arrivals(arrivals) => {
+                let due = arrivals.due_by(now - self.start);
+                // Begun a moment later than `now`, where that was taken before.
+                let started = self.shared.started.load(Ordering::Relaxed);
+                Some((due.saturating_sub(started), due))
+            }
+            Line::Pool(pool, _) => {
+                let waiting = pool.standing_in_line(now);
+                Some((waiting, self.total.transactions() + waiting))
+            }
+        }
+    }
+
+    fn judge(&self, before: (u64, u64), after: (u64, u64), measured: Duration) -> Backlog {
+        let offered = after.1.saturating_sub(before.1);
+        let many = match self.line {
+            // A second's arrivals.
+            Line::None | Line::Arrivals(_) => {
+                (offered as f64 / measured.as_secs_f64().max(1e-9)) as u64
+            }
+            // A tenth of all operators.
+            Line::Pool(_, terminals) => u64::from(terminals) / 10,
+        };
+        Backlog {
+            begin: before.0,
+            end: after.0,
+            offered,
+            bound: many.max(chance(self.settings.connections)),
+        }
     }
 }

@@ -382,7 +382,8 @@ fn a_panic_of_ours_does_not_hang_the_run() {
             ..Behaviour::default()
         }),
     };
-    let _unreached = run(&database, settings(2, transactions(10, 10)));
+    // By the clock an hour, unless the panic ends it.
+    let _unreached = run(&database, settings(2, milliseconds(0, 3_600_000)));
 }
 
 #[test]
@@ -432,7 +433,7 @@ fn what_was_measured_before_an_interrupt_can_be_kept() {
         // Some looks after measuring has begun.
         let interrupted = || {
             interrupt.0.load(Ordering::Relaxed) > 0
-                && interrupt.0.fetch_add(1, Ordering::Relaxed) > 100
+                && interrupt.0.fetch_add(1, Ordering::Relaxed) > 3
         };
         let settings = DriveSettings {
             keep_interrupted: true,
@@ -486,8 +487,7 @@ fn an_open_loop_counts_from_the_schedule_and_shows_what_waits() {
             "{added} waiting and {ended} ended of {backlog:?}"
         );
         // In the middle of the measured part transactions wait since 0.27 s.
-        let latency = drive.counts.latency_us();
-        assert!(latency.value_at_quantile(0.5) > 100_000);
+        assert!(drive.counts.percentiles().p50_us > 100_000);
         assert!(drive.counts.late_us.value_at_quantile(0.5) > 100_000);
     }
 }
@@ -512,6 +512,41 @@ fn a_rate_that_is_reached_is_not_saturated() {
 }
 
 #[test]
+fn a_line_that_was_there_before_is_saturation_as_well() {
+    let backlog = |begin, end| Backlog {
+        begin,
+        end,
+        offered: 100_000,
+        bound: 500,
+    };
+    assert!(!backlog(0, 400).is_saturated(2));
+    assert!(backlog(600, 0).is_saturated(2));
+    assert!(backlog(0, 501).is_saturated(2));
+    let slowly = Backlog {
+        bound: 100_000,
+        ..backlog(10, 1011)
+    };
+    assert!(slowly.is_saturated(2));
+    assert!(!slowly.is_saturated(200), "that many may meet by chance");
+}
+
+#[test]
+fn operators_that_stand_in_line_are_saturation() {
+    // Two hundred operators come about every 21 ms, and a commit takes 5 ms.
+    let drive = run(
+        &Nothing::slow(Duration::from_millis(5)),
+        DriveSettings {
+            load: Load::Paced { terminals: 200 },
+            ..settings(1, milliseconds(200, 300))
+        },
+    )
+    .unwrap();
+    let backlog = drive.backlog.unwrap();
+    assert!(backlog.is_saturated(1), "{backlog:?}");
+    assert!(drive.counts.late_us.value_at_quantile(0.5) > 20_000);
+}
+
+#[test]
 fn terminals_share_connections_in_turn() {
     // Twelve terminals wait for two connections: six times a commit's time,
     // in two of three transactions.
@@ -523,8 +558,7 @@ fn terminals_share_connections_in_turn() {
         },
     )
     .unwrap();
-    let latency = drive.counts.latency_us();
-    let median = latency.value_at_quantile(0.5);
+    let median = drive.counts.percentiles().p50_us;
     assert!(median >= 6 * 2 * 1000, "{median} us");
     let line = &drive.audit.lines[0];
     assert_eq!(line.total, 12, "every terminal comes back");
@@ -553,12 +587,26 @@ fn operators_take_their_time() {
 }
 
 #[test]
+fn operators_begin_anywhere_in_their_cycles() {
+    // A cycle takes 21 ms on average: some are due at once, none much later.
+    let begin = Instant::now();
+    let pool = Pool::new(Turns.clients(Seed::new(1), 200), KINDS, true, Seed::new(1));
+    let share = |milliseconds| {
+        let due = pool.standing_in_line(begin + Duration::from_millis(milliseconds));
+        due as f64 / 200.0
+    };
+    assert!((0.3..0.65).contains(&share(10)), "{}", share(10));
+    assert!(share(20) > 0.8 && share(40) > 0.98);
+}
+
+#[test]
 fn only_what_is_deferred_lets_its_operator_go_on() {
     let pool = Pool::new(Turns.clients(Seed::new(1), 1), KINDS, true, Seed::new(1));
     let long_ago = Instant::now() - Duration::from_secs(60);
-    // Plain, deferred, undone.
-    for goes_on in [false, true, false] {
+    // All kinds in turn.
+    for _ in 0..KINDS.len() {
         let waiting = pool.take(|| false).unwrap();
+        let goes_on = KINDS[waiting.terminal.kind].deferred;
         assert!(waiting.due <= Instant::now());
         pool.give_back(long_ago, waiting.terminal);
         let waits = pool.next_due().unwrap() > Instant::now();

@@ -57,6 +57,8 @@ impl<'a> Worker<'a> {
 
     /// Works until told to end; answers what its own terminals have drawn.
     pub(super) fn work(mut self, member: &Member<'_>) -> Option<Audit> {
+        // A panic, a bug of ours, must not leave the others at work.
+        let _guard = EndOnPanic(self.session.shared);
         wait::ask_for_punctual_waking();
         member.attend();
         let result = match self.session.settings.length {
@@ -130,6 +132,17 @@ impl<'a> Worker<'a> {
     }
 }
 
+/// Ends the run when its thread panics.
+struct EndOnPanic<'a>(&'a Shared);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.end();
+        }
+    }
+}
+
 /// A worker's connection and where it records.
 pub(super) struct Session<'a> {
     pub(super) index: u32,
@@ -138,12 +151,11 @@ pub(super) struct Session<'a> {
     pub(super) settings: DriveSettings<'a>,
     pub(super) shared: &'a Shared,
     pub(super) recorder: &'a Recorder,
-    pub(super) interrupted: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Session<'_> {
     fn stopped(&self) -> bool {
-        self.shared.is_ending() || (self.interrupted)()
+        self.shared.is_ending()
     }
 
     /// Runs the transaction drawn last, with its retries; latency counts from

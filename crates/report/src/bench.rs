@@ -23,7 +23,7 @@ pub fn bench_json(result: &BenchResult) -> String {
 
 /// The run second by second as comma-separated values: a line of names, then
 /// one line a second, warm-up included. Times are in seconds, latencies in
-/// microseconds, sizes in bytes; `waiting` is empty unless the loop is open.
+/// microseconds, sizes in bytes; `waiting` is empty in a closed loop.
 pub fn bench_csv(result: &BenchResult) -> String {
     let mut text = String::from(
         "at_s,length_s,measured,transactions,counted,p50_us,p99_us,max_us,retries,failed,waiting,\
@@ -80,7 +80,7 @@ pub fn bench(result: &BenchResult, width: usize, colour: bool) -> String {
     }
     page.sentences("Load", &load(result));
     page.sentences("Work per transaction", &work(result));
-    page.heading("Self-audit: the generated load, warm-up included, against the specified one");
+    page.heading("Self-audit: the load that was run, warm-up included, against the specified one");
     page.table(&audit(&result.audit), &[1]);
     page.sentences("Consistency", &checks(result));
     page.heading("Conditions");

@@ -22,6 +22,9 @@ pub enum MixError {
     /// No kind has this name.
     #[error("mix '{0}' is not possible: the kinds of transactions are {1}")]
     UnknownKind(String, String),
+    /// A kind is named twice.
+    #[error("mix '{0}' is not possible: name {1} once")]
+    Twice(String, String),
     /// All weights are zero, or they are too large together.
     #[error("mix '{0}' is not possible: the weights must sum to 1 to {max}", max = Mix::SUM_MAX)]
     Sum(String),
@@ -58,7 +61,7 @@ impl Mix {
                 .collect();
             MixError::Form(text.into(), example.join(","))
         };
-        let mut weights = vec![0; kinds.len()];
+        let mut weights = vec![None; kinds.len()];
         for part in text.split(',') {
             let (name, weight) = part.split_once('=').ok_or_else(form)?;
             let name = flag_name(name.trim());
@@ -66,9 +69,14 @@ impl Mix {
                 .iter()
                 .position(|kind| flag_name(kind.name) == name)
                 .ok_or_else(|| MixError::UnknownKind(text.into(), names()))?;
-            weights[kind] = weight.trim().parse().map_err(|_| form())?;
+            let weight = weight.trim().parse().map_err(|_| form())?;
+            if weights[kind].replace(weight).is_some() {
+                return Err(MixError::Twice(text.into(), name));
+            }
         }
-        let mix = Self { weights };
+        let mix = Self {
+            weights: weights.into_iter().map(Option::unwrap_or_default).collect(),
+        };
         if mix.is_possible() {
             Ok(mix)
         } else {
@@ -157,6 +165,8 @@ mod tests {
             ),
             ("c", "write it like new-order=50,stock-level=50"),
             ("c=-1", "write it like"),
+            ("c=1,New-Order=2,c=1", "name c once"),
+            ("c=0,c=0", "name c once"),
             ("c=0", "must sum to 1 to 10000"),
             ("c=4294967295,new-order=1", "must sum to 1 to 10000"),
         ] {

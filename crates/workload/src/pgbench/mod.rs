@@ -192,8 +192,8 @@ impl Workload for Pgbench {
         if connections > self.scale && self.weight(Script::TpcbLike) > 0 {
             remarks.push(format!(
                 "more connections than branches ({connections} and {}) measure the waiting for \
-                 the branches' row locks: choose a scale of at least the connections, or \
-                 simple-update",
+                 each other's branches where the database locks rows: choose a scale of at least \
+                 the connections, or simple-update",
                 self.scale
             ));
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Distribution, Turn, hotspot::HotspotKeys, ranks::Ranks, scrambled::Scrambled, uniform::Uniform,
+    Distribution, hotspot::HotspotKeys, ranks::Ranks, scrambled::Scrambled, sequential::Turn,
+    uniform::Uniform,
 };
 use crate::{AuditDistribution, random::Draws};
 
@@ -16,8 +17,23 @@ pub(crate) enum Growth {
     Fixed,
 }
 
+impl Growth {
+    /// Up to how many keys the likely ones of a scrambled Zipf stay where they
+    /// are, when there are `keys` at the start: where they grow there is room
+    /// for as many again, and half of the draws are drawn again at first.
+    pub(crate) fn room(self, keys: u64) -> u64 {
+        match self {
+            Self::Growing => 2 * keys,
+            Self::Fixed => keys,
+        }
+    }
+}
+
 /// Draws the keys of one client and counts them for the audit.
-#[derive(Debug)]
+///
+/// The clients of a run have clones of one that has drawn nothing: these share
+/// their tables, and whose turn it is.
+#[derive(Clone, Debug)]
 pub(crate) enum Chooser {
     Uniform(Uniform),
     Sequential(Arc<Turn>),
@@ -28,27 +44,12 @@ pub(crate) enum Chooser {
 }
 
 impl Chooser {
-    /// A chooser among `keys` keys at the start, at least one. `turn` is that
-    /// of the run.
-    ///
-    /// Where the keys are to grow, the scrambled Zipf has room for as many
-    /// again: half of its draws are drawn again at first.
-    pub(crate) fn new(
-        distribution: Distribution,
-        keys: u64,
-        growth: Growth,
-        turn: &Arc<Turn>,
-    ) -> Self {
+    /// A chooser among `keys` keys at the start, at least one.
+    pub(crate) fn new(distribution: Distribution, keys: u64, growth: Growth) -> Self {
         match distribution {
             Distribution::Uniform => Self::Uniform(Uniform::default()),
-            Distribution::Sequential => Self::Sequential(Arc::clone(turn)),
-            Distribution::Zipfian(theta) => {
-                let modulus = match growth {
-                    Growth::Growing => 2 * keys,
-                    Growth::Fixed => keys,
-                };
-                Self::Zipfian(Scrambled::new(modulus, theta))
-            }
+            Distribution::Sequential => Self::Sequential(Arc::default()),
+            Distribution::Zipfian(theta) => Self::Zipfian(Scrambled::new(growth.room(keys), theta)),
             Distribution::TrueZipfian(theta) => Self::TrueZipfian(Ranks::new(keys, theta)),
             Distribution::Latest(theta) => Self::Latest(Ranks::new(keys, theta)),
             Distribution::Hotspot(hotspot) => Self::Hotspot(HotspotKeys::new(hotspot)),
@@ -112,10 +113,9 @@ mod tests {
             steps in proptest::collection::vec(0u64..1000, 1..100),
             seed in any::<u64>(),
         ) {
-            let turn = Arc::default();
             for distribution in ALL {
                 let mut draws = Draws::new(Seed::new(seed));
-                let mut chooser = Chooser::new(distribution, start, Growth::Growing, &turn);
+                let mut chooser = Chooser::new(distribution, start, Growth::Growing);
                 let mut keys = start;
                 for step in &steps {
                     keys += step;
@@ -133,16 +133,16 @@ mod tests {
         const START: u64 = 100;
         for distribution in ALL {
             let keys = AcknowledgedKeys::new(START);
-            let turn = Arc::default();
+            let chooser = Chooser::new(distribution, START, Growth::Growing);
             let exists: Vec<AtomicBool> = (0..START + THREADS * EACH)
                 .map(|key| AtomicBool::new(key < START))
                 .collect();
             thread::scope(|scope| {
                 for thread in 0..THREADS {
-                    let (keys, turn, exists) = (&keys, &turn, &exists);
+                    let (keys, exists) = (&keys, &exists);
+                    let mut chooser = chooser.clone();
                     scope.spawn(move || {
                         let mut draws = Draws::new(Seed::new(thread));
-                        let mut chooser = Chooser::new(distribution, START, Growth::Growing, turn);
                         for _ in 0..EACH {
                             let new = keys.next().unwrap();
                             let drawn = chooser.draw(&mut draws, keys.limit());
@@ -160,9 +160,8 @@ mod tests {
     #[test]
     fn latest_prefers_the_last_key() {
         let mut draws = Draws::new(Seed::new(9));
-        let turn = Arc::default();
         let latest = Distribution::Latest(Theta::YCSB);
-        let mut chooser = Chooser::new(latest, 1000, Growth::Growing, &turn);
+        let mut chooser = Chooser::new(latest, 1000, Growth::Growing);
         let mut last = 0;
         for draw in 0..10_000 {
             let keys = 1000 + draw;
@@ -170,5 +169,27 @@ mod tests {
         }
         // 1 / zeta falls from 0.129 at 1,000 keys to 0.096 at 11,000.
         assert!((960..1290).contains(&last), "{last}");
+    }
+
+    /// A table of its own for each of 100,000 terminals would be 1.8 GB.
+    #[test]
+    fn clones_share_their_tables_and_whose_turn_it_is() {
+        for distribution in ALL {
+            let chooser = Chooser::new(distribution, 1000, Growth::Growing);
+            match (&chooser, &chooser.clone()) {
+                (Chooser::Sequential(one), Chooser::Sequential(other)) => {
+                    assert!(Arc::ptr_eq(one, other));
+                }
+                (Chooser::Zipfian(one), Chooser::Zipfian(other)) => {
+                    assert!(one.shares_table_with(other));
+                }
+                (Chooser::TrueZipfian(one), Chooser::TrueZipfian(other))
+                | (Chooser::Latest(one), Chooser::Latest(other)) => {
+                    assert!(one.shares_table_with(other));
+                }
+                // The others have none.
+                _ => assert!(size_of::<Chooser>() < 512),
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ const RANGES: u64 = 8;
 /// The hot keys are the first ones, as in YCSB's `HotspotIntegerGenerator`,
 /// uniform within. That one draws from the keys at the start alone; here both
 /// parts grow with the keys, so that their shares hold.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct HotspotKeys {
     hotspot: Hotspot,
     hot_counts: [u64; RANGES as usize],

@@ -24,12 +24,7 @@ impl KeyDraws {
     pub fn new(distribution: Distribution, keys: u64, seed: Seed) -> Self {
         assert!(keys > 0, "there is at least one key");
         Self {
-            chooser: Chooser::new(
-                distribution,
-                keys,
-                Growth::Fixed,
-                &std::sync::Arc::default(),
-            ),
+            chooser: Chooser::new(distribution, keys, Growth::Fixed),
             draws: Draws::new(seed),
             keys,
         }

@@ -22,5 +22,4 @@ pub(crate) use chooser::{Chooser, Growth};
 pub use distribution::{Distribution, DistributionError, Hotspot};
 pub(crate) use fnv::fnv_hash;
 pub use key_draws::KeyDraws;
-pub(crate) use sequential::Turn;
 pub use zipf::{Theta, Zipf};

@@ -7,7 +7,7 @@ use crate::{AuditDistribution, random::Draws};
 ///
 /// They are counted in ranges that double: rank 1, 2 to 3, 4 to 7, and so on;
 /// the last has no end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ranks {
     zipf: Zipf,
     /// 1 / zeta at present.
@@ -44,6 +44,12 @@ impl Ranks {
         self.counts[range] += 1;
         self.rank_one_sum += self.rank_one;
         rank
+    }
+
+    /// Whether both have the same table in memory.
+    #[cfg(test)]
+    pub(super) fn shares_table_with(&self, other: &Self) -> bool {
+        self.zipf.shares_head_with(&other.zipf)
     }
 
     /// The ranks drawn so far; `name` says of what.

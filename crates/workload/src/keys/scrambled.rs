@@ -13,7 +13,7 @@ use crate::{AuditDistribution, random::Draws};
 /// YCSB's source now says 10^16 ranks but still has the zeta of 10^10, 26.469;
 /// what it draws is a Zipf distribution over neither. Here there are 10^10, to
 /// which the constant belongs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scrambled {
     ranks: Ranks,
     theta: Theta,
@@ -51,6 +51,12 @@ impl Scrambled {
                 return key;
             }
         }
+    }
+
+    /// Whether both have the same table in memory.
+    #[cfg(test)]
+    pub(super) fn shares_table_with(&self, other: &Self) -> bool {
+        self.ranks.shares_table_with(&other.ranks)
     }
 
     /// The ranks drawn so far, with those that were drawn again.

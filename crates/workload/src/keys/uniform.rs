@@ -6,7 +6,7 @@ use crate::{AuditDistribution, random::Draws};
 const RANGES: u64 = 16;
 
 /// Draws and counts keys.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Uniform {
     counts: [u64; RANGES as usize],
 }

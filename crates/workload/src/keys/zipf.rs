@@ -110,7 +110,8 @@ impl Head {
     }
 }
 
-/// A Zipf distribution over the ranks from 0 to below [`Zipf::items`].
+/// A Zipf distribution over the ranks from 0 to below [`Zipf::items`]. Clones
+/// share the table of the first ranks.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     theta: f64,
@@ -166,6 +167,12 @@ impl Zipf {
             self.head_end = self.head.all();
             self.tail_slope = (tail_high - self.tail_low) / (self.zeta - self.head_end);
         }
+    }
+
+    /// Whether both have the same table in memory.
+    #[cfg(test)]
+    pub(super) fn shares_head_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.head, &other.head)
     }
 
     /// The number of ranks.

@@ -1,7 +1,7 @@
-//! What one client really drew.
+//! What one client really ran.
 
 use super::{
-    client::SCAN_MAX,
+    client::{Drawn, SCAN_MAX},
     core::{Kind, TRANSACTIONS},
     schema::FIELDS,
 };
@@ -10,38 +10,47 @@ use crate::{Audit, AuditDistribution, AuditLine, AuditRule, Mix};
 /// Ranges of scan lengths, ten lengths each.
 const SCAN_RANGES: usize = 10;
 
-/// Counts of one client. Retries draw nothing, so they count nothing.
+/// Counts of one client.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    drawn: [u64; TRANSACTIONS.len()],
+    tried: [u64; TRANSACTIONS.len()],
     fields: [u64; FIELDS],
     scans: [u64; SCAN_RANGES],
 }
 
 impl Counts {
-    pub(super) fn drawn(&mut self, kind: Kind) {
-        self.drawn[kind as usize] += 1;
-    }
-
-    pub(super) fn field(&mut self, field: usize) {
-        self.fields[field] += 1;
-    }
-
-    pub(super) fn scan(&mut self, records: usize) {
-        self.scans[(records - 1) * SCAN_RANGES / SCAN_MAX] += 1;
+    /// An operation at its first try.
+    pub(super) fn tried(&mut self, drawn: Drawn) {
+        let kind = match drawn {
+            Drawn::Read => Kind::Read,
+            Drawn::Update { field } => {
+                self.fields[field] += 1;
+                Kind::Update
+            }
+            Drawn::Insert => Kind::Insert,
+            Drawn::Scan { records } => {
+                self.scans[(records - 1) * SCAN_RANGES / SCAN_MAX] += 1;
+                Kind::Scan
+            }
+            Drawn::ReadModifyWrite { field } => {
+                self.fields[field] += 1;
+                Kind::ReadModifyWrite
+            }
+        };
+        self.tried[kind as usize] += 1;
     }
 
     /// The audit; `keys` says how the keys were distributed, if they were
     /// drawn at random. Kinds that the mix leaves out are left out.
     pub(super) fn audit(&self, mix: &Mix, keys: Option<AuditDistribution>) -> Audit {
-        let all = self.drawn.iter().sum();
+        let all = self.tried.iter().sum();
         let lines = TRANSACTIONS
             .iter()
             .enumerate()
             .filter(|(kind, _)| mix.weights()[*kind] > 0)
             .map(|(kind, transaction)| AuditLine {
                 name: format!("{} among operations", transaction.name),
-                count: self.drawn[kind],
+                count: self.tried[kind],
                 total: all,
                 wanted: mix.share(kind),
                 rule: AuditRule::Independent,

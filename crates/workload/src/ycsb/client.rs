@@ -1,6 +1,6 @@
 //! One client's operations.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use octavo_units::Seed;
 
@@ -35,7 +35,10 @@ pub(super) struct YcsbClient {
     draws: Draws,
     chooser: Chooser,
     drawn: Option<Drawn>,
-    /// The key of the operation drawn last; an insert has its own.
+    /// Whether the operation drawn last was tried: it is counted then, and has
+    /// its key.
+    is_tried: bool,
+    /// The key of the operation tried last; an insert has its own.
     key: String,
     /// What an update writes.
     value: String,
@@ -44,8 +47,8 @@ pub(super) struct YcsbClient {
 }
 
 /// The operation drawn last, beside its key and value.
-#[derive(Clone, Copy, Debug)]
-enum Drawn {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drawn {
     Read,
     Update { field: usize },
     Insert,
@@ -54,20 +57,24 @@ enum Drawn {
 }
 
 impl YcsbClient {
-    pub(super) fn new(workload: &Ycsb, seed: Seed, index: u32, shared: Arc<Shared>) -> Self {
+    /// Client `index`, which draws from its own part of `seed`; `chooser` is a
+    /// clone of the run's.
+    pub(super) fn new(
+        workload: &Ycsb,
+        seed: Seed,
+        index: u32,
+        shared: Arc<Shared>,
+        chooser: Chooser,
+    ) -> Self {
         let field_length = field_length(workload.row);
         Self {
-            chooser: Chooser::new(
-                workload.distribution,
-                workload.records,
-                workload.growth(),
-                &shared.turn,
-            ),
+            chooser,
             shared,
             mix: workload.mix.clone(),
             field_length,
             draws: Draws::new(seed.derive("client", u64::from(index))),
             drawn: None,
+            is_tried: false,
             key: String::with_capacity(LENGTH_MAX),
             value: String::with_capacity(field_length),
             record: NewRecord::new(workload.seed, field_length),
@@ -86,7 +93,6 @@ impl YcsbClient {
     /// Draws which field is written and what; returns the field.
     fn draw_field(&mut self) -> usize {
         let field = self.draws.position(0, FIELDS - 1);
-        self.counts.field(field);
         self.value.clear();
         self.draws.text(&mut self.value, self.field_length);
         field
@@ -145,25 +151,22 @@ impl YcsbClient {
 }
 
 impl Client for YcsbClient {
+    /// The key is left to the first try, which may come much later: only then
+    /// is it known which records there are.
     fn draw(&mut self) -> usize {
         let point = self.draws.uniform(0, i64::from(self.mix.sum()) - 1);
         let kind = Kind::ALL[self.mix.kind_at(point as u32)];
-        self.counts.drawn(kind);
-        match kind {
-            Kind::Insert => self.record.prepare(&self.shared.keys),
-            _ => self.draw_key(),
-        }
+        self.record.give_up(&self.shared.open_keys);
+        self.is_tried = false;
         self.drawn = Some(match kind {
             Kind::Read => Drawn::Read,
             Kind::Update => Drawn::Update {
                 field: self.draw_field(),
             },
             Kind::Insert => Drawn::Insert,
-            Kind::Scan => {
-                let records = self.draws.position(1, SCAN_MAX);
-                self.counts.scan(records);
-                Drawn::Scan { records }
-            }
+            Kind::Scan => Drawn::Scan {
+                records: self.draws.position(1, SCAN_MAX),
+            },
             Kind::ReadModifyWrite => Drawn::ReadModifyWrite {
                 field: self.draw_field(),
             },
@@ -177,7 +180,15 @@ impl Client for YcsbClient {
     /// # Panics
     /// When nothing was drawn.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
-        match self.drawn.expect("an operation is drawn before it runs") {
+        let drawn = self.drawn.expect("an operation is drawn before it runs");
+        if !mem::replace(&mut self.is_tried, true) {
+            self.counts.tried(drawn);
+            // An insert takes its own.
+            if drawn != Drawn::Insert {
+                self.draw_key();
+            }
+        }
+        match drawn {
             Drawn::Read => self.read(connection)?,
             Drawn::Update { field } => self.update(connection, field)?,
             Drawn::Insert => self.record.insert(connection, &self.shared)?,
@@ -193,5 +204,44 @@ impl Client for YcsbClient {
     fn audit(&self) -> Audit {
         let keys = self.chooser.audit(self.shared.keys.limit());
         self.counts.audit(&self.mix, keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Workload, keys::Distribution, refusing::Refusing};
+
+    #[test]
+    fn only_what_was_tried_is_counted_and_once() {
+        // Uniform, since the audit of the scrambled Zipf counts draws that are
+        // drawn again.
+        let workload = Ycsb::new(1000, Seed::new(1))
+            .unwrap()
+            .with_mix(Mix::new(&[1, 1, 1, 1, 1]))
+            .with_distribution(Distribution::Uniform);
+        let client = || workload.clients(Seed::new(2), 1).remove(0);
+        let mut own = client();
+        for _ in 0..200 {
+            own.draw();
+        }
+        assert_eq!(own.audit(), client().audit());
+        let mut tried = [0; Kind::ALL.len()];
+        for _ in 0..200 {
+            own.draw();
+            tried[own.draw()] += 1;
+            assert!(own.run(&mut Refusing).is_err());
+            let audit = own.audit();
+            assert!(own.run(&mut Refusing).is_err());
+            assert_eq!(own.audit(), audit);
+        }
+        let audit = own.audit();
+        let counts: Vec<u64> = audit.lines.iter().map(|line| line.count).collect();
+        assert_eq!(counts, tried);
+        let [_, updates, inserts, scans, both] = tried;
+        let wanted = [200 - inserts, updates + both, scans];
+        for (distribution, count) in audit.distributions.iter().zip(wanted) {
+            assert_eq!(distribution.counts.iter().sum::<u64>(), count);
+        }
     }
 }

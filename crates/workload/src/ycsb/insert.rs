@@ -6,25 +6,26 @@ use super::{
     Shared,
     answer::{UnexpectedAnswer, failed, one},
     key::push_key,
+    open_keys::OpenKeys,
     population::row_draws,
     schema::FIELDS,
     statements::{FIND, INSERT},
 };
 use crate::{Connection, ConnectionError, connection::Value, keys::AcknowledgedKeys};
 
-/// A record with its key number, kept until it is in the database: whatever
-/// fails, no key number is left out.
+/// A record with its key number, kept until it is in the database or given up
+/// for another client to insert: whatever fails, no key number is left out.
 #[derive(Debug)]
 pub(super) struct NewRecord {
     seed: Seed,
     field_length: usize,
-    /// `None` before the first, after success, and while the window of the
-    /// run's keys is full.
+    /// `None` before the first, after success, once given up, and while the
+    /// window of the run's keys is full.
     number: Option<u64>,
     key: String,
     /// All fields, one after the other.
     fields: String,
-    /// Whether an insert failed, so that the record may be there or not: the
+    /// Whether an insert of it failed, so that it may be there or not: the
     /// connection may have been lost after the commit.
     is_doubtful: bool,
 }
@@ -36,21 +37,33 @@ impl NewRecord {
             field_length,
             number: None,
             key: String::new(),
-            fields: String::with_capacity(FIELDS * field_length),
+            fields: String::new(),
             is_doubtful: false,
         }
     }
 
+    /// Leaves the record whose insert failed, if there is one, to the next
+    /// insert of any client: this one may not insert for long.
+    pub(super) fn give_up(&mut self, open_keys: &OpenKeys) {
+        if let Some(number) = self.number.take() {
+            open_keys.push(number);
+        }
+    }
+
     /// Makes the record, unless one is still to be inserted.
-    pub(super) fn prepare(&mut self, keys: &AcknowledgedKeys) {
+    fn prepare(&mut self, shared: &Shared) {
         if self.number.is_some() {
             return;
         }
-        self.number = keys.next();
+        let open = shared.open_keys.pop();
+        self.is_doubtful = open.is_some();
+        self.number = open.or_else(|| shared.keys.next());
         if let Some(number) = self.number {
             self.key.clear();
             push_key(&mut self.key, number);
             self.fields.clear();
+            // Once a client, and only in those that insert.
+            self.fields.reserve_exact(FIELDS * self.field_length);
             let mut draws = row_draws(self.seed, number);
             // One by one, as the population does.
             for _ in 0..FIELDS {
@@ -65,7 +78,7 @@ impl NewRecord {
         connection: &mut dyn Connection,
         shared: &Shared,
     ) -> Result<(), ConnectionError> {
-        self.prepare(&shared.keys);
+        self.prepare(shared);
         let Some(number) = self.number else {
             let window = AcknowledgedKeys::WINDOW;
             return Err(failed(INSERT, UnexpectedAnswer::WindowFull { window }));

@@ -8,7 +8,8 @@
 //!
 //! - Zipf distributions are exact (see [`Zipf`]).
 //! - Uniform and hotspot draws take in the inserted keys.
-//! - A failed insert is no hole: its client inserts the same key next time.
+//! - A failed insert is no hole: if its client gives up, the next insert of any
+//!   client has the same key.
 //! - A read that finds nothing is an error.
 //! - Field values are letters and digits, and those of a row that is loaded
 //!   or inserted are the same for one seed.
@@ -22,6 +23,7 @@ mod client;
 mod core;
 mod insert;
 mod key;
+mod open_keys;
 mod population;
 mod schema;
 mod statements;
@@ -33,11 +35,11 @@ use octavo_units::{ByteCount, Seed};
 pub use self::core::Core;
 pub use crate::keys::{Distribution, DistributionError, Hotspot, KeyDraws, Theta, Zipf};
 
-use self::{client::YcsbClient, core::Kind, population::YcsbPopulation};
+use self::{client::YcsbClient, core::Kind, open_keys::OpenKeys, population::YcsbPopulation};
 use crate::{
     Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
     connection::Statement,
-    keys::{AcknowledgedKeys, Growth, Turn},
+    keys::{AcknowledgedKeys, Chooser, Growth},
     population::Population,
     schema::Table,
 };
@@ -179,7 +181,7 @@ fn field_length(row: ByteCount) -> usize {
 #[derive(Debug)]
 struct Shared {
     keys: AcknowledgedKeys,
-    turn: Arc<Turn>,
+    open_keys: OpenKeys,
 }
 
 impl Workload for Ycsb {
@@ -225,24 +227,36 @@ impl Workload for Ycsb {
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         let shared = Arc::new(Shared {
             keys: AcknowledgedKeys::new(self.records),
-            turn: Arc::default(),
+            open_keys: OpenKeys::new(count),
         });
+        let chooser = Chooser::new(self.distribution, self.records, self.growth());
         let client = |index| {
-            Box::new(YcsbClient::new(self, seed, index, Arc::clone(&shared))) as Box<dyn Client>
+            let (shared, chooser) = (Arc::clone(&shared), chooser.clone());
+            let client = YcsbClient::new(self, seed, index, shared, chooser);
+            Box::new(client) as Box<dyn Client>
         };
         (0..count).map(client).collect()
     }
 
     fn remarks(&self, _connections: u32) -> Vec<String> {
-        if self.mix == self.core.mix() && self.distribution == self.core.distribution() {
-            return Vec::new();
+        let mut remarks = Vec::new();
+        if self.mix != self.core.mix() || self.distribution != self.core.distribution() {
+            remarks.push(format!(
+                "the mix {} and the distribution {} are not both those of {}",
+                self.mix.describe(self.transactions()),
+                self.distribution,
+                self.core.name()
+            ));
         }
-        vec![format!(
-            "the mix {} and the distribution {} are not both those of {}",
-            self.mix.describe(self.transactions()),
-            self.distribution,
-            self.core.name()
-        )]
+        let growth = self.growth();
+        if growth == Growth::Growing && matches!(self.distribution, Distribution::Zipfian(_)) {
+            remarks.push(format!(
+                "beyond {} records, which inserts may reach, other records become the hot ones of \
+                 zipfian: load more records for a longer run",
+                growth.room(self.records)
+            ));
+        }
+        remarks
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -280,11 +294,28 @@ mod tests {
     #[test]
     fn what_differs_from_the_core_workload_is_remarked() {
         assert!(ycsb().remarks(1).is_empty());
-        assert!(ycsb().with_core(Core::E).remarks(1).is_empty());
+        assert!(ycsb().with_core(Core::D).remarks(1).is_empty());
         let remarks = ycsb().with_distribution(Distribution::Uniform).remarks(1);
         assert_eq!(
             remarks,
             ["the mix read=50,update=50 and the distribution uniform are not both those of ycsb-a"]
         );
+    }
+
+    #[test]
+    fn hot_records_that_will_move_are_remarked() {
+        let insert = Mix::new(&[1, 0, 1, 0, 0]);
+        for (workload, is_remarked) in [
+            (ycsb().with_core(Core::E), true),
+            (ycsb().with_mix(insert), true),
+            (ycsb().with_core(Core::C), false),
+            (ycsb().with_core(Core::D), false),
+        ] {
+            let remarks = workload.remarks(1);
+            let found = remarks
+                .iter()
+                .filter(|text| text.contains("beyond 2000 records"));
+            assert_eq!(found.count(), usize::from(is_remarked), "{remarks:?}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Mix, TransactionKind};
 
-/// A built-in script: its position in [`TRANSACTIONS`].
+/// A built-in script, a kind of transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
     /// Changes an account, a teller and a branch by one amount, and tells the
@@ -16,7 +16,7 @@ pub enum Script {
 }
 
 impl Script {
-    /// In the order of [`TRANSACTIONS`].
+    /// In the order of the kinds.
     pub const ALL: [Self; 3] = [Self::TpcbLike, Self::SimpleUpdate, Self::SelectOnly];
 
     /// The name of the workload that runs this script alone, as the flags

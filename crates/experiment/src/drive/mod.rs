@@ -354,6 +354,12 @@ pub fn drive(
         Load::Open { rate, arrivals } => Some(Arrivals::new(arrivals, rate, settings.seed)),
         _ => None,
     };
+    let watch = match settings.load {
+        Load::Open { rate, .. } => {
+            wait::watch(Duration::from_secs_f64(f64::from(connections) / rate.get()))
+        }
+        _ => Duration::ZERO,
+    };
     let shared_arrivals = arrivals.clone().map(Mutex::new);
     let clients = |count| settings.workload.clients(settings.seed, count);
     let (pool, mut own) = match settings.load {
@@ -372,7 +378,11 @@ pub fn drive(
     };
     own.reverse();
     let mut source = || match (&pool, own.pop(), &shared_arrivals) {
-        (None, Some(client), Some(arrivals)) => Source::Arriving(client, arrivals),
+        (None, Some(client), Some(arrivals)) => Source::Arriving {
+            client,
+            arrivals,
+            watch,
+        },
         (None, Some(client), None) => Source::Own(client),
         (Some(pool), _, _) => Source::Pool(pool),
         (None, None, _) => unreachable!("a client was made for each connection"),

@@ -30,7 +30,12 @@ pub(super) enum Source<'a> {
     /// Its own terminals, one transaction after the other.
     Own(Box<dyn Client>),
     /// Its own terminals, at the arrivals that all workers share.
-    Arriving(Box<dyn Client>, &'a Mutex<Arrivals>),
+    Arriving {
+        client: Box<dyn Client>,
+        arrivals: &'a Mutex<Arrivals>,
+        /// Before each of them the clock is watched for so long.
+        watch: Duration,
+    },
     /// Any terminal that is due.
     Pool(&'a Pool),
 }
@@ -39,7 +44,7 @@ impl Source<'_> {
     /// What was drawn, where this worker alone knows it.
     fn audit(&self) -> Option<Audit> {
         match self {
-            Self::Own(client) | Self::Arriving(client, _) => Some(client.audit()),
+            Self::Own(client) | Self::Arriving { client, .. } => Some(client.audit()),
             Self::Pool(_) => None,
         }
     }
@@ -106,10 +111,14 @@ impl<'a> Worker<'a> {
                 let kind = client.draw();
                 session.transact(client.as_mut(), kind, Instant::now(), Duration::ZERO)
             }
-            Source::Arriving(client, arrivals) => {
+            Source::Arriving {
+                client,
+                arrivals,
+                watch,
+            } => {
                 let kind = client.draw();
                 let due = session.shared.start() + lock(arrivals).take();
-                if !wait::until(due, || session.stopped()) {
+                if !wait::until(due, *watch, || session.stopped()) {
                     return Ok(());
                 }
                 session.shared.started.fetch_add(1, Ordering::Relaxed);

@@ -171,7 +171,7 @@ pub struct Drive {
     pub backlog: Option<Backlog>,
     /// The per-second series.
     pub samples: Vec<Sample>,
-    /// What was generated, warm-up included.
+    /// What was run, warm-up included.
     pub audit: Audit,
 }
 

@@ -165,7 +165,7 @@ impl Pool {
         self.submit(answered + thought, terminal);
     }
 
-    /// What all terminals have drawn.
+    /// What all terminals have run.
     pub(super) fn audit(&self) -> Audit {
         let mut audit = Audit::default();
         for waiting in &self.lock().waiting {

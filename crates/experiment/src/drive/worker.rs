@@ -41,7 +41,7 @@ pub(super) enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// What was drawn, where this worker alone knows it.
+    /// What was run, where this worker alone knows it.
     fn audit(&self) -> Option<Audit> {
         match self {
             Self::Own(client) | Self::Arriving { client, .. } => Some(client.audit()),
@@ -60,7 +60,7 @@ impl<'a> Worker<'a> {
         Self { source, session }
     }
 
-    /// Works until told to end; answers what its own terminals have drawn.
+    /// Works until told to end; answers what its own terminals have run.
     pub(super) fn work(mut self, member: &Member<'_>) -> Option<Audit> {
         // A panic, a bug of ours, must not leave the others at work.
         let _guard = EndOnPanic(self.session.shared);

@@ -213,8 +213,9 @@ impl Zipf {
             self.head.rank(point)
         } else {
             let power = self.tail_low + (point - self.head_end) * self.tail_slope;
-            // A third faster than `powf`, which is exact to more digits than a
-            // rank has: of 10^10 ranks this one is off by less than 10^-3.
+            // Faster than `powf`: 19.9 to 21.3 instead of 18.1 to 19.5 million
+            // scrambled draws a second. The error of the logarithm, 10^-16,
+            // times an exponent of 100 is 10^-14: of 10^10 ranks 10^-4.
             let end = (self.exponent * power.log2()).exp2();
             // Rank k from 1 reaches from k - 1/2 to k + 1/2.
             ((end - 0.5) as u64).max(HEAD)

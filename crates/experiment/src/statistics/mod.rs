@@ -6,6 +6,9 @@
 //! had in common (the machine's mood and the inputs). The logarithms are
 //! taken as a sample of a normal distribution.
 
+pub mod bootstrap;
+pub mod spending;
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -47,11 +50,24 @@ impl Confidence {
     /// With fewer than two values.
     fn critical(self, values: usize) -> f64 {
         assert!(values >= 2, "an interval needs two values");
-        let tail = (1.0 - self.level) / 2.0 / self.comparisons.max(1) as f64;
-        StudentsT::new(0.0, 1.0, (values - 1) as f64)
-            .expect("at least one degree of freedom")
-            .inverse_cdf(1.0 - tail)
+        student_t(self.error(), values)
     }
+
+    /// The two-sided error of one of the intervals.
+    pub fn error(self) -> f64 {
+        (1.0 - self.level) / self.comparisons.max(1) as f64
+    }
+}
+
+/// The critical value of Student's t for the mean of this many values at a
+/// two-sided error; infinite for fewer than two.
+pub(crate) fn student_t(error: f64, values: usize) -> f64 {
+    if values < 2 {
+        return f64::INFINITY;
+    }
+    StudentsT::new(0.0, 1.0, (values - 1) as f64)
+        .expect("at least one degree of freedom")
+        .inverse_cdf(1.0 - error / 2.0)
 }
 
 /// The arithmetic mean; NaN of nothing.

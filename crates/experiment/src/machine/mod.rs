@@ -1,9 +1,27 @@
 //! The machine that measures: what it is, and what else used it meanwhile.
+//!
+//! Facts ([`describe`]) are what stays as it is while an experiment lasts:
+//! the store tells of those that are not the same in a later session. What
+//! moves all the time is read with each run ([`MachineWatch`]), and
+//! [`troubles`] says which runs it spoilt.
+//!
+//! Everything comes from /proc and /sys, and everything may be missing or odd
+//! there (containers hide files, other architectures write others): then the
+//! fact is left out.
 
+mod cgroup;
+mod cpu;
+mod guest;
+mod troubles;
 mod usage;
 
-use std::{fs, thread};
+use std::{fs, path::Path};
 
+use octavo_units::ByteCount;
+pub use troubles::{
+    IO_PRESSURE_TOLERATED, MEMORY_PRESSURE_TOLERATED, OTHERS_TOLERATED, STEAL_TOLERATED,
+    SWAPPED_TOLERATED, THROTTLED_TOLERATED, troubles,
+};
 pub use usage::{MachineUse, MachineWatch, Reading};
 
 /// The name of the fact that tells how Octavo was built.
@@ -11,6 +29,9 @@ pub const BUILD: &str = "octavo build";
 
 /// The value of [`BUILD`] that makes figures useless.
 pub const DEBUG_BUILD: &str = "debug";
+
+/// A name and a value.
+type Fact = (&'static str, String);
 
 /// Facts about the machine, as name and value. What cannot be read is left
 /// out.
@@ -25,31 +46,7 @@ pub fn describe() -> Vec<(&'static str, String)> {
             system.machine().to_string_lossy()
         ),
     )];
-    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        cpuinfo
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.trim().strip_prefix(':'))
-            .map(|value| value.trim().to_owned())
-    };
-    let cpus = thread::available_parallelism().map_or(1, usize::from);
-    let model = field("model name").unwrap_or_else(|| "unknown model".into());
-    facts.push(("cpu", format!("{cpus} x {model}")));
-    if let Some(governor) = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
-        facts.push(("cpu governor", governor.trim().to_owned()));
-    }
-    if let Some(kib) = read("/proc/meminfo").and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-        line.split_whitespace().nth(1)?.parse::<u64>().ok()
-    }) {
-        facts.push(("memory", octavo_units::ByteCount::kib(kib).to_string()));
-    }
-    let virtual_machine =
-        field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
-    facts.push((
-        "virtual machine",
-        if virtual_machine { "yes" } else { "no" }.to_owned(),
-    ));
+    facts.extend(describe_below(Path::new("/")));
     let build = if cfg!(debug_assertions) {
         DEBUG_BUILD
     } else {
@@ -59,6 +56,109 @@ pub fn describe() -> Vec<(&'static str, String)> {
     facts
 }
 
-fn read(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok()
+/// The facts from the `proc` and `sys` of a directory.
+fn describe_below(root: &Path) -> Vec<Fact> {
+    let mut facts = cpu::facts(root);
+    let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
+    add(
+        "clock source",
+        text(
+            root,
+            "sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ),
+    );
+    add("memory", memory(root));
+    add("swap", swap(root));
+    add("transparent huge pages", huge_pages(root));
+    add("numa nodes", numa_nodes(root));
+    add("hardware", guest::hardware(root));
+    add("virtual machine", Some(guest::virtual_machine(root)));
+    add("container", Some(guest::container(root)));
+    let limits = cgroup::Limits::read(root);
+    if limits.known {
+        let or_none = |limit: Option<String>| limit.unwrap_or_else(|| "none".into());
+        add(
+            "cpu limit",
+            Some(or_none(limits.cpus.map(|cpus| format!("{cpus:.2} CPUs")))),
+        );
+        add(
+            "memory limit",
+            Some(or_none(limits.memory.map(|memory| memory.to_string()))),
+        );
+    }
+    facts
 }
+
+fn memory(root: &Path) -> Option<String> {
+    let table = text(root, "proc/meminfo")?;
+    let total = table.lines().find_map(|line| {
+        let value = line.strip_prefix("MemTotal:")?;
+        value.split_whitespace().next()?.parse::<u64>().ok()
+    })?;
+    Some(kib(total).to_string())
+}
+
+/// The swap areas with their sizes (proc_swaps(5)).
+fn swap(root: &Path) -> Option<String> {
+    let table = text(root, "proc/swaps")?;
+    let areas: Vec<String> = table
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut fields = line.split_whitespace();
+            let area = fields.next()?;
+            let size = fields.nth(1)?.parse::<u64>().ok()?;
+            Some(format!("{} on {area}", kib(size)))
+        })
+        .collect();
+    Some(if areas.is_empty() {
+        "none".into()
+    } else {
+        areas.join(", ")
+    })
+}
+
+/// The choice in brackets of `always [madvise] never`
+/// (`Documentation/admin-guide/mm/transhuge.rst`).
+fn huge_pages(root: &Path) -> Option<String> {
+    let line = text(root, "sys/kernel/mm/transparent_hugepage/enabled")?;
+    let (_, rest) = line.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
+}
+
+fn numa_nodes(root: &Path) -> Option<String> {
+    let list = text(root, "sys/devices/system/node/online")?;
+    Some(cpu::CpuList::parse(&list)?.len().to_string())
+}
+
+fn kib(count: u64) -> ByteCount {
+    ByteCount::new(count.saturating_mul(1024))
+}
+
+/// `1 socket`, `2 sockets`.
+fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+/// A file's text without blanks around; `None` when there is none. Bytes that
+/// are no text are replaced: files of /sys hold what firmware wrote.
+fn text(root: &Path, path: &str) -> Option<String> {
+    let bytes = fs::read(root.join(path)).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The values of a field of /proc/cpuinfo, one a CPU.
+fn cpuinfo<'a>(info: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    info.lines().filter_map(move |line| {
+        let (field, value) = line.split_once(':')?;
+        (field.trim() == name).then(|| value.trim())
+    })
+}
+
+#[cfg(test)]
+mod tests;

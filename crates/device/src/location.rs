@@ -1,8 +1,9 @@
 //! Where a path lies: its file system and the block device below, as far as
 //! Linux tells, and that device's counters.
 //!
-//! Sources: proc_pid_mountinfo(5), `Documentation/ABI/stable/sysfs-block` and
-//! `Documentation/admin-guide/iostats.rst` of the kernel. Everything may be
+//! Sources: proc_pid_mountinfo(5), `Documentation/ABI/stable/sysfs-block`,
+//! `Documentation/ABI/testing/sysfs-block-dm`, `Documentation/admin-guide/md.rst`
+//! and `Documentation/admin-guide/iostats.rst` of the kernel. Everything may be
 //! missing (containers hide /sys, network file systems have no device), so
 //! everything is an `Option`.
 
@@ -35,9 +36,28 @@ pub struct Location {
     /// The device's model as it states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The maker of a SCSI device; virtual and NVMe devices have a number
+    /// there, which is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// The revision of the device's firmware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// The kernel's driver of the device, like `nvme` or `virtio_blk`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// What a device that the kernel puts together is made of, from the top:
+    /// device mapper (with LVM and encryption), software RAID, files. `None`
+    /// for any other device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
     /// The I/O scheduler in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
+    /// Requests that the scheduler's queue holds, for reads and for writes
+    /// each (`nr_requests`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_requests: Option<u64>,
     /// Read-ahead of buffered reads in KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ahead_kib: Option<u64>,
@@ -55,6 +75,9 @@ pub struct Location {
     /// flushed, `write through` when not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<String>,
+    /// Whether the device can be told that blocks are no longer used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discard: Option<bool>,
     /// Major and minor number of `device`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_number: Option<DeviceNumber>,
@@ -109,6 +132,36 @@ impl Sub for DiskStats {
     }
 }
 
+/// How full a file system is: no fact, since it changes all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that can hold data of any user.
+    pub total_bytes: u64,
+    /// Of these, bytes that this user may still fill; what is reserved for
+    /// the superuser is left out for others.
+    pub available_bytes: u64,
+}
+
+impl Space {
+    /// The space of the file system under `path`, which must exist; `None`
+    /// when it cannot be asked, or counts no blocks (as those of the kernel
+    /// do).
+    pub fn of(path: &Path) -> Option<Self> {
+        let space = rustix::fs::statvfs(path).ok()?;
+        (space.f_blocks > 0).then(|| Self {
+            total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
+            available_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+        })
+    }
+
+    /// Share that is used or reserved, 0 to 1: what makes file systems and
+    /// SSDs slower when it comes close to 1.
+    pub fn fill_grade(&self) -> f64 {
+        let total = self.total_bytes.max(1) as f64;
+        (1.0 - self.available_bytes as f64 / total).clamp(0.0, 1.0)
+    }
+}
+
 impl Location {
     /// The facts about the storage under `path`, or under its nearest
     /// ancestor that exists. Facts that cannot be read are `None`.
@@ -156,31 +209,28 @@ impl Location {
         let Ok(own) = link.canonicalize() else {
             return;
         };
-        let name = |path: &Path| {
-            path.file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-        };
-        let whole = match own.parent() {
-            Some(parent) if own.join("partition").exists() => parent,
-            _ => &own,
-        };
-        let fact = |file: &str| {
-            fs::read_to_string(whole.join(file))
-                .ok()
-                .map(|text| text.trim().to_owned())
-                .filter(|text| !text.is_empty())
-        };
+        let whole = whole(&own);
+        let fact = |file: &str| text(&whole.join(file));
         let count = |file: &str| fact(file)?.parse::<u64>().ok();
         self.device_number = Some(number);
         self.device = name(&own);
         self.whole_device = name(whole);
         self.model = fact("device/model");
+        self.vendor = fact("device/vendor").filter(|vendor| !vendor.starts_with("0x"));
+        self.firmware = firmware(whole);
+        // NVMe has its controller between the disk and the device on the bus.
+        self.driver = ["device/driver", "device/device/driver"]
+            .into_iter()
+            .find_map(|link| name(&fs::read_link(whole.join(link)).ok()?));
+        self.stack = is_made(whole).then(|| stack(&own, 0));
         self.scheduler = fact("queue/scheduler").map(|line| chosen(&line).to_owned());
+        self.queue_requests = count("queue/nr_requests");
         self.read_ahead_kib = count("queue/read_ahead_kb");
         self.logical_block_bytes = count("queue/logical_block_size");
         self.physical_block_bytes = count("queue/physical_block_size");
         self.rotational = count("queue/rotational").map(|flag| flag != 0);
         self.write_cache = fact("queue/write_cache");
+        self.discard = count("queue/discard_max_bytes").map(|bytes| bytes > 0);
     }
 
     /// The device's counters now, from /proc/diskstats. They include what
@@ -199,12 +249,18 @@ impl Location {
             ("device", self.device.clone()),
             ("whole_device", self.whole_device.clone()),
             ("model", self.model.clone()),
+            ("vendor", self.vendor.clone()),
+            ("firmware", self.firmware.clone()),
+            ("driver", self.driver.clone()),
+            ("stack", self.stack.clone()),
             ("scheduler", self.scheduler.clone()),
+            ("queue_requests", number(self.queue_requests)),
             ("read_ahead_kib", number(self.read_ahead_kib)),
             ("logical_block_bytes", number(self.logical_block_bytes)),
             ("physical_block_bytes", number(self.physical_block_bytes)),
             ("rotational", self.rotational.map(|flag| flag.to_string())),
             ("write_cache", self.write_cache.clone()),
+            ("discard", self.discard.map(|flag| flag.to_string())),
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
@@ -217,6 +273,103 @@ fn chosen(line: &str) -> &str {
     line.split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'))
         .map_or(line, |(name, _)| name)
+}
+
+/// The directory in /sys of the whole device that a partition is of.
+fn whole(own: &Path) -> &Path {
+    match own.parent() {
+        Some(parent) if own.join("partition").exists() => parent,
+        _ => own,
+    }
+}
+
+fn name(path: &Path) -> Option<String> {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+}
+
+/// A file's text without blanks around; `None` when there is none. Models
+/// may hold bytes that are no text.
+fn text(path: &Path) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// SCSI calls it `rev`, NVMe `firmware_rev`, eMMC `fwrev`.
+fn firmware(whole: &Path) -> Option<String> {
+    ["device/firmware_rev", "device/rev", "device/fwrev"]
+        .into_iter()
+        .find_map(|file| text(&whole.join(file)))
+}
+
+/// Whether the kernel makes the device of others or of a file.
+fn is_made(whole: &Path) -> bool {
+    ["dm", "md", "loop"]
+        .into_iter()
+        .any(|directory| whole.join(directory).is_dir())
+        || !below(whole).is_empty()
+}
+
+/// The devices that a device is made of, as their directories in /sys, by
+/// name.
+fn below(whole: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(whole.join("slaves")) else {
+        return Vec::new();
+    };
+    let mut devices: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok()?.path().canonicalize().ok())
+        .collect();
+    devices.sort();
+    devices
+}
+
+/// Deeper than any sensible stack, should /sys have a circle.
+const STACK_DEPTH_MAX: usize = 8;
+
+/// A device in words, with those that it is made of: `dm-0 (LVM vg-data) on
+/// md0 (raid1) on [sda1 (model), sdb1 (model)]`.
+fn stack(own: &Path, depth: usize) -> String {
+    let whole = whole(own);
+    let mut words = name(own).unwrap_or_default();
+    if let Some(kind) = kind(whole) {
+        words = format!("{words} ({kind})");
+    }
+    let below = below(whole);
+    if depth == STACK_DEPTH_MAX || below.is_empty() {
+        return words;
+    }
+    let parts: Vec<String> = below
+        .iter()
+        .map(|device| stack(device, depth + 1))
+        .collect();
+    match parts.as_slice() {
+        [part] => format!("{words} on {part}"),
+        _ => format!("{words} on [{}]", parts.join(", ")),
+    }
+}
+
+fn kind(whole: &Path) -> Option<String> {
+    let fact = |file: &str| text(&whole.join(file));
+    if let Some(mapped) = fact("dm/name") {
+        // What made a mapping begins its uuid, like "LVM-" or "CRYPT-LUKS2-".
+        let maker = fact("dm/uuid")
+            .and_then(|uuid| Some(uuid.split_once('-')?.0.to_owned()))
+            .unwrap_or_else(|| "device mapper".into());
+        return Some(format!("{maker} {mapped}"));
+    }
+    if let Some(level) = fact("md/level") {
+        return Some(level);
+    }
+    if let Some(file) = fact("loop/backing_file") {
+        return Some(format!("file {file}"));
+    }
+    let model = fact("device/model")?;
+    Some(match firmware(whole) {
+        Some(firmware) => format!("{model}, firmware {firmware}"),
+        None => model,
+    })
 }
 
 struct Mount {
@@ -311,6 +464,8 @@ fn parse_disk_stats(table: &str, number: DeviceNumber) -> Option<DiskStats> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
@@ -362,7 +517,7 @@ mod tests {
         fs::write(disk.join("sda1/partition"), "1\n").unwrap();
         fs::write(disk.join("queue/scheduler"), "none [bfq]\n").unwrap();
         fs::write(disk.join("queue/rotational"), "0\n").unwrap();
-        std::os::unix::fs::symlink(disk.join("sda1"), root.path().join("8:1")).unwrap();
+        symlink(disk.join("sda1"), root.path().join("8:1")).unwrap();
         let mut location = Location::default();
         location.add_device(DeviceNumber { major: 8, minor: 1 }, root.path());
         assert_eq!(location.device.as_deref(), Some("sda1"));
@@ -370,6 +525,129 @@ mod tests {
         assert_eq!(location.scheduler.as_deref(), Some("bfq"));
         assert_eq!(location.rotational, Some(false));
         assert_eq!(location.write_cache, None);
+    }
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn location(registry: &Path, major: u32, minor: u32) -> Location {
+        let mut location = Location::default();
+        location.add_device(DeviceNumber { major, minor }, registry);
+        location
+    }
+
+    #[test]
+    fn an_nvme_disk_has_its_controllers_facts() {
+        let root = tempfile::tempdir().unwrap();
+        let disk = root.path().join("nvme0n1");
+        for (file, content) in [
+            ("device/model", "Samsung SSD 980 PRO 1TB                 \n"),
+            ("device/firmware_rev", "5B2QGXA7\n"),
+            ("device/vendor", "0x144d\n"),
+            ("queue/nr_requests", "1023\n"),
+            ("queue/discard_max_bytes", "2199023255040\n"),
+            ("queue/write_cache", "write back\n"),
+            ("queue/scheduler", "[none] mq-deadline\n"),
+        ] {
+            write(&disk.join(file), content);
+        }
+        fs::create_dir_all(disk.join("device/device")).unwrap();
+        symlink(
+            "../../../../bus/pci/drivers/nvme",
+            disk.join("device/device/driver"),
+        )
+        .unwrap();
+        symlink(&disk, root.path().join("259:0")).unwrap();
+        let location = location(root.path(), 259, 0);
+        assert_eq!(location.model.as_deref(), Some("Samsung SSD 980 PRO 1TB"));
+        assert_eq!(location.firmware.as_deref(), Some("5B2QGXA7"));
+        assert_eq!(location.vendor, None);
+        assert_eq!(location.driver.as_deref(), Some("nvme"));
+        assert_eq!(location.queue_requests, Some(1023));
+        assert_eq!(location.discard, Some(true));
+        assert_eq!(location.stack, None);
+        assert!(location.facts().contains(&("firmware", "5B2QGXA7".into())));
+    }
+
+    #[test]
+    fn a_stack_names_what_it_is_made_of() {
+        let root = tempfile::tempdir().unwrap();
+        let device = |name: &str| root.path().join(name);
+        write(&device("dm-0/dm/name"), "vg-data\n");
+        write(&device("dm-0/dm/uuid"), "LVM-abcdef\n");
+        write(&device("dm-1/dm/name"), "secret\n");
+        write(&device("dm-1/dm/uuid"), "CRYPT-LUKS2-0123-secret\n");
+        write(&device("md0/md/level"), "raid1\n");
+        for (disk, model) in [("sda", "ST4000"), ("sdb", "ST8000")] {
+            write(&device(disk).join("device/model"), model);
+            write(&device(disk).join("device/rev"), "SN01\n");
+            write(&device(disk).join(format!("{disk}1/partition")), "1\n");
+        }
+        write(&device("loop0/loop/backing_file"), "/data/disk.img\n");
+        for (above, below, path) in [
+            ("dm-0", "dm-1", "dm-1"),
+            ("dm-1", "md0", "md0"),
+            ("md0", "sdb1", "sdb/sdb1"),
+            ("md0", "sda1", "sda/sda1"),
+        ] {
+            fs::create_dir_all(device(above).join("slaves")).unwrap();
+            symlink(device(path), device(above).join("slaves").join(below)).unwrap();
+        }
+        symlink(device("dm-0"), root.path().join("253:0")).unwrap();
+        symlink(device("loop0"), root.path().join("7:0")).unwrap();
+        assert_eq!(
+            location(root.path(), 253, 0).stack.as_deref(),
+            Some(
+                "dm-0 (LVM vg-data) on dm-1 (CRYPT secret) on md0 (raid1) on \
+                 [sda1 (ST4000, firmware SN01), sdb1 (ST8000, firmware SN01)]"
+            )
+        );
+        assert_eq!(
+            location(root.path(), 7, 0).stack.as_deref(),
+            Some("loop0 (file /data/disk.img)")
+        );
+        // A circle ends.
+        fs::create_dir_all(device("sda/slaves")).unwrap();
+        symlink(device("dm-0"), device("sda/slaves/dm-0")).unwrap();
+        let circle = location(root.path(), 253, 0).stack.unwrap();
+        assert_eq!(circle.matches("dm-0").count(), 3, "{circle}");
+    }
+
+    #[test]
+    fn odd_files_of_a_device_leave_facts_out() {
+        let root = tempfile::tempdir().unwrap();
+        let disk = root.path().join("sda");
+        for file in ["nr_requests", "discard_max_bytes", "rotational"] {
+            write(&disk.join("queue").join(file), "many\n");
+        }
+        write(&disk.join("device/rev"), " \n");
+        fs::create_dir_all(disk.join("device")).unwrap();
+        fs::write(disk.join("device/model"), b"SSD \xff 1\n").unwrap();
+        symlink(&disk, root.path().join("8:0")).unwrap();
+        let location = location(root.path(), 8, 0);
+        assert_eq!(location.model.as_deref(), Some("SSD \u{fffd} 1"));
+        assert_eq!(
+            (location.queue_requests, location.discard, location.firmware),
+            (None, None, None)
+        );
+        assert_eq!(location.rotational, None);
+        assert_eq!(location.driver, None);
+    }
+
+    #[test]
+    fn space_is_told_in_bytes() {
+        let space = Space {
+            total_bytes: 1000,
+            available_bytes: 250,
+        };
+        assert_eq!(space.fill_grade(), 0.75);
+        let here = Space::of(tempfile::tempdir().unwrap().path()).unwrap();
+        assert!(here.available_bytes <= here.total_bytes, "{here:?}");
+        // procfs has no blocks.
+        assert_eq!(Space::of(Path::new("/proc")), None);
+        assert_eq!(Space::of(Path::new("/does/not/exist")), None);
     }
 
     #[test]

@@ -1,0 +1,169 @@
+//! How even a run was: a result of its own.
+//!
+//! Of two devices with the same mean one may stall for seconds. Lee, Moon &
+//! Park, "Advances in flash memory SSD technology for enterprise database
+//! applications" (SIGMOD 2009), compare throughputs sampled every 10 s: disks
+//! 181.6 TPS with a standard deviation of 3.1, a flash device 377.0 with 18.3.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    drive::Sample,
+    statistics::{mean, standard_deviation},
+    steady::{Tick, throughput},
+};
+
+/// The longest window that throughputs are compared over, s, as Lee et al.
+/// take it.
+const WINDOW_MAX_S: f64 = 10.0;
+
+/// Windows in a run that is too short for as many of the longest.
+const WINDOWS: f64 = 10.0;
+
+/// A sample of at least this length counts as a second, s: looks come 20 ms
+/// apart, and the last sample may be cut short.
+const SECOND_MIN_S: f64 = 0.9;
+
+/// How even the throughput was in the time of the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stability {
+    /// Length of the windows, s: 10, or a tenth of the run where that is less.
+    pub window_s: f64,
+    /// Coefficient of variation of the throughput between windows: standard
+    /// deviation ÷ mean. `None` with fewer than two windows, or nothing
+    /// counted.
+    pub variation: Option<f64>,
+    /// The longest time without a counted commit, s, in whole ticks: up to two
+    /// ticks less than it was.
+    pub longest_stall_s: f64,
+    /// The lowest throughput of a whole second ÷ the mean; `None` without one.
+    pub lowest_second: Option<f64>,
+}
+
+/// The stability of a run, from the ticks of its figures and its seconds (of
+/// which those that are measured count).
+pub fn stability(ticks: &[Tick], samples: &[Sample]) -> Stability {
+    let length_s: f64 = ticks.iter().map(|tick| tick.length_s).sum();
+    let counted: u64 = ticks.iter().map(|tick| tick.counted).sum();
+    let level = counted as f64 / length_s.max(1e-9);
+    let window_s = WINDOW_MAX_S.min(length_s / WINDOWS);
+    let windows = throughput(&windows(ticks, window_s));
+    let variation =
+        (windows.len() > 1 && counted > 0).then(|| standard_deviation(&windows) / mean(&windows));
+    let (mut stall_s, mut longest_stall_s) = (0.0, 0.0_f64);
+    for tick in ticks {
+        stall_s = if tick.counted == 0 {
+            stall_s + tick.length_s
+        } else {
+            0.0
+        };
+        longest_stall_s = longest_stall_s.max(stall_s);
+    }
+    let lowest_second = samples
+        .iter()
+        .filter(|sample| sample.measured && sample.length.as_secs_f64() >= SECOND_MIN_S)
+        .map(|sample| sample.counted as f64 / sample.length.as_secs_f64())
+        .reduce(f64::min)
+        .filter(|_| counted > 0)
+        .map(|lowest| lowest / level);
+    Stability {
+        window_s,
+        variation,
+        longest_stall_s,
+        lowest_second,
+    }
+}
+
+/// Ticks put together to windows, by where their middles lie. A last window of
+/// less than half the length is left out, and so are those that a longer tick
+/// skips.
+fn windows(ticks: &[Tick], window_s: f64) -> Vec<Tick> {
+    let mut windows: Vec<Tick> = Vec::new();
+    let mut at_s = 0.0;
+    for tick in ticks {
+        let number = ((at_s + tick.length_s / 2.0) / window_s.max(1e-9)) as usize;
+        at_s += tick.length_s;
+        if number >= windows.len() {
+            windows.resize(number + 1, Tick::default());
+        }
+        windows[number].merge(tick);
+    }
+    windows.retain(|window| window.length_s >= window_s / 2.0);
+    windows
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use octavo_units::ByteCount;
+
+    use super::*;
+
+    fn ticks(counted: impl IntoIterator<Item = u64>, length_s: f64) -> Vec<Tick> {
+        let tick = |counted| Tick {
+            length_s,
+            counted,
+            ..Tick::default()
+        };
+        counted.into_iter().map(tick).collect()
+    }
+
+    #[test]
+    fn windows_last_ten_seconds_or_a_tenth_of_the_run() {
+        // 200 s: ten windows at 100/s, ten at 140/s.
+        let counted = (0..200).map(|second| if second < 100 { 100 } else { 140 });
+        let long = stability(&ticks(counted, 1.0), &[]);
+        assert_eq!(long.window_s, 10.0);
+        // Of 20 values 20 off 120 on each side: sd = 20 sqrt(20/19).
+        let expected = 20.0 * (20.0_f64 / 19.0).sqrt() / 120.0;
+        assert!(
+            (long.variation.unwrap() - expected).abs() < 1e-9,
+            "{long:?}"
+        );
+        let short = stability(&ticks((0..60).map(|tick| 1 + tick % 2), 0.02), &[]);
+        assert!((short.window_s - 0.12).abs() < 1e-12);
+        assert!(
+            short.variation.unwrap() < 1e-9,
+            "six ticks have 9 each: {short:?}"
+        );
+    }
+
+    #[test]
+    fn the_longest_stall_and_the_lowest_second_are_found() {
+        let mut counted = vec![50; 100];
+        counted[10..13].fill(0);
+        counted[40..47].fill(0);
+        let sample = |measured, millis, counted| Sample {
+            at: Duration::ZERO,
+            measured,
+            length: Duration::from_millis(millis),
+            transactions: 0,
+            counted,
+            buffer_misses: 0,
+            read_bytes: ByteCount::ZERO,
+            written_bytes: ByteCount::ZERO,
+        };
+        // The mean is 2250/s.
+        let samples = [
+            sample(false, 1000, 10),
+            sample(true, 1000, 2250),
+            sample(true, 1000, 900),
+            sample(true, 100, 3),
+        ];
+        let found = stability(&ticks(counted, 0.02), &samples);
+        assert!((found.longest_stall_s - 0.14).abs() < 1e-9, "{found:?}");
+        assert!(
+            (found.lowest_second.unwrap() - 0.4).abs() < 1e-9,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn nothing_has_no_stability() {
+        let found = stability(&[], &[]);
+        assert_eq!((found.variation, found.lowest_second), (None, None));
+        let found = stability(&ticks([0; 30], 1.0), &[]);
+        assert_eq!((found.variation, found.longest_stall_s), (None, 30.0));
+    }
+}

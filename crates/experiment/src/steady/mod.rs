@@ -1,0 +1,370 @@
+//! Whether a run was in a steady state, and where that begins.
+//!
+//! Pure functions over a run's ticks: [`warm_up`] says what to leave out at
+//! the beginning, [`judge`] what the rest is like. docs/steady-state.md tells
+//! how the driver uses them, and what the thresholds rest on.
+
+mod change_points;
+mod dependence;
+mod mser;
+mod period;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::mean;
+
+pub use change_points::{Change, change_points, trend};
+pub use dependence::{effective_samples, lag_1};
+pub use mser::{BATCH as MSER_BATCH, cut as mser_cut};
+pub use period::{period, without_period};
+
+/// A change of the throughput by less than this share of its mean is none that
+/// matters, however sure it is.
+///
+/// A run that rises evenly by 15 % is 7.5 % off at its ends, and half of what
+/// ordinary noise of a shared machine does to whole runs within minutes (a
+/// factor of up to two was seen) is above that: the order of runs is shuffled
+/// within rounds so that such changes meet all cells alike. A larger change
+/// within one run says that the figure depends on when it was measured.
+pub const MATTERS: f64 = 0.15;
+
+/// A change by less than this share of the mean does not matter in what is
+/// left when a warm-up was cut off. It has to be less than [`MATTERS`], since
+/// a warm-up is no noise: it is as long in every round, and longer with a
+/// larger buffer, so it would be taken for a difference between cells. A rest
+/// that changes by 5 % is off by half of that on average, which is less than
+/// the margin of 3 % within which cells count as equal.
+pub const WARMING_MATTERS: f64 = 0.05;
+
+/// A change of the miss ratio by less than one reference in so many does not
+/// matter either, however large a share of the ratio it is.
+const REFERENCES: f64 = 1000.0;
+
+/// Fewer ticks cannot be judged: four batches of MSER-5, and three periods of
+/// the shortest that a look at every sixth of them shows.
+pub const TICKS_MIN: usize = 20;
+
+/// The fewest batches in which changes are looked for, where there are as many
+/// ticks.
+const BATCHES: usize = 40;
+
+/// The shortest level between two changes that counts, as a share of the
+/// batches: a tenth.
+const SHORTEST: usize = 10;
+
+/// A short part of the measured time, as the driver counted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tick {
+    /// Its length, s.
+    pub length_s: f64,
+    /// Commits of the counted kinds.
+    pub counted: u64,
+    /// Pages that had to be read.
+    pub buffer_misses: u64,
+    /// Pages that were looked for in the buffer.
+    pub buffer_references: u64,
+}
+
+impl Tick {
+    /// This one and the next in one.
+    pub fn merge(&mut self, next: &Self) {
+        self.length_s += next.length_s;
+        self.counted += next.counted;
+        self.buffer_misses += next.buffer_misses;
+        self.buffer_references += next.buffer_references;
+    }
+}
+
+/// What a run was like.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum Label {
+    /// Noise around one level.
+    Steady,
+    /// The same again and again.
+    Periodic {
+        /// After so long, s.
+        period_s: f64,
+    },
+    /// No one level: the throughput is no property of what was measured.
+    NotSteady {
+        /// What it did.
+        why: Why,
+    },
+}
+
+impl Label {
+    /// Whether the run's figures may be compared with those of others.
+    pub fn is_comparable(&self) -> bool {
+        !matches!(self, Self::NotSteady { .. })
+    }
+}
+
+/// Why a run was not steady.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Why {
+    /// The warm-up reached into the second half of the measured part.
+    StillWarming,
+    /// The throughput rose (or fell, below 0) all the time.
+    Drift {
+        /// From the beginning to the end, as a share of the mean.
+        change: f64,
+    },
+    /// The throughput changed to another level.
+    Shift {
+        /// By so much, as a share of the mean; below 0 when it fell. The
+        /// largest one, of several.
+        change: f64,
+        /// So long after the figures begin, s.
+        at_s: f64,
+    },
+    /// Too short, or too little counted, to be judged.
+    TooShort,
+}
+
+/// The checkpoints of the figures' time. A cycle is from the end of one to the
+/// end of the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "cycles")]
+pub enum Cycles {
+    /// No checkpoint ended.
+    None,
+    /// So many that a part of one makes no difference.
+    Many {
+        /// Checkpoints that ended.
+        count: u64,
+    },
+    /// The figures begin and end at the end of a checkpoint.
+    Whole {
+        /// Cycles.
+        count: u64,
+    },
+    /// Few, and the first or the last one is not whole.
+    Partial {
+        /// Checkpoints that ended.
+        count: u64,
+    },
+}
+
+/// Whether and from when on a run was steady.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// What the run was like.
+    pub label: Label,
+    /// What the figures leave out of the measured part at its beginning, s.
+    pub cut_s: f64,
+    /// By how much measuring went on past its planned end since the run was
+    /// still warming up there, s.
+    pub extended_s: f64,
+    /// Mean length of the ticks that were judged, s.
+    pub tick_s: f64,
+    /// Ticks in the figures' time.
+    pub ticks: u64,
+    /// Autocorrelation of the throughput of neighbouring ticks.
+    pub autocorrelation: f64,
+    /// As many independent ticks would tell as much about the mean.
+    pub effective_samples: f64,
+    /// The checkpoints.
+    pub cycles: Cycles,
+}
+
+/// What to leave out at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarmUp {
+    /// So many ticks, half of them at most.
+    pub ticks: usize,
+    /// Whether even that is not enough.
+    pub goes_on: bool,
+}
+
+/// MSER-5 of throughput and miss ratio, the later cut of the two.
+///
+/// A cut in the second half means that the warm-up goes on, when what the best
+/// cut in the first half leaves still drifts or shifts by
+/// [`WARMING_MATTERS`]; else it is chance, which takes the least standard
+/// error there in many a series of mere noise.
+pub fn warm_up(ticks: &[Tick]) -> WarmUp {
+    if ticks.len() < TICKS_MIN {
+        return WarmUp {
+            ticks: 0,
+            goes_on: false,
+        };
+    }
+    let half = ticks.len() / 2;
+    let series = [
+        (throughput(ticks), 0.0),
+        (miss_ratio(ticks), 1.0 / REFERENCES),
+    ];
+    let mut found = WarmUp {
+        ticks: 0,
+        goes_on: false,
+    };
+    for (values, matters) in series {
+        let values = match period(&values) {
+            Some(period) => without_period(&values, period),
+            None => values,
+        };
+        let cut = mser_cut(&values, half);
+        found.ticks = found.ticks.max(cut);
+        if mser_cut(&values, usize::MAX) > half {
+            let rest = &values[cut..];
+            let matters = matters.max(WARMING_MATTERS * mean(rest).abs());
+            found.goes_on |= departure(rest, matters).is_some();
+        }
+    }
+    found
+}
+
+/// What `ticks` are like from the tick `first` on. (Whether something repeats
+/// itself is seen better with the ones before.)
+pub fn judge(ticks: &[Tick], first: usize) -> Label {
+    let all = throughput(ticks);
+    let ticks = &ticks[first..];
+    let values = all[first..].to_vec();
+    let level = mean(&values);
+    if ticks.len() < TICKS_MIN || level <= 0.0 {
+        return Label::NotSteady { why: Why::TooShort };
+    }
+    let tick_s = ticks.iter().map(|tick| tick.length_s).sum::<f64>() / ticks.len() as f64;
+    let period = period(&values).or_else(|| period(&all));
+    let flat = match period {
+        Some(period) => without_period(&values, period),
+        None => values,
+    };
+    match (departure(&flat, MATTERS * level), period) {
+        (Some(Departure::Drift(change)), _) => Label::NotSteady {
+            why: Why::Drift {
+                change: change / level,
+            },
+        },
+        (Some(Departure::Shift(change, at)), _) => Label::NotSteady {
+            why: Why::Shift {
+                change: change / level,
+                at_s: ticks[..at].iter().map(|tick| tick.length_s).sum(),
+            },
+        },
+        (None, Some(period)) => Label::Periodic {
+            period_s: period * tick_s,
+        },
+        (None, None) => Label::Steady,
+    }
+}
+
+/// Counted commits a second in each tick.
+pub fn throughput(ticks: &[Tick]) -> Vec<f64> {
+    ticks
+        .iter()
+        .map(|tick| tick.counted as f64 / tick.length_s.max(1e-9))
+        .collect()
+}
+
+/// Page references in each tick that were not found in the buffer, as a share
+/// of all; as before where there were none.
+fn miss_ratio(ticks: &[Tick]) -> Vec<f64> {
+    let ratio = |tick: &Tick| {
+        (tick.buffer_references > 0)
+            .then(|| tick.buffer_misses as f64 / tick.buffer_references as f64)
+    };
+    let mut last = ticks.iter().find_map(ratio).unwrap_or(0.0);
+    ticks
+        .iter()
+        .map(|tick| {
+            last = ratio(tick).unwrap_or(last);
+            last
+        })
+        .collect()
+}
+
+/// How a series leaves its level.
+enum Departure {
+    /// By so much from beginning to end.
+    Drift(f64),
+    /// By so much at this value.
+    Shift(f64, usize),
+}
+
+/// The drift or shift of `values` by at least `matters`, whichever fits
+/// better.
+fn departure(values: &[f64], matters: f64) -> Option<Departure> {
+    let batch = (values.len() / BATCHES).max(1);
+    let means = batch_means(values, batch);
+    let drift = trend(&means).filter(|change| change.abs() >= matters);
+    let shifts = change_points(&means, (means.len() / SHORTEST).max(2));
+    let shift = shifts
+        .iter()
+        .map(|change| (change.after - change.before, change.at * batch))
+        .filter(|(change, _)| change.abs() >= matters)
+        .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    match (drift, shift) {
+        (Some(drift), Some((change, at))) => {
+            let straight = line(&means);
+            let of_line = (0u32..)
+                .zip(&means)
+                .map(|(index, value)| (value - straight.at(f64::from(index))).powi(2))
+                .sum::<f64>();
+            let edges = shifts.iter().map(|change| change.at);
+            let edges: Vec<usize> = [0].into_iter().chain(edges).chain([means.len()]).collect();
+            let of_levels = edges
+                .windows(2)
+                .map(|edge| &means[edge[0]..edge[1]])
+                .map(|level| level.iter().map(|v| (v - mean(level)).powi(2)).sum::<f64>())
+                .sum::<f64>();
+            // A line has one parameter for its slope, each change two.
+            let count = means.len() as f64;
+            let cost = |squares: f64, parameters: usize| {
+                count * squares.max(f64::MIN_POSITIVE).ln() + parameters as f64 * count.ln()
+            };
+            if cost(of_line, 1) <= cost(of_levels, 2 * shifts.len()) {
+                Some(Departure::Drift(drift))
+            } else {
+                Some(Departure::Shift(change, at))
+            }
+        }
+        (Some(drift), None) => Some(Departure::Drift(drift)),
+        (None, Some((change, at))) => Some(Departure::Shift(change, at)),
+        (None, None) => None,
+    }
+}
+
+/// Means of `batch` values each; what is left at the end is left out.
+fn batch_means(values: &[f64], batch: usize) -> Vec<f64> {
+    values.chunks_exact(batch.max(1)).map(mean).collect()
+}
+
+/// A straight line over places 0, 1, 2, …
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    origin: f64,
+    slope: f64,
+}
+
+impl Line {
+    fn at(&self, place: f64) -> f64 {
+        self.origin + self.slope * place
+    }
+}
+
+/// The line of the least squares.
+fn line(values: &[f64]) -> Line {
+    let count = values.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let centre = mean(values);
+    let products: f64 = (0u32..)
+        .zip(values)
+        .map(|(index, value)| (f64::from(index) - middle) * (value - centre))
+        .sum();
+    let squares = count * (count * count - 1.0) / 12.0;
+    let slope = if squares > 0.0 {
+        products / squares
+    } else {
+        0.0
+    };
+    Line {
+        origin: centre - slope * middle,
+        slope,
+    }
+}
+
+#[cfg(test)]
+mod tests;

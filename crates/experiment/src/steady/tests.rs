@@ -1,0 +1,267 @@
+//! Series of which it is known what they are.
+
+use octavo_units::Seed;
+use rand::RngExt;
+
+use super::*;
+
+/// Gaussian noise in which each value keeps `correlation` of the one before;
+/// its standard deviation is `spread` whatever the correlation.
+pub(super) fn autoregression(seed: u64, count: usize, correlation: f64, spread: f64) -> Vec<f64> {
+    let mut generator = Seed::new(seed).derive("noise", count as u64).generator();
+    // Box and Muller's normal numbers.
+    let mut normal = || {
+        let (u, v): (f64, f64) = (generator.random(), generator.random());
+        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    };
+    let fresh = (1.0 - correlation * correlation).sqrt();
+    let mut value = normal();
+    (0..count)
+        .map(|_| {
+            value = correlation * value + fresh * normal();
+            spread * value
+        })
+        .collect()
+}
+
+/// Ticks of 20 ms with this throughput (1 is 10,000 commits a tick).
+fn ticks(throughput: impl IntoIterator<Item = f64>) -> Vec<Tick> {
+    throughput
+        .into_iter()
+        .map(|throughput| Tick {
+            length_s: 0.02,
+            counted: (throughput * 10_000.0).round().max(0.0) as u64,
+            ..Tick::default()
+        })
+        .collect()
+}
+
+fn noisy(noise: &[f64], level: impl Fn(f64) -> f64) -> Vec<Tick> {
+    let count = noise.len() as f64;
+    let at = |(index, noise): (usize, &f64)| level(index as f64 / count) * (1.0 + noise);
+    ticks(noise.iter().enumerate().map(at))
+}
+
+/// As the driver does it: what is cut, and the label of the rest.
+fn judged(ticks: &[Tick]) -> (usize, Label) {
+    let warm_up = warm_up(ticks);
+    if warm_up.goes_on {
+        let why = Why::StillWarming;
+        return (0, Label::NotSteady { why });
+    }
+    (warm_up.ticks, judge(ticks, warm_up.ticks))
+}
+
+fn share_not_steady(count: usize, correlation: f64, spread: f64) -> f64 {
+    let not_steady = (0..1000)
+        .filter(|&seed| {
+            let noise = autoregression(seed, count, correlation, spread);
+            !judged(&noisy(&noise, |_| 1.0)).1.is_comparable()
+        })
+        .count();
+    not_steady as f64 / 1000.0
+}
+
+#[test]
+fn noise_is_rarely_called_not_steady() {
+    for (count, correlation, spread, most) in [
+        (60, 0.0, 0.1, 0.001),
+        (60, 0.0, 0.5, 0.01),
+        (100, 0.0, 0.3, 0.005),
+        (100, 0.5, 0.1, 0.001),
+        (100, 0.5, 0.3, 0.01),
+        (100, 0.8, 0.1, 0.01),
+        (100, 0.8, 0.2, 0.02),
+        (300, 0.9, 0.2, 0.02),
+        (1000, 0.95, 0.2, 0.02),
+    ] {
+        let share = share_not_steady(count, correlation, spread);
+        eprintln!("{count} {correlation} {spread}: {share}");
+        assert!(share <= most, "{share} of {count} {correlation} {spread}");
+    }
+}
+
+#[test]
+fn a_warm_up_is_cut_where_it_ends() {
+    // 1 - 0.6 exp(-t / tau): within 2 % of the level after 3.4 tau.
+    for tau in [0.03, 0.06, 0.1] {
+        let mut cuts = Vec::new();
+        for seed in 0..200 {
+            let noise = autoregression(seed, 100, 0.2, 0.03);
+            let ticks = noisy(&noise, |t| 1.0 - 0.6 * (-t / tau).exp());
+            let (cut, label) = judged(&ticks);
+            assert!(label.is_comparable(), "{tau} {seed}: {label:?}");
+            cuts.push(cut as f64 / 100.0);
+            let kept = mean(&throughput(&ticks[cut..])) / 500_000.0;
+            assert!(
+                (kept - 1.0).abs() < 0.03,
+                "{tau} {seed}: {kept} after {cut}"
+            );
+        }
+        let least = cuts.iter().copied().fold(1.0, f64::min);
+        assert!(least >= tau, "{least} of {tau}");
+        let cut = mean(&cuts);
+        eprintln!("{tau}: {cut}");
+        assert!(
+            (1.5 * tau..5.0 * tau + 0.1).contains(&cut),
+            "{cut} of {tau}"
+        );
+    }
+}
+
+#[test]
+fn the_later_cut_of_throughput_and_misses_counts() {
+    for seed in 0..50 {
+        let noise = autoregression(seed, 100, 0.0, 0.02);
+        let mut ticks = noisy(&noise, |t| if t < 0.1 { 0.5 } else { 1.0 });
+        for (index, tick) in ticks.iter_mut().enumerate() {
+            tick.buffer_references = 1000;
+            // The buffer is full after three tenths.
+            tick.buffer_misses = if index < 30 {
+                200
+            } else {
+                100 + index as u64 % 2
+            };
+        }
+        let found = warm_up(&ticks);
+        assert!(found.ticks >= 30 && !found.goes_on, "{found:?}");
+        // One miss more in ten thousand references moves nothing.
+        for (index, tick) in ticks.iter_mut().enumerate() {
+            tick.buffer_references = 10_000;
+            tick.buffer_misses = u64::from(index < 70);
+        }
+        assert!(!warm_up(&ticks).goes_on);
+        for (index, tick) in ticks.iter_mut().enumerate() {
+            tick.buffer_misses = if index < 70 { 2000 } else { 1000 };
+        }
+        assert!(warm_up(&ticks).goes_on);
+    }
+}
+
+#[test]
+fn what_warms_up_into_the_second_half_is_too_short() {
+    for seed in 0..200 {
+        let noise = autoregression(seed, 100, 0.2, 0.03);
+        for tau in [0.5, 1.0] {
+            let ticks = noisy(&noise, |t| 1.0 - 0.6 * (-t / tau).exp());
+            let (_, label) = judged(&ticks);
+            let Label::NotSteady { why } = label else {
+                panic!("{tau} {seed}: {label:?}");
+            };
+            assert!(
+                matches!(why, Why::StillWarming | Why::Drift { .. }),
+                "{why:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn steps_and_slopes_are_found() {
+    for seed in 0..200 {
+        let noise = autoregression(seed, 100, 0.3, 0.1);
+        // Down for a part, so that nothing is cut.
+        let stepped = noisy(&noise, |t| if (0.6..0.8).contains(&t) { 0.6 } else { 1.0 });
+        let label = judge(&stepped, 0);
+        if seed < 40 {
+            eprintln!(
+                "S {seed} {label:?} {:?}",
+                judge(&noisy(&noise, |t| 1.2 - 0.4 * t), 0)
+            );
+        }
+        if label == Label::Steady {
+            continue;
+        }
+        let Label::NotSteady {
+            why: Why::Shift { change, at_s },
+        } = label
+        else {
+            panic!("{seed}: {label:?}");
+        };
+        assert!((0.25..0.6).contains(&change.abs()), "{change}");
+        assert!(
+            (at_s - 1.2).abs() < 0.15 || (at_s - 1.6).abs() < 0.15,
+            "{at_s}"
+        );
+        let label = judge(&noisy(&noise, |t| 1.2 - 0.4 * t), 0);
+        let Label::NotSteady {
+            why: Why::Drift { change },
+        } = label
+        else {
+            panic!("{seed}: {label:?}");
+        };
+        assert!((-0.55..-0.2).contains(&change), "{change}");
+        // Less than matters, even with no noise to speak of.
+        let quiet: Vec<f64> = noise.iter().map(|noise| noise / 20.0).collect();
+        assert_eq!(judge(&noisy(&quiet, |t| 1.0 + 0.1 * t), 0), Label::Steady);
+        let step = |t| if t > 0.5 { 1.1 } else { 1.0 };
+        assert_eq!(judge(&noisy(&quiet, step), 0), Label::Steady);
+    }
+}
+
+#[test]
+fn a_sawtooth_of_checkpoints_is_periodic_also_when_short() {
+    for (count, cycles) in [(60, 6.0), (60, 4.5), (100, 9.0), (100, 25.0), (300, 5.5)] {
+        let mut others = 0;
+        for seed in 0..100 {
+            let noise = autoregression(seed, count, 0.2, 0.08);
+            // Falls by half while the log grows; the checkpoint sets it back.
+            let ticks = noisy(&noise, |t| 1.0 - 0.5 * (t * cycles).fract());
+            let wanted = count as f64 / cycles * 0.02;
+            match judged(&ticks).1 {
+                Label::Periodic { period_s } if (period_s / wanted - 1.0).abs() < 0.06 => {}
+                _ => others += 1,
+            }
+        }
+        eprintln!("{count} {cycles}: {others}");
+        assert!(others <= 2, "{others} of 100 ({count}, {cycles})");
+    }
+}
+
+#[test]
+fn what_is_periodic_may_shift_as_well() {
+    for seed in 0..50 {
+        let noise = autoregression(seed, 120, 0.2, 0.05);
+        let ticks = noisy(&noise, |t| {
+            (1.0 - 0.4 * (t * 10.0).fract()) * if t > 0.55 { 0.6 } else { 1.0 }
+        });
+        let label = judge(&ticks, 0);
+        let Label::NotSteady {
+            why: Why::Shift { change, at_s },
+        } = label
+        else {
+            panic!("{seed}: {label:?}");
+        };
+        assert!(
+            change < -0.3 && (at_s - 1.32).abs() < 0.15,
+            "{change} {at_s}"
+        );
+    }
+}
+
+#[test]
+fn too_little_is_not_judged() {
+    let short = Label::NotSteady { why: Why::TooShort };
+    assert_eq!(judged(&ticks([1.0; TICKS_MIN - 1])), (0, short));
+    assert_eq!(judged(&ticks([0.0; 100])), (0, short));
+    assert_eq!(judged(&[]), (0, short));
+    assert_eq!(judged(&ticks([1.0; TICKS_MIN])), (0, Label::Steady));
+}
+
+#[test]
+fn labels_are_kept_as_json() {
+    let label = Label::NotSteady {
+        why: Why::Shift {
+            change: -0.25,
+            at_s: 1.5,
+        },
+    };
+    let json = serde_json::to_string(&label).unwrap();
+    assert_eq!(
+        json,
+        r#"{"state":"not-steady","why":{"kind":"shift","change":-0.25,"at_s":1.5}}"#
+    );
+    assert_eq!(serde_json::from_str::<Label>(&json).unwrap(), label);
+    let cycles = serde_json::to_string(&Cycles::Whole { count: 3 }).unwrap();
+    assert_eq!(cycles, r#"{"cycles":"whole","count":3}"#);
+}

@@ -45,7 +45,7 @@ pub struct Location {
     pub firmware: Option<String>,
     /// The kernel's driver of the device, like `nvme` or `virtio_blk`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub driver: Option<String>,
+    pub device_driver: Option<String>,
     /// What a device that the kernel puts together is made of, from the top:
     /// device mapper (with LVM and encryption), software RAID, files. `None`
     /// for any other device.
@@ -219,7 +219,7 @@ impl Location {
         self.vendor = fact("device/vendor").filter(|vendor| !vendor.starts_with("0x"));
         self.firmware = firmware(whole);
         // NVMe has its controller between the disk and the device on the bus.
-        self.driver = ["device/driver", "device/device/driver"]
+        self.device_driver = ["device/driver", "device/device/driver"]
             .into_iter()
             .find_map(|link| name(&fs::read_link(whole.join(link)).ok()?));
         self.stack = is_made(whole).then(|| stack(&own, 0));
@@ -251,7 +251,7 @@ impl Location {
             ("model", self.model.clone()),
             ("vendor", self.vendor.clone()),
             ("firmware", self.firmware.clone()),
-            ("driver", self.driver.clone()),
+            ("device_driver", self.device_driver.clone()),
             ("stack", self.stack.clone()),
             ("scheduler", self.scheduler.clone()),
             ("queue_requests", number(self.queue_requests)),
@@ -564,7 +564,7 @@ mod tests {
         assert_eq!(location.model.as_deref(), Some("Samsung SSD 980 PRO 1TB"));
         assert_eq!(location.firmware.as_deref(), Some("5B2QGXA7"));
         assert_eq!(location.vendor, None);
-        assert_eq!(location.driver.as_deref(), Some("nvme"));
+        assert_eq!(location.device_driver.as_deref(), Some("nvme"));
         assert_eq!(location.queue_requests, Some(1023));
         assert_eq!(location.discard, Some(true));
         assert_eq!(location.stack, None);
@@ -633,7 +633,7 @@ mod tests {
             (None, None, None)
         );
         assert_eq!(location.rotational, None);
-        assert_eq!(location.driver, None);
+        assert_eq!(location.device_driver, None);
     }
 
     #[test]

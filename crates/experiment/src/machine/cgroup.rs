@@ -144,7 +144,7 @@ fn find(root: &Path, controller: &str) -> Option<Vec<PathBuf>> {
 
 /// Root within the file system and mount point of the first mount that is
 /// wanted by its type and the file system's options (proc_pid_mountinfo(5)).
-fn mount<'a>(mounts: &'a str, wanted: impl Fn(&str, &str) -> bool) -> Option<(&'a str, &'a str)> {
+fn mount(mounts: &str, wanted: impl Fn(&str, &str) -> bool) -> Option<(&str, &str)> {
     mounts.lines().find_map(|line| {
         let mut fields = line.split(' ');
         let shown = fields.nth(3)?;

@@ -62,7 +62,7 @@ pub fn troubles<'a>(runs: impl IntoIterator<Item = &'a MachineUse>) -> Vec<Strin
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     judge(STEAL_TOLERATED, &|run| run.steal, &|runs, worst| {
         format!(
-            "the hypervisor took more than {} of the CPU away in {runs} (at most {}): other \
+            "the hypervisor took more than {} of the CPU away in {runs} (up to {}): other \
              virtual machines share the host's CPUs, or a quota of CPU time is used up; measure \
              on CPUs that are reserved",
             percent(STEAL_TOLERATED),
@@ -71,7 +71,7 @@ pub fn troubles<'a>(runs: impl IntoIterator<Item = &'a MachineUse>) -> Vec<Strin
     });
     judge(OTHERS_TOLERATED, &|run| run.others, &|runs, worst| {
         format!(
-            "other programs used more than {} of the CPU in {runs} (at most {}): find them with \
+            "other programs used more than {} of the CPU in {runs} (up to {}): find them with \
              top and stop them (backups, scans, builds, another database) before measuring",
             percent(OTHERS_TOLERATED),
             percent(worst)
@@ -83,7 +83,7 @@ pub fn troubles<'a>(runs: impl IntoIterator<Item = &'a MachineUse>) -> Vec<Strin
         &|runs, worst| {
             format!(
                 "the CPU limit of the container or control group stopped Octavo in more than {} \
-                 of its periods in {runs} (at most {}): figures show the limit and not the \
+                 of its periods in {runs} (up to {}): figures show the limit and not the \
                  storage; raise it, unless the database will have the same",
                 percent(THROTTLED_TOLERATED),
                 percent(worst)
@@ -95,7 +95,7 @@ pub fn troubles<'a>(runs: impl IntoIterator<Item = &'a MachineUse>) -> Vec<Strin
         &|run| run.memory_pressure.unwrap_or(0.0),
         &|runs, worst| {
             format!(
-                "programs waited for memory in more than {} of the time in {runs} (at most {}): \
+                "programs waited for memory in more than {} of the time in {runs} (up to {}): \
                  free memory, or raise the container's limit",
                 percent(MEMORY_PRESSURE_TOLERATED),
                 percent(worst)
@@ -107,7 +107,7 @@ pub fn troubles<'a>(runs: impl IntoIterator<Item = &'a MachineUse>) -> Vec<Strin
         &|run| run.swapped_pages.map_or(0.0, |pages| pages as f64),
         &|runs, worst| {
             format!(
-                "the machine swapped in {runs} (at most {worst:.0} pages of memory in and out): \
+                "the machine swapped in {runs} (up to {worst:.0} pages of memory in and out): \
                  the buffer may have been on the swap device; free memory before measuring"
             )
         },
@@ -120,8 +120,8 @@ pub fn troubles<'a>(runs: impl IntoIterator<Item = &'a MachineUse>) -> Vec<Strin
         },
         &|runs, worst| {
             format!(
-                "other programs waited for storage in more than {} of the time in {runs} (at \
-                 most {}), in which Octavo neither read nor wrote: find them with iotop or \
+                "other programs waited for storage in more than {} of the time in {runs} (up \
+                 to {}), in which Octavo neither read nor wrote: find them with iotop or \
                  pidstat -d",
                 percent(IO_PRESSURE_TOLERATED),
                 percent(worst)
@@ -153,13 +153,13 @@ mod tests {
         assert_eq!(troubles.len(), 2);
         assert!(
             troubles[0].starts_with(
-                "the hypervisor took more than 2 % of the CPU away in 2 of 4 runs (at most 30 %)"
+                "the hypervisor took more than 2 % of the CPU away in 2 of 4 runs (up to 30 %)"
             ),
             "{troubles:?}"
         );
         assert!(
             troubles[1].starts_with(
-                "other programs used more than 10 % of the CPU in 1 of 4 runs (at most 34 %)"
+                "other programs used more than 10 % of the CPU in 1 of 4 runs (up to 34 %)"
             ),
             "{troubles:?}"
         );
@@ -205,7 +205,7 @@ mod tests {
         let troubles = troubles(&[idle]);
         assert_eq!(troubles.len(), 1);
         assert!(
-            troubles[0].contains("in the run (at most 90 %)"),
+            troubles[0].contains("in the run (up to 90 %)"),
             "{troubles:?}"
         );
     }
@@ -220,7 +220,7 @@ mod tests {
         let troubles = troubles(&runs);
         assert_eq!(troubles.len(), 3);
         assert!(troubles[0].contains("stopped Octavo"));
-        assert!(troubles[1].contains("at most 5 %"));
+        assert!(troubles[1].contains("up to 5 %"));
         assert!(troubles[2].contains("16384 pages"));
     }
 }

@@ -25,6 +25,7 @@ pub mod plan;
 pub mod race;
 pub mod run;
 mod schedule;
+pub mod stability;
 pub mod statistics;
 pub mod steady;
 pub mod store;

@@ -20,7 +20,7 @@ use super::student_t;
 
 /// At how many rounds half of the error is spent. Smaller makes early looks
 /// sharper and late ones blunter. Chosen by simulation (bench/race.sh).
-const HALF_SPENT_ROUNDS: f64 = 20.0;
+const HALF_SPENT_ROUNDS: f64 = 30.0;
 
 /// The share of the error that may be spent by `rounds` rounds:
 /// n / (n + n0). It never reaches 1, so an experiment has no horizon: it may
@@ -38,7 +38,7 @@ const EXPONENTS: std::ops::RangeInclusive<i32> = 5..=60;
 /// The number of rounds at the look with this number, from 0.
 fn rounds_at(look: usize) -> usize {
     10f64
-        .powf((*EXPONENTS.start() as f64 + look as f64) / 10.0)
+        .powf((f64::from(*EXPONENTS.start()) + look as f64) / 10.0)
         .round() as usize
 }
 

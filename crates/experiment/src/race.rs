@@ -1,0 +1,818 @@
+//! Racing: which of a group of cells is better than the reference, in as few
+//! rounds as it takes.
+//!
+//! Selecting is cheap, claiming is dear. While they race, contestants drop out
+//! as soon as they cannot win, and who leads is found at a lax level: a wrong
+//! choice there costs time, not truth. The claim rests on rounds that are run
+//! afresh for the leader, whose number is fixed beforehand and which are
+//! looked at once, so the figure that is quoted owes nothing to having been
+//! picked (the winner's curse) or to having been stopped at. There are at most
+//! [`FINALS_MAX`] such finals, so whatever happened before, a winner is called
+//! wrongly with a probability of at most 2 × 2.5 %.
+//!
+//! Dropping out follows repeated confidence intervals at planned looks
+//! ([`spending`](crate::statistics::spending)); racing as such is Maron and
+//! Moore's (NIPS 6, 1993). `docs/verdicts.md` has the whole of it with the
+//! simulations behind its constants.
+//!
+//! Everything follows from the passes and nothing else: no clocks, no files.
+
+use std::{cell::Cell, sync::Arc};
+
+use octavo_units::Seed;
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{
+    Interval, ROUNDS_MAX, Standing, bootstrap::Estimate, spending, spending::Boundary, standing,
+    student_t,
+};
+
+mod full;
+#[cfg(test)]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "an example includes it too, and uses more of it"
+)]
+mod simulated;
+
+/// The two-sided error of all intervals of a race together.
+const ERROR: f64 = 0.05;
+
+/// The two-sided error of the intervals by which a leader is found, of one
+/// contestant at all looks. Lax, and not shared out over contestants, because
+/// a leader is confirmed on fresh rounds.
+const SELECTION_ERROR: f64 = 0.75;
+
+/// How many finals a group may have.
+pub const FINALS_MAX: usize = 2;
+
+/// The fewest fresh rounds of a final.
+const FINAL_ROUNDS_MIN: usize = 4;
+
+/// The most fresh rounds of a final.
+const FINAL_ROUNDS_MAX: usize = 32;
+
+/// A final in which runs have no result is made longer, up to this many times
+/// the rounds that were planned.
+const FINAL_PASSES_PER_ROUND: usize = 2;
+
+/// The quantile of the normal distribution for the power that a final is to
+/// have at the difference that it is planned for: 97.7 %.
+const FINAL_POWER: f64 = 2.0;
+
+/// By how many standard errors the leader's lead is shrunk in planning its
+/// final: having been picked as the best, it has more likely been lucky.
+const FINAL_SHRINK: f64 = 2.0;
+
+/// How a group of cells is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Ratios within this share of 1 make no difference: 0.03 is 3 %.
+    pub margin: f64,
+    /// Of the bootstrap.
+    pub seed: Seed,
+    /// Who is run how often.
+    pub design: Design,
+}
+
+/// Who is run how often.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "design")]
+pub enum Design {
+    /// Losers drop out early; a winner is measured again on fresh rounds.
+    Race,
+    /// Every contestant in every round: the full factorial, without finals.
+    Full {
+        /// How many rounds; `None` for as many as there is time for.
+        rounds: Option<u32>,
+        /// How often the group is judged in all, this time included. The
+        /// error is shared out over the looks and the contestants
+        /// (Bonferroni).
+        looks: usize,
+    },
+}
+
+/// What a pass was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// A round of all that are live.
+    Race,
+    /// A fresh round of a final.
+    Final,
+}
+
+/// One round of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pass {
+    /// What it was made for.
+    pub phase: Phase,
+    /// Throughput by contestant; `None` for one that was not run, or whose
+    /// run has no result.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Everything that follows from the passes so far.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Race {
+    /// By number.
+    pub contestants: Vec<Contestant>,
+    /// What to run next.
+    pub next: Next,
+    /// What is known.
+    pub outcome: Outcome,
+}
+
+/// One contestant's place in a race.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Contestant {
+    /// Its throughput over the reference's, from the rounds of the race up to
+    /// the last planned look: an interval at 95 % for all contestants and all
+    /// looks together. Unbounded before the first look; `None` for the
+    /// reference and without rounds.
+    pub ratio: Option<Interval>,
+    /// The same from its final's fresh rounds alone (95 %), once the final is
+    /// over.
+    pub fresh: Option<Interval>,
+    /// What the intervals say: the fresh one of the winner and of those that
+    /// were not confirmed, the race's of the others that are live. `None` for
+    /// the reference.
+    pub standing: Option<Standing>,
+    /// When and why it left.
+    pub left: Option<Left>,
+}
+
+/// Leaving a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// After how many passes.
+    pub after: usize,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a contestant left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// It is worse than the reference.
+    Worse,
+    /// It makes no difference to the reference.
+    Equivalent,
+    /// It cannot be better than the leader by more than the margin. It comes
+    /// back if the leader leaves.
+    Behind {
+        /// The leader at that moment.
+        leader: usize,
+    },
+    /// It led, and fresh rounds did not show that it is better.
+    NotConfirmed,
+}
+
+/// What to run next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Next {
+    /// A further round of these.
+    Race {
+        /// The reference and whoever has not left, ascending.
+        live: Vec<usize>,
+    },
+    /// Fresh rounds, in this order and every second one in the reverse order
+    /// (A B C C B A), so that a linear drift of the machine cancels. The
+    /// leader stands beside the reference.
+    Final {
+        /// The runner-up if there is one, the leader, the reference.
+        contestants: Vec<usize>,
+        /// In how many the leader and the reference have a result.
+        done: usize,
+        /// How many there will be. Even.
+        rounds: usize,
+    },
+    /// No further rounds.
+    Finished,
+}
+
+/// What is known of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum Outcome {
+    /// One is better than the reference.
+    Winner {
+        /// Which.
+        contestant: usize,
+        /// Its throughput over the reference's.
+        ratio: Interval,
+        /// Whether the ratio is from fresh rounds.
+        fresh: bool,
+        /// The best of the others that was not worse than the reference.
+        runner_up: Option<usize>,
+        /// Those that may be as good as the winner, or better.
+        ties: Vec<usize>,
+    },
+    /// Nothing is left to decide: none was shown to be better.
+    Keep {
+        /// Those that make no difference.
+        equivalent: Vec<usize>,
+        /// Those that are worse.
+        worse: Vec<usize>,
+        /// Those that led and whose fresh rounds left it open.
+        not_confirmed: Vec<usize>,
+    },
+    /// Not decided.
+    Inconclusive {
+        /// Those that may be better than the reference.
+        open: Vec<usize>,
+        /// Who leads.
+        leader: Option<usize>,
+        /// How many more rounds, fresh ones included, would settle it if means
+        /// and spreads stay as they are; `None` when that cannot be told.
+        more_rounds: Option<usize>,
+    },
+}
+
+/// What follows from the passes so far. A pure function of its arguments, so
+/// resuming is replaying.
+///
+/// Values that are not positive and finite count as missing. So do those of
+/// contestants that had left, and passes of another phase than the one that
+/// was due.
+///
+/// # Panics
+/// If the reference is not one of the contestants.
+pub fn replay(rules: &Rules, contestants: usize, reference: usize, passes: &[Pass]) -> Race {
+    match rules.design {
+        Design::Race => {
+            let mut referee = Referee::new(rules, contestants, reference);
+            for pass in passes {
+                referee.see(pass);
+            }
+            referee.race()
+        }
+        Design::Full { rounds, looks } => {
+            full::judge(rules, rounds, looks, contestants, reference, passes)
+        }
+    }
+}
+
+/// Follows a race pass by pass: [`replay`] without going back to the start
+/// for every pass. For [`Design::Race`] alone.
+pub struct Referee {
+    rules: Rules,
+    reference: usize,
+    passes: usize,
+    /// Of the intervals by which contestants leave.
+    claims: Arc<Boundary>,
+    /// Of those by which a leader is found.
+    selection: Arc<Boundary>,
+    pairs: Pairs,
+    left: Vec<Option<Left>>,
+    fresh: Vec<Option<Interval>>,
+    finals: usize,
+    under_way: Option<Final>,
+    won: Option<Won>,
+}
+
+/// Fresh rounds that are being run.
+struct Final {
+    leader: usize,
+    runner_up: Option<usize>,
+    rounds: usize,
+    passes: usize,
+    pairs: Pairs,
+}
+
+impl Final {
+    /// The rounds in which the leader and the reference have a result.
+    fn done(&self, reference: usize) -> usize {
+        self.pairs.count(self.leader, reference)
+    }
+}
+
+/// A winner, from its final.
+struct Won {
+    contestant: usize,
+    ratio: Interval,
+    runner_up: Option<usize>,
+    runner_up_ties: bool,
+}
+
+impl Referee {
+    /// Before the first pass.
+    ///
+    /// # Panics
+    /// If the reference is not one of the contestants.
+    pub fn new(rules: &Rules, contestants: usize, reference: usize) -> Self {
+        assert!(
+            reference < contestants,
+            "reference {reference} of {contestants}"
+        );
+        let others = (contestants - 1).max(1) as f64;
+        Self {
+            rules: *rules,
+            reference,
+            passes: 0,
+            claims: Boundary::of(ERROR / others),
+            selection: Boundary::of(SELECTION_ERROR),
+            pairs: Pairs::new(contestants),
+            left: vec![None; contestants],
+            fresh: vec![None; contestants],
+            finals: 0,
+            under_way: None,
+            won: None,
+        }
+    }
+
+    /// Takes a pass into account.
+    pub fn see(&mut self, pass: &Pass) {
+        self.passes += 1;
+        if self.finished() {
+            return;
+        }
+        match (pass.phase, &mut self.under_way) {
+            (Phase::Race, None) => {
+                let left = &self.left;
+                self.pairs
+                    .see(&pass.values, |contestant| left[contestant].is_none());
+                self.look();
+            }
+            (Phase::Final, Some(fresh)) => {
+                fresh.pairs.see(&pass.values, |_| true);
+                fresh.passes += 1;
+                if fresh.done(self.reference) == fresh.rounds
+                    || fresh.passes == FINAL_PASSES_PER_ROUND * fresh.rounds
+                {
+                    self.decide_final();
+                }
+            }
+            // Of a phase that was not due.
+            (Phase::Race, Some(_)) | (Phase::Final, None) => {}
+        }
+    }
+
+    /// What follows from the passes so far.
+    pub fn race(&self) -> Race {
+        Race {
+            contestants: (0..self.left.len()).map(|c| self.contestant(c)).collect(),
+            next: self.next(),
+            outcome: self.outcome(),
+        }
+    }
+
+    /// What to run next.
+    pub fn next(&self) -> Next {
+        if self.finished() {
+            return Next::Finished;
+        }
+        if let Some(fresh) = &self.under_way {
+            return Next::Final {
+                contestants: fresh
+                    .runner_up
+                    .into_iter()
+                    .chain([fresh.leader, self.reference])
+                    .collect(),
+                done: fresh.done(self.reference),
+                rounds: fresh.rounds,
+            };
+        }
+        Next::Race {
+            live: (0..self.left.len())
+                .filter(|&contestant| self.left[contestant].is_none())
+                .collect(),
+        }
+    }
+
+    fn finished(&self) -> bool {
+        self.won.is_some() || self.finals == FINALS_MAX || self.live().next().is_none()
+    }
+
+    /// Those that have not left, without the reference.
+    fn live(&self) -> impl Iterator<Item = usize> + use<'_> {
+        (0..self.left.len()).filter(|&c| c != self.reference && self.left[c].is_none())
+    }
+
+    /// What the last planned look saw of a contestant and the reference.
+    fn seen(&self, contestant: usize) -> Option<Seen> {
+        self.pairs.seen(contestant, self.reference, self.rules.seed)
+    }
+
+    /// What the rounds of the race say of a contestant.
+    fn repeated(&self, contestant: usize) -> Option<Interval> {
+        if let Some(seen) = self.seen(contestant) {
+            return Some(seen.interval(&self.claims));
+        }
+        let logs = self.pairs.logs(contestant, self.reference);
+        let estimate = Estimate::of(&logs, self.rules.seed)?;
+        Some(estimate.interval_of(f64::INFINITY))
+    }
+
+    /// What the rules make of the last looks.
+    fn look(&mut self) {
+        if self.finished() {
+            return;
+        }
+        self.dismiss_settled();
+        if let Some(leader) = self.leader() {
+            self.dismiss_behind(leader);
+            if self.live().all(|c| c == leader || !self.has_run(c)) {
+                self.begin_final(leader);
+            }
+        }
+    }
+
+    /// A contestant whose runs give no result does not hold up the others.
+    fn has_run(&self, contestant: usize) -> bool {
+        self.pairs.count(contestant, self.reference) > 0
+    }
+
+    fn dismiss_settled(&mut self) {
+        // Who comes back because a leader has left is seen to as well.
+        while let Some((contestant, why)) = self.settled() {
+            self.dismiss(contestant, why);
+        }
+    }
+
+    fn settled(&self) -> Option<(usize, Why)> {
+        self.live().find_map(|contestant| {
+            let interval = self.repeated(contestant)?;
+            match standing(&interval, self.rules.margin) {
+                Standing::Worse => Some((contestant, Why::Worse)),
+                Standing::Equivalent => Some((contestant, Why::Equivalent)),
+                Standing::Better | Standing::Open => None,
+            }
+        })
+    }
+
+    /// The highest mean of those that lie above the reference at the
+    /// selection level, and by more than the margin as far as one can see: a
+    /// lead that does not matter is not worth a final.
+    fn leader(&self) -> Option<usize> {
+        self.live()
+            .filter_map(|contestant| Some((contestant, self.seen(contestant)?)))
+            .filter(|(_, seen)| {
+                let interval = seen.interval(&self.selection);
+                interval.low > 1.0 && interval.estimate > 1.0 + self.rules.margin
+            })
+            .max_by(|(_, a), (_, b)| a.estimate.mean.total_cmp(&b.estimate.mean))
+            .map(|(contestant, _)| contestant)
+    }
+
+    fn dismiss_behind(&mut self, leader: usize) {
+        let others: Vec<usize> = self.live().filter(|&c| c != leader).collect();
+        for contestant in others {
+            let behind = self
+                .pairs
+                .seen(contestant, leader, self.rules.seed)
+                .is_some_and(|seen| seen.interval(&self.selection).high < 1.0 + self.rules.margin);
+            if behind {
+                self.dismiss(contestant, Why::Behind { leader });
+            }
+        }
+    }
+
+    /// Leaves the race. Whoever was behind this one alone comes back, unless
+    /// it leaves for being behind another.
+    fn dismiss(&mut self, contestant: usize, why: Why) {
+        self.left[contestant] = Some(Left {
+            after: self.passes,
+            why,
+        });
+        if matches!(why, Why::Behind { .. }) {
+            return;
+        }
+        for left in &mut self.left {
+            if left.is_some_and(|left| left.why == Why::Behind { leader: contestant }) {
+                *left = None;
+            }
+        }
+    }
+
+    fn begin_final(&mut self, leader: usize) {
+        let Some(lead) = self.seen(leader) else {
+            return;
+        };
+        self.under_way = Some(Final {
+            leader,
+            runner_up: self.runner_up(leader),
+            rounds: final_rounds(&lead.estimate, self.rules.margin),
+            passes: 0,
+            pairs: Pairs::new(self.left.len()),
+        });
+    }
+
+    /// The best of the others by their means that is neither the reference,
+    /// nor worse than it, nor was a leader that was not confirmed.
+    fn runner_up(&self, leader: usize) -> Option<usize> {
+        (0..self.left.len())
+            .filter(|&c| c != self.reference && c != leader)
+            .filter(|&c| {
+                !self.left[c].is_some_and(|left| matches!(left.why, Why::Worse | Why::NotConfirmed))
+            })
+            .filter_map(|c| Some((c, self.seen(c)?.estimate.mean)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(c, _)| c)
+    }
+
+    /// The one look at a final's fresh rounds.
+    fn decide_final(&mut self) {
+        let Some(fresh) = self.under_way.take() else {
+            return;
+        };
+        self.finals += 1;
+        let interval = |one, other| {
+            let logs = fresh.pairs.logs(one, other);
+            Estimate::of(&logs, self.rules.seed).map(|estimate| estimate.interval(ERROR))
+        };
+        for contestant in fresh.runner_up.into_iter().chain([fresh.leader]) {
+            self.fresh[contestant] = interval(contestant, self.reference);
+        }
+        match self.fresh[fresh.leader] {
+            Some(ratio) if standing(&ratio, self.rules.margin) == Standing::Better => {
+                self.won = Some(Won {
+                    contestant: fresh.leader,
+                    ratio,
+                    runner_up: fresh.runner_up,
+                    runner_up_ties: fresh
+                        .runner_up
+                        .and_then(|runner_up| interval(runner_up, fresh.leader))
+                        .is_some_and(|ratio| ratio.high >= 1.0),
+                });
+            }
+            _ => {
+                self.dismiss(fresh.leader, Why::NotConfirmed);
+                if let Some(runner_up) = fresh.runner_up {
+                    self.dismiss_if_settled_afresh(runner_up);
+                }
+                self.look();
+            }
+        }
+    }
+
+    fn dismiss_if_settled_afresh(&mut self, runner_up: usize) {
+        let live = self.left[runner_up].is_none();
+        let fresh = self.fresh[runner_up].map(|fresh| standing(&fresh, self.rules.margin));
+        match fresh {
+            Some(Standing::Worse) if live => self.dismiss(runner_up, Why::Worse),
+            Some(Standing::Equivalent) if live => self.dismiss(runner_up, Why::Equivalent),
+            _ => {}
+        }
+    }
+
+    fn contestant(&self, contestant: usize) -> Contestant {
+        if contestant == self.reference {
+            return Contestant::default();
+        }
+        Contestant {
+            ratio: self.repeated(contestant),
+            fresh: self.fresh[contestant],
+            standing: Some(self.standing(contestant)),
+            left: self.left[contestant],
+        }
+    }
+
+    fn standing(&self, contestant: usize) -> Standing {
+        let won = self.won.as_ref().map(|won| won.contestant);
+        let interval = match self.left[contestant].map(|left| left.why) {
+            Some(Why::Worse) => return Standing::Worse,
+            Some(Why::Equivalent) => return Standing::Equivalent,
+            None if won != Some(contestant) => self.repeated(contestant),
+            _ => self.fresh[contestant].or_else(|| self.repeated(contestant)),
+        };
+        interval.map_or(Standing::Open, |interval| {
+            standing(&interval, self.rules.margin)
+        })
+    }
+
+    fn outcome(&self) -> Outcome {
+        if let Some(won) = &self.won {
+            return Outcome::Winner {
+                contestant: won.contestant,
+                ratio: won.ratio,
+                fresh: true,
+                runner_up: won.runner_up,
+                ties: self.ties(won),
+            };
+        }
+        let with = |wanted: &[Standing]| -> Vec<usize> {
+            (0..self.left.len())
+                .filter(|&c| c != self.reference && wanted.contains(&self.standing(c)))
+                .collect()
+        };
+        let open = with(&[Standing::Open, Standing::Better]);
+        if self.live().next().is_none() {
+            return Outcome::Keep {
+                equivalent: with(&[Standing::Equivalent]),
+                worse: with(&[Standing::Worse]),
+                not_confirmed: open,
+            };
+        }
+        Outcome::Inconclusive {
+            open,
+            leader: match &self.under_way {
+                Some(fresh) => Some(fresh.leader),
+                None if self.finished() => None,
+                None => self.leader(),
+            },
+            more_rounds: self.more_rounds(),
+        }
+    }
+
+    /// Those that an ordinary 95 % interval does not tell from the winner: of
+    /// the runner-up's fresh rounds, of the others' rounds of the race.
+    fn ties(&self, won: &Won) -> Vec<usize> {
+        (0..self.left.len())
+            .filter(|&c| c != self.reference && c != won.contestant)
+            .filter(|&c| {
+                if Some(c) == won.runner_up {
+                    return won.runner_up_ties;
+                }
+                let logs = self.pairs.logs(c, won.contestant);
+                let ratio = Estimate::of(&logs, self.rules.seed);
+                !matches!(self.standing(c), Standing::Worse | Standing::Equivalent)
+                    && ratio.is_none_or(|ratio| ratio.interval(ERROR).high >= 1.0)
+            })
+            .collect()
+    }
+
+    /// How many more rounds it takes if all goes on as it has gone.
+    fn more_rounds(&self) -> Option<usize> {
+        if let Some(fresh) = &self.under_way {
+            return Some(fresh.rounds - fresh.done(self.reference));
+        }
+        if self.finals == FINALS_MAX {
+            return None;
+        }
+        let seen: Vec<(usize, Seen)> = self
+            .live()
+            .map(|contestant| Some((contestant, self.seen(contestant)?)))
+            .collect::<Option<_>>()?;
+        let &(best, first) = seen
+            .iter()
+            .max_by(|(_, a), (_, b)| a.estimate.mean.total_cmp(&b.estimate.mean))?;
+        let edge = self.rules.margin.ln_1p();
+        // Worse, or equivalent.
+        let settles = |seen: &Seen| {
+            let room = (-seen.estimate.mean).max(edge - seen.estimate.mean.abs());
+            seen.rounds_within(&self.claims, room)
+        };
+        let leads = first.rounds_within(&self.selection, first.estimate.mean);
+        let finals = match (leads, settles(&first)) {
+            (Some(leads), Some(settles)) => leads <= settles,
+            (leads, _) => leads.is_some(),
+        };
+        let mut more = 0;
+        for (contestant, seen) in seen {
+            let ahead = if !finals {
+                None
+            } else if contestant == best {
+                leads
+            } else {
+                let ratio = self.pairs.seen(contestant, best, self.rules.seed)?;
+                ratio.rounds_within(&self.selection, edge - ratio.estimate.mean)
+            };
+            let rounds = settles(&seen).into_iter().chain(ahead).min()?;
+            let made = self.pairs.count(contestant, self.reference);
+            more = more.max(rounds.saturating_sub(made).max(1));
+        }
+        if finals {
+            more += final_rounds(&first.estimate, self.rules.margin);
+        }
+        Some(more)
+    }
+}
+
+/// The number of fresh rounds: enough to show the lead that the race saw,
+/// shrunk, if the spread stays as it was.
+fn final_rounds(lead: &Estimate, margin: f64) -> usize {
+    let difference = (lead.mean - FINAL_SHRINK * lead.standard_error()).max(margin.ln_1p());
+    (FINAL_ROUNDS_MIN..FINAL_ROUNDS_MAX)
+        .step_by(2)
+        .find(|&rounds| {
+            (student_t(ERROR, rounds) + FINAL_POWER) * lead.deviation / (rounds as f64).sqrt()
+                <= difference
+        })
+        .unwrap_or(FINAL_ROUNDS_MAX)
+}
+
+/// What the last planned look saw of two contestants.
+#[derive(Clone, Copy)]
+struct Seen {
+    look: usize,
+    estimate: Estimate,
+}
+
+impl Seen {
+    fn interval(&self, boundary: &Boundary) -> Interval {
+        self.estimate.interval_of(boundary.look(self.look).critical)
+    }
+
+    /// After how many rounds in all the half-width of the interval would be
+    /// less than this, if the spread stays as it is.
+    fn rounds_within(&self, boundary: &Boundary, half: f64) -> Option<usize> {
+        boundary
+            .looks()
+            .iter()
+            .skip(self.look)
+            .take_while(|planned| planned.rounds <= ROUNDS_MAX)
+            .find(|planned| {
+                let error = self.estimate.deviation / (planned.rounds as f64).sqrt();
+                planned.critical * self.estimate.stretch * error < half
+            })
+            .map(|planned| planned.rounds)
+    }
+}
+
+/// The logarithms of the ratios of all pairs of contestants within passes.
+struct Pairs {
+    contestants: usize,
+    /// By the first and the second contestant; the first is the smaller.
+    pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Default)]
+struct Pair {
+    logs: Vec<f64>,
+    /// The last planned look that is due.
+    due: Option<(usize, usize)>,
+    /// Bootstraps are made when they are asked for: most pairs never are.
+    seen: Cell<Option<Seen>>,
+}
+
+impl Pairs {
+    fn new(contestants: usize) -> Self {
+        Self {
+            contestants,
+            pairs: vec![Pair::default(); contestants * contestants],
+        }
+    }
+
+    /// Adds a pass's ratios of those that take part.
+    fn see(&mut self, values: &[Option<f64>], takes_part: impl Fn(usize) -> bool) {
+        let logs: Vec<Option<f64>> = (0..self.contestants)
+            .map(|contestant| {
+                let value = (*values.get(contestant)?)?;
+                (takes_part(contestant) && value > 0.0 && value.is_finite()).then(|| value.ln())
+            })
+            .collect();
+        for first in 0..self.contestants {
+            for second in first + 1..self.contestants {
+                if let (Some(a), Some(b)) = (logs[first], logs[second]) {
+                    self.pairs[first * self.contestants + second].push(a - b);
+                }
+            }
+        }
+    }
+
+    fn place(&self, one: usize, other: usize) -> usize {
+        one.min(other) * self.contestants + one.max(other)
+    }
+
+    /// In how many passes both had a result.
+    fn count(&self, one: usize, other: usize) -> usize {
+        self.pairs[self.place(one, other)].logs.len()
+    }
+
+    /// The logarithms of the ratios of one to the other.
+    fn logs(&self, one: usize, other: usize) -> Vec<f64> {
+        let sign = if one < other { 1.0 } else { -1.0 };
+        let logs = &self.pairs[self.place(one, other)].logs;
+        logs.iter().map(|log| sign * log).collect()
+    }
+
+    /// What the last planned look saw of the ratio of one to the other.
+    fn seen(&self, one: usize, other: usize, seed: Seed) -> Option<Seen> {
+        let place = self.place(one, other);
+        let seen = self.pairs[place].seen(seed)?;
+        Some(if one < other {
+            seen
+        } else {
+            Seen {
+                estimate: seen.estimate.inverse(),
+                ..seen
+            }
+        })
+    }
+}
+
+impl Pair {
+    fn push(&mut self, log: f64) {
+        self.logs.push(log);
+        if let Some(look) = spending::look_at(self.logs.len()) {
+            self.due = Some((look, self.logs.len()));
+        }
+    }
+
+    fn seen(&self, seed: Seed) -> Option<Seen> {
+        let (look, rounds) = self.due?;
+        if self.seen.get().is_none_or(|seen| seen.look != look) {
+            let estimate = Estimate::of(&self.logs[..rounds], seed);
+            self.seen
+                .set(estimate.map(|estimate| Seen { look, estimate }));
+        }
+        self.seen.get()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The full factorial: every contestant in every round, one look at the whole.
+
+use crate::statistics::{
+    Confidence, Interval, Standing, bootstrap::Estimate, rounds_to_settle, standing,
+};
+
+use super::{Contestant, Next, Outcome, Pairs, Pass, Phase, Race, Rules};
+
+/// One look at all rounds, of `looks` that there will have been.
+pub(super) fn judge(
+    rules: &Rules,
+    rounds: Option<u32>,
+    looks: usize,
+    contestants: usize,
+    reference: usize,
+    passes: &[Pass],
+) -> Race {
+    assert!(
+        reference < contestants,
+        "reference {reference} of {contestants}"
+    );
+    let mut pairs = Pairs::new(contestants);
+    let mut made = 0;
+    for pass in passes.iter().filter(|pass| pass.phase == Phase::Race) {
+        pairs.see(&pass.values, |_| true);
+        made += 1;
+    }
+    let group = Group {
+        rules,
+        reference,
+        confidence: Confidence::family((contestants - 1) * looks),
+        pairs,
+    };
+    let places: Vec<Contestant> = (0..contestants)
+        .map(|contestant| group.contestant(contestant))
+        .collect();
+    let outcome = group.outcome(&places);
+    let finished = rounds.is_some_and(|rounds| made >= rounds);
+    Race {
+        contestants: places,
+        next: if finished {
+            Next::Finished
+        } else {
+            Next::Race {
+                live: (0..contestants).collect(),
+            }
+        },
+        outcome,
+    }
+}
+
+struct Group<'a> {
+    rules: &'a Rules,
+    reference: usize,
+    confidence: Confidence,
+    pairs: Pairs,
+}
+
+impl Group<'_> {
+    fn interval(&self, one: usize, other: usize) -> Option<Interval> {
+        Estimate::of(&self.pairs.logs(one, other), self.rules.seed)
+            .map(|estimate| estimate.interval(self.confidence.error()))
+    }
+
+    fn contestant(&self, contestant: usize) -> Contestant {
+        if contestant == self.reference {
+            return Contestant::default();
+        }
+        let ratio = self.interval(contestant, self.reference);
+        Contestant {
+            ratio,
+            standing: Some(
+                ratio.map_or(Standing::Open, |ratio| standing(&ratio, self.rules.margin)),
+            ),
+            ..Contestant::default()
+        }
+    }
+
+    fn outcome(&self, places: &[Contestant]) -> Outcome {
+        let with = |wanted: Standing| -> Vec<usize> {
+            (0..places.len())
+                .filter(|&c| places[c].standing == Some(wanted))
+                .collect()
+        };
+        let best = |among: &[usize]| -> Option<(usize, Interval)> {
+            among
+                .iter()
+                .filter_map(|&c| Some((c, places[c].ratio?)))
+                .max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate))
+        };
+        let (better, open) = (with(Standing::Better), with(Standing::Open));
+        if let Some((contestant, ratio)) = best(&better) {
+            let others = |c: &usize| *c != contestant;
+            let ties = (better.iter().chain(&open).copied())
+                .filter(others)
+                .filter(|&c| {
+                    self.interval(c, contestant)
+                        .is_none_or(|ratio| ratio.high >= 1.0)
+                })
+                .collect();
+            let not_worse: Vec<usize> = (better.iter().chain(&open).copied())
+                .chain(with(Standing::Equivalent))
+                .filter(others)
+                .collect();
+            return Outcome::Winner {
+                contestant,
+                ratio,
+                fresh: false,
+                runner_up: best(&not_worse).map(|(c, _)| c),
+                ties,
+            };
+        }
+        if open.is_empty() {
+            return Outcome::Keep {
+                equivalent: with(Standing::Equivalent),
+                worse: with(Standing::Worse),
+                not_confirmed: Vec::new(),
+            };
+        }
+        let more_rounds = open
+            .iter()
+            .map(|&c| self.more_rounds(c))
+            .collect::<Option<Vec<usize>>>()
+            .and_then(|rounds| rounds.into_iter().max());
+        Outcome::Inconclusive {
+            open,
+            leader: None,
+            more_rounds,
+        }
+    }
+
+    /// How many more rounds would settle a contestant's ratio.
+    fn more_rounds(&self, contestant: usize) -> Option<usize> {
+        let logs = self.pairs.logs(contestant, self.reference);
+        let ratios: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
+        rounds_to_settle(&ratios, self.rules.margin, self.confidence)
+            .map(|rounds| (rounds - logs.len()).max(1))
+    }
+}

@@ -48,9 +48,10 @@ pub const TICKS_MIN: usize = 20;
 /// ticks.
 const BATCHES: usize = 40;
 
-/// The shortest level between two changes that counts, as a share of the
-/// batches: a tenth.
-const SHORTEST: usize = 10;
+/// The shortest level between two changes, as a share of the batches: a fifth.
+/// A stall of one batch lowers so long a level by less than [`MATTERS`], and
+/// belongs to the run's stability.
+const SHORTEST: usize = 5;
 
 /// A short part of the measured time, as the driver counted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -201,7 +202,8 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
         goes_on: false,
     };
     for (values, matters) in series {
-        let values = match period(&values) {
+        let period = period(&values);
+        let values = match period {
             Some(period) => without_period(&values, period),
             None => values,
         };
@@ -210,7 +212,7 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
         if mser_cut(&values, usize::MAX) > half {
             let rest = &values[cut..];
             let matters = matters.max(WARMING_MATTERS * mean(rest).abs());
-            found.goes_on |= departure(rest, matters).is_some();
+            found.goes_on |= departure(rest, period, matters).is_some();
         }
     }
     found
@@ -227,12 +229,14 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
         return Label::NotSteady { why: Why::TooShort };
     }
     let tick_s = ticks.iter().map(|tick| tick.length_s).sum::<f64>() / ticks.len() as f64;
+    // A shift hides a period, but not from the differences.
+    let differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let hidden = period(&differences);
     let period = period(&values).or_else(|| period(&all));
-    let flat = match period {
-        Some(period) => without_period(&values, period),
-        None => values,
-    };
-    match (departure(&flat, MATTERS * level), period) {
+    match (
+        departure(&values, period.or(hidden), MATTERS * level),
+        period,
+    ) {
         (Some(Departure::Drift(change)), _) => Label::NotSteady {
             why: Why::Drift {
                 change: change / level,
@@ -285,15 +289,21 @@ enum Departure {
 }
 
 /// The drift or shift of `values` by at least `matters`, whichever fits
-/// better.
-fn departure(values: &[f64], matters: f64) -> Option<Departure> {
-    let batch = (values.len() / BATCHES).max(1);
-    let means = batch_means(values, batch);
+/// better. Of something periodic whole periods are compared.
+fn departure(values: &[f64], period: Option<f64>, matters: f64) -> Option<Departure> {
+    let batch = (values.len() / BATCHES).max(1) as f64;
+    let batch = period.map_or(batch, |period| period * (batch / period).ceil());
+    let edge = |number: usize| (number as f64 * batch).round() as usize;
+    let means: Vec<f64> = (0..)
+        .map(|number| edge(number)..edge(number + 1))
+        .take_while(|range| range.end <= values.len())
+        .map(|range| mean(&values[range]))
+        .collect();
     let drift = trend(&means).filter(|change| change.abs() >= matters);
     let shifts = change_points(&means, (means.len() / SHORTEST).max(2));
     let shift = shifts
         .iter()
-        .map(|change| (change.after - change.before, change.at * batch))
+        .map(|change| (change.after - change.before, edge(change.at)))
         .filter(|(change, _)| change.abs() >= matters)
         .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
     match (drift, shift) {

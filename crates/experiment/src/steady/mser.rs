@@ -13,7 +13,8 @@ pub const BATCH: usize = 5;
 /// So many batches at the end are never cut off: a few values that happen to
 /// lie close together would win. Five, as Hoad, Robinson & Davies,
 /// "Automating warm-up length estimation", Journal of the Operational Research
-/// Society 61 (2010), section 3, have it.
+/// Society 61 (2010), section 3, have it; of short series a quarter, so that a
+/// cut in the second half can be seen.
 const KEPT: usize = 5;
 
 /// How many values to cut off the beginning of `values`, at most `most`; a
@@ -21,6 +22,7 @@ const KEPT: usize = 5;
 /// kept.
 pub fn cut(values: &[f64], most: usize) -> usize {
     let batches = batch_means(values, BATCH);
+    let least = KEPT.min(batches.len().div_ceil(4));
     // From the end, with Welford's sums of what is kept.
     let (mut mean, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
@@ -31,7 +33,7 @@ pub fn cut(values: &[f64], most: usize) -> usize {
         squares += difference * (value - mean);
         let error = squares / (count * count);
         // Of equal ones the one that keeps more, which comes later.
-        if kept as usize >= KEPT.min(batches.len()) && first * BATCH <= most && error <= best.0 {
+        if kept as usize >= least && first * BATCH <= most && error <= best.0 {
             best = (error, first * BATCH);
         }
     }
@@ -56,7 +58,7 @@ mod tests {
     #[test]
     fn nothing_is_cut_of_what_does_not_change_or_is_short() {
         assert_eq!(cut(&[3.0; 100], usize::MAX), 0);
-        assert_eq!(cut(&[9.0, 1.0, 1.0], usize::MAX), 0);
+        assert_eq!(cut(&[9.0, 1.0, 1.0, 1.0, 1.0], usize::MAX), 0);
         assert_eq!(cut(&[], usize::MAX), 0);
     }
 }

@@ -24,7 +24,7 @@ use octavo_workload::{Tpcc, Workload};
 use crate::{
     causes::with_causes,
     directory::{DirectoryError, WorkDirectory, directory_size, free_space},
-    drive::{Load, RETRIES, Unobserved},
+    drive::{Extension, Load, RETRIES, Unobserved},
     findings::Findings,
     loaded::DESCRIPTION,
     machine,
@@ -737,6 +737,7 @@ impl Job<'_> {
                 isolation: None,
                 seed,
                 length,
+                extension: Extension::WhileWarming,
                 keep_interrupted: false,
             },
             &mut Unobserved,

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     directory::directory_size,
-    drive::{Drive, DriveError, DriveObserver, DriveSettings, Load, Second, drive},
-    machine::{MachineUse, MachineWatch},
+    drive::{Drive, DriveError, DriveObserver, DriveSettings, Extension, Load, Second, drive},
+    machine::{MachineUse, MachineWatch, Reading},
     plan::{Cell, RunLength},
 };
 
@@ -53,7 +53,8 @@ pub struct Run {
     pub conditions: Vec<(&'static str, String)>,
     /// The workload's consistency conditions afterwards.
     pub checks: Vec<Condition>,
-    /// Time that the run took beside warm-up and measuring.
+    /// Time that the run took beside warm-up and measuring (what was cut off
+    /// the figures included in the latter).
     pub overhead: Duration,
 }
 
@@ -132,6 +133,8 @@ pub struct RunSettings<'a> {
     pub seed: octavo_units::Seed,
     /// How long.
     pub length: RunLength,
+    /// Whether a run that is still warming up at its end is extended.
+    pub extension: Extension,
     /// Whether an interrupt while measuring keeps what was measured.
     pub keep_interrupted: bool,
 }
@@ -155,7 +158,7 @@ pub fn run(
         },
         settings.workload,
     )?;
-    let mut watch = Watch::new(settings.location, observer);
+    let mut watch = Watch::new(Some(settings.location), observer);
     let driven = drive(
         running.as_ref(),
         DriveSettings {
@@ -165,6 +168,7 @@ pub fn run(
             load: settings.load,
             retries: settings.retries,
             length: settings.length,
+            extension: settings.extension,
             keep_interrupted: settings.keep_interrupted,
             page_size: settings.cell.page_size,
             // What does not fit is what can be missed.
@@ -196,38 +200,54 @@ pub fn run(
         started_at,
         restored_by,
         device: watch.device(),
-        machine: watch.machine.result(),
+        machine: watch.machine(),
         storage_path,
         conditions,
         checks,
-        overhead: begin.elapsed() - drive.warm_up - drive.measured,
+        overhead: begin
+            .elapsed()
+            .saturating_sub(drive.warm_up + drive.measured)
+            .saturating_sub(Duration::from_secs_f64(drive.steadiness.cut_s)),
         drive,
     })
 }
 
-/// Reads the machine's counters at both ends of the measured part.
-struct Watch<'a> {
-    location: &'a Location,
+/// Reads the machine's counters at each place where the figures may begin or
+/// end.
+pub(crate) struct Watch<'a> {
+    location: Option<&'a Location>,
     observer: &'a mut dyn DriveObserver,
-    before: Option<DiskStats>,
-    after: Option<DiskStats>,
     machine: MachineWatch,
+    /// At the beginning of the measured part, then at each edge.
+    readings: Vec<(Option<DiskStats>, Option<Reading>)>,
+    /// The one with which the figures begin.
+    first: usize,
 }
 
 impl<'a> Watch<'a> {
-    fn new(location: &'a Location, observer: &'a mut dyn DriveObserver) -> Self {
+    /// Watches the machine and, where there is one, the device.
+    pub(crate) fn new(location: Option<&'a Location>, observer: &'a mut dyn DriveObserver) -> Self {
         Self {
             location,
             observer,
-            before: None,
-            after: None,
             machine: MachineWatch::default(),
+            readings: Vec::new(),
+            first: 0,
         }
     }
 
+    fn read(&mut self) {
+        let device = self.location.and_then(Location::disk_stats);
+        self.readings.push((device, self.machine.reading()));
+    }
+
+    fn ends(&self) -> Option<[&(Option<DiskStats>, Option<Reading>); 2]> {
+        Some([self.readings.get(self.first)?, self.readings.last()?])
+    }
+
     fn device(&self) -> Option<DeviceUse> {
-        let (before, after) = (self.before?, self.after?);
-        let used = after - before;
+        let [(before, _), (after, _)] = self.ends()?;
+        let used = (*after)? - (*before)?;
         Some(DeviceUse {
             reads: used.reads,
             read_bytes: ByteCount::new(used.read_bytes),
@@ -235,19 +255,34 @@ impl<'a> Watch<'a> {
             written_bytes: ByteCount::new(used.written_bytes),
         })
     }
+
+    /// How the machine was used in the time of the figures.
+    pub(crate) fn machine(&self) -> MachineUse {
+        match self.ends() {
+            Some([(_, Some(before)), (_, Some(after))]) => MachineUse::between(before, after),
+            _ => MachineUse::default(),
+        }
+    }
 }
 
 impl DriveObserver for Watch<'_> {
     fn begin(&mut self) {
         self.observer.begin();
-        self.before = self.location.disk_stats();
-        self.machine.begin();
+        self.read();
+    }
+
+    fn edge(&mut self) {
+        self.read();
+        self.observer.edge();
     }
 
     fn end(&mut self) {
-        self.after = self.location.disk_stats();
-        self.machine.end();
         self.observer.end();
+    }
+
+    fn figures_from(&mut self, edge: usize) {
+        self.first = edge;
+        self.observer.figures_from(edge);
     }
 
     fn second(&mut self, second: &Second<'_>) {

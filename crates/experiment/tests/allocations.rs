@@ -8,7 +8,7 @@ use std::{
 
 use octavo_database::Noop;
 use octavo_experiment::{
-    drive::{DriveObserver, DriveSettings, Load, drive},
+    drive::{DriveObserver, DriveSettings, Extension, Load, drive},
     plan::RunLength,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
@@ -70,6 +70,7 @@ fn allocations(workload: &dyn Workload) -> u64 {
                 warm_up: 5000,
                 measured: 50_000,
             },
+            extension: Extension::Never,
             keep_interrupted: false,
             page_size: PageSize::MIN,
             memory: ByteCount::ZERO,

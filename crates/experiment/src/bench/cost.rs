@@ -10,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::{
-    drive::{DriveError, DriveObserver, DriveSettings, Load, drive},
+    drive::{DriveError, DriveObserver, DriveSettings, Extension, Load, drive},
     plan::RunLength,
 };
 
@@ -50,6 +50,7 @@ pub(super) fn measure(
                 warm_up_max: WARM_UP,
                 measured: MEASURED,
             },
+            extension: Extension::Never,
             keep_interrupted: false,
             page_size: PageSize::MIN,
             memory: ByteCount::ZERO,

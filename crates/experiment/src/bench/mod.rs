@@ -18,13 +18,12 @@ use octavo_workload::Workload;
 
 use crate::{
     audit,
-    drive::{DriveObserver, DriveSettings, Load, drive},
+    drive::{DriveObserver, DriveSettings, Extension, Load, drive},
     latency::Percentiles,
     loaded::{LoadError, Loaded},
-    machine::MachineWatch,
     observer::Observer,
     plan::{Cell, RunLength},
-    run::{RunError, RunSettings, run},
+    run::{RunError, RunSettings, Watch, run},
 };
 use hdr_log::HdrLogPlace;
 use seconds::{Follower, Log};
@@ -157,7 +156,7 @@ pub fn bench(
             &interrupted,
         )?,
     };
-    let (seconds, hdr_log) = follower.finish();
+    let (mut seconds, hdr_log) = follower.finish();
     let Done {
         subject,
         drive,
@@ -165,6 +164,10 @@ pub fn bench(
         machine,
         checks,
     } = done;
+    // What is cut off the figures is known at the end.
+    for (second, sample) in seconds.iter_mut().zip(&drive.samples) {
+        second.sample = *sample;
+    }
     let measured = drive.measured.as_secs_f64();
     if drive.transactions() + drive.counts.failed() == 0 {
         return Err(BenchError::NothingMeasured(measured));
@@ -258,10 +261,13 @@ fn on_noop(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Done, RunError> {
     let noop = Noop::new(settings.workload);
-    let mut watch = MachineWatch::default();
-    watch.begin();
-    let drive = drive(&noop, drive_settings(settings, seed), follower, interrupted)?;
-    watch.end();
+    let mut watch = Watch::new(None, follower);
+    let drive = drive(
+        &noop,
+        drive_settings(settings, seed),
+        &mut watch,
+        interrupted,
+    )?;
     Ok(Done {
         subject: Subject {
             database: "noop".into(),
@@ -275,7 +281,7 @@ fn on_noop(
         },
         drive,
         device: None,
-        machine: watch.result(),
+        machine: watch.machine(),
         checks: Vec::new(),
     })
 }
@@ -288,6 +294,7 @@ fn drive_settings<'a>(settings: &BenchSettings<'a>, seed: Seed) -> DriveSettings
         load: settings.load,
         retries: settings.retries,
         length: settings.length,
+        extension: Extension::Never,
         keep_interrupted: true,
         // Nothing is read, so the buffer counts as filled at once.
         page_size: PageSize::MIN,
@@ -324,6 +331,7 @@ fn on_copy(
             isolation: settings.isolation,
             seed,
             length: settings.length,
+            extension: Extension::Never,
             keep_interrupted: true,
         },
         follower,

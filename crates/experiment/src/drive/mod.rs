@@ -19,8 +19,13 @@
 //! long, the second because nobody knows whether it was committed. A lost
 //! connection is replaced. All of these are counted apart and the run goes
 //! on; any other error ends it.
+//!
+//! The figures are of the time in which the run was steady: what MSER-5 cuts
+//! off the beginning of the measured part is left out of all of them
+//! (docs/steady-state.md).
 
 mod arrivals;
+mod measured;
 mod meeting;
 mod metered;
 mod pool;
@@ -46,7 +51,7 @@ use octavo_units::{ByteCount, PageSize, Rate, Seed};
 use octavo_workload::{Audit, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::RunLength;
+use crate::{plan::RunLength, stability::Stability, steady::Steadiness};
 use arrivals::Arrivals;
 use meeting::Meeting;
 use metered::Metered;
@@ -90,7 +95,9 @@ pub enum Load {
 pub struct Sample {
     /// Time since the clients began, at the end of the sample.
     pub at: Duration,
-    /// Whether the measured part had begun.
+    /// Whether all of it was in the time of the figures. (While the run lasts:
+    /// whether the measured part had begun. What is cut off its beginning is
+    /// known at its end.)
     pub measured: bool,
     /// Length of the sample; the last one of a part may be short.
     pub length: Duration,
@@ -159,7 +166,8 @@ pub struct Drive {
     /// Whether the warm-up read at least as many pages as the buffer has
     /// frames.
     pub buffer_filled: bool,
-    /// Length of the measured part.
+    /// Length of the measured part that the figures are of: without what
+    /// [`Steadiness::cut_s`] leaves out.
     pub measured: Duration,
     /// Whether an interrupt ended it early.
     pub interrupted: bool,
@@ -173,18 +181,16 @@ pub struct Drive {
     pub samples: Vec<Sample>,
     /// What was run, warm-up included.
     pub audit: Audit,
+    /// Whether the run was steady, and what the figures leave out.
+    pub steadiness: Steadiness,
+    /// How even the throughput was.
+    pub stability: Stability,
 }
 
 impl Drive {
     /// Commits of the counted kinds, measured.
     pub fn counted(&self, workload: &dyn Workload) -> u64 {
-        self.counts
-            .kinds
-            .iter()
-            .zip(workload.transactions())
-            .filter(|(_, kind)| kind.counted)
-            .map(|(result, _)| result.committed())
-            .sum()
+        self.counts.counted(workload.transactions())
     }
 
     /// Transactions that ended as the workload wants, measured.
@@ -242,6 +248,17 @@ pub enum DriveError {
     Stopped,
 }
 
+/// What becomes of a run by the clock that is still warming up at its planned
+/// end ([`WarmUp::goes_on`](crate::steady::WarmUp::goes_on)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extension {
+    /// It ends and is labelled.
+    #[default]
+    Never,
+    /// It goes on for the planned length, twice at most.
+    WhileWarming,
+}
+
 /// What a run is driven with.
 #[derive(Clone, Copy)]
 pub struct DriveSettings<'a> {
@@ -258,6 +275,9 @@ pub struct DriveSettings<'a> {
     /// How long. Numbers of transactions need a closed loop with as many
     /// terminals as connections.
     pub length: RunLength,
+    /// Whether a run by the clock that is still warming up at its end is
+    /// extended.
+    pub extension: Extension,
     /// Whether an interrupt in the measured part ends that part and keeps what
     /// was measured, instead of giving up the run.
     pub keep_interrupted: bool,
@@ -306,8 +326,15 @@ impl Shared {
 pub trait DriveObserver {
     /// The measured part begins.
     fn begin(&mut self) {}
-    /// The measured part has ended.
+    /// A batch of the measured part has ended. The figures begin at one of
+    /// these edges, or with the measured part, and end at the last of them.
+    fn edge(&mut self) {}
+    /// The measured part has ended: at the edge before, or some milliseconds
+    /// later where the run had to be judged first.
     fn end(&mut self) {}
+    /// After the end: the figures begin at this edge, counted from 1; with the
+    /// measured part if it is 0.
+    fn figures_from(&mut self, _edge: usize) {}
     /// A second, or the rest of a part, has passed.
     fn second(&mut self, _second: &Second<'_>) {}
 }
@@ -458,5 +485,7 @@ pub fn drive(
         backlog: timeline.backlog,
         samples: timeline.samples,
         audit,
+        steadiness: timeline.steadiness,
+        stability: timeline.stability,
     })
 }

@@ -280,6 +280,16 @@ impl Counts {
         self.kinds.iter().map(ended).sum()
     }
 
+    /// Commits of the kinds that count, of `kinds`.
+    pub(super) fn counted(&self, kinds: &[TransactionKind]) -> u64 {
+        let counted = self
+            .kinds
+            .iter()
+            .zip(kinds)
+            .filter(|(_, kind)| kind.counted);
+        counted.map(|(counts, _)| counts.committed()).sum()
+    }
+
     /// Transactions that failed.
     pub fn failed(&self) -> u64 {
         self.kinds.iter().map(KindCounts::failed).sum()

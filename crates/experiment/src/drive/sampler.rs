@@ -10,14 +10,22 @@ use std::{
 use octavo_database::{Counters, Running};
 
 use super::{
-    Backlog, DriveError, DriveObserver, DriveSettings, Sample, Second, Shared,
+    Backlog, DriveError, DriveObserver, DriveSettings, Extension, Sample, Second, Shared,
     arrivals::Arrivals,
     chance,
+    measured::{Batch, Checkpoints, Measured, cycles},
     meeting::Meeting,
     pool::Pool,
     recorder::{Counts, Event, Recorder, lock},
 };
-use crate::plan::RunLength;
+use crate::{
+    plan::RunLength,
+    stability::{Stability, stability},
+    steady::{self, Label, Steadiness, WarmUp, Why, effective_samples, lag_1, throughput, warm_up},
+};
+
+/// How often a run is extended that is still warming up.
+const EXTENSIONS_MAX: u32 = 2;
 
 /// A run as the sampler saw it.
 pub(super) struct Timeline {
@@ -30,6 +38,8 @@ pub(super) struct Timeline {
     pub(super) counts: Counts,
     pub(super) backlog: Option<Backlog>,
     pub(super) samples: Vec<Sample>,
+    pub(super) steadiness: Steadiness,
+    pub(super) stability: Stability,
 }
 
 /// Where transactions wait that are due.
@@ -43,6 +53,12 @@ pub(super) enum Line<'a> {
     Pool(&'a Pool, u32),
 }
 
+/// What is looked at besides the clock.
+struct Looks<'l> {
+    meeting: &'l Meeting,
+    interrupted: &'l (dyn Fn() -> bool + Sync),
+}
+
 /// Sums up each second and moves the run from phase to phase.
 pub(super) struct Sampler<'a> {
     database: &'a dyn Running,
@@ -52,20 +68,28 @@ pub(super) struct Sampler<'a> {
     observer: &'a mut dyn DriveObserver,
     line: Line<'a>,
     start: Instant,
+    /// Where the second under way began.
     last: (Instant, Counters),
-    measuring: bool,
+    /// What is measured; `None` in the warm-up.
+    measured: Option<Measured>,
+    checkpoints: Checkpoints,
     /// To empty the recorders with.
     spare: Vec<Event>,
+    /// What was recorded since it was last taken over.
+    portion: Counts,
     /// Of the second that is under way.
     second: Counts,
-    /// Of the measured part.
-    total: Counts,
+    /// Taken over so far: commits of the counted kinds, and transactions.
+    taken: (u64, u64),
     samples: Vec<Sample>,
 }
 
 impl<'a> Sampler<'a> {
     /// Between two looks at the clock, the buffers and the interrupt.
-    const LOOK: Duration = Duration::from_millis(20);
+    pub(super) const LOOK: Duration = Duration::from_millis(20);
+    /// … while the end of a checkpoint is waited for, a fiftieth of the wait,
+    /// but not less than this.
+    const LOOK_MIN: Duration = Duration::from_millis(2);
 
     pub(super) fn new(
         database: &'a dyn Running,
@@ -77,6 +101,7 @@ impl<'a> Sampler<'a> {
     ) -> Self {
         let kinds = settings.workload.transactions();
         let start = shared.start();
+        let counters = database.counters();
         Self {
             database,
             shared,
@@ -85,11 +110,13 @@ impl<'a> Sampler<'a> {
             observer,
             line,
             start,
-            last: (start, database.counters()),
-            measuring: false,
+            last: (start, counters),
+            measured: None,
+            checkpoints: Checkpoints::new(start, counters.checkpoints),
             spare: Recorder::spare(),
+            portion: Counts::new(kinds),
             second: Counts::new(kinds),
-            total: Counts::new(kinds),
+            taken: (0, 0),
             samples: Vec::new(),
         }
     }
@@ -106,7 +133,15 @@ impl<'a> Sampler<'a> {
 
         let start = self.start;
         let length = self.settings.length;
-        self.watch(meeting, interrupted, |now, counters| match length {
+        let planned = match length {
+            RunLength::Time { measured, .. } => Some(measured),
+            RunLength::Transactions { .. } => None,
+        };
+        let looks = Looks {
+            meeting,
+            interrupted,
+        };
+        self.watch(&looks, Self::LOOK, |now, counters| match length {
             RunLength::Time {
                 warm_up_min,
                 warm_up_max,
@@ -118,6 +153,7 @@ impl<'a> Sampler<'a> {
             // All have come to the end of it.
             RunLength::Transactions { .. } => meeting.gather_within(Duration::ZERO),
         });
+        let at_checkpoint = self.await_checkpoint(&looks, planned);
         self.sum_up();
         if interrupted() {
             self.shared.end();
@@ -125,97 +161,273 @@ impl<'a> Sampler<'a> {
             return Err(DriveError::Stopped);
         }
         let (begin, before) = self.last;
-        let backlog_before = self.backlog(begin);
-        self.measuring = true;
+        let backlog = self.backlog(begin);
+        let first = self.batch(begin, before, backlog, at_checkpoint);
+        self.measured = Some(Measured::new(length, first, self.taken.0));
         self.observer.begin();
 
         meeting.release();
-        self.watch(meeting, interrupted, |now, _| match length {
-            RunLength::Time { measured, .. } => now - begin >= measured,
-            RunLength::Transactions { .. } => meeting.gather_within(Duration::ZERO),
-        });
-        self.shared.end();
-        self.sum_up();
+        let mut extensions = 0;
+        let mut due = planned;
+        let mut planned_end = None;
+        let (at_checkpoint, warm_up) = loop {
+            self.watch(&looks, Self::LOOK, |now, _| match due {
+                Some(due) => now - begin >= due,
+                None => meeting.gather_within(Duration::ZERO),
+            });
+            let at_checkpoint = self.await_checkpoint(&looks, planned);
+            let extension = planned.filter(|_| {
+                self.settings.extension == Extension::WhileWarming
+                    && extensions < EXTENSIONS_MAX
+                    && !interrupted()
+                    && !self.shared.is_ending()
+            });
+            if extension.is_none() {
+                self.shared.end();
+            }
+            let now = self.sum_up();
+            planned_end.get_or_insert(now);
+            self.observer.edge();
+            // Those at work go on meanwhile; what they record comes after the
+            // edge.
+            if let Some(more) = extension {
+                let found = self.warm_up();
+                if found.goes_on {
+                    extensions += 1;
+                    due = Some((now - begin).saturating_add(more));
+                    let backlog = self.backlog(now);
+                    self.begin_batch(now, self.last.1, backlog, at_checkpoint);
+                    continue;
+                }
+                self.shared.end();
+                self.observer.end();
+                break (at_checkpoint, found);
+            }
+            self.observer.end();
+            break (at_checkpoint, self.warm_up());
+        };
         let (end, after) = self.last;
-        self.observer.end();
         let backlog_after = self.backlog(end);
-        let backlog = backlog_before
-            .zip(backlog_after)
-            .map(|(before, after)| self.judge(before, after, end - begin));
         // Those that still wait may end.
         meeting.disband();
         let interrupted = interrupted();
         if interrupted && !self.settings.keep_interrupted {
             return Err(DriveError::Stopped);
         }
+        let Some(measured) = self.measured.take() else {
+            unreachable!("measuring has begun");
+        };
+        let (first, ticks) = if planned.is_some() && !warm_up.goes_on {
+            measured.first_batch(warm_up.ticks)
+        } else {
+            (0, 0)
+        };
+        let mut batches = measured.batches.into_iter().skip(first);
+        let Some(mut figures) = batches.next() else {
+            unreachable!("measuring began with a batch");
+        };
+        for batch in batches {
+            figures.counts.add(&batch.counts);
+        }
+        self.observer.figures_from(figures.edge);
+        let from = figures.begin - start;
+        for sample in &mut self.samples {
+            sample.measured &= sample.at.saturating_sub(sample.length) >= from;
+        }
+        let label = if warm_up.goes_on {
+            let why = Why::StillWarming;
+            Label::NotSteady { why }
+        } else {
+            steady::judge(&measured.ticks, ticks)
+        };
+        let ticks = &measured.ticks[ticks..];
+        let series = throughput(ticks);
+        let counters = after - figures.counters;
+        let steadiness = Steadiness {
+            label,
+            cut_s: (figures.begin - begin).as_secs_f64(),
+            extended_s: planned_end.map_or(0.0, |planned| (end - planned).as_secs_f64()),
+            tick_s: (end - figures.begin).as_secs_f64() / ticks.len().max(1) as f64,
+            ticks: ticks.len() as u64,
+            autocorrelation: lag_1(&series),
+            effective_samples: effective_samples(&series),
+            cycles: cycles(counters.checkpoints, figures.at_checkpoint && at_checkpoint),
+        };
+        let backlog = figures
+            .backlog
+            .zip(backlog_after)
+            .map(|(before, after)| self.judge(before, after, end - figures.begin));
         Ok(Timeline {
-            warm_up: begin - self.start,
+            warm_up: begin - start,
             warm_up_misses: (before - initial).buffer_misses,
             buffer_filled: filled(before),
-            measured: end - begin,
+            measured: end - figures.begin,
             interrupted,
-            counters: after - before,
-            counts: self.total,
+            counters,
+            counts: figures.counts,
             backlog,
+            stability: stability(ticks, &self.samples),
             samples: self.samples,
+            steadiness,
         })
     }
 
-    /// Samples each second until `done`, an interrupt or a failure.
+    /// Looks until `done`, an interrupt or a failure.
     fn watch(
         &mut self,
-        meeting: &Meeting,
-        interrupted: &(dyn Fn() -> bool + Sync),
+        looks: &Looks<'_>,
+        look: Duration,
         done: impl Fn(Instant, Counters) -> bool,
     ) {
         loop {
             match self.settings.length {
-                RunLength::Time { .. } => thread::sleep(Self::LOOK),
+                RunLength::Time { .. } => thread::sleep(look),
                 RunLength::Transactions { .. } => {
-                    meeting.gather_within(Self::LOOK);
+                    looks.meeting.gather_within(look);
                 }
             }
             let now = Instant::now();
-            if done(now, self.database.counters()) || interrupted() || self.shared.is_ending() {
+            let counters = self.database.counters();
+            let at_checkpoint = self.checkpoints.look(now, counters.checkpoints);
+            if done(now, counters) || (looks.interrupted)() || self.shared.is_ending() {
                 return;
             }
-            if now - self.last.0 >= Duration::from_secs(1) {
-                self.sum_up();
-            } else {
-                self.drain();
-            }
+            self.look(now, at_checkpoint);
         }
     }
 
-    /// Takes over what was recorded.
+    /// Where there are few checkpoints in what is `planned`, waits for the end
+    /// of one; whether it came.
+    fn await_checkpoint(&mut self, looks: &Looks<'_>, planned: Option<Duration>) -> bool {
+        let Some(longest) = planned.and_then(|planned| self.checkpoints.wait(planned)) else {
+            return false;
+        };
+        if (looks.interrupted)() || self.shared.is_ending() {
+            return false;
+        }
+        let begin = Instant::now();
+        let before = self.checkpoints.last();
+        let count = self.database.counters().checkpoints;
+        let look = (longest / 50).clamp(Self::LOOK_MIN, Self::LOOK);
+        self.watch(looks, look, |now, counters| {
+            counters.checkpoints != count || now - begin >= longest
+        });
+        self.checkpoints.last() != before
+    }
+
+    /// What has to be done now.
+    fn look(&mut self, now: Instant, at_checkpoint: bool) {
+        self.drain();
+        if self.is_batch_due(now, at_checkpoint) {
+            let (now, counters) = self.take_over();
+            let backlog = self.backlog(now);
+            self.begin_batch(now, counters, backlog, at_checkpoint);
+            self.observer.edge();
+        } else if let Some(measured) = &mut self.measured
+            && measured.is_tick_due(now)
+        {
+            let kinds = self.settings.workload.transactions();
+            let counted = self.taken.0 + lock(&self.shared.counts).counted(kinds);
+            measured.end_tick(Instant::now(), self.database.counters(), counted);
+        }
+        if now - self.last.0 >= Duration::from_secs(1) {
+            self.sum_up();
+        }
+    }
+
+    /// Where there are few checkpoints, batches begin at the end of one, so
+    /// that the figures do.
+    fn is_batch_due(&self, now: Instant, at_checkpoint: bool) -> bool {
+        let (
+            Some(measured),
+            RunLength::Time {
+                measured: planned, ..
+            },
+        ) = (&self.measured, self.settings.length)
+        else {
+            return false;
+        };
+        measured.batch_due(now).is_some_and(|late| {
+            at_checkpoint
+                || self
+                    .checkpoints
+                    .wait_in(planned)
+                    .is_none_or(|longest| late >= longest)
+        })
+    }
+
+    fn batch(
+        &self,
+        begin: Instant,
+        counters: Counters,
+        backlog: Option<(u64, u64)>,
+        at_checkpoint: bool,
+    ) -> Batch {
+        Batch {
+            begin,
+            edge: 0,
+            counters,
+            backlog,
+            at_checkpoint,
+            counts: Counts::new(self.settings.workload.transactions()),
+        }
+    }
+
+    fn begin_batch(
+        &mut self,
+        now: Instant,
+        counters: Counters,
+        backlog: Option<(u64, u64)>,
+        at_checkpoint: bool,
+    ) {
+        let batch = self.batch(now, counters, backlog, at_checkpoint);
+        if let Some(measured) = &mut self.measured {
+            measured.begin_batch(batch);
+        }
+    }
+
+    fn warm_up(&self) -> WarmUp {
+        warm_up(self.measured.as_ref().map_or(&[], |part| &part.ticks))
+    }
+
+    /// Empties what the workers recorded into the counts that they share.
     fn drain(&mut self) {
         for recorder in self.recorders {
             recorder.drain(&self.shared.counts, &mut self.spare);
         }
     }
 
-    /// Ends a sample.
-    fn sum_up(&mut self) {
+    /// Takes over what was recorded until now, which ends a tick.
+    fn take_over(&mut self) -> (Instant, Counters) {
         let now = Instant::now();
         self.drain();
         // The workers go on with empty counts; these are looked at here.
-        std::mem::swap(&mut *lock(&self.shared.counts), &mut self.second);
+        std::mem::swap(&mut *lock(&self.shared.counts), &mut self.portion);
         let counters = self.database.counters();
+        let kinds = self.settings.workload.transactions();
+        self.taken.0 += self.portion.counted(kinds);
+        self.taken.1 += self.portion.transactions();
+        self.second.add(&self.portion);
+        if let Some(measured) = &mut self.measured {
+            measured.end_tick(now, counters, self.taken.0);
+            if let Some(batch) = measured.batches.last_mut() {
+                batch.counts.add(&self.portion);
+            }
+        }
+        self.portion.clear();
+        (now, counters)
+    }
+
+    /// Ends a sample.
+    fn sum_up(&mut self) -> Instant {
+        let (now, counters) = self.take_over();
         let since = counters - self.last.1;
-        let counted = self
-            .second
-            .kinds
-            .iter()
-            .zip(self.settings.workload.transactions())
-            .filter(|(_, kind)| kind.counted)
-            .map(|(counts, _)| counts.committed())
-            .sum();
         let sample = Sample {
             at: now - self.start,
-            measured: self.measuring,
+            measured: self.measured.is_some(),
             length: now - self.last.0,
             transactions: self.second.transactions(),
-            counted,
+            counted: self.second.counted(self.settings.workload.transactions()),
             buffer_misses: since.buffer_misses,
             read_bytes: since.read_bytes,
             written_bytes: since.written_bytes(),
@@ -226,12 +438,10 @@ impl<'a> Sampler<'a> {
             counts: &self.second,
             backlog,
         });
-        if self.measuring {
-            self.total.add(&self.second);
-        }
         self.second.clear();
         self.samples.push(sample);
         self.last = (now, counters);
+        now
     }
 
     /// What is due and not begun, and all that was due so far.
@@ -246,7 +456,7 @@ impl<'a> Sampler<'a> {
             }
             Line::Pool(pool, _) => {
                 let waiting = pool.standing_in_line(now);
-                Some((waiting, self.total.transactions() + waiting))
+                Some((waiting, self.taken.1 + waiting))
             }
         }
     }

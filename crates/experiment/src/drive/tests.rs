@@ -17,6 +17,7 @@ use octavo_workload::{
 };
 
 use super::*;
+use crate::steady::{Cycles, Label, Why};
 
 /// A database that counts statements as misses.
 #[derive(Default)]
@@ -32,6 +33,14 @@ struct Behaviour {
     failures: Mutex<VecDeque<ConnectionError>>,
     /// How long a commit takes.
     commit: Duration,
+    /// How many times as long after such a time, if that changes.
+    slowness: Option<fn(Duration) -> f64>,
+    began: OnceLock<Instant>,
+    /// Between the ends of two checkpoints, if there are any.
+    checkpoint: Option<Duration>,
+    /// Whether ever fewer references are misses: of a million a second half at
+    /// first, and a twentieth less each second. No clock's mood changes it.
+    warming: bool,
     panics: bool,
 }
 
@@ -55,6 +64,13 @@ impl Nothing {
     }
 }
 
+impl Behaviour {
+    /// Since somebody asked first.
+    fn elapsed(&self) -> Duration {
+        self.began.get_or_init(Instant::now).elapsed()
+    }
+}
+
 struct Link(Arc<Behaviour>);
 
 impl Running for Nothing {
@@ -64,8 +80,20 @@ impl Running for Nothing {
     }
 
     fn counters(&self) -> Counters {
+        if self.behaviour.warming {
+            let seconds = self.behaviour.elapsed().as_secs_f64();
+            let misses = (1e6 * (0.5 * seconds - 0.025 * seconds * seconds)) as u64;
+            return Counters {
+                buffer_hits: (1e6 * seconds) as u64 - misses,
+                buffer_misses: misses,
+                ..Counters::default()
+            };
+        }
         Counters {
             buffer_misses: self.behaviour.misses.load(Ordering::Relaxed),
+            checkpoints: self.behaviour.checkpoint.map_or(0, |cycle| {
+                (self.behaviour.elapsed().as_nanos() / cycle.as_nanos()) as u64
+            }),
             ..Counters::default()
         }
     }
@@ -91,7 +119,8 @@ impl Connection for Link {
     fn commit(&mut self) -> Result<(), ConnectionError> {
         assert!(!self.0.panics, "planted");
         if !self.0.commit.is_zero() {
-            thread::sleep(self.0.commit);
+            let slowness = self.0.slowness.map_or(1.0, |of| of(self.0.elapsed()));
+            thread::sleep(self.0.commit.mul_f64(slowness));
         }
         match lock(&self.0.failures).pop_front() {
             Some(error) => Err(error),
@@ -264,6 +293,7 @@ fn settings(connections: u32, length: RunLength) -> DriveSettings<'static> {
         },
         retries: RETRIES,
         length,
+        extension: Extension::Never,
         keep_interrupted: false,
         page_size: PageSize::MIN,
         memory: ByteCount::kib(2),
@@ -448,7 +478,9 @@ fn what_was_measured_before_an_interrupt_can_be_kept() {
 
 #[test]
 fn samples_add_up_to_the_run() {
-    let drive = run(&Nothing::default(), settings(1, milliseconds(50, 1100))).unwrap();
+    // Numbers of transactions are never cut. Two of three commit.
+    let database = Nothing::slow(Duration::from_millis(3));
+    let drive = run(&database, settings(1, transactions(10, 500))).unwrap();
     let measured: Vec<&Sample> = drive.samples.iter().filter(|s| s.measured).collect();
     let length: Duration = measured.iter().map(|sample| sample.length).sum();
     assert_eq!(length, drive.measured);
@@ -456,7 +488,176 @@ fn samples_add_up_to_the_run() {
     let misses: u64 = measured.iter().map(|sample| sample.buffer_misses).sum();
     assert_eq!(misses, drive.counters.buffer_misses);
     let ended: u64 = measured.iter().map(|sample| sample.transactions).sum();
-    assert_eq!(ended, drive.transactions());
+    assert_eq!((ended, drive.transactions()), (500, 500));
+    assert_eq!(
+        (drive.steadiness.cut_s, drive.steadiness.extended_s),
+        (0.0, 0.0)
+    );
+}
+
+/// Says where the figures begin and what the misses were there.
+struct Edges<'a> {
+    database: &'a Nothing,
+    misses: Vec<u64>,
+    first: Option<usize>,
+    ended: bool,
+}
+
+impl<'a> Edges<'a> {
+    fn of(database: &'a Nothing) -> Self {
+        Self {
+            database,
+            misses: Vec::new(),
+            first: None,
+            ended: false,
+        }
+    }
+
+    fn read(&mut self) {
+        self.misses.push(self.database.counters().buffer_misses);
+    }
+}
+
+impl DriveObserver for Edges<'_> {
+    fn begin(&mut self) {
+        self.read();
+    }
+
+    fn edge(&mut self) {
+        assert!(!self.ended);
+        self.read();
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+    }
+
+    fn figures_from(&mut self, edge: usize) {
+        assert!(self.ended);
+        self.first = Some(edge);
+    }
+}
+
+fn varying(commit: Duration, slowness: fn(Duration) -> f64) -> Nothing {
+    Nothing {
+        behaviour: Arc::new(Behaviour {
+            commit,
+            slowness: Some(slowness),
+            ..Behaviour::default()
+        }),
+    }
+}
+
+#[test]
+fn a_slow_beginning_is_left_out_of_all_figures_alike() {
+    // Half a second in which a commit takes 20 ms instead of one.
+    let slow = |since: Duration| {
+        if since < Duration::from_millis(500) {
+            20.0
+        } else {
+            1.0
+        }
+    };
+    let database = varying(Duration::from_millis(1), slow);
+    let mut edges = Edges::of(&database);
+    let settings = DriveSettings {
+        extension: Extension::WhileWarming,
+        ..settings(1, milliseconds(50, 2000))
+    };
+    let drive = drive(&database, settings, &mut edges, &|| false).unwrap();
+    let found = drive.steadiness;
+    assert!((0.4..=1.0).contains(&found.cut_s), "{found:?}");
+    assert_eq!(found.extended_s, 0.0, "{found:?}");
+    let whole = drive.measured.as_secs_f64() + found.cut_s;
+    assert!((2.0..4.0).contains(&whole), "{found:?}");
+    // One miss a transaction; one may be under way at each end, and some go on
+    // between an edge and its observer.
+    let misses = drive.counters.buffer_misses;
+    assert!(misses.abs_diff(drive.transactions()) <= 2, "{misses}");
+    let first = edges.first.unwrap();
+    assert!(first > 0 && first < edges.misses.len() - 1);
+    let seen = edges.misses[edges.misses.len() - 1] - edges.misses[first];
+    assert!(seen.abs_diff(misses) <= 40, "{seen} {misses}");
+    let all = edges.misses[edges.misses.len() - 1] - edges.misses[0];
+    assert!(all > misses, "{all} {misses}");
+    let latencies: u64 = drive
+        .counts
+        .kinds
+        .iter()
+        .map(|kind| kind.latency_us.len())
+        .sum();
+    assert_eq!(latencies, drive.transactions());
+    assert_eq!(drive.counts.late_us.len(), drive.transactions());
+    // The slow ones took 20 ms.
+    let slow_ones = drive.counts.kinds[0]
+        .latency_us
+        .count_between(19_500, 600_000_000);
+    assert!(slow_ones < 20, "{slow_ones}");
+    for sample in &drive.samples {
+        let begin = sample.at.saturating_sub(sample.length);
+        let from = drive.warm_up.as_secs_f64() + found.cut_s;
+        assert_eq!(sample.measured, begin.as_secs_f64() >= from - 1e-6);
+    }
+}
+
+#[test]
+fn what_never_becomes_steady_is_extended_twice_and_labelled() {
+    for (extension, times) in [(Extension::WhileWarming, 2.0), (Extension::Never, 0.0)] {
+        let database = Nothing {
+            behaviour: Arc::new(Behaviour {
+                commit: Duration::from_millis(1),
+                warming: true,
+                ..Behaviour::default()
+            }),
+        };
+        let settings = DriveSettings {
+            extension,
+            ..settings(1, milliseconds(20, 1200))
+        };
+        let drive = run(&database, settings).unwrap();
+        let found = drive.steadiness;
+        let why = Why::StillWarming;
+        assert_eq!(found.label, Label::NotSteady { why }, "{found:?}");
+        assert!((found.extended_s - times * 1.2).abs() < 0.6, "{found:?}");
+        assert_eq!(found.cut_s, 0.0, "all that was measured is kept");
+        assert!(drive.measured.as_secs_f64() >= 1.2 * (times + 1.0));
+    }
+}
+
+#[test]
+fn few_checkpoints_are_measured_in_whole_cycles() {
+    let cycle = Duration::from_millis(230);
+    let database = Nothing {
+        behaviour: Arc::new(Behaviour {
+            commit: Duration::from_millis(1),
+            checkpoint: Some(cycle),
+            ..Behaviour::default()
+        }),
+    };
+    let drive = run(&database, settings(1, milliseconds(600, 1200))).unwrap();
+    let Cycles::Whole { count } = drive.steadiness.cycles else {
+        panic!("{:?}", drive.steadiness);
+    };
+    let cycles = drive.measured.as_secs_f64() / cycle.as_secs_f64();
+    assert!((cycles - count as f64).abs() < 0.4, "{cycles} {count}");
+    assert!(drive.measured.as_secs_f64() + drive.steadiness.cut_s >= 1.2);
+}
+
+#[test]
+fn many_checkpoints_change_nothing() {
+    let database = Nothing {
+        behaviour: Arc::new(Behaviour {
+            commit: Duration::from_millis(1),
+            checkpoint: Some(Duration::from_millis(10)),
+            ..Behaviour::default()
+        }),
+    };
+    let drive = run(&database, settings(1, milliseconds(100, 600))).unwrap();
+    let cycles = drive.steadiness.cycles;
+    assert!(
+        matches!(cycles, Cycles::Many { count } if count >= 15),
+        "{cycles:?}"
+    );
 }
 
 #[test]

@@ -1,0 +1,260 @@
+//! The measured part of a run while it lasts: in ticks, by which it is judged,
+//! and in batches, at whose edges the figures can begin.
+//!
+//! Memory: a histogram takes 172 KiB, a batch one for each kind of
+//! transaction and one more (TPC-C: 1 MiB), and there are [`BATCHES_MAX`]
+//! batches at most. A tick takes 32 bytes, and there are [`TICKS_MAX`].
+
+use std::time::{Duration, Instant};
+
+use octavo_database::Counters;
+
+use super::{Counts, sampler::Sampler};
+use crate::{
+    plan::RunLength,
+    steady::{Cycles, Tick},
+};
+
+/// Ticks in the planned length, unless they would be shorter than a look or
+/// longer than a second: twenty batches of MSER-5.
+const TICKS: u32 = 100;
+const TICK_MAX: Duration = Duration::from_secs(1);
+/// More ticks than this are put together in pairs.
+const TICKS_MAX: usize = 4096;
+
+/// Batches in the planned length.
+const BATCHES: u32 = 20;
+/// More batches than this are put together in pairs: a run that was extended
+/// once has as many.
+const BATCHES_MAX: usize = 40;
+
+/// A part of the measured part, at whose beginning the figures can begin.
+pub(super) struct Batch {
+    pub(super) begin: Instant,
+    /// How many edges there were before this batch began, whether they are
+    /// still kept or not.
+    pub(super) edge: usize,
+    /// The database's counters at the beginning.
+    pub(super) counters: Counters,
+    /// What was due and not begun, and all that was due, likewise.
+    pub(super) backlog: Option<(u64, u64)>,
+    /// Whether a checkpoint had just ended.
+    pub(super) at_checkpoint: bool,
+    /// Endings and latencies in it.
+    pub(super) counts: Counts,
+}
+
+pub(super) struct Measured {
+    pub(super) begin: Instant,
+    pub(super) batches: Vec<Batch>,
+    /// Batches so far but the first, put together or not.
+    edges: usize,
+    pub(super) ticks: Vec<Tick>,
+    tick: Duration,
+    /// Where the tick under way began, and what had been counted by then.
+    last: (Instant, Counters, u64),
+    /// `None` where the figures always begin with the measured part.
+    batch: Option<Duration>,
+    /// Since the beginning: when the next batch is due.
+    next_batch: Duration,
+}
+
+impl Measured {
+    /// Measures from the beginning of `first` on, when `counted` had been
+    /// counted.
+    pub(super) fn new(length: RunLength, first: Batch, counted: u64) -> Self {
+        let (tick, batch) = match length {
+            RunLength::Time { measured, .. } => {
+                let looks = (measured / TICKS).as_secs_f64() / Sampler::LOOK.as_secs_f64();
+                let tick = Sampler::LOOK.mul_f64(looks.round().clamp(1.0, 50.0));
+                (tick.min(TICK_MAX), Some(measured / BATCHES))
+            }
+            RunLength::Transactions { .. } => (Sampler::LOOK, None),
+        };
+        Self {
+            begin: first.begin,
+            last: (first.begin, first.counters, counted),
+            batches: vec![first],
+            edges: 0,
+            ticks: Vec::with_capacity(2 * TICKS as usize),
+            tick,
+            batch,
+            next_batch: batch.unwrap_or(Duration::MAX),
+        }
+    }
+
+    /// Whether a tick is over, to the next look.
+    pub(super) fn is_tick_due(&self, now: Instant) -> bool {
+        now - self.last.0 + Sampler::LOOK / 2 >= self.tick
+    }
+
+    /// How long the next batch has been due.
+    pub(super) fn batch_due(&self, now: Instant) -> Option<Duration> {
+        (now - self.begin).checked_sub(self.next_batch)
+    }
+
+    /// Ends a tick.
+    pub(super) fn end_tick(&mut self, now: Instant, counters: Counters, counted: u64) {
+        let (begin, before, counted_before) = self.last;
+        let since = counters - before;
+        let tick = Tick {
+            length_s: (now - begin).as_secs_f64(),
+            counted: counted - counted_before,
+            buffer_misses: since.buffer_misses,
+            buffer_references: since.buffer_hits + since.buffer_misses,
+        };
+        self.last = (now, counters, counted);
+        match self.ticks.last_mut() {
+            // The rest before an edge: rates of so short a time are wild.
+            Some(last) if tick.length_s < self.tick.as_secs_f64() / 2.0 => last.merge(&tick),
+            _ => self.ticks.push(tick),
+        }
+        if self.ticks.len() > TICKS_MAX {
+            self.ticks = self
+                .ticks
+                .chunks(2)
+                .map(|pair| {
+                    let mut tick = pair[0];
+                    pair[1..].iter().for_each(|next| tick.merge(next));
+                    tick
+                })
+                .collect();
+            self.tick *= 2;
+        }
+    }
+
+    /// Begins the next batch; gives it its number.
+    pub(super) fn begin_batch(&mut self, mut next: Batch) {
+        self.edges += 1;
+        next.edge = self.edges;
+        if self.batches.len() == BATCHES_MAX {
+            let mut batches = std::mem::take(&mut self.batches).into_iter();
+            while let Some(mut first) = batches.next() {
+                if let Some(second) = batches.next() {
+                    first.counts.add(&second.counts);
+                }
+                self.batches.push(first);
+            }
+            self.batch = self.batch.map(|batch| batch * 2);
+        }
+        let length = self.batch.unwrap_or(Duration::MAX);
+        // On the grid, unless it was missed by a batch.
+        let begin = (next.begin - self.begin).max(self.next_batch);
+        let on_grid = self.next_batch.saturating_add(length);
+        self.next_batch = if on_grid > begin {
+            on_grid
+        } else {
+            begin.saturating_add(length)
+        };
+        self.batches.push(next);
+    }
+
+    /// The first batch after so many ticks were cut, and the ticks before it.
+    pub(super) fn first_batch(&self, cut: usize) -> (usize, usize) {
+        // An edge is where a tick ends, but for rounding and ticks put
+        // together.
+        let slack = self.tick.as_secs_f64() / 2.0;
+        let cut_s: f64 = self.ticks[..cut].iter().map(|tick| tick.length_s).sum();
+        let after = |batch: &Batch| (batch.begin - self.begin).as_secs_f64();
+        let batch = self
+            .batches
+            .iter()
+            .position(|batch| after(batch) + slack >= cut_s)
+            .unwrap_or(self.batches.len() - 1);
+        let begin_s = after(&self.batches[batch]);
+        let mut end_s = 0.0;
+        let ticks = self.ticks.iter().take_while(|tick| {
+            end_s += tick.length_s;
+            end_s <= begin_s + slack
+        });
+        (batch, ticks.count())
+    }
+}
+
+/// So many checkpoints in the measured part, and a part of a cycle more or
+/// less makes no difference: at most a fifteenth, of which the checkpoint
+/// itself is the smaller part.
+const CYCLES_MANY: u64 = 15;
+
+/// The checkpoints as looks show them.
+pub(super) struct Checkpoints {
+    start: Instant,
+    /// Before the run.
+    initial: u64,
+    /// The first that was seen to end, and the last, with the numbers of all
+    /// by then.
+    seen: Option<[(Instant, u64); 2]>,
+    now: Instant,
+}
+
+impl Checkpoints {
+    pub(super) fn new(start: Instant, initial: u64) -> Self {
+        Self {
+            start,
+            initial,
+            seen: None,
+            now: start,
+        }
+    }
+
+    /// Whether one has ended since the last look.
+    pub(super) fn look(&mut self, now: Instant, count: u64) -> bool {
+        self.now = now;
+        match &mut self.seen {
+            None if count == self.initial => false,
+            None => {
+                self.seen = Some([(now, count); 2]);
+                true
+            }
+            Some([_, last]) if last.1 == count => false,
+            Some([_, last]) => {
+                *last = (now, count);
+                true
+            }
+        }
+    }
+
+    /// The last one that ended.
+    pub(super) fn last(&self) -> Option<Instant> {
+        self.seen.map(|[_, last]| last.0)
+    }
+
+    /// Mean length of a cycle, from what was seen so far; `None` before the
+    /// first checkpoint.
+    fn cycle(&self) -> Option<Duration> {
+        let [first, last] = self.seen?;
+        let whole = last.1 - first.1;
+        Some(if whole > 0 {
+            (last.0 - first.0).div_f64(whole as f64)
+        } else {
+            // One look has shown all that there were.
+            (self.now - self.start).div_f64((first.1 - self.initial) as f64)
+        })
+    }
+
+    /// How long to wait for the end of a checkpoint, where there are so few in
+    /// `planned` that whole cycles have to be measured.
+    pub(super) fn wait(&self, planned: Duration) -> Option<Duration> {
+        let cycle = self.cycle()?;
+        let few = cycle.as_secs_f64() * CYCLES_MANY as f64 > planned.as_secs_f64();
+        few.then(|| cycle.mul_f64(1.5).min(planned / 2))
+    }
+
+    /// … and for the edge of a batch: not where two cycles do not fit into
+    /// `planned`.
+    pub(super) fn wait_in(&self, planned: Duration) -> Option<Duration> {
+        let wait = self.wait(planned)?;
+        (self.cycle()? <= planned / 2).then_some(wait)
+    }
+}
+
+/// What `count` checkpoints were to figures that begin and end at the end of
+/// one, or do not.
+pub(super) fn cycles(count: u64, whole: bool) -> Cycles {
+    match count {
+        0 => Cycles::None,
+        CYCLES_MANY.. => Cycles::Many { count },
+        _ if whole => Cycles::Whole { count },
+        _ => Cycles::Partial { count },
+    }
+}

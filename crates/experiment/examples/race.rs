@@ -27,7 +27,8 @@ use simulated::{Ended, Machine, Noise, SHARED};
 
 const MARGIN: f64 = 0.03;
 const ROUNDS_MAX: usize = 100;
-const SEED: Seed = Seed::new(20_261_121);
+/// Not the one that the constants of the race were tuned with.
+const SEED: Seed = Seed::new(847);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -173,7 +173,6 @@ mod tests {
             assert!(found[0].at.abs_diff(12) <= 1 && found[1].at.abs_diff(25) <= 1);
             assert!((found[1].after - 90.0).abs() < 8.0, "{found:?}");
         }
-        eprintln!("changes found {found_in}");
         assert!(found_in >= 90, "{found_in} of 100");
     }
 
@@ -217,7 +216,6 @@ mod tests {
                 };
                 let steps = of(&|noise| !change_points(noise, count / 10).is_empty());
                 let trends = of(&|noise| trend(noise).is_some());
-                eprintln!("changes {count} {correlation}: {steps} {trends}");
                 assert!(steps <= most && trends <= most, "{steps} {trends} of 1000");
             }
         }

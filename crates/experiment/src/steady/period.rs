@@ -182,7 +182,6 @@ mod tests {
                         period(&autoregression(seed, count, correlation, 1.0)).is_some()
                     })
                     .count();
-                eprintln!("period {count} {correlation}: {periodic}");
                 assert!(periodic <= 15, "{periodic} of 500 ({count}, {correlation})");
             }
         }

@@ -76,7 +76,6 @@ fn noise_is_rarely_called_not_steady() {
         (1000, 0.95, 0.2, 0.02),
     ] {
         let share = share_not_steady(count, correlation, spread);
-        eprintln!("{count} {correlation} {spread}: {share}");
         assert!(share <= most, "{share} of {count} {correlation} {spread}");
     }
 }
@@ -101,7 +100,6 @@ fn a_warm_up_is_cut_where_it_ends() {
         let least = cuts.iter().copied().fold(1.0, f64::min);
         assert!(least >= tau, "{least} of {tau}");
         let cut = mean(&cuts);
-        eprintln!("{tau}: {cut}");
         assert!(
             (1.5 * tau..5.0 * tau + 0.1).contains(&cut),
             "{cut} of {tau}"
@@ -153,7 +151,6 @@ fn what_warms_up_into_the_second_half_is_too_short() {
                 _ => {}
             }
         }
-        eprintln!("0 warming {tau} {found}");
         assert!(found >= 160, "{found} of 200 with {tau}");
     }
 }
@@ -186,7 +183,6 @@ fn steps_and_slopes_are_found() {
         let step = |t| if t > 0.5 { 1.1 } else { 1.0 };
         assert_eq!(judge(&noisy(&quiet, step), 0), Label::Steady);
     }
-    eprintln!("0 steps {shifts} slopes {drifts}");
     assert!(shifts >= 190 && drifts >= 190, "{shifts} {drifts} of 200");
 }
 
@@ -204,7 +200,6 @@ fn a_sawtooth_of_checkpoints_is_periodic_also_when_short() {
                 _ => others += 1,
             }
         }
-        eprintln!("{count} {cycles}: {others}");
         assert!(others <= 5, "{others} of 100 ({count}, {cycles})");
     }
 }
@@ -225,7 +220,6 @@ fn what_is_periodic_may_shift_as_well() {
             shifts += 1;
         }
     }
-    eprintln!("0 periodic shifts {shifts}");
     assert!(shifts >= 20, "{shifts} of 50");
 }
 

@@ -65,20 +65,27 @@ pub(super) fn measure(
     })
 }
 
-/// Processor time of this process between the ends of the measured part.
+/// Processor time of this process in the time of the figures.
 #[derive(Default)]
 struct Clock {
-    begin: Duration,
+    /// At the beginning of the measured part and at each edge.
+    readings: Vec<Duration>,
     used: Duration,
 }
 
 impl DriveObserver for Clock {
     fn begin(&mut self) {
-        self.begin = processor_time();
+        self.readings.push(processor_time());
     }
 
-    fn end(&mut self) {
-        self.used = processor_time() - self.begin;
+    fn edge(&mut self) {
+        self.readings.push(processor_time());
+    }
+
+    fn figures_from(&mut self, edge: usize) {
+        if let (Some(first), Some(last)) = (self.readings.get(edge), self.readings.last()) {
+            self.used = *last - *first;
+        }
     }
 }
 

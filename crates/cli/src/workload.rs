@@ -2,17 +2,15 @@
 
 use anyhow::anyhow;
 use octavo_experiment::loaded::Description;
-use octavo_units::{ByteCount, Seed};
+use octavo_units::Seed;
 use octavo_workload::{
-    DataSet, Mix, Pgbench, Tpcc, Workload, Ycsb,
+    DataSet, Workload, WorkloadName, Ycsb,
+    choice::{Family, pgbench_row},
     pgbench::Script,
     ycsb::{Core, Distribution},
 };
 
-use crate::{
-    Failure,
-    flags::{DataFlags, WorkloadName},
-};
+use crate::{Failure, flags::DataFlags};
 
 /// Scales when nobody says: 100 to 150 MB each.
 const WAREHOUSES: u32 = 2;
@@ -44,8 +42,8 @@ impl Choice {
             if given && family != wanted {
                 return Err(Failure::Input(anyhow!(
                     "{flag} is not possible with {}: its scale is {}",
-                    family.words(),
-                    family.flag()
+                    family,
+                    scale_flag(family)
                 )));
             }
         }
@@ -82,7 +80,10 @@ impl Choice {
                 let scale = flags.scale.unwrap_or(SCALE);
                 DataSet::Pgbench {
                     scale,
-                    row: flags.row_bytes.map_or_else(|| pgbench_row(scale), Ok)?,
+                    row: flags
+                        .row_bytes
+                        .map_or_else(|| pgbench_row(scale), Ok)
+                        .map_err(refused)?,
                 }
             }
         };
@@ -115,59 +116,18 @@ impl Choice {
         mix: Option<&str>,
         distribution: Option<Distribution>,
     ) -> Result<Box<dyn Workload>, Failure> {
-        if distribution.is_some() && self.name.family() != Family::Ycsb {
-            return Err(Failure::Input(anyhow!(
-                "--distribution is not possible with {}: its specification says which rows are \
-                 used",
-                self.name.family().words()
-            )));
-        }
-        let parse = |workload: &dyn Workload| {
-            mix.map(|mix| Mix::parse(mix, workload.transactions()))
-                .transpose()
-                .map_err(refused)
-        };
-        Ok(match self.data {
-            DataSet::Tpcc { warehouses } => {
-                let tpcc = Tpcc::new(warehouses, self.seed).map_err(refused)?;
-                match parse(&tpcc)? {
-                    Some(mix) => Box::new(tpcc.with_mix(mix)),
-                    None => Box::new(tpcc),
-                }
-            }
-            DataSet::Ycsb { records, row } => {
-                let mut ycsb = Ycsb::new(records, self.seed)
-                    .and_then(|ycsb| ycsb.with_row(row))
-                    .map_err(refused)?
-                    .with_core(self.name.core());
-                if let Some(distribution) = distribution {
-                    ycsb = ycsb.with_distribution(distribution);
-                }
-                match parse(&ycsb)? {
-                    Some(mix) => Box::new(ycsb.with_mix(mix)),
-                    None => Box::new(ycsb),
-                }
-            }
-            DataSet::Pgbench { scale, row } => {
-                let pgbench = Pgbench::new(scale, self.seed)
-                    .and_then(|pgbench| pgbench.with_row(row))
-                    .map_err(refused)?
-                    .with_script(self.name.script());
-                match parse(&pgbench)? {
-                    Some(mix) => Box::new(pgbench.with_mix(mix)),
-                    None => Box::new(pgbench),
-                }
-            }
-        })
+        self.name
+            .build(self.data, self.seed, mix, distribution)
+            .map_err(refused)
     }
 }
 
-/// The bytes of pgbench's own rows.
-fn pgbench_row(scale: u32) -> Result<ByteCount, Failure> {
-    let pgbench = Pgbench::new(scale, Seed::new(1)).map_err(refused)?;
-    match pgbench.data_set() {
-        DataSet::Pgbench { row, .. } => Ok(row),
-        other => unreachable!("pgbench has rows of its own, not {other}"),
+/// The flag of a family's scale.
+fn scale_flag(family: Family) -> &'static str {
+    match family {
+        Family::Tpcc => "--warehouses",
+        Family::Ycsb => "--records",
+        Family::Pgbench => "--scale",
     }
 }
 
@@ -175,69 +135,10 @@ fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Input(error.into())
 }
 
-/// Workloads that share rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    Tpcc,
-    Ycsb,
-    Pgbench,
-}
-
-impl Family {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Tpcc => "TPC-C",
-            Self::Ycsb => "YCSB",
-            Self::Pgbench => "pgbench",
-        }
-    }
-
-    fn flag(self) -> &'static str {
-        match self {
-            Self::Tpcc => "--warehouses",
-            Self::Ycsb => "--records",
-            Self::Pgbench => "--scale",
-        }
-    }
-}
-
 fn name_of(data: DataSet) -> WorkloadName {
     match data {
         DataSet::Tpcc { .. } => WorkloadName::Tpcc,
-        DataSet::Ycsb { .. } => WorkloadName::YcsbA,
-        DataSet::Pgbench { .. } => WorkloadName::Pgbench,
-    }
-}
-
-impl WorkloadName {
-    fn family(self) -> Family {
-        match self {
-            Self::Tpcc => Family::Tpcc,
-            Self::YcsbA | Self::YcsbB | Self::YcsbC | Self::YcsbD | Self::YcsbE | Self::YcsbF => {
-                Family::Ycsb
-            }
-            Self::Pgbench | Self::PgbenchSimpleUpdate | Self::PgbenchSelectOnly => Family::Pgbench,
-        }
-    }
-
-    /// YCSB's core workload of this name.
-    fn core(self) -> Core {
-        match self {
-            Self::YcsbB => Core::B,
-            Self::YcsbC => Core::C,
-            Self::YcsbD => Core::D,
-            Self::YcsbE => Core::E,
-            Self::YcsbF => Core::F,
-            _ => Core::A,
-        }
-    }
-
-    /// pgbench's script of this name.
-    fn script(self) -> Script {
-        match self {
-            Self::PgbenchSimpleUpdate => Script::SimpleUpdate,
-            Self::PgbenchSelectOnly => Script::SelectOnly,
-            _ => Script::TpcbLike,
-        }
+        DataSet::Ycsb { .. } => WorkloadName::Ycsb(Core::A),
+        DataSet::Pgbench { .. } => WorkloadName::Pgbench(Script::TpcbLike),
     }
 }

@@ -7,6 +7,7 @@
 //! its input, so that one seed gives one outcome.
 
 mod answer;
+pub mod choice;
 pub mod connection;
 mod data_set;
 mod keys;
@@ -26,6 +27,7 @@ use std::{sync::Arc, time::Duration};
 use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
+pub use choice::WorkloadName;
 pub use connection::{Connection, ConnectionError};
 pub use data_set::DataSet;
 pub use mix::{Mix, MixError};

@@ -6,6 +6,7 @@
 //! schedules or statistics. All files live in directories that the caller
 //! made and owns.
 
+mod choice;
 mod content;
 mod counters;
 mod files;
@@ -22,6 +23,7 @@ use octavo_workload::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use choice::{NAMES, choose};
 pub use content::{ContentHash, ContentHashError, TableContent, contents, expected_contents};
 pub use counters::Counters;
 pub use noop::Noop;
@@ -206,6 +208,12 @@ pub enum DatabaseError {
         value: String,
         /// What is possible.
         reason: String,
+    },
+    /// There is no database of this name.
+    #[error("database '{name}' is not known: choose {}", NAMES.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
     },
     /// A file could not be used.
     #[error("{action} {}", path.display())]

@@ -34,7 +34,7 @@ pub use load::LoadThreads;
 pub(crate) use aligned::{AlignedBuffer, MEMORY_ALIGN};
 pub(crate) use direct_file::refuses_direct;
 
-const NAME: &str = "sqlite";
+pub(crate) const NAME: &str = "sqlite";
 
 /// The file of a database in its directory.
 const FILE: &str = "database.sqlite";
@@ -73,6 +73,9 @@ pub enum JournalMode {
 }
 
 impl JournalMode {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Wal, Self::Delete, Self::Truncate, Self::Persist];
+
     /// The name that SQLite knows it by.
     pub const fn name(self) -> &'static str {
         match self {

@@ -2,15 +2,18 @@
 //!
 //! Page sizes, byte counts, request sizes, queue depths, rates and seeds are
 //! different types, so that a number cannot change its unit on the way from a
-//! flag to a figure. Times are [`std::time::Duration`]. Sizes print in powers
-//! of two (KiB, MiB, GiB) and parse from the same notation.
+//! flag to a figure. Times are [`std::time::Duration`], which
+//! [`parse_duration`] reads. Sizes print in powers of two (KiB, MiB, GiB) and
+//! parse from the same notation.
 
 mod bytes;
 mod rate;
 mod request;
 mod seed;
+mod time;
 
 pub use bytes::{ByteCount, PageSize, ParseSizeError};
 pub use rate::{BytesPerSecond, Iops, Rate, RateError};
 pub use request::{QueueDepth, RequestSize};
 pub use seed::Seed;
+pub use time::{ParseDurationError, parse_duration};

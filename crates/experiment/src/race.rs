@@ -47,6 +47,9 @@ const SELECTION_ERROR: f64 = 0.75;
 /// How many finals a group may have.
 pub const FINALS_MAX: usize = 2;
 
+/// A contestant without a result in so many rounds leaves.
+const ROUNDS_WITHOUT_RESULT_MAX: usize = 4;
+
 /// The fewest fresh rounds of a final.
 const FINAL_ROUNDS_MIN: usize = 4;
 
@@ -166,8 +169,11 @@ pub enum Why {
         /// The leader at that moment.
         leader: usize,
     },
-    /// It led, and fresh rounds did not show that it is better.
+    /// It led, and fresh rounds did not show that it is better; or it is better
+    /// in the race when there are no more finals to show it.
     NotConfirmed,
+    /// None of its first runs gave a result.
+    NoResult,
 }
 
 /// What to run next.
@@ -267,6 +273,9 @@ pub struct Referee {
     /// Of those by which a leader is found.
     selection: Arc<Boundary>,
     pairs: Pairs,
+    /// Rounds of the race, and results of each contestant in them.
+    rounds: usize,
+    results: Vec<usize>,
     left: Vec<Option<Left>>,
     fresh: Vec<Option<Interval>>,
     finals: usize,
@@ -316,6 +325,8 @@ impl Referee {
             claims: Boundary::of(ERROR / others),
             selection: Boundary::of(SELECTION_ERROR),
             pairs: Pairs::new(contestants),
+            rounds: 0,
+            results: vec![0; contestants],
             left: vec![None; contestants],
             fresh: vec![None; contestants],
             finals: 0,
@@ -335,6 +346,10 @@ impl Referee {
                 let left = &self.left;
                 self.pairs
                     .see(&pass.values, |contestant| left[contestant].is_none());
+                self.rounds += 1;
+                for (results, value) in self.results.iter_mut().zip(&pass.values) {
+                    *results += usize::from(value.is_some());
+                }
                 self.look();
             }
             (Phase::Final, Some(fresh)) => {
@@ -384,7 +399,7 @@ impl Referee {
     }
 
     fn finished(&self) -> bool {
-        self.won.is_some() || self.finals == FINALS_MAX || self.live().next().is_none()
+        self.won.is_some() || self.live().next().is_none()
     }
 
     /// Those that have not left, without the reference.
@@ -415,15 +430,12 @@ impl Referee {
         self.dismiss_settled();
         if let Some(leader) = self.leader() {
             self.dismiss_behind(leader);
-            if self.live().all(|c| c == leader || !self.has_run(c)) {
-                self.begin_final(leader);
+            if self.live().all(|c| c == leader)
+                && let Some(lead) = self.seen(leader)
+            {
+                self.begin_final(leader, &lead.estimate);
             }
         }
-    }
-
-    /// A contestant whose runs give no result does not hold up the others.
-    fn has_run(&self, contestant: usize) -> bool {
-        self.pairs.count(contestant, self.reference) > 0
     }
 
     fn dismiss_settled(&mut self) {
@@ -435,10 +447,16 @@ impl Referee {
 
     fn settled(&self) -> Option<(usize, Why)> {
         self.live().find_map(|contestant| {
+            if self.rounds >= ROUNDS_WITHOUT_RESULT_MAX && self.results[contestant] == 0 {
+                return Some((contestant, Why::NoResult));
+            }
             let interval = self.repeated(contestant)?;
             match standing(&interval, self.rules.margin) {
                 Standing::Worse => Some((contestant, Why::Worse)),
                 Standing::Equivalent => Some((contestant, Why::Equivalent)),
+                Standing::Better if self.finals == FINALS_MAX => {
+                    Some((contestant, Why::NotConfirmed))
+                }
                 Standing::Better | Standing::Open => None,
             }
         })
@@ -448,6 +466,9 @@ impl Referee {
     /// selection level, and by more than the margin as far as one can see: a
     /// lead that does not matter is not worth a final.
     fn leader(&self) -> Option<usize> {
+        if self.finals == FINALS_MAX {
+            return None;
+        }
         self.live()
             .filter_map(|contestant| Some((contestant, self.seen(contestant)?)))
             .filter(|(_, seen)| {
@@ -488,28 +509,27 @@ impl Referee {
         }
     }
 
-    fn begin_final(&mut self, leader: usize) {
-        let Some(lead) = self.seen(leader) else {
-            return;
-        };
+    fn begin_final(&mut self, leader: usize, lead: &Estimate) {
         self.under_way = Some(Final {
             leader,
             runner_up: self.runner_up(leader),
-            rounds: final_rounds(&lead.estimate, self.rules.margin),
+            rounds: final_rounds(lead, self.rules.margin),
             passes: 0,
             pairs: Pairs::new(self.left.len()),
         });
     }
 
-    /// The best of the others by their means that is neither the reference,
-    /// nor worse than it, nor was a leader that was not confirmed.
+    /// The best of the others by their means, unless that is the reference
+    /// itself, or cannot be told from it and is represented by it.
     fn runner_up(&self, leader: usize) -> Option<usize> {
         (0..self.left.len())
             .filter(|&c| c != self.reference && c != leader)
-            .filter(|&c| {
-                !self.left[c].is_some_and(|left| matches!(left.why, Why::Worse | Why::NotConfirmed))
+            .filter(|&c| match self.left[c].map(|left| left.why) {
+                Some(Why::Worse | Why::Equivalent | Why::NotConfirmed | Why::NoResult) => false,
+                Some(Why::Behind { .. }) | None => true,
             })
             .filter_map(|c| Some((c, self.seen(c)?.estimate.mean)))
+            .filter(|&(_, mean)| mean > 0.0)
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(c, _)| c)
     }
@@ -520,10 +540,8 @@ impl Referee {
             return;
         };
         self.finals += 1;
-        let interval = |one, other| {
-            let logs = fresh.pairs.logs(one, other);
-            Estimate::of(&logs, self.rules.seed).map(|estimate| estimate.interval(ERROR))
-        };
+        let estimate = |one, other| Estimate::of(&fresh.pairs.logs(one, other), self.rules.seed);
+        let interval = |one, other| estimate(one, other).map(|estimate| estimate.interval(ERROR));
         for contestant in fresh.runner_up.into_iter().chain([fresh.leader]) {
             self.fresh[contestant] = interval(contestant, self.reference);
         }
@@ -538,6 +556,16 @@ impl Referee {
                         .and_then(|runner_up| interval(runner_up, fresh.leader))
                         .is_some_and(|ratio| ratio.high >= 1.0),
                 });
+            }
+            // Neither confirmed nor refuted: the second final is its as well.
+            Some(ratio)
+                if standing(&ratio, self.rules.margin) == Standing::Open
+                    && ratio.estimate > 1.0
+                    && self.finals < FINALS_MAX =>
+            {
+                if let Some(lead) = estimate(fresh.leader, self.reference) {
+                    self.begin_final(fresh.leader, &lead);
+                }
             }
             _ => {
                 self.dismiss(fresh.leader, Why::NotConfirmed);
@@ -600,7 +628,8 @@ impl Referee {
                 .collect()
         };
         let open = with(&[Standing::Open, Standing::Better]);
-        if self.live().next().is_none() {
+        let unknown = |left: &Option<Left>| left.is_some_and(|left| left.why == Why::NoResult);
+        if self.live().next().is_none() && !self.left.iter().any(unknown) {
             return Outcome::Keep {
                 equivalent: with(&[Standing::Equivalent]),
                 worse: with(&[Standing::Worse]),
@@ -611,7 +640,6 @@ impl Referee {
             open,
             leader: match &self.under_way {
                 Some(fresh) => Some(fresh.leader),
-                None if self.finished() => None,
                 None => self.leader(),
             },
             more_rounds: self.more_rounds(),
@@ -640,7 +668,7 @@ impl Referee {
         if let Some(fresh) = &self.under_way {
             return Some(fresh.rounds - fresh.done(self.reference));
         }
-        if self.finals == FINALS_MAX {
+        if self.finished() {
             return None;
         }
         let seen: Vec<(usize, Seen)> = self
@@ -657,10 +685,11 @@ impl Referee {
             seen.rounds_within(&self.claims, room)
         };
         let leads = first.rounds_within(&self.selection, first.estimate.mean);
-        let finals = match (leads, settles(&first)) {
-            (Some(leads), Some(settles)) => leads <= settles,
-            (leads, _) => leads.is_some(),
-        };
+        let finals = self.finals < FINALS_MAX
+            && match (leads, settles(&first)) {
+                (Some(leads), Some(settles)) => leads <= settles,
+                (leads, _) => leads.is_some(),
+            };
         let mut more = 0;
         for (contestant, seen) in seen {
             let ahead = if !finals {

@@ -69,14 +69,14 @@ fn five_percent_are_found_in_half_the_runs() {
 fn fresh_intervals_cover_whoever_was_picked() {
     // Equal cells: every final is of a contestant that was lucky.
     let (mut covered, mut intervals) = (0, 0u64);
-    for trial in 0..300 {
+    for trial in 0..350 {
         let ended = simulated(&[0.0; 4], SHARED, trial, 60);
         for fresh in ended.race.contestants.iter().filter_map(|c| c.fresh) {
             intervals += 1;
             covered += u64::from(fresh.low <= 1.0 && 1.0 <= fresh.high);
         }
     }
-    assert!(intervals > 100, "{intervals}");
+    assert!(intervals > 80, "{intervals}");
     let share = covered as f64 / intervals as f64;
     assert!(
         (share - 0.95).abs() <= slack(0.95, intervals),
@@ -314,11 +314,15 @@ fn two_finals_are_all() {
     // All seem to be better until their finals, which say nothing.
     let wobble = |number: usize, of: f64| 0.004 * ((number as f64 + 1.0) * of).sin();
     let mut referee = Referee::new(&RULES, 4, 0);
+    let mut finals = 0;
     for number in 0..100 {
         let phase = match referee.next() {
             Next::Finished => break,
             Next::Race { .. } => Phase::Race,
-            Next::Final { .. } => Phase::Final,
+            Next::Final { done, .. } => {
+                finals += usize::from(done == 0);
+                Phase::Final
+            }
         };
         let values = [0.0, 0.15, 0.12, 0.09]
             .iter()
@@ -334,14 +338,68 @@ fn two_finals_are_all() {
         referee.see(&Pass { phase, values });
     }
     let race = referee.race();
+    assert_eq!(finals, 2);
     assert_eq!(race.next, Next::Finished);
     assert_eq!(
         race.outcome,
-        Outcome::Inconclusive {
-            open: vec![1, 2, 3],
-            leader: None,
-            more_rounds: None,
+        Outcome::Keep {
+            equivalent: vec![1],
+            worse: vec![],
+            not_confirmed: vec![2, 3],
         }
+    );
+}
+
+#[test]
+fn a_leader_that_is_neither_confirmed_nor_refuted_has_the_second_final_too() {
+    let wobble = |number: usize, of: f64| 0.004 * ((number as f64 + 1.0) * of).sin();
+    let mut referee = Referee::new(&RULES, 2, 0);
+    let mut finals = 0;
+    for number in 0..100 {
+        let (phase, noise) = match referee.next() {
+            Next::Finished => break,
+            Next::Race { .. } => (Phase::Race, 1.0),
+            Next::Final { done, .. } => {
+                finals += usize::from(done == 0);
+                (Phase::Final, if finals == 1 { 40.0 } else { 1.0 })
+            }
+        };
+        let lead = 0.05 + noise * wobble(number, 2.1);
+        referee.see(&Pass {
+            phase,
+            values: vec![Some(1.0), Some(lead.exp())],
+        });
+    }
+    assert_eq!(finals, 2);
+    let race = referee.race();
+    assert_eq!(winner(&race), Some(1), "{race:?}");
+    // The figure is the second final's alone.
+    let fresh = race.contestants[1].fresh.unwrap();
+    assert!(fresh.low > 1.04 && fresh.high < 1.06, "{fresh:?}");
+}
+
+#[test]
+fn who_never_has_a_result_leaves() {
+    let mut referee = Referee::new(&RULES, 3, 0);
+    for _ in 0..40 {
+        referee.see(&Pass {
+            phase: Phase::Race,
+            values: vec![Some(1.0), None, Some(1.0)],
+        });
+    }
+    let race = referee.race();
+    assert_eq!(
+        race.contestants[1].left,
+        Some(Left {
+            after: 4,
+            why: Why::NoResult
+        })
+    );
+    assert_eq!(race.next, Next::Finished);
+    assert!(
+        matches!(&race.outcome, Outcome::Inconclusive { open, .. } if *open == [1]),
+        "{:?}",
+        race.outcome
     );
 }
 
@@ -349,18 +407,25 @@ fn two_finals_are_all() {
 fn more_rounds_are_about_right() {
     // Asked after eight rounds; what it takes in fact differs by luck.
     let effects = [1.0, 1.05, 1.0].map(f64::ln);
-    let ended = simulated(&effects, SHARED, 3, 100);
-    assert_eq!(ended.race.next, Next::Finished);
-    let early = replay(&RULES, 3, 0, &ended.passes[..8]);
-    let Outcome::Inconclusive {
-        more_rounds: Some(more),
-        ..
-    } = early.outcome
-    else {
-        panic!("{early:?}");
-    };
-    let took = ended.passes.len() - 8;
-    assert!(took / 4 <= more && more <= took * 4, "{more}, took {took}");
+    let races: Vec<Ended> = (0..40)
+        .map(|trial| simulated(&effects, SHARED, trial, 200))
+        .filter(|ended| ended.race.next == Next::Finished && ended.passes.len() > 8)
+        .collect();
+    let mut ratios: Vec<f64> = races
+        .iter()
+        .filter_map(|ended| {
+            let early = replay(&RULES, 3, 0, &ended.passes[..8]);
+            let Outcome::Inconclusive { more_rounds, .. } = early.outcome else {
+                panic!("{early:?}");
+            };
+            Some(more_rounds? as f64 / (ended.passes.len() - 8) as f64)
+        })
+        .collect();
+    assert!(ratios.len() > 20, "{}", ratios.len());
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios[ratios.len() / 2];
+    assert!((0.4..2.5).contains(&median), "{ratios:?}");
+    let ended = &races[0];
     // During a final it is what is left of it.
     let last = &ended.passes[..ended.passes.len() - 1];
     assert!(matches!(

@@ -87,6 +87,9 @@ pub enum Label {
         /// After so long, s.
         period_s: f64,
     },
+    /// Too short, or too little counted, to be judged: as many runs are whose
+    /// length the user gave in transactions. Compared, and said to be so.
+    TooShort,
     /// No one level: the throughput is no property of what was measured.
     NotSteady {
         /// What it did.
@@ -120,8 +123,6 @@ pub enum Why {
         /// So long after the figures begin, s.
         at_s: f64,
     },
-    /// Too short, or too little counted, to be judged.
-    TooShort,
 }
 
 /// The checkpoints of the figures' time. A cycle is from the end of one to the
@@ -226,7 +227,7 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
     let values = all[first..].to_vec();
     let level = mean(&values);
     if ticks.len() < TICKS_MIN || level <= 0.0 {
-        return Label::NotSteady { why: Why::TooShort };
+        return Label::TooShort;
     }
     let tick_s = ticks.iter().map(|tick| tick.length_s).sum::<f64>() / ticks.len() as f64;
     // A shift hides a period, but not from the differences.

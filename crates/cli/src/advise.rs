@@ -1,52 +1,37 @@
 //! `octavo advise`: flags to settings, the call, and what is printed.
 
-use std::fs;
-
 use anyhow::anyhow;
-use octavo_database::Sqlite;
+use octavo_database::JournalMode;
 use octavo_experiment::{
-    advise::{AdviseError, AdviseSettings, advise as run},
-    directory::{REPORT, STORE},
-    plan::RunLength,
+    advise::{AdviseSettings, advise as run},
+    plan::{RunLength, System},
 };
 
 use crate::{
     Failure,
     flags::{AdviseFlags, AdviseWorkload, DatabaseName},
-    report,
+    outcome,
     watcher::Watcher,
 };
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
-    let database = match flags.database {
-        DatabaseName::Sqlite => Sqlite {
-            journal_mode: flags.journal_mode.into(),
-            ..Sqlite::default()
-        },
-    };
-    let settings = settings(&flags, &database)?;
+    let settings = settings(&flags)?;
     let watcher = Watcher::new()?;
     let result = run(&settings, &watcher);
     watcher.finish();
-    let findings = result.map_err(|error| failure(error, &flags))?;
-
-    let page = flags.directory.join(REPORT);
-    report::print(&if flags.json {
-        format!("{}\n", octavo_report::json(&findings))
-    } else {
-        let (width, colour) = report::screen();
-        format!(
-            "{}\nResults: {}\nReport:  {}\n",
-            octavo_report::terminal(&findings, width, colour),
-            flags.directory.join(STORE).display(),
-            page.display()
-        )
-    })?;
-    report::write(&page, &octavo_report::html(&findings))
+    let findings = result.map_err(|error| outcome::failure(error, &flags.directory))?;
+    outcome::publish(&findings, &flags.directory, flags.json)
 }
 
-fn settings<'a>(flags: &AdviseFlags, database: &'a Sqlite) -> Result<AdviseSettings<'a>, Failure> {
+fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
     let AdviseWorkload::Tpcc = flags.workload;
+    let DatabaseName::Sqlite = flags.database;
+    let journal_mode = JournalMode::from(flags.journal_mode);
+    let system = System::new(
+        "sqlite",
+        vec![("journal-mode".into(), journal_mode.name().into())],
+    )
+    .map_err(|error| Failure::Input(error.into()))?;
     let largest = flags.memory.iter().copied().max();
     if let (Some(largest), Some(cache)) = (largest, flags.cache.iter().copied().max())
         && cache > largest
@@ -68,8 +53,7 @@ fn settings<'a>(flags: &AdviseFlags, database: &'a Sqlite) -> Result<AdviseSetti
     }
     Ok(AdviseSettings {
         directory: flags.directory.clone(),
-        database,
-        journal_mode: database.journal_mode.name().into(),
+        system,
         budget: flags.budget,
         page_sizes: flags.page_sizes.clone(),
         memories: if flags.cache.is_empty() {
@@ -91,24 +75,4 @@ fn settings<'a>(flags: &AdviseFlags, database: &'a Sqlite) -> Result<AdviseSetti
         keep_data: flags.keep_data,
         octavo_version: env!("CARGO_PKG_VERSION"),
     })
-}
-
-fn failure(error: AdviseError, flags: &AdviseFlags) -> Failure {
-    if matches!(error, AdviseError::Stopped) {
-        let store = flags.directory.join(STORE);
-        let runs = fs::exists(&store).unwrap_or(false);
-        return Failure::Interrupted(if runs {
-            format!(
-                "finished runs are kept in {}: repeat the command to go on",
-                store.display()
-            )
-        } else {
-            "nothing was measured yet".into()
-        });
-    }
-    if error.is_bad_input() {
-        Failure::Input(error.into())
-    } else {
-        Failure::Fault(error.into())
-    }
 }

@@ -2,11 +2,14 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use octavo_database::JournalMode;
 use octavo_experiment::drive::RETRIES;
-use octavo_units::{ByteCount, PageSize, Rate, Seed};
-use octavo_workload::ycsb::Distribution;
+use octavo_units::{ByteCount, PageSize, Rate, Seed, parse_duration};
+use octavo_workload::{WorkloadName, ycsb::Distribution};
 
 /// Tells which page size, buffer size and storage an OLTP database should
 /// have, by measuring.
@@ -22,10 +25,15 @@ pub(crate) enum Command {
     /// Measure page and cache sizes on the storage under a directory and say
     /// which to use
     Advise(AdviseFlags),
+    /// Carry out a plan that is written in a file: any combination of
+    /// databases, rows, storages, memory, page sizes, CPUs and clients
+    Run(RunFlags),
     /// Measure the storage under a directory
     Calibrate(CalibrateFlags),
-    /// Print the results of an earlier advise again
+    /// Print the results of an earlier advise or run again
     Report(ReportFlags),
+    /// Compare the results of two experiments, cell by cell
+    Compare(CompareFlags),
     /// Load a workload's rows into a database of its own, for bench
     Load(LoadFlags),
     /// Drive one database with one workload, loading it first where needed
@@ -43,7 +51,7 @@ pub(crate) struct AdviseFlags {
     pub(crate) directory: PathBuf,
 
     /// Time for everything
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
     pub(crate) budget: Duration,
 
     /// Database to measure
@@ -100,7 +108,8 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
     pub(crate) margin: f64,
 
-    /// Make exactly this many rounds, whatever the budget
+    /// Make at most this many rounds, instead of as many as fit into the
+    /// budget
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
 
@@ -153,6 +162,41 @@ impl From<JournalModeName> for JournalMode {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RunFlags {
+    /// The plan, a TOML file
+    pub(crate) plan: PathBuf,
+
+    /// Where to work: a new or empty directory, or that of the same plan to go
+    /// on with it. octavo.db and report.html stay there [default: octavo- and
+    /// the plan's name without its ending]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Print what would be done and about how long it takes, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Time for everything, instead of the plan's
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
+
+    /// Rounds at most, instead of the plan's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rounds: Option<u32>,
+
+    /// Calibrate the first storage before anything else
+    #[arg(long)]
+    pub(crate) calibrate: bool,
+
+    /// Leave the loaded databases when finished
+    #[arg(long)]
+    pub(crate) keep_data: bool,
+
+    /// Print the findings, or what would be done, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CalibrateFlags {
     /// A directory on the storage in question; the file made there is removed
     pub(crate) directory: PathBuf,
@@ -198,7 +242,7 @@ pub(crate) enum EngineName {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportFlags {
-    /// The directory of an earlier advise, or its octavo.db
+    /// The directory of an earlier advise or run, or its octavo.db
     #[arg(default_value = "octavo-advice")]
     pub(crate) directory: PathBuf,
 
@@ -211,11 +255,24 @@ pub(crate) struct ReportFlags {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CompareFlags {
+    /// The octavo.db of an advise or run, or its directory
+    pub(crate) first: PathBuf,
+
+    /// Another one, whose throughputs are told as ratios to the first's
+    pub(crate) second: PathBuf,
+
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Which rows to load, and in what.
 #[derive(Debug, Args)]
 pub(crate) struct DataFlags {
     /// Workload [default: that of the loaded rows, else tpcc]
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "NAME", value_parser = workload_names())]
     pub(crate) workload: Option<WorkloadName>,
 
     /// TPC-C warehouses, about 75 MB each [default: 2]
@@ -243,30 +300,6 @@ pub(crate) struct DataFlags {
     /// Origin of everything random [default: that of the loaded rows, else 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<Seed>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WorkloadName {
-    /// TPC-C, revision 5.11
-    Tpcc,
-    /// 50 % reads, 50 % updates, zipfian
-    YcsbA,
-    /// 95 % reads, 5 % updates, zipfian
-    YcsbB,
-    /// Reads alone, zipfian
-    YcsbC,
-    /// 95 % reads, 5 % inserts, latest
-    YcsbD,
-    /// 95 % scans, 5 % inserts, zipfian
-    YcsbE,
-    /// 50 % reads, 50 % read-modify-writes, zipfian
-    YcsbF,
-    /// pgbench's tpcb-like
-    Pgbench,
-    /// pgbench -N
-    PgbenchSimpleUpdate,
-    /// pgbench -S
-    PgbenchSelectOnly,
 }
 
 #[derive(Debug, Args)]
@@ -340,7 +373,7 @@ pub(crate) struct BenchFlags {
     pub(crate) pace: Option<PaceName>,
 
     /// Time to measure
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration,
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration,
         conflicts_with = "transactions")]
     pub(crate) duration: Duration,
 
@@ -431,24 +464,23 @@ pub(crate) struct CheckFlags {
     pub(crate) json: bool,
 }
 
+/// All workloads, with a word of help each.
+fn workload_names() -> impl TypedValueParser<Value = WorkloadName> {
+    PossibleValuesParser::new(
+        WorkloadName::ALL.map(|name| PossibleValue::new(name.name()).help(name.description())),
+    )
+    .try_map(|name| name.parse())
+}
+
 /// Reads `auto` or a time, which may be none at all.
 fn warm_up(text: &str) -> Result<WarmUp, String> {
     match text {
         "auto" => Ok(WarmUp::Auto),
         "0" | "0s" => Ok(WarmUp::Time(Duration::ZERO)),
-        time => duration(time).map(WarmUp::Time),
+        time => parse_duration(time)
+            .map(WarmUp::Time)
+            .map_err(|error| error.to_string()),
     }
-}
-
-/// Reads a time such as `90s`, `5m` or `1h 30m`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let refused = || format!("'{text}' is not a time: write it like 90s, 5m or 1h30m");
-    let span: jiff::SignedDuration = text.parse().map_err(|_| refused())?;
-    let time = Duration::try_from(span).map_err(|_| refused())?;
-    if time.is_zero() {
-        return Err(format!("'{text}' leaves no time at all"));
-    }
-    Ok(time)
 }
 
 #[cfg(test)]
@@ -459,14 +491,5 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         Flags::command().debug_assert();
-    }
-
-    #[test]
-    fn times_are_read() {
-        assert_eq!(duration("5m").unwrap(), Duration::from_secs(300));
-        assert_eq!(duration("1h30m").unwrap(), Duration::from_secs(5400));
-        for text in ["", "5", "-5m", "0s", "soon"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
     }
 }

@@ -7,11 +7,14 @@ mod advise;
 mod bench;
 mod calibrate;
 mod check;
+mod compare;
 mod flags;
 mod interrupt;
 mod load;
+mod outcome;
 mod progress;
 mod report;
+mod run;
 mod watcher;
 mod workload;
 
@@ -43,8 +46,10 @@ fn main() -> ExitCode {
     };
     let result = match flags.command {
         Command::Advise(flags) => advise::advise(flags),
+        Command::Run(flags) => run::run(flags),
         Command::Calibrate(flags) => calibrate::calibrate(flags),
         Command::Report(flags) => report::report(flags),
+        Command::Compare(flags) => compare::compare(flags),
         Command::Load(flags) => load::load(flags),
         Command::Bench(flags) => bench::bench(flags),
         Command::Check(flags) => check::check(flags),

@@ -16,18 +16,7 @@ use octavo_experiment::{
 use crate::{Failure, flags::ReportFlags};
 
 pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
-    let path = if flags.directory.is_dir() {
-        flags.directory.join(STORE)
-    } else {
-        flags.directory.clone()
-    };
-    let store = Store::open(&path).map_err(refused)?;
-    let findings = Findings::of(&store).map_err(refused)?.ok_or_else(|| {
-        Failure::Input(anyhow!(
-            "{} holds no plan yet: run 'octavo advise' first",
-            path.display()
-        ))
-    })?;
+    let findings = findings(&flags.directory)?;
     if let Some(page) = &flags.html {
         let text = octavo_report::html(&findings);
         keep_foreign(page, "a report of Octavo", |found| {
@@ -40,6 +29,22 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     } else {
         let (width, colour) = screen();
         octavo_report::terminal(&findings, width, colour)
+    })
+}
+
+/// What the store at `path`, or in the directory `path`, says.
+pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
+    let path = if path.is_dir() {
+        path.join(STORE)
+    } else {
+        path.to_owned()
+    };
+    let store = Store::open(&path).map_err(refused)?;
+    Findings::of(&store).map_err(refused)?.ok_or_else(|| {
+        Failure::Input(anyhow!(
+            "{} holds no plan yet: repeat the command that made it",
+            path.display()
+        ))
     })
 }
 

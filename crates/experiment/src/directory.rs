@@ -209,7 +209,7 @@ impl WorkDirectory {
 }
 
 /// The space that is free for a directory that may not exist yet.
-pub(crate) fn free_space(path: &Path) -> Result<ByteCount, DirectoryError> {
+pub fn free_space(path: &Path) -> Result<ByteCount, DirectoryError> {
     let existing = path
         .ancestors()
         .find(|path| path.exists() && !path.as_os_str().is_empty())

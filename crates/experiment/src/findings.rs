@@ -4,21 +4,25 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use hdrhistogram::Histogram;
 use octavo_database::{Counters, RestoreMethod, StoragePath};
 use octavo_device::calibrate::Profile;
-use octavo_units::ByteCount;
 use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
-    drive::{Sample, new_histogram},
+    course::{Course, rules},
+    drive::Sample,
     latency::Percentiles,
     machine,
-    plan::{Cell, Plan, RunLength},
-    statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
-    store::{CHANGED, RunFigures, RunResult, Store, StoreError, StoredBase, StoredRun},
-    verdict::{BufferFinding, MemoryVerdict, buffer_findings, memory_verdict},
+    plan::{Cell, Design, Group, Plan, RunLength},
+    race::{Race, Why},
+    statistics::{Confidence, Interval, Standing, geometric_interval, mean},
+    steady::Label,
+    store::{
+        CHANGED, KindLatency, RunFigures, RunOutcome, RunResult, Store, StoreError, StoredBase,
+        StoredRun,
+    },
+    verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
 /// Everything that a report says.
@@ -34,11 +38,17 @@ pub struct Findings {
     pub run_length: Option<RunLength>,
     /// Time of all sessions, in seconds.
     pub spent_s: f64,
-    /// How often the experiment has been judged, now included. Intervals share
-    /// their error out over the looks.
+    /// How often the experiment has been judged, now included. In a full
+    /// factorial, intervals share their error out over the looks.
     pub looks: usize,
-    /// Rounds in which every cell has a result.
+    /// What the counted transactions are called in the plural, such as "new
+    /// orders": throughput is of them.
+    pub counted_name: String,
+    /// Rounds that are whole: those of the race and fresh ones of finals.
     pub rounds: usize,
+    /// What leaving decided cells out saved; `None` in a full factorial and
+    /// before the first round.
+    pub saved: Option<Saved>,
     /// Runs with a result.
     pub runs_done: usize,
     /// Runs without one, with the reason.
@@ -58,11 +68,14 @@ pub struct Findings {
     pub bases: Vec<StoredBase>,
     /// The device's profile.
     pub calibration: Option<Profile>,
-    /// Cells and verdict by memory, the largest memory first.
-    pub memories: Vec<MemoryFindings>,
-    /// What a smaller buffer costs and saves; empty with one memory.
+    /// Cells and verdict by group, in the plan's order.
+    pub groups: Vec<GroupFindings>,
+    /// What a smaller buffer costs and saves; empty unless memories and page
+    /// sizes, and nothing else, vary.
     pub buffers: Vec<BufferFinding>,
-    /// What was generated, over all runs.
+    /// Where one factor changes what another is worth; empty with one group.
+    pub interactions: Vec<Interaction>,
+    /// What was generated, over one run of each round, the longest.
     pub audit: Audit,
     /// What a reader must know before believing the figures.
     pub warnings: Vec<String>,
@@ -79,15 +92,28 @@ pub struct FailedRun {
     pub reason: String,
 }
 
-/// What was found at one memory size.
+/// What a race saved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Saved {
+    /// Runs that were made.
+    pub runs: usize,
+    /// Runs of the full factorial: each cell in each of these rounds.
+    pub full_runs: usize,
+    /// Time of the runs that were not made, at the mean of those that were, in
+    /// seconds.
+    pub seconds: f64,
+}
+
+/// What was found in one group of cells.
 #[derive(Clone, Debug, Serialize)]
-pub struct MemoryFindings {
-    /// The memory.
-    pub memory: ByteCount,
-    /// Cells by page size, ascending.
+pub struct GroupFindings {
+    /// What sets it apart from other groups, as after "with"; empty when there
+    /// is one group.
+    pub name: String,
+    /// Its cells, in the order of the compared list.
     pub cells: Vec<CellFindings>,
     /// What to do.
-    pub verdict: MemoryVerdict,
+    pub verdict: Verdict,
 }
 
 /// What was found in one cell.
@@ -95,28 +121,65 @@ pub struct MemoryFindings {
 pub struct CellFindings {
     /// The cell.
     pub cell: Cell,
+    /// Its level of what is compared, as in [`Level`](crate::plan::Level)'s
+    /// `Display`.
+    pub level: String,
     /// Whether others are compared with it.
     pub reference: bool,
     /// Throughput a minute of each run, by round.
     pub throughput_per_minute: Vec<f64>,
     /// Geometric mean of these with its interval (95 %, this cell alone).
     pub throughput: Option<Interval>,
-    /// Ratio to the reference within rounds (95 % for all page sizes of this
-    /// memory and all looks together); `None` for the reference.
+    /// Ratio to the reference within rounds: of the fresh rounds of its final
+    /// (95 %) where there was one, else of all rounds (95 % for all cells of
+    /// the group and all looks together); `None` for the reference.
     pub ratio: Option<Interval>,
+    /// Whether the ratio is of fresh rounds.
+    pub fresh: bool,
     /// What the ratio says.
     pub standing: Option<Standing>,
+    /// After how many of its group's rounds it was decided and ran no more.
+    pub left_after: Option<usize>,
+    /// Why it ran no more.
+    pub left: Option<Why>,
+    /// How even its runs were; `None` without any.
+    pub stability: Option<CellStability>,
+    /// Runs that gave no figure since they were not steady, with the reason.
+    pub not_steady: Vec<NotSteady>,
+    /// Runs whose throughput rose and fell periodically.
+    pub periodic: usize,
     /// Means over all runs.
     pub per_transaction: Option<PerTransaction>,
     /// Latencies by kind of transaction, all runs together.
     pub latencies: Vec<LatencySummary>,
-    /// The per-second series of each run, by round.
+    /// The per-second series of its last runs, by round.
     pub series: Vec<Vec<Sample>>,
     /// Runs whose warm-up did not fill the buffer.
     pub buffer_not_filled: usize,
     /// Checkpoints that ended while measuring, in the run with the fewest;
     /// `None` without any in all runs.
     pub checkpoints_min: Option<u64>,
+}
+
+/// A run that gave no figure since it was not steady.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NotSteady {
+    /// Its round, from 1.
+    pub round: u32,
+    /// What it was like.
+    pub label: Label,
+}
+
+/// How even the runs of a cell were.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CellStability {
+    /// Median over the runs of the coefficient of variation (standard
+    /// deviation ÷ mean) of throughput over windows.
+    pub variation: f64,
+    /// Length of these windows in the first run, in seconds.
+    pub window_s: f64,
+    /// The longest time without a counted commit in any run, in seconds.
+    pub stall_s: f64,
 }
 
 /// Figures of a cell per transaction (committed or rolled back, of every
@@ -183,14 +246,18 @@ impl Findings {
             return Ok(None);
         };
         let (octavo, created) = store.origin()?;
-        let runs = store.runs()?;
+        let outcomes = store.outcomes()?;
         let looks = store.looks()?.max(1);
-        let table = Table::new(&plan, &runs, looks);
-        let memories: Vec<MemoryFindings> = plan
-            .memories
+        let course = Course::of(&plan, &rules(&plan, None, looks), &outcomes);
+        let runs = store.runs(course.rounds.saturating_sub(SERIES_ROUNDS))?;
+        let counted_name = plan
+            .workload(0)
+            .map_or("transactions", |workload| workload.counted_name());
+        let table = Table::new(&plan, &runs, store.latencies()?);
+        let groups: Vec<GroupFindings> = course
+            .groups
             .iter()
-            .rev()
-            .map(|&memory| table.memory(memory))
+            .map(|of| table.group(&of.group, &of.race))
             .collect();
         let calibration = store
             .calibration()?
@@ -206,19 +273,24 @@ impl Findings {
             run_length: store.run_length()?,
             looks,
             spent_s: store.time_spent()?.as_secs_f64(),
-            rounds: table.complete_rounds(),
-            runs_done: table.figures.len(),
+            counted_name: counted_name.into(),
+            rounds: course.rounds as usize,
+            saved: saved(&plan, &outcomes, &course, store)?,
+            runs_done: table.all().count(),
             runs_failed: table.failed(&runs),
             machine: store.facts("machine")?,
             changed: store.facts(CHANGED)?,
-            storage: store.facts("storage")?,
-            database: store.facts("database")?,
+            storage: store.facts_below("storage")?,
+            database: store.facts_below("database")?,
             storage_path: table.storage_path(),
             bases: store.bases()?,
             calibration,
-            buffers: buffer_findings(&plan, |cell| table.throughput(cell)),
-            memories,
-            audit: table.audit(),
+            buffers: buffer_findings(&plan, &table.cells, |cell| table.throughput(cell)),
+            interactions: interactions(&plan, &table.cells, &plan.groups(), |cell| {
+                table.throughput(cell)
+            }),
+            groups,
+            audit: store.audit()?,
             warnings: Vec::new(),
             plan: plan.clone(),
         };
@@ -230,9 +302,9 @@ impl Findings {
     /// what the database's files and what the device's counters say, the
     /// worst cell of all.
     pub fn misses_at_device_min(&self) -> Option<f64> {
-        self.memories
+        self.groups
             .iter()
-            .flat_map(|memory| &memory.cells)
+            .flat_map(|group| &group.cells)
             .filter_map(|cell| cell.per_transaction)
             .map(|figures| figures.misses_read * figures.device_reads_ratio.unwrap_or(1.0).min(1.0))
             .min_by(f64::total_cmp)
@@ -242,47 +314,75 @@ impl Findings {
 /// Throughput by round of one cell.
 pub(crate) type ByRound = BTreeMap<u32, f64>;
 
+/// Of how many of the last rounds the per-second series are shown.
+const SERIES_ROUNDS: u32 = 24;
+
+/// What leaving decided cells out saved.
+fn saved(
+    plan: &Plan,
+    outcomes: &[RunOutcome],
+    course: &Course,
+    store: &Store,
+) -> Result<Option<Saved>, StoreError> {
+    let races = plan.design == Design::Race && plan.count(plan.compare) > 1;
+    let (true, 1.., Some(pace)) = (races, course.rounds, store.pace()?) else {
+        return Ok(None);
+    };
+    let runs = outcomes
+        .iter()
+        .filter(|outcome| outcome.key.round < course.rounds)
+        .count();
+    let full_runs = plan.cells().len() * course.rounds as usize;
+    Ok(Some(Saved {
+        runs,
+        full_runs,
+        seconds: full_runs.saturating_sub(runs) as f64 * pace.run.as_secs_f64(),
+    }))
+}
+
+/// The runs with figures, by cell and round.
 struct Table<'a> {
     plan: &'a Plan,
     cells: Vec<Cell>,
-    looks: usize,
-    figures: BTreeMap<(u32, usize), &'a RunFigures>,
+    figures: Vec<BTreeMap<u32, &'a RunFigures>>,
+    latencies: BTreeMap<usize, Vec<KindLatency>>,
 }
 
 impl<'a> Table<'a> {
-    fn new(plan: &'a Plan, runs: &'a [StoredRun], looks: usize) -> Self {
-        let figures = runs
-            .iter()
-            .filter_map(|run| match &run.result {
-                RunResult::Done(figures) => Some(((run.round, run.cell), figures.as_ref())),
-                RunResult::Failed(_) => None,
-            })
-            .collect();
+    fn new(
+        plan: &'a Plan,
+        runs: &'a [StoredRun],
+        latencies: BTreeMap<usize, Vec<KindLatency>>,
+    ) -> Self {
+        let cells = plan.cells();
+        let mut figures = vec![BTreeMap::new(); cells.len()];
+        for run in runs {
+            if let RunResult::Done(done) = &run.result
+                && let Some(of_cell) = figures.get_mut(run.key.cell)
+            {
+                of_cell.insert(run.key.round, done.as_ref());
+            }
+        }
         Self {
             plan,
-            cells: plan.cells(),
-            looks,
+            cells,
             figures,
+            latencies,
         }
     }
 
-    fn complete_rounds(&self) -> usize {
-        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for (round, _) in self.figures.keys() {
-            *counts.entry(*round).or_default() += 1;
-        }
-        counts
-            .values()
-            .filter(|&&count| count == self.cells.len())
-            .count()
+    fn all(&self) -> impl Iterator<Item = &'a RunFigures> {
+        self.figures
+            .iter()
+            .flat_map(|of_cell| of_cell.values().copied())
     }
 
     fn failed(&self, runs: &[StoredRun]) -> Vec<FailedRun> {
         runs.iter()
             .filter_map(|run| match &run.result {
                 RunResult::Failed(reason) => Some(FailedRun {
-                    round: run.round + 1,
-                    cell: *self.cells.get(run.cell)?,
+                    round: run.key.round + 1,
+                    cell: *self.cells.get(run.key.cell)?,
                     reason: reason.clone(),
                 }),
                 RunResult::Done(_) => None,
@@ -290,63 +390,71 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    fn of_cell(&self, cell: Cell) -> impl Iterator<Item = (u32, &'a RunFigures)> {
-        let number = self.cells.iter().position(|&other| other == cell);
-        self.figures
+    /// The runs of a cell that were steady.
+    fn comparable(&self, cell: usize) -> impl Iterator<Item = (u32, &'a RunFigures)> {
+        self.figures[cell]
             .iter()
-            .filter(move |((_, other), _)| Some(*other) == number)
-            .map(|((round, _), figures)| (*round, *figures))
+            .filter(|(_, figures)| figures.steadiness.label.is_comparable())
+            .map(|(round, figures)| (*round, *figures))
     }
 
-    fn throughput(&self, cell: Cell) -> ByRound {
-        self.of_cell(cell)
+    fn throughput(&self, cell: usize) -> ByRound {
+        self.comparable(cell)
             .map(|(round, figures)| (round, figures.throughput_per_minute()))
             .collect()
     }
 
-    fn memory(&self, memory: ByteCount) -> MemoryFindings {
-        let cells: Vec<CellFindings> = self
-            .plan
-            .page_sizes
-            .iter()
-            .map(|&page_size| self.cell(Cell { page_size, memory }))
-            .collect();
-        let verdict = memory_verdict(self.plan, memory, self.looks, |cell| self.throughput(cell));
-        MemoryFindings {
-            memory,
-            cells,
-            verdict,
+    fn group(&self, group: &Group, race: &Race) -> GroupFindings {
+        GroupFindings {
+            name: self.plan.group_name(self.cells[group.cells[0]]),
+            cells: (0..group.cells.len())
+                .map(|contestant| self.cell(group, race, contestant))
+                .collect(),
+            verdict: verdict(self.plan, &self.cells, group, race),
         }
     }
 
-    fn cell(&self, cell: Cell) -> CellFindings {
-        let plan = self.plan;
-        let reference = cell.page_size == plan.reference;
-        let own = self.throughput(cell);
-        let ratio = (!reference)
-            .then(|| {
-                let other = self.throughput(Cell {
-                    page_size: plan.reference,
-                    memory: cell.memory,
-                });
-                geometric_interval(
-                    &paired_ratios(&own, &other),
-                    Confidence::family((plan.page_sizes.len() - 1) * self.looks),
-                )
-            })
-            .flatten();
-        let runs: Vec<&RunFigures> = self.of_cell(cell).map(|(_, figures)| figures).collect();
-        let throughput_per_minute: Vec<f64> = own.into_values().collect();
+    fn cell(&self, group: &Group, race: &Race, contestant: usize) -> CellFindings {
+        let number = group.cells[contestant];
+        let cell = self.cells[number];
+        let stands = race.contestants[contestant];
+        let runs: Vec<&RunFigures> = self.comparable(number).map(|(_, run)| run).collect();
+        let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
         CellFindings {
             cell,
-            reference,
+            level: self.plan.level(cell, self.plan.compare).to_string(),
+            reference: contestant == group.reference,
             throughput: geometric_interval(&throughput_per_minute, Confidence::family(1)),
             throughput_per_minute,
-            standing: ratio.map(|ratio| standing(&ratio, plan.margin)),
-            ratio,
+            ratio: stands.fresh.or(stands.ratio),
+            fresh: stands.fresh.is_some(),
+            standing: stands.standing,
+            left_after: stands.left.map(|left| left.after),
+            left: stands.left.map(|left| left.why),
+            stability: stability(&runs),
+            not_steady: self.figures[number]
+                .iter()
+                .filter(|(_, run)| !run.steadiness.label.is_comparable())
+                .map(|(round, run)| NotSteady {
+                    round: round + 1,
+                    label: run.steadiness.label,
+                })
+                .collect(),
+            periodic: runs
+                .iter()
+                .filter(|run| matches!(run.steadiness.label, Label::Periodic { .. }))
+                .count(),
             per_transaction: per_transaction(&runs),
-            latencies: latencies(&runs),
-            series: runs.iter().map(|run| run.samples.clone()).collect(),
+            latencies: self
+                .latencies
+                .get(&number)
+                .map(|kinds| latencies(kinds))
+                .unwrap_or_default(),
+            series: runs
+                .iter()
+                .filter(|run| !run.samples.is_empty())
+                .map(|run| run.samples.clone())
+                .collect(),
             buffer_not_filled: runs.iter().filter(|run| !run.buffer_filled).count(),
             checkpoints_min: runs
                 .iter()
@@ -357,18 +465,10 @@ impl<'a> Table<'a> {
     }
 
     fn storage_path(&self) -> Option<StoragePath> {
-        let paths = || self.figures.values().map(|figures| figures.storage_path);
+        let paths = || self.all().map(|figures| figures.storage_path);
         paths()
             .find(|&path| path == StoragePath::PageCache)
             .or_else(|| paths().next())
-    }
-
-    fn audit(&self) -> Audit {
-        let mut audit = Audit::default();
-        for figures in self.figures.values() {
-            audit.merge(&figures.audit);
-        }
-        audit
     }
 }
 
@@ -377,6 +477,27 @@ pub(crate) fn paired_ratios(own: &ByRound, other: &ByRound) -> Vec<f64> {
     own.iter()
         .filter_map(|(round, value)| Some(value / other.get(round)?))
         .collect()
+}
+
+fn stability(runs: &[&RunFigures]) -> Option<CellStability> {
+    let mut variations: Vec<f64> = runs
+        .iter()
+        .filter_map(|run| run.stability.variation)
+        .collect();
+    variations.sort_by(f64::total_cmp);
+    let middle = variations.len() / 2;
+    Some(CellStability {
+        variation: match variations.len() {
+            0 => return None,
+            odd if odd % 2 == 1 => variations[middle],
+            _ => f64::midpoint(variations[middle - 1], variations[middle]),
+        },
+        window_s: runs.first()?.stability.window_s,
+        stall_s: runs
+            .iter()
+            .map(|run| run.stability.longest_stall_s)
+            .fold(0.0, f64::max),
+    })
 }
 
 fn per_transaction(runs: &[&RunFigures]) -> Option<PerTransaction> {
@@ -431,40 +552,15 @@ fn per_transaction(runs: &[&RunFigures]) -> Option<PerTransaction> {
     })
 }
 
-fn latencies(runs: &[&RunFigures]) -> Vec<LatencySummary> {
-    let mut kinds: Vec<(LatencySummary, Histogram<u64>)> = Vec::new();
-    for latency in runs.iter().flat_map(|run| &run.latencies) {
-        let position = kinds
-            .iter()
-            .position(|(summary, _)| summary.transaction == latency.name)
-            .unwrap_or_else(|| {
-                kinds.push((
-                    LatencySummary {
-                        transaction: latency.name.clone(),
-                        committed: 0,
-                        rolled_back: 0,
-                        retries: 0,
-                        latency: Percentiles::of(&new_histogram()),
-                    },
-                    new_histogram(),
-                ));
-                kinds.len() - 1
-            });
-        let (summary, histogram) = &mut kinds[position];
-        summary.committed += latency.committed;
-        summary.rolled_back += latency.rolled_back;
-        summary.retries += latency.retries;
-        // A histogram from a store may have other bounds; its values are cut
-        // to ours rather than lost.
-        for bucket in latency.latency_us.iter_recorded() {
-            histogram.saturating_record_n(bucket.value_iterated_to(), bucket.count_at_value());
-        }
-    }
+fn latencies(kinds: &[KindLatency]) -> Vec<LatencySummary> {
     kinds
-        .into_iter()
-        .map(|(summary, histogram)| LatencySummary {
-            latency: Percentiles::of(&histogram),
-            ..summary
+        .iter()
+        .map(|kind| LatencySummary {
+            transaction: kind.name.clone(),
+            committed: kind.committed,
+            rolled_back: kind.rolled_back,
+            retries: kind.retries,
+            latency: Percentiles::of(&kind.latency_us),
         })
         .collect()
 }
@@ -477,7 +573,7 @@ const CHECKPOINTS_WANTED: u64 = 3;
 
 fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
-    let runs: Vec<&RunFigures> = table.figures.values().copied().collect();
+    let runs: Vec<&RunFigures> = table.all().collect();
     if findings
         .machine
         .iter()
@@ -511,20 +607,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
         );
     }
     let share_of_runs = |troubled: usize| format!("{troubled} of {} runs", runs.len());
-    let steal = runs.iter().filter(|run| run.machine.steal > 0.02).count();
-    if steal > 0 {
-        warnings.push(format!(
-            "the hypervisor took more than 2 % of the CPU away in {}",
-            share_of_runs(steal)
-        ));
-    }
-    let others = runs.iter().filter(|run| run.machine.others > 0.1).count();
-    if others > 0 {
-        warnings.push(format!(
-            "other programs used more than 10 % of the CPU in {}",
-            share_of_runs(others)
-        ));
-    }
+    warnings.extend(machine::troubles(runs.iter().map(|run| &run.machine)));
     let unfilled = runs.iter().filter(|run| !run.buffer_filled).count();
     if unfilled > 0 {
         warnings.push(format!(
@@ -533,9 +616,9 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
         ));
     }
     let few = findings
-        .memories
+        .groups
         .iter()
-        .flat_map(|memory| &memory.cells)
+        .flat_map(|group| &group.cells)
         .filter(|cell| {
             cell.checkpoints_min
                 .is_some_and(|count| count < CHECKPOINTS_WANTED)
@@ -559,8 +642,30 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
                 .into(),
         );
     }
+    let unsteady: usize = findings
+        .groups
+        .iter()
+        .flat_map(|group| &group.cells)
+        .map(|cell| cell.not_steady.len())
+        .sum();
+    if unsteady > 0 {
+        warnings.push(format!(
+            "{} were not steady and are left out: throughput rose, fell or jumped while measured",
+            share_of_runs(unsteady)
+        ));
+    }
+    let short = runs
+        .iter()
+        .filter(|run| run.steadiness.label == Label::TooShort)
+        .count();
+    if short > 0 {
+        warnings.push(format!(
+            "{} were too short to tell whether they were steady",
+            share_of_runs(short)
+        ));
+    }
     let small = findings.bases.iter().map(|base| base.size).min();
-    if let (Some(data), Some(&memory)) = (small, findings.plan.memories.last())
+    if let (Some(data), Some(&memory)) = (small, findings.plan.memories.iter().max())
         && data < memory.saturating_mul(8)
     {
         warnings.push(format!(

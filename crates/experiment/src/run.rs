@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, RestoreMethod, Settings, StoragePath};
 use octavo_device::location::{DiskStats, Location};
-use octavo_units::ByteCount;
+use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Condition, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::{
     directory::directory_size,
     drive::{Drive, DriveError, DriveObserver, DriveSettings, Extension, Load, Second, drive},
     machine::{MachineUse, MachineWatch, Reading},
-    plan::{Cell, RunLength},
+    plan::RunLength,
 };
 
 /// What the device under the database counted while measured: the second way
@@ -119,8 +119,10 @@ pub struct RunSettings<'a> {
     pub copy: &'a Path,
     /// Where the copy's bytes go, when that is a block device.
     pub location: &'a Location,
-    /// The cell.
-    pub cell: Cell,
+    /// The page size.
+    pub page_size: PageSize,
+    /// All memory that may hold data.
+    pub memory: ByteCount,
     /// Sessions.
     pub clients: u32,
     /// How transactions come to them.
@@ -151,8 +153,8 @@ pub fn run(
     let running = settings.database.start(
         settings.copy,
         &Settings {
-            page_size: settings.cell.page_size,
-            memory: settings.cell.memory,
+            page_size: settings.page_size,
+            memory: settings.memory,
             clients: settings.clients,
             isolation: settings.isolation,
         },
@@ -170,9 +172,9 @@ pub fn run(
             length: settings.length,
             extension: settings.extension,
             keep_interrupted: settings.keep_interrupted,
-            page_size: settings.cell.page_size,
+            page_size: settings.page_size,
             // What does not fit is what can be missed.
-            memory: settings.cell.memory.min(directory_size(settings.base)),
+            memory: settings.memory.min(directory_size(settings.base)),
         },
         &mut watch,
         interrupted,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::ByteCount;
 
 use crate::{
-    plan::{Plan, RunLength},
+    plan::{Cell, RunLength},
     run::Run,
 };
 
@@ -56,40 +56,82 @@ pub(crate) struct Pace {
 /// and the fewest and shortest runs.
 pub(crate) fn shortest(
     data: ByteCount,
-    page_sizes: usize,
+    bases: usize,
     cells: usize,
     calibrate: bool,
+    length: Option<RunLength>,
 ) -> Duration {
+    let runs = ROUNDS_MIN.saturating_mul(cells as u32);
+    let rounds = run(data, length).saturating_mul(runs);
+    making(data, bases, calibrate).saturating_add(rounds)
+}
+
+/// About the time of calibrating and of making bases of at most `data`.
+pub(crate) fn making(data: ByteCount, bases: usize, calibrate: bool) -> Duration {
     const BYTES_PER_SECOND: f64 = 60e6;
-    let bases = data.get() as f64 * page_sizes as f64 / BYTES_PER_SECOND;
-    // Copies are made in large requests: several times as fast.
-    let copy = data.get() as f64 / (6.0 * BYTES_PER_SECOND);
-    let run = copy + (WARM_UP_MIN + MEASURED_MIN).as_secs_f64();
+    let bases = data.get() as f64 * bases as f64 / BYTES_PER_SECOND;
     let calibration = if calibrate { 20.0 } else { 0.0 };
-    Duration::from_secs_f64(calibration + bases + run * cells as f64 * f64::from(ROUNDS_MIN))
+    Duration::from_secs_f64(calibration + bases)
+}
+
+/// About the time of a run, judged before anything is known of the machine:
+/// as long as is wanted at least, or what `remaining` time leaves when it is
+/// cut into [`ROUNDS_WANTED`] rounds.
+pub(crate) fn foreseen(
+    data: ByteCount,
+    cells: usize,
+    length: Option<RunLength>,
+    remaining: Option<Duration>,
+) -> Duration {
+    let shortest = run(data, length);
+    match (length, remaining) {
+        (None, Some(remaining)) => {
+            let runs = ROUNDS_WANTED.saturating_mul(cells as u32).max(1);
+            (remaining / runs).clamp(shortest, shortest + MEASURED_MAX - MEASURED_MIN)
+        }
+        _ => shortest,
+    }
+}
+
+/// The least time of a run on `data`, copying it included, judged before
+/// anything is known of the machine.
+pub(crate) fn run(data: ByteCount, length: Option<RunLength>) -> Duration {
+    // Copies are made in large requests: several times as fast as loading on a
+    // slow disk.
+    const BYTES_PER_SECOND: f64 = 360e6;
+    let copy = Duration::from_secs_f64(data.get() as f64 / BYTES_PER_SECOND);
+    copy + match length {
+        Some(RunLength::Time {
+            warm_up_min,
+            measured,
+            ..
+        }) => warm_up_min + measured,
+        _ => WARM_UP_MIN + MEASURED_MIN,
+    }
 }
 
 /// Length of all runs, and of a round with them, from what is left of the
-/// budget and from a trial of the reference page size with the largest memory.
-pub(crate) fn length(plan: &Plan, trial: &Run, remaining: Duration) -> (RunLength, Duration) {
+/// budget and from a trial of the cell `tried`.
+pub(crate) fn length(
+    cells: &[Cell],
+    tried: Cell,
+    trial: &Run,
+    remaining: Duration,
+) -> (RunLength, Duration) {
     let drive = &trial.drive;
-    let largest = plan
-        .memories
-        .last()
-        .map_or(1.0, |memory| memory.get() as f64);
+    let memory_tried = tried.memory.get().max(1) as f64;
     // What a full buffer would have taken, when the trial did not get there.
-    let frames = largest / f64::from(plan.reference.get());
+    let frames = memory_tried / f64::from(tried.page_size.get());
     let misses = drive.warm_up_misses.max(1) as f64;
     let fill = drive.warm_up.as_secs_f64() * (frames / misses).max(1.0);
     // Filling takes one read a frame: smaller pages need more of them.
-    let fill_of = |page_size: PageSize, memory: ByteCount| {
-        let pages = f64::from(plan.reference.get()) / f64::from(page_size.get());
-        fill * pages * memory.get() as f64 / largest
+    let fill_of = |cell: &Cell| {
+        let pages = f64::from(tried.page_size.get()) / f64::from(cell.page_size.get());
+        fill * pages * cell.memory.get() as f64 / memory_tried
     };
-    let cells = plan.cells();
     let warm_ups: f64 = cells
         .iter()
-        .map(|cell| fill_of(cell.page_size, cell.memory).max(WARM_UP_MIN.as_secs_f64()))
+        .map(|cell| fill_of(cell).max(WARM_UP_MIN.as_secs_f64()))
         .sum();
     let count = cells.len() as f64;
     let around = warm_ups + trial.overhead.as_secs_f64() * count;
@@ -109,11 +151,7 @@ pub(crate) fn length(plan: &Plan, trial: &Run, remaining: Duration) -> (RunLengt
         .find(|&measured| measured >= measured_min)
         .unwrap_or(measured_min)
         .min(MEASURED_MAX.as_secs_f64());
-    let slowest = plan
-        .page_sizes
-        .first()
-        .zip(plan.memories.last())
-        .map_or(fill, |(&page_size, &memory)| fill_of(page_size, memory));
+    let slowest = cells.iter().map(fill_of).fold(fill, f64::max);
     let length = RunLength::Time {
         warm_up_min: WARM_UP_MIN,
         warm_up_max: Duration::from_secs_f64((slowest * 1.5).max(1.0)),
@@ -149,12 +187,27 @@ mod tests {
 
     #[test]
     fn more_data_and_cells_take_longer() {
-        let small = shortest(ByteCount::mib(256), 5, 10, true);
+        let small = shortest(ByteCount::mib(256), 5, 10, true, None);
         assert!(
             small < 300 * SECOND,
             "the defaults fit into five minutes: {small:?}"
         );
-        assert!(shortest(ByteCount::mib(2560), 5, 10, true) > small);
-        assert!(shortest(ByteCount::mib(256), 5, 40, true) > small);
+        assert!(shortest(ByteCount::mib(2560), 5, 10, true, None) > small);
+        assert!(shortest(ByteCount::mib(256), 5, 40, true, None) > small);
+    }
+
+    #[test]
+    fn a_larger_budget_is_foreseen_to_make_longer_runs_up_to_a_limit() {
+        let data = ByteCount::mib(100);
+        let run_of = |length, remaining| foreseen(data, 10, length, remaining);
+        let shortest = run_of(None, None);
+        assert_eq!(run_of(None, Some(SECOND)), shortest);
+        assert_eq!(run_of(None, Some(1200 * SECOND)), 10 * SECOND);
+        let longest = run_of(None, Some(1_000_000 * SECOND));
+        assert_eq!(longest, shortest + MEASURED_MAX - MEASURED_MIN);
+        assert_eq!(
+            run_of(Some(TRIAL), Some(1200 * SECOND)),
+            run(data, Some(TRIAL))
+        );
     }
 }

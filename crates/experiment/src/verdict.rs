@@ -1,129 +1,212 @@
-//! What to do, from the paired rounds: which page size at each memory, and
-//! what a smaller buffer costs and saves.
+//! What to do, from what the rounds say: which level of what is compared in
+//! each group, what a smaller buffer costs and saves, and where one factor
+//! changes what another is worth.
 
 use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
 use crate::{
     findings::{ByRound, paired_ratios},
-    plan::{Cell, Plan},
-    statistics::{Confidence, Interval, Standing, geometric_interval, rounds_to_settle, standing},
+    plan::{Cell, Factor, Group, Level, Plan},
+    race::{Outcome, Race},
+    statistics::{Confidence, Interval, Standing, geometric_interval, standing},
 };
 
-/// What to do at one memory size.
+/// What to do in one group of cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
-pub enum MemoryVerdict {
-    /// Change to this page size.
+pub enum Verdict {
+    /// Change to this level.
     Use {
-        /// The page size.
-        page_size: PageSize,
-        /// Its throughput over the default's.
+        /// What to use.
+        level: Level,
+        /// Its throughput over the reference's.
         ratio: Interval,
-        /// Page sizes that may be as good as the one named, or better.
-        ties: Vec<PageSize>,
+        /// Whether that is from fresh rounds, which had no part in choosing.
+        fresh: bool,
+        /// The best of the others.
+        runner_up: Option<Level>,
+        /// Levels that may be as good as the one named, or better.
+        ties: Vec<Level>,
     },
-    /// No page size is better than the default by more than the margin.
-    KeepDefault {
-        /// The default.
-        page_size: PageSize,
-        /// Page sizes that make no difference.
-        equivalent: Vec<PageSize>,
-        /// Page sizes that are worse.
-        worse: Vec<PageSize>,
+    /// None is better than the reference by more than the margin.
+    Keep {
+        /// The reference.
+        level: Level,
+        /// Levels that make no difference.
+        equivalent: Vec<Level>,
+        /// Levels that are worse.
+        worse: Vec<Level>,
+        /// Levels that led, and that fresh rounds did not confirm.
+        not_confirmed: Vec<Level>,
     },
     /// Not decided yet.
     Inconclusive {
-        /// Page sizes that may be better than the default.
-        open: Vec<PageSize>,
-        /// How many more rounds would settle it, if the spread stays as it
-        /// is; `None` when that cannot be told.
+        /// Levels that may be better than the reference.
+        open: Vec<Level>,
+        /// The level that leads.
+        leader: Option<Level>,
+        /// How many more rounds would settle it, if means and spreads stay as
+        /// they are; `None` when that cannot be told.
         more_rounds: Option<usize>,
     },
 }
 
-/// Decides for one memory. The clean place for racing: this looks once, at
-/// the end, at all of the cells.
-///
-/// `looks` is how often the same experiment has been judged, this time
-/// included: whoever looks again after further rounds has more chances to be
-/// wrong, so the error is shared out over the looks (Bonferroni).
-pub(crate) fn memory_verdict(
-    plan: &Plan,
-    memory: ByteCount,
-    looks: usize,
-    throughput: impl Fn(Cell) -> ByRound,
-) -> MemoryVerdict {
-    let of = |page_size| throughput(Cell { page_size, memory });
-    let reference = of(plan.reference);
-    let others: Vec<PageSize> = plan
-        .page_sizes
-        .iter()
-        .copied()
-        .filter(|&size| size != plan.reference)
-        .collect();
-    let confidence = Confidence::family(others.len() * looks);
-    let candidates: Vec<(PageSize, Vec<f64>, Option<Interval>)> = others
-        .into_iter()
-        .map(|size| {
-            let ratios = paired_ratios(&of(size), &reference);
-            let interval = geometric_interval(&ratios, confidence);
-            (size, ratios, interval)
-        })
-        .collect();
-    let with = |wanted: Standing| -> Vec<PageSize> {
-        candidates
-            .iter()
-            .filter(|(_, _, interval)| {
-                interval.map_or(Standing::Open, |i| standing(&i, plan.margin)) == wanted
-            })
-            .map(|(size, _, _)| *size)
-            .collect()
-    };
-
-    let better = with(Standing::Better);
-    let best = candidates
-        .iter()
-        .filter(|(size, _, _)| better.contains(size))
-        .filter_map(|(size, _, interval)| Some((*size, (*interval)?)))
-        .max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate));
-    if let Some((page_size, ratio)) = best {
-        let own = of(page_size);
-        let ties = better
-            .iter()
-            .chain(&with(Standing::Open))
-            .copied()
-            .filter(|&size| size != page_size)
-            .filter(|&size| {
-                geometric_interval(&paired_ratios(&of(size), &own), confidence)
-                    .is_none_or(|interval| interval.high >= 1.0)
-            })
-            .collect();
-        return MemoryVerdict::Use {
-            page_size,
+/// Puts a group's race into the plan's words.
+pub(crate) fn verdict(plan: &Plan, cells: &[Cell], group: &Group, race: &Race) -> Verdict {
+    let level = |contestant: usize| plan.level(cells[group.cells[contestant]], plan.compare);
+    let levels = |contestants: &[usize]| contestants.iter().map(|&c| level(c)).collect();
+    match &race.outcome {
+        Outcome::Winner {
+            contestant,
             ratio,
+            fresh,
+            runner_up,
             ties,
-        };
+        } => Verdict::Use {
+            level: level(*contestant),
+            ratio: *ratio,
+            fresh: *fresh,
+            runner_up: runner_up.map(level),
+            ties: levels(ties),
+        },
+        Outcome::Keep {
+            equivalent,
+            worse,
+            not_confirmed,
+        } => Verdict::Keep {
+            level: level(group.reference),
+            equivalent: levels(equivalent),
+            worse: levels(worse),
+            not_confirmed: levels(not_confirmed),
+        },
+        Outcome::Inconclusive {
+            open,
+            leader,
+            more_rounds,
+        } => Verdict::Inconclusive {
+            open: levels(open),
+            leader: leader.map(level),
+            more_rounds: *more_rounds,
+        },
     }
+}
 
-    let open = with(Standing::Open);
-    if open.is_empty() {
-        return MemoryVerdict::KeepDefault {
-            page_size: plan.reference,
-            equivalent: with(Standing::Equivalent),
-            worse: with(Standing::Worse),
-        };
+/// How much more, or less, a level is worth where another factor has another
+/// level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interaction {
+    /// The level of what is compared.
+    pub level: Level,
+    /// The other factor's level.
+    pub at: Level,
+    /// … and the one that it is compared with, the first of the plan's list.
+    pub against: Level,
+    /// What else is the same in both; empty when nothing else varies.
+    pub within: String,
+    /// Its throughput over the reference's at `at`, over the same at
+    /// `against`: within rounds, 95 % for all interactions of the plan
+    /// together (Bonferroni).
+    pub ratio: Interval,
+    /// What the interval says: [`Standing::Better`] and [`Standing::Worse`]
+    /// are interactions that matter.
+    pub standing: Standing,
+}
+
+/// All interactions between what is compared and each other factor, the ratio
+/// of two ratios of the same round being one observation (the 2 x 2 contrast
+/// of the factorial experiment: Box, Hunter and Hunter, Statistics for
+/// Experimenters, 2nd ed. 2005, ch. 5). Pairs that no round has in common are
+/// left out.
+pub(crate) fn interactions(
+    plan: &Plan,
+    cells: &[Cell],
+    groups: &[Group],
+    throughput: impl Fn(usize) -> ByRound,
+) -> Vec<Interaction> {
+    let mut found: Vec<(Interaction, Vec<f64>)> = Vec::new();
+    for factor in plan.varied() {
+        for group in groups {
+            let Some(first) = first_level_of(plan, cells, groups, group, factor) else {
+                continue;
+            };
+            let reference = throughput(group.cells[group.reference]);
+            let first_reference = throughput(first.cells[first.reference]);
+            for (place, &cell) in group.cells.iter().enumerate() {
+                let other = first.cells[place];
+                if place == group.reference
+                    || place == first.reference
+                    || plan.level(cells[group.cells[group.reference]], plan.compare)
+                        != plan.level(cells[first.cells[first.reference]], plan.compare)
+                {
+                    continue;
+                }
+                let here = by_round(&throughput(cell), &reference);
+                let there = by_round(&throughput(other), &first_reference);
+                let ratios = paired_ratios(&here, &there);
+                let Some(ratio) = geometric_interval(&ratios, Confidence::family(1)) else {
+                    continue;
+                };
+                let within: Vec<String> = plan
+                    .varied()
+                    .into_iter()
+                    .filter(|&other| other != factor)
+                    .map(|other| plan.level(cells[cell], other).with_noun())
+                    .collect();
+                found.push((
+                    Interaction {
+                        level: plan.level(cells[cell], plan.compare),
+                        at: plan.level(cells[cell], factor),
+                        against: plan.level(cells[other], factor),
+                        within: within.join(", "),
+                        ratio,
+                        standing: Standing::Open,
+                    },
+                    ratios,
+                ));
+            }
+        }
     }
-    let more_rounds = candidates
-        .iter()
-        .filter(|(size, _, _)| open.contains(size))
-        .map(|(_, ratios, _)| {
-            rounds_to_settle(ratios, plan.margin, confidence)
-                .map(|rounds| (rounds - ratios.len()).max(1))
+    let confidence = Confidence::family(found.len());
+    found
+        .into_iter()
+        .map(|(interaction, ratios)| {
+            let ratio = geometric_interval(&ratios, confidence).expect("it was an interval before");
+            Interaction {
+                ratio,
+                standing: standing(&ratio, plan.margin),
+                ..interaction
+            }
         })
-        .collect::<Option<Vec<usize>>>()
-        .and_then(|rounds| rounds.into_iter().max());
-    MemoryVerdict::Inconclusive { open, more_rounds }
+        .collect()
+}
+
+/// The group that differs from `group` in nothing but having the first level
+/// of `factor`; `None` for that group itself.
+fn first_level_of<'a>(
+    plan: &Plan,
+    cells: &[Cell],
+    groups: &'a [Group],
+    group: &Group,
+    factor: Factor,
+) -> Option<&'a Group> {
+    let own = cells[group.cells[0]];
+    groups
+        .iter()
+        .find(|other| {
+            let cell = cells[other.cells[0]];
+            plan.varied().into_iter().all(|varied| {
+                varied == factor || plan.level(cell, varied) == plan.level(own, varied)
+            })
+        })
+        .filter(|first| *first != group)
+}
+
+/// The ratios of the rounds that both have, by round.
+fn by_round(own: &ByRound, other: &ByRound) -> ByRound {
+    own.iter()
+        .filter_map(|(round, value)| Some((*round, value / other.get(round)?)))
+        .collect()
 }
 
 /// What one page size does with less memory.
@@ -168,19 +251,28 @@ pub enum EqualThroughput {
 }
 
 /// Compares memories (petrov-2010's claim that a small page needs less
-/// buffer). Empty when the plan has one memory.
+/// buffer). Empty unless memories and page sizes, and nothing else, vary.
 pub(crate) fn buffer_findings(
     plan: &Plan,
-    throughput: impl Fn(Cell) -> ByRound,
+    cells: &[Cell],
+    throughput: impl Fn(usize) -> ByRound,
 ) -> Vec<BufferFinding> {
-    let (Some(&small), Some(&large)) = (plan.memories.first(), plan.memories.last()) else {
-        return Vec::new();
-    };
-    if small == large {
+    if plan.compare != Factor::PageSize || plan.varied() != [Factor::Memory] {
         return Vec::new();
     }
-    let of = |page_size, memory| throughput(Cell { page_size, memory });
-    let target = of(plan.reference, large);
+    let mut memories = plan.memories.clone();
+    memories.sort_unstable();
+    let (small, large) = (memories[0], memories[memories.len() - 1]);
+    let groups = plan.groups();
+    let reference = cells[groups[0].cells[groups[0].reference]].page_size;
+    let of = |page_size, memory| {
+        cells
+            .iter()
+            .position(|cell| cell.page_size == page_size && cell.memory == memory)
+            .map(&throughput)
+            .unwrap_or_default()
+    };
+    let target = of(reference, large);
     plan.page_sizes
         .iter()
         .map(|&page_size| BufferFinding {
@@ -191,11 +283,10 @@ pub(crate) fn buffer_findings(
                 &paired_ratios(&of(page_size, small), &of(page_size, large)),
                 Confidence::family(plan.page_sizes.len()),
             ),
-            equal_to_reference: if page_size == plan.reference {
+            equal_to_reference: if page_size == reference {
                 EqualThroughput::About { memory: large }
             } else {
-                let points: Option<Vec<(ByteCount, Interval)>> = plan
-                    .memories
+                let points: Option<Vec<(ByteCount, Interval)>> = memories
                     .iter()
                     .map(|&memory| {
                         let ratios = paired_ratios(&of(page_size, memory), &target);
@@ -254,102 +345,50 @@ mod tests {
     }
 
     #[test]
-    fn a_better_page_size_is_named_through_shared_drift() {
+    fn an_interaction_is_named_where_there_is_one() {
+        // 65536 loses half with 8 MiB and a quarter with 2 MiB; 8192 gains a
+        // tenth with both.
         let plan = plan();
-        let verdict = memory_verdict(
-            &plan,
-            plan.memories[0],
-            1,
-            measured(5, 0.01, |cell| match cell.page_size.get() {
-                8192 => 1200.0,
-                65536 => 500.0,
-                _ => 1000.0,
-            }),
-        );
-        let MemoryVerdict::Use {
-            page_size,
-            ratio,
-            ties,
-        } = verdict
-        else {
-            panic!("{verdict:?}");
+        let cells = plan.cells();
+        let level = |cell: Cell| match (cell.page_size.get(), cell.memory == ByteCount::mib(2)) {
+            (65536, true) => 750.0,
+            (65536, false) => 1000.0,
+            (8192, true) => 1100.0,
+            (8192, false) => 2200.0,
+            (_, true) => 1000.0,
+            (_, false) => 2000.0,
         };
-        assert_eq!(page_size, size(8192));
-        assert!((ratio.estimate - 1.2).abs() < 0.02, "{ratio:?}");
-        assert!(ties.is_empty());
-    }
-
-    #[test]
-    fn no_difference_keeps_the_default() {
-        let plan = plan();
-        let verdict = memory_verdict(
-            &plan,
-            plan.memories[0],
-            1,
-            measured(8, 0.002, |cell| {
-                if cell.page_size.get() == 65536 {
-                    700.0
-                } else {
-                    1000.0
-                }
-            }),
-        );
-        assert_eq!(
-            verdict,
-            MemoryVerdict::KeepDefault {
-                page_size: size(4096),
-                equivalent: vec![size(8192)],
-                worse: vec![size(65536)],
-            }
-        );
-    }
-
-    #[test]
-    fn noise_is_inconclusive_and_says_how_much_more() {
-        let plan = plan();
-        let verdict = memory_verdict(
-            &plan,
-            plan.memories[0],
-            1,
-            measured(3, 0.1, |cell| {
-                1000.0 + f64::from(cell.page_size.get()) / 600.0
-            }),
-        );
-        let MemoryVerdict::Inconclusive { open, more_rounds } = verdict else {
-            panic!("{verdict:?}");
+        let measured = measured(8, 0.001, level);
+        let found = interactions(&plan, &cells, &plan.groups(), |c| measured(cells[c]));
+        assert_eq!(found.len(), 2);
+        let of = |bytes| {
+            found
+                .iter()
+                .find(|i| i.level == Level::PageSize(size(bytes)))
+                .unwrap()
         };
-        assert!(!open.is_empty());
-        assert!(more_rounds.unwrap() >= 1);
-    }
-
-    #[test]
-    fn missing_runs_leave_it_open() {
-        let plan = plan();
-        let verdict = memory_verdict(&plan, plan.memories[0], 1, |_| ByRound::new());
-        assert!(matches!(
-            verdict,
-            MemoryVerdict::Inconclusive {
-                more_rounds: None,
-                ..
-            }
-        ));
+        assert_eq!(of(8192).standing, Standing::Equivalent);
+        assert_eq!(of(65536).standing, Standing::Worse);
+        assert!((of(65536).ratio.estimate - 0.5 / 0.75).abs() < 0.01);
+        assert_eq!(of(65536).at, Level::Memory(ByteCount::mib(8)));
+        assert_eq!(of(65536).against, Level::Memory(ByteCount::mib(2)));
+        assert_eq!(of(65536).within, "");
     }
 
     #[test]
     fn a_quarter_of_the_buffer_is_found() {
         // 8 KiB pages at 2 MiB do what the default does at 8 MiB.
         let plan = plan();
-        let findings = buffer_findings(
-            &plan,
-            measured(3, 0.0, |cell| {
-                let memory: f64 = cell.memory.get() as f64 / f64::from(1 << 20);
-                match cell.page_size.get() {
-                    8192 => 1000.0 * (memory / 4.0),
-                    65536 => 100.0 * memory,
-                    _ => 1000.0 * (memory / 8.0).sqrt(),
-                }
-            }),
-        );
+        let cells = plan.cells();
+        let of_cell = measured(3, 0.0, |cell| {
+            let memory: f64 = cell.memory.get() as f64 / f64::from(1 << 20);
+            match cell.page_size.get() {
+                8192 => 1000.0 * (memory / 4.0),
+                65536 => 100.0 * memory,
+                _ => 1000.0 * (memory / 8.0).sqrt(),
+            }
+        });
+        let findings = buffer_findings(&plan, &cells, |c| of_cell(cells[c]));
         let of = |bytes| {
             findings
                 .iter()

@@ -5,11 +5,13 @@ use octavo_experiment::{
     audit::{AuditFinding, Figure, Standing},
     bench::{BenchResult, KindFindings},
     drive::{ArrivalProcess, Load},
+    machine,
 };
 
 use crate::{
     number::{count, number, percent, percent_fine, seconds, time},
     page::Page,
+    sentence::{stall, why},
     table::Table,
 };
 
@@ -61,6 +63,7 @@ pub fn bench(result: &BenchResult, width: usize, colour: bool) -> String {
     let mut page = Page::new(width, colour);
     page.answer(&answer(result));
     page.prose("", &conditions(result));
+    page.prose("", &evenness(result));
     page.blank();
     page.warnings(&warnings(result));
     page.heading(&format!(
@@ -149,12 +152,33 @@ fn conditions(result: &BenchResult) -> String {
         1 => "1 client".into(),
         clients => format!("{clients} clients"),
     });
+    let cut = match result.steadiness.cut_s {
+        0.0 => String::new(),
+        cut => format!(" and {} that were still warm-up", seconds(cut)),
+    };
     parts.push(format!(
-        "measured for {} after {} of warm-up",
+        "measured for {} after {} of warm-up{cut}",
         seconds(result.measured_s),
         seconds(result.warm_up_s)
     ));
     format!("{}.", parts.join(", "))
+}
+
+/// How even throughput was.
+fn evenness(result: &BenchResult) -> String {
+    let stability = &result.stability;
+    let variation = stability.variation.map_or_else(String::new, |variation| {
+        format!(
+            "; it varied by {} over windows of {}",
+            percent(variation),
+            seconds(stability.window_s)
+        )
+    });
+    format!(
+        "Throughput: {}{variation}; the longest time without a commit was {}.",
+        why(result.steadiness.label),
+        stall(stability.longest_stall_s)
+    )
 }
 
 fn warnings(result: &BenchResult) -> Vec<String> {
@@ -163,6 +187,12 @@ fn warnings(result: &BenchResult) -> Vec<String> {
         warnings.push(format!(
             "interrupted after {}, before the end",
             seconds(result.measured_s)
+        ));
+    }
+    if !result.steadiness.label.is_comparable() {
+        warnings.push(format!(
+            "not steady ({}): no figure of this run can be expected again",
+            why(result.steadiness.label)
         ));
     }
     if result.subject.storage_path == Some(StoragePath::PageCache) {
@@ -197,11 +227,8 @@ fn warnings(result: &BenchResult) -> Vec<String> {
         ));
     }
     // Processor time is counted in hundredths of a second.
-    if result.machine.others > 0.1 && result.measured_s >= 1.0 {
-        warnings.push(format!(
-            "other programs took {} of the machine's processors meanwhile",
-            percent(result.machine.others)
-        ));
+    if result.measured_s >= 1.0 {
+        warnings.extend(machine::troubles([&result.machine]));
     }
     warnings
 }
@@ -620,7 +647,7 @@ mod tests {
             "New-Order 21 28 0 0 7 0 0",
             "5 s FAIL",
             "WARNING: interrupted after",
-            "other programs took 50 %",
+            "other programs used more than 10 % of the CPU in the run (up to 50 %)",
             "not the specified one: New-Order among transactions",
             "WARNING: beware",
         ] {

@@ -2,15 +2,19 @@
 //! small script for hovering are all inside it.
 
 use octavo_device::calibrate;
-use octavo_experiment::findings::{Findings, MemoryFindings};
+use octavo_experiment::{
+    findings::{Findings, GroupFindings},
+    plan::Factor,
+};
 use octavo_units::PageSize;
 
 use crate::{
     chart::{self, Figure},
-    number::{held, percent},
+    naming,
+    number::held,
     sentence,
     svg::escape,
-    table::{self, Table},
+    table::{self, Detail, Table},
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -21,10 +25,7 @@ const HOVER: &str = include_str!("hover.js");
 /// text that came from the machine or the database is escaped.
 pub fn html(findings: &Findings) -> String {
     let mut page = String::with_capacity(256 * 1024);
-    let title = format!(
-        "Page size for {} under {}",
-        findings.plan.database, findings.plan.workload
-    );
+    let title = title(findings);
     page.push_str(&format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -38,6 +39,8 @@ pub fn html(findings: &Findings) -> String {
     answer(&mut page, findings);
     contents(&mut page, findings);
     comparison(&mut page, findings);
+    interactions(&mut page, findings);
+    stability(&mut page, findings);
     storage(&mut page, findings);
     diagnostics(&mut page, findings);
     conditions(&mut page, findings);
@@ -48,14 +51,42 @@ pub fn html(findings: &Findings) -> String {
     page
 }
 
+/// The user's name for the experiment, else what it asks.
+fn title(findings: &Findings) -> String {
+    let plan = &findings.plan;
+    if let Some(name) = &plan.name {
+        return name.clone();
+    }
+    let mut databases: Vec<&str> = Vec::new();
+    for system in &plan.systems {
+        if !databases.contains(&system.database.as_str()) {
+            databases.push(&system.database);
+        }
+    }
+    match plan.compare {
+        Factor::System => format!("Database under {}", plan.workload),
+        Factor::Copy => format!(
+            "Equal cells of {} under {}",
+            databases.join(", "),
+            plan.workload
+        ),
+        factor => format!(
+            "{} for {} under {}",
+            naming::capital(factor.noun()),
+            databases.join(", "),
+            plan.workload
+        ),
+    }
+}
+
 fn answer(page: &mut String, findings: &Findings) {
     page.push_str("<section id=\"answer\">\n<h2>Answer</h2>\n");
-    for (memory, sentence) in findings.memories.iter().zip(sentence::answers(findings)) {
+    for group in naming::groups(findings) {
         page.push_str(&format!(
             "<div class=\"answer\"><p class=\"verdict\">{}</p>\n",
-            escape(&held(&sentence))
+            escape(&held(&sentence::answer(findings, group)))
         ));
-        for command in sentence::commands(findings, memory) {
+        for command in sentence::commands(findings, group) {
             page.push_str(&format!(
                 "<p class=\"purpose\">Type this {}:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
                 escape(&command.purpose),
@@ -63,6 +94,9 @@ fn answer(page: &mut String, findings: &Findings) {
             ));
         }
         page.push_str("</div>\n");
+    }
+    if let Some(saved) = sentence::saved(findings) {
+        page.push_str(&format!("<p>{}</p>\n", escape(&held(&saved))));
     }
     if !findings.warnings.is_empty() {
         page.push_str("<div class=\"warnings\" role=\"note\"><h3>Warnings</h3>\n");
@@ -79,11 +113,16 @@ fn contents(page: &mut String, findings: &Findings) {
     for (target, name) in [
         ("answer", "Answer"),
         ("comparison", "Comparison"),
+        ("interactions", "Interactions"),
+        ("stability", "Stability"),
         ("storage", "Storage"),
         ("diagnostics", "Diagnostics"),
         ("conditions", "Conditions"),
         ("method", "Method"),
     ] {
+        if target == "interactions" && findings.interactions.is_empty() {
+            continue;
+        }
         page.push_str(&format!("<li><a href=\"#{target}\">{name}</a></li>\n"));
     }
     if !findings.runs_failed.is_empty() {
@@ -99,8 +138,8 @@ fn comparison(page: &mut String, findings: &Findings) {
         page.push_str("<p>No run has a result yet, so there is nothing to draw.</p>\n");
     }
     draw(page, &figures);
-    for memory in &findings.memories {
-        of_memory(page, memory);
+    for group in naming::groups(findings) {
+        of_group(page, findings, group);
     }
     let buffers = sentence::buffers(findings);
     if !buffers.is_empty() {
@@ -110,22 +149,40 @@ fn comparison(page: &mut String, findings: &Findings) {
     page.push_str("</section>\n");
 }
 
-fn of_memory(page: &mut String, memory: &MemoryFindings) {
-    let name = escape(&memory.memory.to_string());
-    page.push_str(&format!("<h3>{name} of memory: figures</h3>\n"));
+fn of_group(page: &mut String, findings: &Findings, group: &GroupFindings) {
+    // Headings begin with the name where there is one, with a capital where
+    // there is none.
+    let named = |rest: &str| {
+        escape(&if group.name.is_empty() {
+            naming::capital(rest)
+        } else {
+            format!("{}: {rest}", group.name)
+        })
+    };
+    page.push_str(&format!("<h3>{}</h3>\n", named("figures")));
     grid(
         page,
-        "New orders a minute (NOPM, mean over runs) and its ratio to the default within rounds",
-        &table::throughput(memory),
+        &format!(
+            "{}, mean over runs, and its ratio to the {} within rounds",
+            naming::capital(&naming::rate_in_full(findings)),
+            naming::reference_word(findings)
+        ),
+        &table::throughput(findings, group, Detail::Full),
     );
-    grid(page, table::COSTS, &table::costs(memory));
+    grid(
+        page,
+        &table::costs_words(findings),
+        &table::costs(findings, group),
+    );
     page.push_str(&format!(
-        "<details><summary>{name}: latencies of every kind of transaction</summary>\n"
+        "<details><summary>{}</summary>\n",
+        named("latencies of every kind of transaction")
     ));
-    for cell in &memory.cells {
-        let title = format!("page size {}, all runs together", cell.cell.page_size.get());
+    for cell in &group.cells {
+        let level = findings.plan.level(cell.cell, findings.plan.compare);
+        let title = format!("{}, all runs together", level.with_noun());
         if cell.latencies.is_empty() {
-            page.push_str(&format!("<p>{title}: no run.</p>\n"));
+            page.push_str(&format!("<p>{}: no run.</p>\n", escape(&title)));
         } else {
             grid(page, &title, &table::latencies(cell));
         }
@@ -133,21 +190,58 @@ fn of_memory(page: &mut String, memory: &MemoryFindings) {
     page.push_str("</details>\n");
 }
 
+fn interactions(page: &mut String, findings: &Findings) {
+    if findings.interactions.is_empty() {
+        return;
+    }
+    page.push_str("<section id=\"interactions\">\n<h2>Interactions</h2>\n");
+    for sentence in sentence::interactions(findings) {
+        page.push_str(&format!("<p>{}</p>\n", escape(&held(&sentence))));
+    }
+    grid(
+        page,
+        &format!(
+            "How many times its ratio to the {} the ratio of each level is where another factor \
+             has another level, within rounds; 95 % for all of these together (Bonferroni)",
+            naming::reference_word(findings)
+        ),
+        &table::interactions(findings),
+    );
+    page.push_str("</section>\n");
+}
+
+fn stability(page: &mut String, findings: &Findings) {
+    page.push_str("<section id=\"stability\">\n<h2>Stability</h2>\n");
+    for sentence in sentence::stability(findings) {
+        page.push_str(&format!("<p>{}</p>\n", escape(&held(&sentence))));
+    }
+    page.push_str(&format!("<p>{}.</p>\n", escape(table::STABILITY)));
+    for group in naming::groups(findings) {
+        grid(
+            page,
+            &naming::capital(naming::group(group)),
+            &table::stability(findings, group, Detail::Full),
+        );
+    }
+    page.push_str("</section>\n");
+}
+
 fn storage(page: &mut String, findings: &Findings) {
     page.push_str("<section id=\"storage\">\n<h2>Storage</h2>\n<h3>Was the storage seen?</h3>\n");
     for sentence in sentence::evidence(findings) {
         page.push_str(&format!("<p>{}</p>\n", escape(&sentence)));
     }
-    for memory in &findings.memories {
+    for group in naming::groups(findings) {
         page.push_str(&format!(
-            "<details><summary>{}: reads, flushes and CPU by page size</summary>\n",
-            escape(&memory.memory.to_string())
+            "<details><summary>{}: reads, flushes and CPU by {}</summary>\n",
+            escape(&naming::capital(naming::group(group))),
+            findings.plan.compare.noun()
         ));
         grid(
             page,
             "Flushes per transaction; times are means; CPU cores are used by all programs \
              together",
-            &table::storage(memory),
+            &table::storage(findings, group),
         );
         page.push_str("</details>\n");
     }
@@ -179,7 +273,7 @@ fn diagnostics(page: &mut String, findings: &Findings) {
     page.push_str("<h3>Generated load against the specification</h3>\n");
     grid(
         page,
-        "Shares over all runs, warm-up included",
+        "Shares over the longest run of each round, warm-up included",
         &table::audit(findings),
     );
     if !findings.audit.distributions.is_empty() {
@@ -210,7 +304,7 @@ fn conditions(page: &mut String, findings: &Findings) {
     if !findings.bases.is_empty() {
         grid(
             page,
-            "The data at each page size, from which every run starts with a fresh copy",
+            "The loaded data, of which every run starts with a fresh copy",
             &table::bases(findings),
         );
     }
@@ -218,43 +312,8 @@ fn conditions(page: &mut String, findings: &Findings) {
 }
 
 fn method(page: &mut String, findings: &Findings) {
-    let margin = percent(findings.plan.margin);
-    let comparisons = findings.plan.page_sizes.len().saturating_sub(1);
-    let paragraphs = [
-        "Each combination of page size and memory is a cell. A round runs every cell once, in a \
-         seeded random order, each run on a fresh copy of the same rows, with the same inputs for \
-         all cells of the round. The run is the unit: seconds within a run are diagnostics and \
-         never counted."
-            .to_owned(),
-        format!(
-            "A page size is compared with the default by the logarithm of the ratio of their \
-             throughputs within each round, which removes what the whole round had in common, such \
-             as a machine that was slow for a while. The interval is Student's t over these \
-             logarithms, at 95 % for all {comparisons} comparisons of one memory together, in \
-             this look at the experiment and every earlier one ({looks} in all; Bonferroni). From \
-             one round there is no interval.",
-            looks = findings.looks
-        ),
-        format!(
-            "How to read the verdict: \"better\" and \"worse\" have an interval wholly above or \
-             below 1; \"no difference\" has one wholly within {margin} of 1 (two one-sided tests); \
-             \"open\" is neither, and more rounds are needed. \"Keep the default\" is an answer: no \
-             page size gains more than {margin}. Rounds are compared once, at the end."
-        ),
-        "What is not claimed: the workload follows TPC-C's transactions and data, but nothing is \
-         audited, terminals neither key nor think, and the data is small. So throughput is called \
-         new orders a minute (NOPM) and must not be compared with published tpmC. The answer holds \
-         for this machine, this storage, this mix and these sizes; other mixes, range scans above \
-         all, can reverse it."
-            .to_owned(),
-        "The memory at which a page size equals the default is read off a line between measured \
-         sizes and has no interval. Latencies count from submission in a closed loop: when the \
-         database stalls, clients wait instead of queueing, so percentiles are kinder than under a \
-         fixed rate of arrivals."
-            .to_owned(),
-    ];
     page.push_str("<section id=\"method\">\n<h2>Method</h2>\n");
-    for paragraph in paragraphs {
+    for paragraph in sentence::method(findings) {
         page.push_str(&format!("<p>{}</p>\n", escape(&paragraph)));
     }
     page.push_str(&format!(
@@ -362,6 +421,11 @@ mod tests {
             fixture::one_round(),
             fixture::one_memory(),
             fixture::empty(),
+            fixture::full(),
+            fixture::clients(),
+            fixture::systems(),
+            fixture::copies(),
+            fixture::many_groups(),
         ]
         .iter()
         .map(html)
@@ -422,11 +486,12 @@ mod tests {
     fn the_page_says_what_the_terminal_says() {
         let findings = fixture::findings();
         let page = html(&findings);
-        for sentence in sentence::answers(&findings)
-            .iter()
-            .chain(&sentence::buffers(&findings))
-        {
-            assert!(page.contains(&escape(&held(sentence))), "{sentence}");
+        for sentence in sentence::all(&findings) {
+            assert!(page.contains(&escape(&held(&sentence))), "{sentence}");
+        }
+        let all = html(&fixture::many_groups());
+        for group in &fixture::many_groups().groups {
+            assert!(all.contains(&escape(&group.name)), "{}", group.name);
         }
         assert!(page.contains("the disk is full"));
     }

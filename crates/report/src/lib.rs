@@ -9,11 +9,13 @@
 mod bench;
 mod chart;
 mod check;
+mod compare;
 mod device;
 #[cfg(test)]
 mod fixture;
 mod html;
 mod json;
+mod naming;
 mod number;
 mod page;
 mod sentence;
@@ -23,6 +25,7 @@ mod terminal;
 
 pub use bench::{bench, bench_csv, bench_json};
 pub use check::{check, check_json};
+pub use compare::{compare, compare_json};
 pub use device::device;
 pub use html::html;
 pub use json::json;

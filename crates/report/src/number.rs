@@ -139,12 +139,12 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// Whether an interval has two ends: one round alone gives none.
+/// Whether an interval has two ends: too few rounds give none.
 pub(crate) fn is_bounded(interval: &Interval) -> bool {
     interval.low.is_finite() && interval.high.is_finite() && interval.low > 0.0
 }
 
-/// A ratio with its interval: `1.118 (1.081 to 1.157)`.
+/// A ratio with its interval: `1.118 (1.081 to 1.157)`, `1.118 (one round)`.
 pub(crate) fn ratio_interval(interval: &Interval) -> String {
     if is_bounded(interval) {
         format!(
@@ -154,7 +154,17 @@ pub(crate) fn ratio_interval(interval: &Interval) -> String {
             ratio(interval.high)
         )
     } else {
-        format!("{} (one round)", ratio(interval.estimate))
+        format!("{} ({})", ratio(interval.estimate), too_few(interval))
+    }
+}
+
+/// How many rounds gave no interval: one gives none ever, and a race looks at
+/// more than that first.
+fn too_few(interval: &Interval) -> String {
+    if interval.rounds == 1 {
+        "one round".into()
+    } else {
+        format!("{}, too few", rounds(interval.rounds))
     }
 }
 
@@ -174,7 +184,7 @@ pub(crate) fn change(ratio: f64) -> String {
 /// The interval of a change in percent: `8 % to 16 %`, `-2 % to 16 %`.
 pub(crate) fn change_interval(interval: &Interval) -> String {
     if !is_bounded(interval) {
-        return "interval not known from one round".into();
+        return format!("interval not known from {}", rounds(interval.rounds));
     }
     if interval.estimate >= 2.0 {
         return format!(
@@ -278,6 +288,12 @@ mod tests {
             change_interval(&interval),
             "interval not known from one round"
         );
+        let two = Interval {
+            rounds: 2,
+            ..interval
+        };
+        assert_eq!(ratio_interval(&two), "1.200 (2 rounds, too few)");
+        assert_eq!(change_interval(&two), "interval not known from 2 rounds");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use comfy_table::{CellAlignment, Table as Grid, presets::NOTHING};
 
-use crate::{number::held, table::Table};
+use crate::{naming::short, number::held, table::Table};
 
 /// Lines are not made longer than this, however wide the terminal is: longer
 /// ones are hard to read.
@@ -194,8 +194,16 @@ fn fitting(table: &Table, width: usize, expendable: &[usize]) -> String {
             .map(|line| line.trim_end().chars().count())
             .max()
             .unwrap_or(0);
-        if widest <= width || left.len() <= 1 {
+        if widest <= width {
             return text;
+        }
+        if left.len() <= 1 {
+            // A long name alone: its beginning is better than a broken line.
+            let lines: Vec<String> = text
+                .lines()
+                .map(|line| short(line.trim_end(), width))
+                .collect();
+            return lines.join("\n");
         }
         match expendable.next() {
             Some(column) => left.retain(|other| other != column),

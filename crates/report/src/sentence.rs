@@ -3,184 +3,77 @@
 //!
 //! Page sizes are bytes, as `PRAGMA page_size` wants them; memory is in MiB.
 
-use octavo_database::StoragePath;
+mod answer;
+mod conditions;
+mod interaction;
+mod method;
+mod race;
+mod stability;
+
 use octavo_experiment::{
-    findings::{Findings, MISSES_AT_DEVICE_WANTED, MemoryFindings},
-    plan::RunLength,
-    statistics::Standing,
-    verdict::{BufferFinding, EqualThroughput, MemoryVerdict},
+    findings::{Findings, MISSES_AT_DEVICE_WANTED},
+    plan::{Factor, Level},
+    statistics::{Interval, Standing},
+    verdict::{BufferFinding, EqualThroughput, Verdict},
 };
 use octavo_units::{ByteCount, PageSize};
 
-use crate::number::{
-    change, change_interval, is_bounded, list, number, percent, percent_fine, rounds, seconds, time,
+pub(crate) use answer::{answer, commands};
+pub(crate) use conditions::{caption, conditions};
+pub(crate) use interaction::{contrast, interactions, word};
+pub(crate) use method::method;
+pub(crate) use race::{all_left, place, saved};
+pub(crate) use stability::{not_steady, stability, stall, why};
+
+use crate::{
+    naming,
+    number::{is_bounded, list, number, percent, percent_fine, rounds, time},
 };
 
-/// One sentence a memory: what to do.
+/// One sentence a group: what to do. In the order of [`naming::groups`].
 pub(crate) fn answers(findings: &Findings) -> Vec<String> {
-    findings
-        .memories
-        .iter()
-        .map(|memory| answer(findings, memory))
+    naming::groups(findings)
+        .into_iter()
+        .map(|group| answer(findings, group))
         .collect()
 }
 
-/// What to do at one memory.
-pub(crate) fn answer(findings: &Findings, memory: &MemoryFindings) -> String {
-    let plan = &findings.plan;
-    let with = format!("With {} of memory", memory.memory);
-    let default = plan.reference.get();
-    match &memory.verdict {
-        MemoryVerdict::Use {
-            page_size,
-            ratio,
-            ties,
-        } => {
-            let tied = if ties.is_empty() {
-                String::new()
-            } else {
-                format!(" Not told apart from it: {}.", list(&sizes(ties), "and"))
-            };
-            format!(
-                "{with}: use page_size {}: {} new orders a minute than the default {default} \
-                 ({}, {}).{tied}",
-                page_size.get(),
-                than(ratio.estimate),
-                change_interval(ratio),
-                rounds(ratio.rounds),
-            )
-        }
-        MemoryVerdict::KeepDefault { worse, .. } => {
-            let margin = percent(plan.margin);
-            let count = memory.cells.len();
-            if count < 2 {
-                return format!(
-                    "{with}: only page_size {default} was measured, so there is nothing to \
-                     compare."
-                );
-            }
-            let worse = match worse.len() {
-                0 => String::new(),
-                1 => format!(" ({} is slower)", worse[0].get()),
-                _ => format!(" ({} are slower)", list(&sizes(worse), "and")),
-            };
-            format!(
-                "{with}: keep the default {default}: no page size gains more than {margin}{worse}."
-            )
-        }
-        MemoryVerdict::Inconclusive { open, more_rounds } => {
-            let open_sizes = list(&sizes(open), "and");
-            let known = memory
-                .cells
-                .iter()
-                .filter_map(|cell| cell.ratio)
-                .map(|ratio| ratio.rounds)
-                .max()
-                .unwrap_or(0);
-            let rest = match (*more_rounds, known) {
-                (Some(more), _) => format!(
-                    "about {more} more {} would settle it between {default} and {open_sizes} \
-                     (repeat the command with a larger --budget)",
-                    if more == 1 { "round" } else { "rounds" }
-                ),
-                (None, 0) => "nothing can be compared yet, for want of finished runs (repeat the \
-                              command: it goes on where it stopped)"
-                    .into(),
-                (None, 1) => format!(
-                    "{default} and {open_sizes} were compared in one round alone, which gives no \
-                     interval (repeat the command with a larger --budget)"
-                ),
-                (None, _) => format!(
-                    "{default} and {open_sizes} vary too much from round to round, or too few \
-                     rounds succeeded; a quieter machine helps more than more rounds"
-                ),
-            };
-            format!("{with}: inconclusive: {rest}.")
-        }
-    }
-}
-
-fn than(ratio: f64) -> String {
-    // "times as many ... than" is no English.
-    if ratio >= 2.0 {
-        format!("{} more", percent(ratio - 1.0))
-    } else {
-        change(ratio)
-    }
+/// All that the figures say, in the order of the reports.
+pub(crate) fn all(findings: &Findings) -> Vec<String> {
+    let mut sentences = answers(findings);
+    sentences.extend(saved(findings));
+    sentences.extend(interactions(findings));
+    sentences.extend(stability(findings));
+    sentences.extend(buffers(findings));
+    sentences
 }
 
 fn sizes(pages: &[PageSize]) -> Vec<String> {
     pages.iter().map(|page| page.get().to_string()).collect()
 }
 
-/// What to type to follow an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Command {
-    /// What it is for.
-    pub(crate) purpose: String,
-    /// The statements; empty when nothing has to be typed.
-    pub(crate) statements: Vec<String>,
-}
-
-/// What to type at one memory.
-///
-/// Sources: <https://www.sqlite.org/pragma.html#pragma_page_size> (the page
-/// size of a database that exists changes with the next `VACUUM`, and not in
-/// WAL mode) and <https://www.sqlite.org/pragma.html#pragma_cache_size>
-/// (negative: KiB; for the connection alone).
-pub(crate) fn commands(findings: &Findings, memory: &MemoryFindings) -> Vec<Command> {
-    if findings.plan.database != "sqlite" {
-        return Vec::new();
-    }
-    let mut commands = Vec::new();
-    if let MemoryVerdict::Use { page_size, .. } = memory.verdict {
-        let change = format!("PRAGMA page_size = {}; VACUUM;", page_size.get());
-        let statements = if findings.plan.journal_mode.eq_ignore_ascii_case("wal") {
-            vec![
-                "PRAGMA journal_mode = DELETE;".into(),
-                change,
-                "PRAGMA journal_mode = WAL;".into(),
-            ]
-        } else {
-            vec![change]
-        };
-        commands.push(Command {
-            purpose: "once, with no other connection open and room for a second copy of the \
-                      database (in WAL mode the page size cannot change, so leave it first)"
-                .into(),
-            statements,
-        });
-    }
-    let shared = if findings.plan.clients > 1 {
-        " (the memory was shared by all sessions: divide it among your connections)"
-    } else {
-        ""
-    };
-    commands.push(Command {
-        purpose: format!(
-            "in every connection, for {} of cache{shared}",
-            memory.memory
-        ),
-        statements: vec![format!(
-            "PRAGMA cache_size = -{};",
-            memory.memory.get() / 1024
-        )],
-    });
-    commands
-}
-
 /// Which page size makes up for a smaller buffer (petrov-2010's question),
 /// then what a smaller buffer costs.
 pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
-    let default = findings.plan.reference;
+    let Some((group, Some(Level::PageSize(reference)))) = findings
+        .groups
+        .first()
+        .map(|group| (group, naming::reference(findings, group)))
+    else {
+        return Vec::new();
+    };
+    let default = match naming::default_page_size(findings, group) {
+        Some(size) => format!("the default {}", size.get()),
+        None => format!("page size {}", reference.get()),
+    };
     let others = || {
         findings
             .buffers
             .iter()
-            .filter(move |buffer| buffer.page_size != default)
+            .filter(move |buffer| buffer.page_size != reference)
     };
     let mut sentences: Vec<String> = others()
-        .filter_map(|buffer| equal_memory(buffer, default))
+        .filter_map(|buffer| equal_memory(buffer, &default))
         .collect();
     let never: Vec<PageSize> = others()
         .filter(|buffer| {
@@ -198,11 +91,10 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
             ("Page sizes", "do")
         };
         sentences.push(format!(
-            "{subject} {} {verb} less with {} than the default {}, on average: no smaller buffer \
-             makes up for that.",
+            "{subject} {} {verb} less with {} than {default}, on average: no smaller buffer makes \
+             up for that.",
             list(&sizes(&never), "and"),
             buffer.large,
-            default.get()
         ));
     }
     sentences.extend(findings.buffers.iter().filter_map(small_memory));
@@ -211,41 +103,43 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
 
 fn small_memory(buffer: &BufferFinding) -> Option<String> {
     let cost = buffer.small_over_large?;
-    let interval = if is_bounded(&cost) {
-        format!(
-            "{} to {}, {}",
-            percent(cost.low),
-            percent(cost.high),
-            rounds(cost.rounds)
-        )
-    } else {
-        "interval not known from one round".into()
-    };
     Some(format!(
-        "Page size {} with {} instead of {} keeps {} of its throughput ({interval}).",
+        "Page size {} with {} instead of {} keeps {} of its throughput ({}).",
         buffer.page_size.get(),
         buffer.small,
         buffer.large,
         percent(cost.estimate),
+        share_interval(&cost),
     ))
 }
 
-fn equal_memory(buffer: &BufferFinding, default: PageSize) -> Option<String> {
-    let (page, default, large) = (buffer.page_size.get(), default.get(), buffer.large);
+fn share_interval(share: &Interval) -> String {
+    if is_bounded(share) {
+        format!(
+            "{} to {}, {}",
+            percent(share.low),
+            percent(share.high),
+            rounds(share.rounds)
+        )
+    } else {
+        format!("interval not known from {}", rounds(share.rounds))
+    }
+}
+
+fn equal_memory(buffer: &BufferFinding, default: &str) -> Option<String> {
+    let (page, large) = (buffer.page_size.get(), buffer.large);
     match buffer.equal_to_reference {
         EqualThroughput::About { memory } => Some(format!(
-            "Page size {page} reaches with about {} what the default {default} does with {large} \
+            "Page size {page} reaches with about {} what {default} does with {large} \
              (a line between the measured sizes, no interval).",
             whole_mib(memory)
         )),
         EqualThroughput::BelowSmallest { ratio } => Some(format!(
-            "Page size {page} does with {} already {} of what the default {default} does with \
-             {large} ({} to {}, {}).",
+            "Page size {page} does with {} already {} of what {default} does with \
+             {large} ({}).",
             buffer.small,
             percent(ratio.estimate),
-            percent(ratio.low),
-            percent(ratio.high),
-            rounds(ratio.rounds),
+            share_interval(&ratio),
         )),
         EqualThroughput::AboveLargest { .. } | EqualThroughput::Unknown => None,
     }
@@ -266,9 +160,9 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
         return vec!["No run has a result, so nothing is known of the storage.".into()];
     };
     let figures: Vec<_> = findings
-        .memories
+        .groups
         .iter()
-        .flat_map(|memory| &memory.cells)
+        .flat_map(|group| &group.cells)
         .filter_map(|cell| cell.per_transaction)
         .collect();
     let device: Vec<f64> = figures
@@ -316,177 +210,14 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     sentences
 }
 
-/// Whether runs went past the page cache.
-fn file_access(findings: &Findings) -> &'static str {
-    match findings.storage_path {
-        None => "not known: no run has a result",
-        Some(StoragePath::PageCache) => {
-            "buffered: through the kernel's page cache, without a limit"
-        }
-        Some(StoragePath::Direct) => "direct I/O, past the kernel's page cache",
-        Some(StoragePath::None) => "none: nothing is stored",
-    }
-}
-
-/// All conditions of the figures, as name and value.
-pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
-    let plan = &findings.plan;
-    let (warm_up, measured) = run_length(findings.run_length);
-    let joined = |sizes: Vec<String>| sizes.join(", ");
-    let mut conditions: Vec<(String, String)> = vec![
-        (
-            "workload".into(),
-            format!(
-                "{}, {} {}, {} {}, closed loop, no keying or think times",
-                plan.workload,
-                plan.warehouses,
-                if plan.warehouses == 1 {
-                    "warehouse"
-                } else {
-                    "warehouses"
-                },
-                plan.clients,
-                if plan.clients == 1 {
-                    "client"
-                } else {
-                    "clients"
-                },
-            ),
-        ),
-        (
-            "page sizes".into(),
-            format!(
-                "{} bytes (default {})",
-                joined(sizes(&plan.page_sizes)),
-                plan.reference.get()
-            ),
-        ),
-        (
-            "memory".into(),
-            joined(plan.memories.iter().map(ByteCount::to_string).collect()),
-        ),
-        ("data".into(), data(findings)),
-        ("warm-up".into(), warm_up),
-        ("measured".into(), measured),
-        (
-            "rounds".into(),
-            format!(
-                "n = {} complete, {} runs done, {} failed",
-                findings.rounds,
-                findings.runs_done,
-                findings.runs_failed.len()
-            ),
-        ),
-        ("file access".into(), file_access(findings).into()),
-        ("database".into(), plan.database.clone()),
-    ];
-    conditions.extend(
-        findings
-            .database
-            .iter()
-            .map(|(name, value)| match name.as_str() {
-                "version" => (format!("{} version", plan.database), value.clone()),
-                "memory" => ("memory is".into(), value.clone()),
-                _ => (name.replace('_', " "), value.clone()),
-            }),
-    );
-    conditions.extend(findings.storage.iter().cloned());
-    conditions.extend(
-        findings
-            .machine
-            .iter()
-            .map(|(name, value)| match name.as_str() {
-                // Not the memory that the database was given.
-                "memory" => ("machine's memory".into(), value.clone()),
-                _ => (name.clone(), value.clone()),
-            }),
-    );
-    conditions.extend([
-        ("seed".into(), plan.seed.to_string()),
-        (
-            "margin".into(),
-            format!("{} makes no difference", percent(plan.margin)),
-        ),
-        ("octavo".into(), findings.octavo.clone()),
-        ("begun".into(), findings.created.clone()),
-        ("time spent".into(), seconds(findings.spent_s)),
-    ]);
-    conditions
-}
-
-fn data(findings: &Findings) -> String {
-    let all = findings.bases.iter().map(|base| base.size);
-    let (Some(least), Some(most)) = (all.clone().min(), all.max()) else {
-        return "not loaded yet".into();
-    };
-    let size = if least == most {
-        least.to_string()
-    } else {
-        format!("{least} to {most} by page size")
-    };
-    let times: Vec<String> = findings
-        .plan
-        .memories
-        .iter()
-        .filter(|memory| memory.get() > 0)
-        .map(|memory| {
-            format!(
-                "{} times {memory}",
-                number(least.get() as f64 / memory.get() as f64)
-            )
-        })
-        .collect();
-    format!("{size}, at least {}", list(&times, "and"))
-}
-
-fn run_length(length: Option<RunLength>) -> (String, String) {
-    match length {
-        None => ("no run yet".into(), "no run yet".into()),
-        Some(RunLength::Time {
-            warm_up_min,
-            warm_up_max,
-            measured,
-        }) => (
-            format!(
-                "until the buffer was filled once, {} to {}",
-                seconds(warm_up_min.as_secs_f64()),
-                seconds(warm_up_max.as_secs_f64())
-            ),
-            format!("{} a run", seconds(measured.as_secs_f64())),
-        ),
-        Some(RunLength::Transactions { warm_up, measured }) => (
-            format!("{warm_up} transactions a client"),
-            format!("{measured} transactions a client and run"),
-        ),
-    }
-}
-
-/// The conditions that every chart's caption repeats.
-pub(crate) fn caption(findings: &Findings) -> String {
-    let (warm_up, measured) = run_length(findings.run_length);
-    let clients = findings.plan.clients;
-    format!(
-        "{}, {} {}; {clients} {}; n = {}; warm-up {warm_up}; measured {measured}; {}",
-        findings.plan.workload,
-        findings.plan.warehouses,
-        if findings.plan.warehouses == 1 {
-            "warehouse"
-        } else {
-            "warehouses"
-        },
-        if clients == 1 { "client" } else { "clients" },
-        rounds(findings.rounds),
-        file_access(findings)
-    )
-}
-
 /// What the reader may want to do next.
 pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
+    let plan = &findings.plan;
+    let page_sizes = plan.compare == Factor::PageSize;
     let mut steps = Vec::new();
-    let open = findings
-        .memories
-        .iter()
-        .any(|memory| matches!(memory.verdict, MemoryVerdict::Inconclusive { .. }));
+    let open = findings.groups.iter().any(|group| {
+        matches!(group.verdict, Verdict::Inconclusive { .. }) && !answer::is_stuck(group)
+    });
     if open {
         steps.push(
             "Repeat the same command with a larger --budget: it keeps the rounds that are done \
@@ -494,46 +225,54 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
                 .into(),
         );
     }
+    let (smallest, largest) = (plan.page_sizes.iter().min(), plan.page_sizes.iter().max());
     let edge = findings
-        .memories
+        .groups
         .iter()
-        .find_map(|memory| match memory.verdict {
-            MemoryVerdict::Use { page_size, .. }
-                if findings.plan.page_sizes.last() == Some(&page_size)
-                    && page_size < PageSize::MAX =>
-            {
-                Some(format!("--page-sizes with {} too", page_size.get() * 2))
-            }
-            MemoryVerdict::Use { page_size, .. }
-                if findings.plan.page_sizes.first() == Some(&page_size)
-                    && page_size > PageSize::MIN =>
-            {
-                Some(format!("--page-sizes with {} too", page_size.get() / 2))
-            }
+        .find_map(|group| match &group.verdict {
+            Verdict::Use {
+                level: Level::PageSize(size),
+                ..
+            } if largest == Some(size) && *size < PageSize::MAX => Some(size.get() * 2),
+            Verdict::Use {
+                level: Level::PageSize(size),
+                ..
+            } if smallest == Some(size) && *size > PageSize::MIN => Some(size.get() / 2),
             _ => None,
         });
     if let Some(edge) = edge {
         steps.push(format!(
-            "The best page size lies at the end of those measured: try {edge}, in a new directory."
+            "The best page size lies at the end of those measured: try --page-sizes with {edge} \
+             too, in a new directory."
         ));
     }
-    if findings.plan.memories.len() == 1 {
+    if page_sizes && plan.memories.len() == 1 {
         steps.push(
             "Give several --memory sizes to learn what a smaller or larger buffer is worth.".into(),
         );
     }
-    steps.push(
-        "Your own data and queries decide in the end: set the page size on a copy of your \
-         database and compare there before you change the original."
+    steps.push(match plan.compare {
+        Factor::PageSize => "Your own data and queries decide in the end: set the page size on a \
+                             copy of your database and compare there before you change the \
+                             original."
             .into(),
-    );
+        Factor::Copy => "What equal cells differ by is the least that any comparison on this \
+                         machine can show: read other experiments with that in mind."
+            .into(),
+        _ => "Your own data and queries decide in the end: try the change on a copy of your \
+              database before you make it."
+            .into(),
+    });
     steps
 }
 
-/// The word for a standing.
-pub(crate) fn standing(standing: Option<Standing>, reference: bool) -> &'static str {
+/// The word for a standing. `reference` is what the reference is called.
+pub(crate) fn standing(
+    standing: Option<Standing>,
+    reference: Option<&'static str>,
+) -> &'static str {
     match (standing, reference) {
-        (_, true) => "default",
+        (_, Some(name)) => name,
         (Some(Standing::Better), _) => "better",
         (Some(Standing::Worse), _) => "worse",
         (Some(Standing::Equivalent), _) => "no difference",
@@ -544,46 +283,241 @@ pub(crate) fn standing(standing: Option<Standing>, reference: bool) -> &'static 
 
 #[cfg(test)]
 mod tests {
+    use octavo_experiment::{
+        findings::CellFindings,
+        race::Why,
+        steady::{Label, Why as Unsteady},
+    };
+
     use super::*;
     use crate::fixture;
 
+    fn pages(bytes: &[u32]) -> Vec<Level> {
+        bytes
+            .iter()
+            .map(|&bytes| Level::PageSize(PageSize::new(bytes).unwrap()))
+            .collect()
+    }
+
+    /// The first answer of findings whose first group has this verdict.
+    fn answer_to(mut findings: Findings, verdict: Verdict) -> String {
+        findings.groups[0].verdict = verdict;
+        answer(&findings, &findings.groups[0])
+    }
+
     #[test]
     fn answers_say_what_to_do() {
-        let findings = fixture::findings();
         assert_eq!(
-            answers(&findings),
+            answers(&fixture::findings()),
             [
                 "With 32 MiB of memory: use page_size 8192: 12 % more new orders a minute than \
-                 the default 4096 (9 % to 15 %, 5 rounds).",
+                 the default 4096 (9 % to 15 %, 5 fresh rounds after choosing).",
                 "With 8 MiB of memory: inconclusive: about 4 more rounds would settle it between \
                  4096 and 2048 (repeat the command with a larger --budget).",
+            ]
+        );
+        assert_eq!(
+            answers(&fixture::full())[0],
+            "With 32 MiB of memory: use page_size 8192: 12 % more new orders a minute than the \
+             default 4096 (9 % to 15 %, 5 rounds)."
+        );
+    }
+
+    #[test]
+    fn one_group_needs_no_name() {
+        assert_eq!(
+            answers(&fixture::one_memory()),
+            [
+                "Use page_size 8192: 12 % more new orders a minute than the default 4096 (9 % to \
+                 15 %, 5 fresh rounds after choosing)."
             ]
         );
     }
 
     #[test]
-    fn keeping_the_default_is_an_answer() {
-        let mut findings = fixture::findings();
-        let page = |bytes| PageSize::new(bytes).unwrap();
-        findings.memories[0].verdict = MemoryVerdict::KeepDefault {
-            page_size: page(4096),
-            equivalent: vec![page(2048)],
-            worse: vec![page(16384), page(65536)],
+    fn whatever_is_compared_is_named() {
+        assert_eq!(
+            answers(&fixture::clients())[0],
+            "With page size 4096: use 8 clients: 83 % more operations a minute than with 1 client \
+             (82 % to 85 %, 5 fresh rounds after choosing)."
+        );
+        // As the reference, the slower of two journal modes leaves an answer.
+        let mut systems = fixture::systems();
+        let ratio = Interval {
+            estimate: 1.4,
+            low: 1.3,
+            high: 1.5,
+            rounds: 6,
+        };
+        systems.groups[0].verdict = Verdict::Use {
+            level: Level::System("journal mode delete".into()),
+            ratio,
+            fresh: true,
+            runner_up: None,
+            ties: Vec::new(),
         };
         assert_eq!(
-            answer(&findings, &findings.memories[0]),
-            "With 32 MiB of memory: keep the default 4096: no page size gains more than 3 % \
-             (16384 and 65536 are slower)."
+            answers(&systems),
+            [
+                "With page size 4096: use journal mode delete: 40 % more new orders a minute than \
+                 with journal mode wal (30 % to 50 %, 6 fresh rounds after choosing).",
+                "With page size 8192: keep journal mode wal: nothing else gains more than 3 % \
+                 (journal mode delete is slower).",
+            ]
         );
-        findings.memories[0].cells.truncate(1);
-        assert!(answer(&findings, &findings.memories[0]).contains("nothing to compare"));
     }
 
     #[test]
-    fn one_round_and_no_round_are_told_apart() {
-        let findings = fixture::one_round();
+    fn a_reference_that_is_no_default_is_not_called_one() {
+        let mut findings = fixture::one_memory();
+        findings.plan.systems[0].default_page_size = PageSize::MIN;
         let text = answers(&findings).join(" ");
-        assert!(text.contains("one round alone"), "{text}");
+        assert!(text.contains("than with page size 4096"), "{text}");
+        assert!(!text.contains("default"), "{text}");
+    }
+
+    #[test]
+    fn keeping_the_default_is_an_answer() {
+        let keep = |equivalent: &[u32], worse: &[u32], not_confirmed: &[u32]| {
+            answer_to(
+                fixture::one_memory(),
+                Verdict::Keep {
+                    level: pages(&[4096]).remove(0),
+                    equivalent: pages(equivalent),
+                    worse: pages(worse),
+                    not_confirmed: pages(not_confirmed),
+                },
+            )
+        };
+        assert_eq!(
+            keep(&[2048], &[16384, 65536], &[]),
+            "Keep the default 4096: no page size gains more than 3 % (2048 makes no difference; \
+             16384 and 65536 are slower)."
+        );
+        assert_eq!(
+            keep(&[2048, 8192, 16384, 65536], &[], &[]),
+            "Keep the default 4096: 2048, 8192, 16384 and 65536 are equivalent to it, within 3 %."
+        );
+        // The upper end of 8192 is far above the margin: its not having been
+        // confirmed does not bound what it gains.
+        assert_eq!(
+            keep(&[16384], &[2048, 65536], &[8192]),
+            "Keep the default 4096: no page size was shown to be better (16384 makes no \
+             difference; 2048 and 65536 are slower; 8192 led, and fresh rounds did not confirm it)."
+        );
+        let mut findings = fixture::one_memory();
+        findings.groups[0].cells.drain(2..);
+        findings.groups[0].cells.remove(0);
+        assert_eq!(
+            answers(&findings),
+            ["Only page_size 4096 was measured, so there is nothing to compare."]
+        );
+    }
+
+    #[test]
+    fn a_leader_is_not_called_a_winner_before_its_final() {
+        let leader = |more_rounds| {
+            answer_to(
+                fixture::one_memory(),
+                Verdict::Inconclusive {
+                    open: pages(&[2048, 8192]),
+                    leader: Some(pages(&[8192]).remove(0)),
+                    more_rounds,
+                },
+            )
+        };
+        assert_eq!(
+            leader(Some(4)),
+            "Inconclusive: 8192 leads, and is not confirmed yet: about 4 more rounds would show \
+             whether it is better than the default 4096 (repeat the command with a larger \
+             --budget)."
+        );
+        assert!(leader(None).contains("cannot be told"));
+    }
+
+    #[test]
+    fn more_rounds_are_not_asked_for_when_all_have_left() {
+        let mut findings = fixture::one_memory();
+        findings.groups[0].verdict = Verdict::Inconclusive {
+            open: Vec::new(),
+            leader: None,
+            more_rounds: None,
+        };
+        for (place, why) in [(2, Why::NotConfirmed), (4, Why::NoResult)] {
+            findings.groups[0].cells[place].left = Some(why);
+        }
+        assert_eq!(
+            answers(&findings),
+            [
+                "Inconclusive: no run of 65536 gave a result, so nothing is known of it; nothing \
+                 else was shown to be better than the default 4096."
+            ]
+        );
+        assert!(!next_steps(&findings).join(" ").contains("Repeat"));
+        assert!(
+            next_steps(&fixture::findings())
+                .join(" ")
+                .contains("Repeat")
+        );
+    }
+
+    #[test]
+    fn equal_cells_that_differ_are_a_fault() {
+        let mut findings = fixture::copies();
+        assert_eq!(
+            answers(&findings),
+            ["Copies 1 to 3 make no difference: what chance alone does here is within 3 %."]
+        );
+        let ratio = Interval {
+            estimate: 1.06,
+            low: 1.04,
+            high: 1.08,
+            rounds: 6,
+        };
+        findings.groups[0].verdict = Verdict::Use {
+            level: Level::Copy(2),
+            ratio,
+            fresh: true,
+            runner_up: None,
+            ties: Vec::new(),
+        };
+        let text = answers(&findings).join(" ");
+        assert_eq!(
+            text,
+            "Copy 2 does 6 % more new orders a minute than copy 1 (4 % to 8 %, 6 fresh rounds \
+             after choosing), although both are the same: the machine or the method is at fault \
+             or, at most once in 20 such comparisons, chance."
+        );
+        assert!(!text.contains("se copy"), "{text}");
+        let worse = Verdict::Keep {
+            level: Level::Copy(1),
+            equivalent: vec![Level::Copy(2)],
+            worse: vec![Level::Copy(3)],
+            not_confirmed: Vec::new(),
+        };
+        let text = answer_to(findings, worse);
+        assert!(
+            text.starts_with("Copy 3 is slower than copy 1, although"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn few_rounds_and_no_round_are_told_apart() {
+        let text = answers(&fixture::one_round()).join(" ");
+        assert!(text.contains("in one round alone"), "{text}");
+        let mut findings = fixture::one_round();
+        for cell in findings
+            .groups
+            .iter_mut()
+            .flat_map(|group| &mut group.cells)
+        {
+            if let Some(ratio) = &mut cell.ratio {
+                ratio.rounds = 2;
+            }
+        }
+        let text = answers(&findings).join(" ");
+        assert!(text.contains("in 2 rounds alone"), "{text}");
         let text = answers(&fixture::empty()).join(" ");
         assert!(text.contains("for want of finished runs"), "{text}");
     }
@@ -592,27 +526,161 @@ mod tests {
     fn the_page_size_is_changed_outside_wal_mode() {
         let mut findings = fixture::findings();
         let typed = |findings: &Findings| -> Vec<String> {
-            commands(findings, &findings.memories[0])
+            commands(findings, naming::groups(findings)[0])
                 .into_iter()
                 .flat_map(|command| command.statements)
                 .collect()
         };
-        assert_eq!(
-            typed(&findings),
-            [
-                "PRAGMA journal_mode = DELETE;",
-                "PRAGMA page_size = 8192; VACUUM;",
-                "PRAGMA journal_mode = WAL;",
-                "PRAGMA cache_size = -32768;",
-            ]
-        );
-        findings.plan.journal_mode = "delete".into();
+        let outside_wal = [
+            "PRAGMA journal_mode = DELETE;",
+            "PRAGMA page_size = 8192; VACUUM;",
+            "PRAGMA journal_mode = WAL;",
+            "PRAGMA cache_size = -32768;",
+        ];
+        assert_eq!(typed(&findings), outside_wal);
+        // Without the option the database's default holds, which is WAL.
+        findings.plan.systems[0].options.clear();
+        assert_eq!(typed(&findings), outside_wal);
+        findings.plan.systems[0].options = vec![("journal-mode".into(), "delete".into())];
         assert_eq!(
             typed(&findings),
             [
                 "PRAGMA page_size = 8192; VACUUM;",
                 "PRAGMA cache_size = -32768;"
             ]
+        );
+        assert!(typed(&fixture::clients()).is_empty());
+        assert!(typed(&fixture::copies()).is_empty());
+        findings.plan.systems[0].database = "other".into();
+        assert!(typed(&findings).is_empty());
+    }
+
+    #[test]
+    fn what_a_race_saved_is_said() {
+        let mut findings = fixture::findings();
+        findings.rounds = 12;
+        findings.saved = Some(octavo_experiment::findings::Saved {
+            runs: 62,
+            full_runs: 120,
+            seconds: 540.0,
+        });
+        assert_eq!(
+            saved(&findings).unwrap(),
+            "Racing made 62 runs where each cell in each of the 12 rounds would have taken 120: \
+             48 % fewer, about 9 min saved."
+        );
+        findings.saved.as_mut().unwrap().runs = 120;
+        assert!(saved(&findings).unwrap().contains("nothing is saved yet"));
+        assert_eq!(saved(&fixture::full()), None);
+        assert_eq!(saved(&fixture::empty()), None);
+    }
+
+    #[test]
+    fn who_left_is_said_with_the_reason() {
+        let findings = fixture::findings();
+        let group = naming::groups(&findings)[0];
+        assert_eq!(
+            all_left(group).unwrap(),
+            "Out of the race: 2048 after 5 rounds (worse), 16384 after 5 rounds (no difference) \
+             and 65536 after 3 rounds (worse)."
+        );
+        let places: Vec<String> = group
+            .cells
+            .iter()
+            .map(|cell| place(&findings, group, cell))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                "out after 5 rounds: worse",
+                "compared with",
+                "winner",
+                "out after 5 rounds: no difference",
+                "out after 3 rounds: worse",
+            ]
+        );
+        let behind = |leader| {
+            let cell = CellFindings {
+                left: Some(Why::Behind { leader }),
+                ..group.cells[0].clone()
+            };
+            place(&findings, group, &cell)
+        };
+        assert_eq!(behind(2), "out after 5 rounds: behind 8192");
+        assert_eq!(behind(99), "out after 5 rounds: behind the leader");
+        assert_eq!(all_left(&fixture::full().groups[0]), None);
+    }
+
+    #[test]
+    fn interactions_are_named_where_they_matter() {
+        let mut findings = fixture::findings();
+        let said = interactions(&findings);
+        assert_eq!(
+            said.last().unwrap(),
+            "What page size 65536 is worth depends on memory: its ratio to the default is 2.05 \
+             times with 32 MiB of memory of what it is with 8 MiB of memory (1.95 to 2.16, 3 \
+             rounds)."
+        );
+        for interaction in &mut findings.interactions {
+            interaction.standing = Standing::Equivalent;
+        }
+        assert_eq!(
+            interactions(&findings),
+            [
+                "No interaction between page size and memory: what a level is worth changes by \
+                 less than the margin of 3 %."
+            ]
+        );
+        findings.interactions[1].standing = Standing::Open;
+        assert_eq!(
+            interactions(&findings),
+            [
+                "No interaction larger than the margin of 3 % was shown between page size and \
+                 memory; of 4 that were looked at, 1 is undecided."
+            ]
+        );
+        findings.interactions.clear();
+        assert!(interactions(&findings).is_empty());
+    }
+
+    #[test]
+    fn an_unstable_page_size_is_named() {
+        let mut findings = fixture::one_memory();
+        assert_eq!(
+            stability(&findings),
+            [
+                "Page size 65536 is much less stable than the default 4096: throughput over \
+                 windows of 1.00 s varies by 21 % instead of 6.4 % and nothing was committed for \
+                 up to 2.60 s instead of 31.0 ms."
+            ]
+        );
+        // Over other windows the variation cannot be compared.
+        let unstable = findings.groups[0].cells[4].stability.as_mut().unwrap();
+        unstable.window_s = 0.1;
+        unstable.stall_s = 0.05;
+        assert!(stability(&findings).is_empty());
+        assert!(stability(&fixture::empty()).is_empty());
+    }
+
+    #[test]
+    fn runs_that_were_not_steady_have_a_reason() {
+        let because = |why| stability::why(Label::NotSteady { why });
+        assert_eq!(because(Unsteady::StillWarming), "still warming up");
+        assert_eq!(stability::why(Label::TooShort), "too short to be judged");
+        assert_eq!(
+            because(Unsteady::Drift { change: -0.18 }),
+            "drifts down by 18 %"
+        );
+        assert_eq!(
+            because(Unsteady::Shift {
+                change: 0.25,
+                at_s: 14.2
+            }),
+            "jumps up by 25 % after 14 s"
+        );
+        assert_eq!(
+            stability::why(Label::Periodic { period_s: 12.34 }),
+            "periodic, every 12.3 s"
         );
     }
 
@@ -634,23 +702,84 @@ mod tests {
         assert!(buffers(&fixture::one_memory()).is_empty());
     }
 
+    /// The values of the conditions with this name.
+    fn of(findings: &Findings, name: &str) -> Vec<String> {
+        conditions(findings)
+            .into_iter()
+            .filter(|(other, _)| other == name)
+            .map(|(_, value)| value)
+            .collect()
+    }
+
     #[test]
     fn facts_of_one_cell_are_no_conditions() {
-        let conditions = conditions(&fixture::findings());
-        let of = |name: &str| -> Vec<&str> {
-            conditions
-                .iter()
-                .filter(|(other, _)| other == name)
-                .map(|(_, value)| value.as_str())
-                .collect()
-        };
-        assert_eq!(of("page_size"), [""; 0]);
-        assert_eq!(of("synchronous"), ["full"]);
-        assert_eq!(of("memory"), ["8 MiB, 32 MiB"]);
+        let findings = fixture::findings();
+        assert_eq!(of(&findings, "page_size"), [""; 0]);
+        assert_eq!(of(&findings, "synchronous"), ["full"]);
+        assert_eq!(of(&findings, "memory"), ["8 MiB, 32 MiB"]);
         assert_eq!(
-            of("data"),
+            of(&findings, "data"),
             ["270 MiB to 310 MiB by page size, at least 33.8 times 8 MiB and 8.44 times 32 MiB"]
         );
-        assert_eq!(of("rounds"), ["n = 5 complete, 50 runs done, 1 failed"]);
+        assert_eq!(
+            of(&findings, "rounds"),
+            ["n = 5 complete, 46 runs done, 1 failed"]
+        );
+    }
+
+    #[test]
+    fn conditions_list_what_the_plan_lists() {
+        let findings = fixture::clients();
+        assert_eq!(
+            of(&findings, "workload"),
+            ["ycsb-b, closed loop, no keying or think times"]
+        );
+        assert_eq!(of(&findings, "scale"), ["500\u{202f}000 records"]);
+        assert_eq!(of(&findings, "rows"), ["of 1 KiB"]);
+        assert_eq!(of(&findings, "clients"), ["1, 2, 4, 8"]);
+        assert_eq!(of(&findings, "CPUs"), ["all"]);
+        assert_eq!(
+            of(&findings, "compared"),
+            ["clients, with 1 client, in each of 2 groups"]
+        );
+        assert!(of(&findings, "design")[0].starts_with("race"));
+        assert!(of(&fixture::full(), "design")[0].starts_with("full factorial"));
+        assert_eq!(
+            of(&fixture::many_groups(), "storage"),
+            ["the working directory, /mnt/a \"fast\" <disk>"]
+        );
+        assert_eq!(
+            of(&fixture::systems(), "database"),
+            ["sqlite journal-mode=wal (3.50.0); sqlite journal-mode=delete (3.50.0)"]
+        );
+    }
+
+    #[test]
+    fn facts_are_told_apart_by_what_they_depend_on() {
+        let mut findings = fixture::clients();
+        findings.database = vec![("4 clients: memory".into(), "shared".into())];
+        assert_eq!(of(&findings, "4 clients: memory is"), ["shared"]);
+    }
+
+    #[test]
+    fn each_design_has_its_method() {
+        let race = method(&fixture::findings()).join(" ");
+        for said in [
+            "A B B A",
+            "fresh rounds",
+            "repeated confidence intervals",
+            "at most 2 x 2.5 %",
+            "docs/verdicts.md",
+            "docs/steady-state.md",
+        ] {
+            assert!(race.contains(said), "{said}: {race}");
+        }
+        let full = method(&fixture::full()).join(" ");
+        assert!(
+            full.contains("Bonferroni") && !full.contains("A B B A"),
+            "{full}"
+        );
+        assert!(full.contains("all 4 comparisons"), "{full}");
+        assert!(!method(&fixture::clients()).join(" ").contains("tpmC"));
     }
 }

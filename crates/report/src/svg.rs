@@ -47,6 +47,9 @@ impl Series {
     }
 }
 
+/// The height of a row of a legend.
+pub(crate) const LEGEND_ROW: f64 = 20.0;
+
 /// An SVG whose elements are added one by one.
 #[derive(Debug)]
 pub(crate) struct Svg {
@@ -63,6 +66,11 @@ impl Svg {
             height,
             body: String::new(),
         }
+    }
+
+    /// Makes it higher, at the bottom.
+    pub(crate) fn grow(&mut self, more: f64) {
+        self.height += more;
     }
 
     /// A straight line.
@@ -188,13 +196,12 @@ impl Svg {
     /// Names of series from left to right, from this corner on; wraps at the
     /// right edge. Returns the height that it took.
     pub(crate) fn legend(&mut self, at: (f64, f64), names: &[String]) -> f64 {
-        const ROW: f64 = 20.0;
         let (mut x, mut y) = at;
         for (index, name) in names.iter().enumerate() {
             let width = 44.0 + text_width(name);
             if x > at.0 && x + width > self.width {
                 x = at.0;
-                y += ROW;
+                y += LEGEND_ROW;
             }
             let series = Series(index);
             self.path(series, false, &[(x, y), (x + 28.0, y)]);
@@ -205,7 +212,7 @@ impl Svg {
         if names.is_empty() {
             0.0
         } else {
-            y - at.1 + ROW
+            y - at.1 + LEGEND_ROW
         }
     }
 

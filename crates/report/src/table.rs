@@ -1,12 +1,17 @@
 //! The tables of both reports as text cells.
 
-use octavo_experiment::findings::{
-    CellFindings, Findings, LatencySummary, MemoryFindings, PerTransaction, share, throughput_mean,
+use octavo_experiment::{
+    findings::{
+        CellFindings, CellStability, Findings, GroupFindings, LatencySummary, PerTransaction,
+        share, throughput_mean,
+    },
+    plan::{BaseKey, Factor},
 };
 
 use crate::{
-    number::{UNKNOWN, bytes, count, number, percent_fine, ratio_interval, seconds},
-    sentence::standing,
+    naming,
+    number::{UNKNOWN, bytes, count, number, percent, percent_fine, ratio_interval, seconds},
+    sentence::{contrast, not_steady, place, stall, standing, word},
 };
 
 /// A table of text cells. The first column names the row.
@@ -30,55 +35,121 @@ impl Table {
     }
 }
 
-/// Throughput and how it compares, by page size.
-pub(crate) fn throughput(memory: &MemoryFindings) -> Table {
-    Table::new(
-        ["page", "NOPM", "ratio to default (95 %)", "standing"],
-        memory.cells.iter().map(|cell| {
-            [
-                cell.cell.page_size.get().to_string(),
-                nopm(cell),
+/// How much of a comparison a table shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What fits a terminal, which says in a sentence who left the race.
+    Short,
+    /// All of it.
+    Full,
+}
+
+/// Throughput and how it compares, by what is compared. The standing comes
+/// last.
+pub(crate) fn throughput(findings: &Findings, group: &GroupFindings, detail: Detail) -> Table {
+    let reference = naming::reference_word(findings);
+    let full = detail == Detail::Full;
+    let race = full && naming::is_race(findings);
+    let mut header = vec![
+        naming::column(findings).to_owned(),
+        naming::rate_in_short(findings),
+        format!("ratio to {reference} (95 %)"),
+    ];
+    if full {
+        header.push("rounds".into());
+    }
+    if race {
+        header.push("race".into());
+    }
+    header.push("standing".into());
+    let rows = group
+        .cells
+        .iter()
+        .map(|cell| {
+            let mut row = vec![
+                naming::cell(cell),
+                rate(cell),
                 if cell.reference {
                     "1".into()
                 } else {
                     cell.ratio
                         .map_or_else(|| UNKNOWN.into(), |ratio| ratio_interval(&ratio))
                 },
-                standing(cell.standing, cell.reference).into(),
-            ]
-        }),
+            ];
+            if full {
+                row.push(compared_rounds(cell));
+            }
+            if race {
+                row.push(place(findings, group, cell));
+            }
+            row.push(standing(cell.standing, cell.reference.then_some(reference)).into());
+            row
+        })
+        .collect();
+    Table { header, rows }
+}
+
+/// From how many rounds a ratio is, and whether these were fresh.
+fn compared_rounds(cell: &CellFindings) -> String {
+    cell.ratio.map_or_else(
+        || UNKNOWN.into(),
+        |ratio| {
+            if cell.fresh {
+                format!("{} fresh", ratio.rounds)
+            } else {
+                ratio.rounds.to_string()
+            }
+        },
     )
 }
 
 /// The words for the columns of [`costs`].
-pub(crate) const COSTS: &str = "Per transaction of any kind: share of page references found in the \
-    buffer, misses, bytes read and written (data and log), the log's share of these, and write \
-    amplification (bytes written ÷ bytes of column values changed); latency of New-Order from \
-    submission, closed loop";
+pub(crate) fn costs_words(findings: &Findings) -> String {
+    let latency = naming::latency_kind(findings).map_or_else(
+        || "latency of no transaction yet".into(),
+        |kind| format!("latency of {kind} from submission, closed loop"),
+    );
+    format!(
+        "Per transaction of any kind: share of page references found in the buffer, misses, bytes \
+         read and written (data and log), the log's share of these, and write amplification \
+         (bytes written ÷ bytes of column values changed); {latency}"
+    )
+}
 
-/// New orders a minute, the mean over runs.
-pub(crate) fn nopm(cell: &CellFindings) -> String {
+/// Counted transactions a minute, the mean over runs.
+pub(crate) fn rate(cell: &CellFindings) -> String {
     throughput_mean(cell).map_or_else(|| UNKNOWN.into(), number)
 }
 
-/// What a transaction costs, by page size; [`COSTS`] says what the columns
-/// are.
-pub(crate) fn costs(memory: &MemoryFindings) -> Table {
+/// What a transaction costs; [`costs_words`] says what the columns are.
+pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
+    let kind = naming::latency_kind(findings);
     Table::new(
         [
-            "page", "hits", "misses", "read", "written", "log", "ampl.", "p50 ms", "p99 ms",
+            naming::column(findings),
+            "hits",
+            "misses",
+            "read",
+            "written",
+            "log",
+            "ampl.",
+            "p50 ms",
+            "p99 ms",
         ],
-        memory.cells.iter().map(|cell| {
+        group.cells.iter().map(|cell| {
             let of = |figure: &dyn Fn(&PerTransaction) -> String| {
                 cell.per_transaction
                     .as_ref()
                     .map_or_else(|| UNKNOWN.into(), figure)
             };
             let latency = |figure: &dyn Fn(&LatencySummary) -> u64| {
-                new_order(cell).map_or_else(|| UNKNOWN.into(), |l| number(figure(l) as f64 / 1e3))
+                cell.latencies
+                    .iter()
+                    .find(|latency| Some(&latency.transaction) == kind.as_ref())
+                    .map_or_else(|| UNKNOWN.into(), |l| number(figure(l) as f64 / 1e3))
             };
             [
-                cell.cell.page_size.get().to_string(),
+                naming::cell(cell),
                 of(&|f| percent_fine(f.hit_ratio)),
                 of(&|f| number(f.buffer_misses)),
                 of(&|f| bytes(f.read_bytes)),
@@ -92,23 +163,91 @@ pub(crate) fn costs(memory: &MemoryFindings) -> Table {
     )
 }
 
+/// The words for the columns of [`stability`].
+pub(crate) const STABILITY: &str = "Coefficient of variation (standard deviation ÷ mean) of \
+    throughput over windows, the median over runs; the longest time without a counted commit in \
+    any run; runs that rose and fell periodically; runs that were not steady and are left out";
+
+/// How even the runs were; [`STABILITY`] says what the columns are. In short,
+/// runs that were not steady are counted and the reasons left out.
+pub(crate) fn stability(findings: &Findings, group: &GroupFindings, detail: Detail) -> Table {
+    Table::new(
+        [
+            naming::column(findings),
+            "variation",
+            "window",
+            "longest stall",
+            "periodic",
+            "not steady",
+        ],
+        group.cells.iter().map(|cell| {
+            let of = |figure: &dyn Fn(&CellStability) -> String| {
+                cell.stability
+                    .as_ref()
+                    .map_or_else(|| UNKNOWN.into(), figure)
+            };
+            [
+                naming::cell(cell),
+                of(&|s| percent(s.variation)),
+                of(&|s| seconds(s.window_s)),
+                of(&|s| stall(s.stall_s)),
+                cell.periodic.to_string(),
+                match detail {
+                    Detail::Full if !cell.not_steady.is_empty() => not_steady(&cell.not_steady),
+                    _ => cell.not_steady.len().to_string(),
+                },
+            ]
+        }),
+    )
+}
+
+/// All interactions, whether they matter or not.
+pub(crate) fn interactions(findings: &Findings) -> Table {
+    let within = findings
+        .interactions
+        .iter()
+        .any(|interaction| !interaction.within.is_empty());
+    let mut header = vec![
+        naming::column(findings).to_owned(),
+        "between".into(),
+        "ratio of ratios (95 %)".into(),
+        "rounds".into(),
+        "interaction".into(),
+    ];
+    if within {
+        header.insert(2, "with".into());
+    }
+    let rows = findings
+        .interactions
+        .iter()
+        .map(|interaction| {
+            let mut row = vec![
+                naming::level(&interaction.level),
+                contrast(&interaction.at, &interaction.against),
+                ratio_interval(&interaction.ratio),
+                interaction.ratio.rounds.to_string(),
+                word(interaction.standing).to_owned(),
+            ];
+            if within {
+                row.insert(2, interaction.within.clone());
+            }
+            row
+        })
+        .collect();
+    Table { header, rows }
+}
+
 /// The share of written bytes that went to the log or journal, 0 to 1; NaN
 /// when nothing was written.
 pub(crate) fn log_share(figures: &PerTransaction) -> f64 {
     figures.log_written_bytes / figures.written_bytes
 }
 
-fn new_order(cell: &CellFindings) -> Option<&LatencySummary> {
-    cell.latencies
-        .iter()
-        .find(|latency| latency.transaction == "New-Order")
-}
-
-/// How storage and machine were used, by page size.
-pub(crate) fn storage(memory: &MemoryFindings) -> Table {
+/// How storage and machine were used.
+pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
     Table::new(
         [
-            "page",
+            naming::column(findings),
             "misses read",
             "device reads / ours",
             "device writes / ours",
@@ -117,7 +256,7 @@ pub(crate) fn storage(memory: &MemoryFindings) -> Table {
             "flushes",
             "CPU cores",
         ],
-        memory.cells.iter().map(|cell| {
+        group.cells.iter().map(|cell| {
             let of = |figure: &dyn Fn(&PerTransaction) -> Option<String>| {
                 cell.per_transaction
                     .as_ref()
@@ -125,7 +264,7 @@ pub(crate) fn storage(memory: &MemoryFindings) -> Table {
                     .unwrap_or_else(|| UNKNOWN.into())
             };
             [
-                cell.cell.page_size.get().to_string(),
+                naming::cell(cell),
                 of(&|f| Some(percent_fine(f.misses_read))),
                 of(&|f| f.device_reads_ratio.map(number)),
                 of(&|f| f.device_written_ratio.map(number)),
@@ -202,13 +341,13 @@ pub(crate) fn distributions(findings: &Findings) -> Table {
     )
 }
 
-/// How each page size's data was made.
+/// How the data was made that runs begin with.
 pub(crate) fn bases(findings: &Findings) -> Table {
     Table::new(
         ["page", "data", "rows", "made by", "in"],
         findings.bases.iter().map(|base| {
             [
-                base.page_size.get().to_string(),
+                base_name(findings, base.key),
                 base.size.to_string(),
                 count(base.rows),
                 base.made_by.clone(),
@@ -218,15 +357,34 @@ pub(crate) fn bases(findings: &Findings) -> Table {
     )
 }
 
+/// A base by its page size and whatever else its plan has several of.
+fn base_name(findings: &Findings, key: BaseKey) -> String {
+    let plan = &findings.plan;
+    let page = key.page_size.get().to_string();
+    let like = plan.cells().into_iter().find(|cell| cell.base() == key);
+    let Some(cell) = like else {
+        return page;
+    };
+    let others: Vec<String> = [Factor::System, Factor::Rows, Factor::Storage]
+        .into_iter()
+        .filter(|&factor| plan.count(factor) > 1)
+        .map(|factor| plan.level(cell, factor).with_noun())
+        .collect();
+    if others.is_empty() {
+        page
+    } else {
+        format!("{page}, {}", others.join(", "))
+    }
+}
+
 /// Runs without a result.
 pub(crate) fn failed(findings: &Findings) -> Table {
     Table::new(
-        ["round", "page", "memory", "reason"],
+        ["round", "cell", "reason"],
         findings.runs_failed.iter().map(|run| {
             [
                 run.round.to_string(),
-                run.cell.page_size.get().to_string(),
-                run.cell.memory.to_string(),
+                findings.plan.cell_name(run.cell),
                 run.reason.clone(),
             ]
         }),

@@ -1,11 +1,17 @@
 //! The report for a terminal: the answer first, then its evidence.
 
 use octavo_experiment::{
-    findings::{Findings, MemoryFindings},
+    findings::{Findings, GroupFindings},
     statistics::Interval,
 };
 
-use crate::{number::is_bounded, page::Page, sentence, table};
+use crate::{
+    naming,
+    number::is_bounded,
+    page::Page,
+    sentence,
+    table::{self, Detail},
+};
 
 /// The report as text of at most `width` columns (but not fewer than 40).
 /// Tables lose columns where they do not fit: the page at `report.html` has
@@ -13,9 +19,10 @@ use crate::{number::is_bounded, page::Page, sentence, table};
 /// standings. Ends with a line break.
 pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     let mut page = Page::new(width, colour);
-    for (answer, memory) in sentence::answers(findings).iter().zip(&findings.memories) {
-        page.answer(answer);
-        for command in sentence::commands(findings, memory) {
+    let groups = naming::groups(findings);
+    for group in &groups {
+        page.answer(&sentence::answer(findings, group));
+        for command in sentence::commands(findings, group) {
             page.prose("  ", &format!("{}:", command.purpose));
             for statement in &command.statements {
                 page.line(&format!("    {statement}"));
@@ -24,9 +31,14 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
         page.blank();
     }
     page.warnings(&findings.warnings);
-    for (index, memory) in findings.memories.iter().enumerate() {
-        show_memory(&mut page, memory, findings, index == 0);
+    for (index, group) in groups.iter().enumerate() {
+        show_group(&mut page, group, findings, index == 0);
     }
+    if let Some(saved) = sentence::saved(findings) {
+        page.sentences("Race", &[saved]);
+    }
+    page.sentences("Interactions", &sentence::interactions(findings));
+    page.sentences("Stability", &sentence::stability(findings));
     page.sentences("Buffer sizes", &sentence::buffers(findings));
     page.sentences("Storage", &sentence::evidence(findings));
     if let Some(profile) = &findings.calibration {
@@ -40,17 +52,16 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
             page.prose(
                 "  ",
                 &format!(
-                    "round {}, page size {}, {}: {}",
+                    "round {}, {}: {}",
                     run.round,
-                    run.cell.page_size.get(),
-                    run.cell.memory,
+                    findings.plan.cell_name(run.cell),
                     run.reason
                 ),
             );
         }
         page.blank();
     }
-    page.heading("Generated load (all runs, warm-up included)");
+    page.heading("Generated load (the longest run of each round, warm-up included)");
     page.table(&table::audit(findings), &[]);
     page.heading("Conditions");
     for (name, value) in sentence::conditions(findings) {
@@ -61,24 +72,37 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     page.finish()
 }
 
-fn show_memory(page: &mut Page, memory: &MemoryFindings, findings: &Findings, explained: bool) {
-    page.heading(&format!(
-        "{}: new orders a minute (NOPM, mean), ratios within rounds",
-        memory.memory
-    ));
-    let mut table = table::throughput(memory);
-    let bar = Bar::over(memory, findings.plan.margin);
+fn show_group(page: &mut Page, group: &GroupFindings, findings: &Findings, explained: bool) {
+    let name = if group.name.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", group.name)
+    };
+    page.heading(&naming::capital(&format!(
+        "{name}{}, mean, ratios within rounds",
+        naming::rate_in_full(findings)
+    )));
+    let mut table = table::throughput(findings, group, Detail::Short);
+    let bar = Bar::over(group, findings.plan.margin);
     // Between the ratio and the standing, which ends the line so that it
     // can be coloured.
     table.header.insert(3, bar.header());
-    for (row, cell) in table.rows.iter_mut().zip(&memory.cells) {
+    for (row, cell) in table.rows.iter_mut().zip(&group.cells) {
         row.insert(3, bar.draw(cell.ratio.as_ref(), cell.reference));
     }
     page.table(&table, &[3, 1]);
-    if explained {
-        page.prose("", table::COSTS);
+    if let Some(left) = sentence::all_left(group) {
+        page.prose("", &left);
+        page.blank();
     }
-    page.table(&table::costs(memory), &[5, 6, 2, 7, 8, 1, 4]);
+    if explained {
+        page.prose("", &table::costs_words(findings));
+    }
+    page.table(&table::costs(findings, group), &[5, 6, 2, 7, 8, 1, 4]);
+    if explained {
+        page.prose("", table::STABILITY);
+    }
+    page.table(&table::stability(findings, group, Detail::Short), &[2, 4]);
 }
 
 /// Intervals drawn with characters, on a logarithmic scale around 1.
@@ -95,9 +119,9 @@ impl Bar {
     /// is far off would squeeze all that matters into the middle.
     const FARTHEST: f64 = 1.35;
 
-    fn over(memory: &MemoryFindings, margin: f64) -> Self {
+    fn over(group: &GroupFindings, margin: f64) -> Self {
         let margin = margin.ln_1p();
-        let span = memory
+        let span = group
             .cells
             .iter()
             .filter_map(|cell| cell.ratio)
@@ -187,6 +211,11 @@ mod tests {
             fixture::one_round(),
             fixture::empty(),
             fixture::one_memory(),
+            fixture::full(),
+            fixture::clients(),
+            fixture::systems(),
+            fixture::copies(),
+            fixture::many_groups(),
         ] {
             for width in [40, 60, 80, 100, 200] {
                 let text = terminal(&findings, width, false);
@@ -200,7 +229,7 @@ mod tests {
         let text = terminal(&fixture::findings(), 80, false);
         let expected = "\
 With 32\u{a0}MiB of memory: use page_size 8192: 12\u{a0}% more new orders a minute than
-the default 4096 (9\u{a0}% to 15\u{a0}%, 5 rounds).
+the default 4096 (9\u{a0}% to 15\u{a0}%, 5 fresh rounds after choosing).
   once, with no other connection open and room for a second copy of the database
   (in WAL mode the page size cannot change, so leave it first):
     PRAGMA journal_mode = DELETE;
@@ -222,6 +251,40 @@ the default 4096 (9\u{a0}% to 15\u{a0}%, 5 rounds).
 ";
         assert!(text.contains(costs), "{text}");
         assert!(text.contains("WARNING: 1 run gave no result"), "{text}");
+    }
+
+    #[test]
+    fn the_race_interactions_and_stability_have_their_sections() {
+        let text = terminal(&fixture::findings(), 100, false);
+        for said in [
+            "Out of the race: 2048 after 5 rounds (worse), 16384",
+            "\nRace\n  Racing made 46 runs where each cell",
+            "\nInteractions\n",
+            "\nStability\n",
+            " page  variation  window  longest stall  periodic  not steady\n",
+        ] {
+            assert!(
+                text.replace('\u{a0}', "\u{202f}").contains(said),
+                "{said}: {text}"
+            );
+        }
+        let text = terminal(&fixture::full(), 100, false);
+        assert!(
+            !text.contains("Racing") && !text.contains("Out of the race"),
+            "{text}"
+        );
+        assert!(!terminal(&fixture::copies(), 100, false).contains("PRAGMA"));
+    }
+
+    #[test]
+    fn throughput_of_other_workloads_is_no_nopm() {
+        let text = terminal(&fixture::clients(), 100, false);
+        assert!(text.contains(" operations/min "), "{text}");
+        assert!(text.contains("latency of READ"), "{text}");
+        assert!(
+            !text.contains("NOPM") && !text.contains("new orders"),
+            "{text}"
+        );
     }
 
     #[test]

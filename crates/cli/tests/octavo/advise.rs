@@ -13,10 +13,10 @@ fn advise_answers_and_leaves_what_readme_names() {
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(findings["runs_done"], 8);
     assert_eq!(findings["rounds"], 2);
-    let memories = findings["memories"].as_array().unwrap();
-    assert_eq!(memories.len(), 2);
-    for memory in memories {
-        let cells = memory["cells"].as_array().unwrap();
+    let groups = findings["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 2);
+    for group in groups {
+        let cells = group["cells"].as_array().unwrap();
         assert_eq!(cells.len(), 2);
         for cell in cells {
             let figures = &cell["per_transaction"];

@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod disk_full;
 mod kill_and_resume;
+mod run;
 
 use std::{
     path::Path,

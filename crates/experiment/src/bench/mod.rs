@@ -22,7 +22,7 @@ use crate::{
     latency::Percentiles,
     loaded::{LoadError, Loaded},
     observer::Observer,
-    plan::{Cell, RunLength},
+    plan::RunLength,
     run::{RunError, RunSettings, Watch, run},
 };
 use hdr_log::HdrLogPlace;
@@ -195,6 +195,8 @@ pub fn bench(
         buffer_filled: drive.buffer_filled,
         data_fits,
         measured_s: measured,
+        steadiness: drive.steadiness,
+        stability: drive.stability,
         interrupted: drive.interrupted,
         transactions: drive.transactions(),
         failed: drive.counts.failed(),
@@ -321,10 +323,8 @@ fn on_copy(
             base: &loaded.base(),
             copy: &copy,
             location: &location,
-            cell: Cell {
-                page_size: description.page_size,
-                memory,
-            },
+            page_size: description.page_size,
+            memory,
             clients: settings.clients,
             load: settings.load,
             retries: settings.retries,

@@ -13,6 +13,8 @@ use crate::{
     latency::Percentiles,
     machine::MachineUse,
     run::DeviceUse,
+    stability::Stability,
+    steady::Steadiness,
 };
 
 /// Everything that a bench found.
@@ -47,8 +49,13 @@ pub struct BenchResult {
     pub buffer_filled: bool,
     /// Whether all data fits into the buffer, so that it need never be full.
     pub data_fits: bool,
-    /// Length of the measured part in seconds.
+    /// Length of the measured part in seconds, without
+    /// [`Steadiness::cut_s`].
     pub measured_s: f64,
+    /// Whether it was steady, and what was left out of it.
+    pub steadiness: Steadiness,
+    /// How even it was.
+    pub stability: Stability,
     /// Whether an interrupt ended it early.
     pub interrupted: bool,
     /// Transactions committed or rolled back as the specification wants.

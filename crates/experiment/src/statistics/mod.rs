@@ -8,6 +8,7 @@
 
 pub mod bootstrap;
 pub mod spending;
+pub mod welch;
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -4,6 +4,7 @@
 //! Each run is committed in one transaction, durably, so that an end at any
 //! moment loses no finished run and leaves no half one.
 
+mod latencies;
 mod runs;
 
 use std::{
@@ -17,18 +18,19 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params}
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    plan::{Plan, RunLength},
+    plan::{BaseKey, Plan, RunLength},
     schedule::Pace,
 };
 
-pub use runs::{KindLatency, RunFigures, RunResult, StoredRun};
+pub use latencies::KindLatency;
+pub use runs::{RunFigures, RunKey, RunOutcome, RunResult, StoredRun};
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
 const APPLICATION_ID: i64 = 0x4f43_5456;
 
 /// The schema that this version reads and writes.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The topic of facts that were not the same in all sessions.
 pub const CHANGED: &str = "changed";
@@ -107,8 +109,9 @@ pub enum StoreError {
 /// A loaded base as it is kept.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct StoredBase {
-    /// Its page size.
-    pub page_size: PageSize,
+    /// What it is for.
+    #[serde(flatten)]
+    pub key: BaseKey,
     /// "load" or "derive".
     pub made_by: String,
     /// Rows in all tables.
@@ -290,13 +293,20 @@ impl Store {
                 "INSERT INTO plan (id, octavo, created, plan) VALUES (1, ?1, ?2, ?3)",
                 params![octavo_version, Timestamp::now().to_string(), text],
             )?;
-            for (number, cell) in plan.cells().iter().enumerate() {
+            for (number, cell) in plan.cells().into_iter().enumerate() {
                 transaction.execute(
-                    "INSERT INTO cell VALUES (?1, ?2, ?3)",
+                    "INSERT INTO cell VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                     params![
                         number as i64,
+                        plan.cell_name(cell),
+                        plan.systems[cell.system].to_string(),
+                        plan.data[cell.data].to_string(),
+                        plan.storages[cell.storage],
                         cell.page_size.get(),
-                        to_integer(cell.memory.get())
+                        to_integer(cell.memory.get()),
+                        cell.cpus,
+                        cell.clients,
+                        cell.copy
                     ],
                 )?;
             }
@@ -377,6 +387,18 @@ impl Store {
         )
     }
 
+    /// The facts under a topic and under those that begin with it and a blank,
+    /// whose names then begin with the rest of the topic.
+    pub fn facts_below(&self, topic: &str) -> Result<Vec<(String, String)>, StoreError> {
+        self.collect(
+            "SELECT ltrim(substr(topic, length(?1) + 1) || ': ' || name, ': '), value
+             FROM fact WHERE topic = ?1 OR substr(topic, 1, length(?1) + 1) = ?1 || ' '
+             ORDER BY topic, name",
+            &[&topic],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+
     /// Keeps the device profile, as TOML.
     pub fn put_calibration(&self, profile: &str) -> Result<(), StoreError> {
         self.connection
@@ -400,9 +422,12 @@ impl Store {
     pub fn put_base(&self, base: &StoredBase) -> Result<(), StoreError> {
         self.connection
             .execute(
-                "INSERT OR REPLACE INTO base VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT OR REPLACE INTO base VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 params![
-                    base.page_size.get(),
+                    base.key.system as i64,
+                    base.key.data as i64,
+                    base.key.storage as i64,
+                    base.key.page_size.get(),
                     base.made_by,
                     to_integer(base.rows),
                     to_integer(base.size.get()),
@@ -413,19 +438,26 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// All bases, by page size.
+    /// All bases, by key.
     pub fn bases(&self) -> Result<Vec<StoredBase>, StoreError> {
         self.collect(
-            "SELECT page_size_bytes, made_by, row_count, size_bytes, elapsed_s
-             FROM base ORDER BY page_size_bytes",
+            "SELECT system, data, storage, page_size_bytes, made_by, row_count, size_bytes,
+                 elapsed_s
+             FROM base ORDER BY system, data, storage, page_size_bytes",
             &[],
             |row| {
+                let place = |column| from_integer(row, column).map(|place| place as usize);
                 Ok(StoredBase {
-                    page_size: page_size(row, 0)?,
-                    made_by: row.get(1)?,
-                    rows: from_integer(row, 2)?,
-                    size: ByteCount::new(from_integer(row, 3)?),
-                    elapsed_s: row.get(4)?,
+                    key: BaseKey {
+                        system: place(0)?,
+                        data: place(1)?,
+                        storage: place(2)?,
+                        page_size: page_size(row, 3)?,
+                    },
+                    made_by: row.get(4)?,
+                    rows: from_integer(row, 5)?,
+                    size: ByteCount::new(from_integer(row, 6)?),
+                    elapsed_s: row.get(7)?,
                 })
             },
         )
@@ -532,19 +564,32 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
         let items: Vec<String> = items.iter().map(T::to_string).collect();
         items.join(", ")
     }
+    fn or_default<T: ToString>(item: Option<&T>) -> String {
+        item.map_or_else(|| "the default".into(), T::to_string)
+    }
     let settings = |plan: &Plan| {
+        let versions: Vec<&str> = plan.systems.iter().map(|s| s.version.as_str()).collect();
+        let cpus: Vec<String> = plan.cpus.iter().map(|c| or_default(c.as_ref())).collect();
         [
-            ("database", plan.database.clone()),
-            ("database version", plan.database_version.clone()),
-            ("journal mode", plan.journal_mode.clone()),
-            ("workload", plan.workload.clone()),
-            ("warehouses", plan.warehouses.to_string()),
+            ("name", or_default(plan.name.as_ref())),
+            ("database", list(&plan.systems)),
+            ("database version", versions.join(", ")),
+            ("workload", plan.workload.to_string()),
+            ("mix", or_default(plan.mix.as_ref())),
+            ("distribution", or_default(plan.distribution.as_ref())),
+            ("isolation", or_default(plan.isolation.as_ref())),
+            ("rows", list(&plan.data)),
+            ("storage", list(&plan.storages)),
             ("seed", plan.seed.to_string()),
             ("page sizes", list(&plan.page_sizes)),
             ("memory", list(&plan.memories)),
-            ("clients", plan.clients.to_string()),
+            ("cpus", cpus.join(", ")),
+            ("clients", list(&plan.clients)),
+            ("copies", plan.copies.to_string()),
             ("margin", plan.margin.to_string()),
-            ("reference", plan.reference.to_string()),
+            ("design", format!("{:?}", plan.design).to_lowercase()),
+            ("comparison of", plan.compare.to_string()),
+            ("reference", or_default(plan.reference.as_ref())),
         ]
     };
     settings(stored)

@@ -1,33 +1,52 @@
 //! Runs in the store: one transaction each.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
-use hdrhistogram::{
-    Histogram,
-    serialization::{Deserializer, Serializer, V2Serializer},
-};
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 use jiff::Timestamp;
 use octavo_database::{Counters, RestoreMethod, StoragePath};
 use octavo_units::ByteCount;
 use octavo_workload::{Audit, Condition};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::{Store, StoreError, from_integer, seconds, to_integer, to_json};
 use crate::{
     drive::Sample,
     machine::MachineUse,
+    race::Phase,
     run::{DeviceUse, Run},
+    stability::Stability,
+    steady::Steadiness,
 };
 
-/// A run as it is kept.
-#[derive(Clone, Debug)]
-pub struct StoredRun {
+/// Which run of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunKey {
     /// Which round, from 0.
     pub round: u32,
     /// Its place in the round's order, from 0.
     pub position: u32,
     /// The cell's number in the plan.
     pub cell: usize,
+    /// What it is a run of.
+    pub phase: Phase,
+}
+
+/// What a run says to the comparison of cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunOutcome {
+    /// Which run.
+    pub key: RunKey,
+    /// Commits of the counted kind a minute; `None` when it failed or was not
+    /// steady.
+    pub throughput_per_minute: Option<f64>,
+}
+
+/// A run as it is kept.
+#[derive(Clone, Debug)]
+pub struct StoredRun {
+    /// Which run.
+    pub key: RunKey,
     /// What happened.
     pub result: RunResult,
 }
@@ -68,12 +87,12 @@ pub struct RunFigures {
     pub device: Option<DeviceUse>,
     /// The machine's.
     pub machine: MachineUse,
-    /// Latencies by kind of transaction.
-    pub latencies: Vec<KindLatency>,
+    /// Whether it was steady.
+    pub steadiness: Steadiness,
+    /// How even it was.
+    pub stability: Stability,
     /// The per-second series.
     pub samples: Vec<Sample>,
-    /// What was generated.
-    pub audit: Audit,
 }
 
 impl RunFigures {
@@ -87,43 +106,23 @@ impl RunFigures {
     }
 }
 
-/// The latencies of one kind of transaction in a run.
-#[derive(Clone, Debug)]
-pub struct KindLatency {
-    /// The kind's name.
-    pub name: String,
-    /// Committed.
-    pub committed: u64,
-    /// Rolled back as the specification wants.
-    pub rolled_back: u64,
-    /// Tries repeated after conflicts.
-    pub retries: u64,
-    /// Microseconds.
-    pub latency_us: Histogram<u64>,
-}
-
 impl Store {
     /// Keeps a finished run, in one transaction.
-    pub fn put_run(
-        &mut self,
-        round: u32,
-        position: usize,
-        cell: usize,
-        run: &Run,
-        counted: u64,
-    ) -> Result<(), StoreError> {
+    pub fn put_run(&mut self, key: RunKey, run: &Run, counted: u64) -> Result<(), StoreError> {
         let result = (|| {
             let transaction = self.connection.transaction()?;
             transaction.execute(
-                "INSERT INTO run (source, round, position, cell, started, warm_up_s, buffer_filled,
-                     measured_s, overhead_s, transactions, counted, changed_bytes, restored_by,
-                     storage_path, counters, device, machine)
+                "INSERT INTO run (source, round, position, cell, phase, started, warm_up_s,
+                     buffer_filled, measured_s, overhead_s, transactions, counted, changed_bytes,
+                     restored_by, storage_path, counters, device, machine, steady, steadiness,
+                     stability)
                  VALUES ('measured', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                     ?15, ?16)",
+                     ?15, ?16, ?17, ?18, ?19, ?20)",
                 params![
-                    round,
-                    position as i64,
-                    cell as i64,
+                    key.round,
+                    key.position,
+                    key.cell as i64,
+                    phase_name(key.phase),
                     run.started_at.to_string(),
                     run.drive.warm_up.as_secs_f64(),
                     run.drive.buffer_filled,
@@ -137,6 +136,9 @@ impl Store {
                     to_json(&run.drive.counters),
                     run.device.as_ref().map(to_json),
                     to_json(&run.machine),
+                    run.drive.steadiness.label.is_comparable(),
+                    to_json(&run.drive.steadiness),
+                    to_json(&run.drive.stability),
                 ],
             )?;
             let id = transaction.last_insert_rowid();
@@ -187,21 +189,16 @@ impl Store {
     }
 
     /// Keeps that a run gave no result, and why.
-    pub fn put_failure(
-        &self,
-        round: u32,
-        position: usize,
-        cell: usize,
-        failure: &str,
-    ) -> Result<(), StoreError> {
+    pub fn put_failure(&self, key: RunKey, failure: &str) -> Result<(), StoreError> {
         self.connection
             .execute(
-                "INSERT INTO run (source, round, position, cell, started, failure)
-                 VALUES ('measured', ?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO run (source, round, position, cell, phase, started, failure)
+                 VALUES ('measured', ?1, ?2, ?3, ?4, ?5, ?6)",
                 params![
-                    round,
-                    position as i64,
-                    cell as i64,
+                    key.round,
+                    key.position,
+                    key.cell as i64,
+                    phase_name(key.phase),
                     Timestamp::now().to_string(),
                     failure
                 ],
@@ -210,138 +207,207 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// The rounds and cells that have a run already.
-    pub fn finished(&self) -> Result<Vec<(u32, usize)>, StoreError> {
-        self.collect("SELECT round, cell FROM run", &[], |row| {
-            Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))
+    /// What every run that was made says to the comparison, by round and
+    /// position.
+    pub fn outcomes(&self) -> Result<Vec<RunOutcome>, StoreError> {
+        self.collect(
+            "SELECT round, position, cell, phase, counted * 60 / measured_s, steady
+             FROM run ORDER BY round, position",
+            &[],
+            |row| {
+                let throughput: Option<f64> = row.get(4)?;
+                let steady: Option<bool> = row.get(5)?;
+                Ok(RunOutcome {
+                    key: key(row, 0)?,
+                    throughput_per_minute: throughput.filter(|_| steady == Some(true)),
+                })
+            },
+        )
+    }
+
+    /// All runs, by round and position, with the per-second series of those
+    /// from round `series_from` on.
+    pub fn runs(&self, series_from: u32) -> Result<Vec<StoredRun>, StoreError> {
+        let mut ids = HashMap::new();
+        let mut runs = Vec::new();
+        for row in self.run_rows()? {
+            ids.insert(row.id, runs.len());
+            runs.push(StoredRun {
+                key: row.key,
+                result: match row.result {
+                    Err(failure) => RunResult::Failed(failure),
+                    Ok(row) => RunResult::Done(Box::new(self.figures(*row)?)),
+                },
+            });
+        }
+        for (id, sample) in self.sample_rows(series_from)? {
+            if let Some(figures) = figures_of(&mut runs, &ids, id) {
+                figures.samples.push(sample);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// What was generated, over one run of each round, the one with the most
+    /// transactions: all of a round are given the same inputs, and counted
+    /// together they would seem to deviate more than chance lets them.
+    pub fn audit(&self) -> Result<Audit, StoreError> {
+        // With max() alone the other columns are those of its row
+        // (<https://www.sqlite.org/lang_select.html#bareagg>).
+        let texts: Vec<String> = self.collect(
+            "SELECT audit FROM (SELECT run, max(transactions) FROM run GROUP BY round)
+             JOIN audit USING (run) ORDER BY run",
+            &[],
+            |row| row.get(0),
+        )?;
+        let mut audit = Audit::default();
+        for text in texts {
+            audit.merge(&self.parse_json("audit", &text)?);
+        }
+        Ok(audit)
+    }
+
+    fn run_rows(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.collect(
+            "SELECT run, round, position, cell, phase, failure, restored_by, storage_path,
+                 counters, machine, steadiness, stability, device, warm_up_s, buffer_filled,
+                 measured_s, overhead_s, transactions, counted, changed_bytes
+             FROM run ORDER BY round, position",
+            &[],
+            |row| {
+                let failure: Option<String> = row.get(5)?;
+                Ok(RunRow {
+                    id: row.get(0)?,
+                    key: key(row, 1)?,
+                    result: match failure {
+                        Some(failure) => Err(failure),
+                        None => Ok(Box::new(FigureRow {
+                            texts: (6..12).map(|i| row.get(i)).collect::<Result<_, _>>()?,
+                            device: row.get(12)?,
+                            warm_up: seconds(row, 13)?,
+                            buffer_filled: row.get(14)?,
+                            measured: seconds(row, 15)?,
+                            overhead: seconds(row, 16)?,
+                            transactions: from_integer(row, 17)?,
+                            counted: from_integer(row, 18)?,
+                            changed_bytes: ByteCount::new(from_integer(row, 19)?),
+                        })),
+                    },
+                })
+            },
+        )
+    }
+
+    fn figures(&self, row: FigureRow) -> Result<RunFigures, StoreError> {
+        let [
+            restored_by,
+            storage_path,
+            counters,
+            machine,
+            steadiness,
+            stability,
+        ] = &row.texts[..]
+        else {
+            unreachable!("six columns were read");
+        };
+        Ok(RunFigures {
+            warm_up: row.warm_up,
+            buffer_filled: row.buffer_filled,
+            measured: row.measured,
+            overhead: row.overhead,
+            transactions: row.transactions,
+            counted: row.counted,
+            changed_bytes: row.changed_bytes,
+            restored_by: self.parse_json("restored_by", restored_by)?,
+            storage_path: self.parse_json("storage_path", storage_path)?,
+            counters: self.parse_json("counters", counters)?,
+            machine: self.parse_json("machine", machine)?,
+            steadiness: self.parse_json("steadiness", steadiness)?,
+            stability: self.parse_json("stability", stability)?,
+            device: row
+                .device
+                .map(|text| self.parse_json("device", &text))
+                .transpose()?,
+            samples: Vec::new(),
         })
     }
 
-    /// All runs, by round and position.
-    pub fn runs(&self) -> Result<Vec<StoredRun>, StoreError> {
-        let ids: Vec<(i64, u32, u32, i64, Option<String>)> = self.collect(
-            "SELECT run, round, position, cell, failure FROM run ORDER BY round, position",
-            &[],
+    fn sample_rows(&self, series_from: u32) -> Result<Vec<(i64, Sample)>, StoreError> {
+        self.collect(
+            "SELECT at_s, length_s, measured, sample.transactions, sample.counted, buffer_misses,
+                 read_bytes, written_bytes, run
+             FROM sample JOIN run USING (run) WHERE round >= ?1 ORDER BY run, at_s",
+            &[&series_from],
             |row| {
                 Ok((
-                    row.get(0)?,
-                    row.get(1)?,
-                    row.get(2)?,
-                    row.get(3)?,
-                    row.get(4)?,
-                ))
-            },
-        )?;
-        ids.into_iter()
-            .map(|(id, round, position, cell, failure)| {
-                Ok(StoredRun {
-                    round,
-                    position,
-                    cell: cell as usize,
-                    result: match failure {
-                        Some(failure) => RunResult::Failed(failure),
-                        None => RunResult::Done(Box::new(self.figures(id)?)),
+                    row.get(8)?,
+                    Sample {
+                        at: seconds(row, 0)?,
+                        length: seconds(row, 1)?,
+                        measured: row.get(2)?,
+                        transactions: from_integer(row, 3)?,
+                        counted: from_integer(row, 4)?,
+                        buffer_misses: from_integer(row, 5)?,
+                        read_bytes: ByteCount::new(from_integer(row, 6)?),
+                        written_bytes: ByteCount::new(from_integer(row, 7)?),
                     },
-                })
-            })
-            .collect()
-    }
-
-    fn figures(&self, id: i64) -> Result<RunFigures, StoreError> {
-        let texts: (Vec<String>, Option<String>, RunFigures) = self
-            .connection
-            .query_row(
-                "SELECT restored_by, storage_path, counters, machine, device, warm_up_s,
-                     buffer_filled, measured_s, overhead_s, transactions, counted, changed_bytes
-                 FROM run WHERE run = ?1",
-                [id],
-                |row| {
-                    Ok((
-                        (0..4).map(|i| row.get(i)).collect::<Result<_, _>>()?,
-                        row.get(4)?,
-                        RunFigures {
-                            warm_up: seconds(row, 5)?,
-                            buffer_filled: row.get(6)?,
-                            measured: seconds(row, 7)?,
-                            overhead: seconds(row, 8)?,
-                            transactions: from_integer(row, 9)?,
-                            counted: from_integer(row, 10)?,
-                            changed_bytes: ByteCount::new(from_integer(row, 11)?),
-                            restored_by: RestoreMethod::Copy,
-                            storage_path: StoragePath::PageCache,
-                            counters: Counters::default(),
-                            device: None,
-                            machine: MachineUse::default(),
-                            latencies: Vec::new(),
-                            samples: Vec::new(),
-                            audit: Audit::default(),
-                        },
-                    ))
-                },
-            )
-            .map_err(|error| self.error(error))?;
-        let (texts, device, mut figures) = texts;
-        figures.restored_by = self.parse_json("restored_by", &texts[0])?;
-        figures.storage_path = self.parse_json("storage_path", &texts[1])?;
-        figures.counters = self.parse_json("counters", &texts[2])?;
-        figures.machine = self.parse_json("machine", &texts[3])?;
-        figures.device = device
-            .map(|text| self.parse_json("device", &text))
-            .transpose()?;
-        let audit: String = self
-            .connection
-            .query_row("SELECT audit FROM audit WHERE run = ?1", [id], |row| {
-                row.get(0)
-            })
-            .map_err(|error| self.error(error))?;
-        figures.audit = self.parse_json("audit", &audit)?;
-        figures.samples = self.collect(
-            "SELECT at_s, length_s, measured, transactions, counted, buffer_misses, read_bytes,
-                 written_bytes FROM sample WHERE run = ?1 ORDER BY at_s",
-            &[&id],
-            |row| {
-                Ok(Sample {
-                    at: seconds(row, 0)?,
-                    length: seconds(row, 1)?,
-                    measured: row.get(2)?,
-                    transactions: from_integer(row, 3)?,
-                    counted: from_integer(row, 4)?,
-                    buffer_misses: from_integer(row, 5)?,
-                    read_bytes: ByteCount::new(from_integer(row, 6)?),
-                    written_bytes: ByteCount::new(from_integer(row, 7)?),
-                })
-            },
-        )?;
-        let latencies: Vec<(String, u64, u64, u64, Vec<u8>)> = self.collect(
-            "SELECT name, committed, rolled_back, retries, histogram FROM latency
-             WHERE run = ?1 ORDER BY kind",
-            &[&id],
-            |row| {
-                Ok((
-                    row.get(0)?,
-                    from_integer(row, 1)?,
-                    from_integer(row, 2)?,
-                    from_integer(row, 3)?,
-                    row.get(4)?,
                 ))
             },
-        )?;
-        for (name, committed, rolled_back, retries, bytes) in latencies {
-            let latency_us = Deserializer::new()
-                .deserialize(&mut bytes.as_slice())
-                .map_err(|error| StoreError::Damaged {
-                    path: self.path.clone(),
-                    what: format!("latency histogram: {error:?}"),
-                })?;
-            figures.latencies.push(KindLatency {
-                name,
-                committed,
-                rolled_back,
-                retries,
-                latency_us,
-            });
-        }
-        Ok(figures)
+        )
+    }
+}
+
+/// The figures of the run whose row is `id`.
+fn figures_of<'a>(
+    runs: &'a mut [StoredRun],
+    ids: &HashMap<i64, usize>,
+    id: i64,
+) -> Option<&'a mut RunFigures> {
+    match &mut runs.get_mut(*ids.get(&id)?)?.result {
+        RunResult::Done(figures) => Some(figures),
+        RunResult::Failed(_) => None,
+    }
+}
+
+/// A row of the table `run`, its JSON not yet read.
+struct RunRow {
+    id: i64,
+    key: RunKey,
+    result: Result<Box<FigureRow>, String>,
+}
+
+struct FigureRow {
+    /// The columns that are JSON and always there.
+    texts: Vec<String>,
+    device: Option<String>,
+    warm_up: Duration,
+    buffer_filled: bool,
+    measured: Duration,
+    overhead: Duration,
+    transactions: u64,
+    counted: u64,
+    changed_bytes: ByteCount,
+}
+
+/// Reads round, position, cell and phase from column `first` on.
+fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<RunKey> {
+    let phase: String = row.get(first + 3)?;
+    Ok(RunKey {
+        round: row.get(first)?,
+        position: row.get(first + 1)?,
+        cell: from_integer(row, first + 2)? as usize,
+        phase: if phase == phase_name(Phase::Final) {
+            Phase::Final
+        } else {
+            Phase::Race
+        },
+    })
+}
+
+const fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Race => "race",
+        Phase::Final => "final",
     }
 }
 

@@ -1,4 +1,4 @@
--- The result store, version 1. docs/store.md describes it.
+-- The result store, version 2. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
@@ -20,18 +20,28 @@ CREATE TABLE calibration (
 ) STRICT;
 
 CREATE TABLE base (
-    page_size_bytes INTEGER PRIMARY KEY,
+    system          INTEGER NOT NULL,
+    data            INTEGER NOT NULL,
+    storage         INTEGER NOT NULL,
+    page_size_bytes INTEGER NOT NULL,
     made_by         TEXT NOT NULL,
     row_count       INTEGER NOT NULL,
     size_bytes      INTEGER NOT NULL,
-    elapsed_s       REAL NOT NULL
-) STRICT;
+    elapsed_s       REAL NOT NULL,
+    PRIMARY KEY (system, data, storage, page_size_bytes)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cell (
     cell            INTEGER PRIMARY KEY,
+    name            TEXT NOT NULL,
+    system          TEXT NOT NULL,
+    data            TEXT NOT NULL,
+    storage         TEXT NOT NULL,
     page_size_bytes INTEGER NOT NULL,
     memory_bytes    INTEGER NOT NULL,
-    UNIQUE (page_size_bytes, memory_bytes)
+    cpus            INTEGER,
+    clients         INTEGER NOT NULL,
+    copy            INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE run (
@@ -40,6 +50,7 @@ CREATE TABLE run (
     round        INTEGER NOT NULL,
     position     INTEGER NOT NULL,
     cell         INTEGER NOT NULL REFERENCES cell,
+    phase        TEXT NOT NULL CHECK (phase IN ('race', 'final')),
     started      TEXT NOT NULL,
     failure      TEXT,
     warm_up_s    REAL,
@@ -54,6 +65,9 @@ CREATE TABLE run (
     counters     TEXT,
     device       TEXT,
     machine      TEXT,
+    steady       INTEGER,
+    steadiness   TEXT,
+    stability    TEXT,
     UNIQUE (source, round, cell)
 ) STRICT;
 

@@ -1,4 +1,4 @@
-//! Bytes read and written per transaction, by page size.
+//! Bytes read and written per transaction, by what is compared.
 
 use octavo_experiment::findings::{Findings, PerTransaction};
 
@@ -6,7 +6,7 @@ use super::{
     Figure,
     lines::{Curve, Dot, Lines, Scale, plain_bytes},
 };
-use crate::{number::bytes, svg::Round};
+use crate::{naming, number::bytes, svg::Round};
 
 /// Above this ratio of the largest to the smallest value the scale is
 /// logarithmic: small ones could not be told apart otherwise.
@@ -21,9 +21,9 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         ("written", |figures| figures.written_bytes),
     ];
     let mut curves = Vec::new();
-    for memory in &findings.memories {
+    for group in naming::groups(findings) {
         for (kind, of) in kinds {
-            let dots = memory
+            let dots = group
                 .cells
                 .iter()
                 .enumerate()
@@ -35,16 +35,15 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
                         value,
                         interval: None,
                         tip: format!(
-                            "page size {}, {}: {} {kind} per transaction",
-                            cell.cell.page_size.get(),
-                            memory.memory,
+                            "{}: {} {kind} per transaction",
+                            findings.plan.cell_name(cell.cell),
                             bytes(value)
                         ),
                     })
                 })
                 .collect();
             curves.push(Curve {
-                name: format!("{kind}, {}", memory.memory),
+                name: format!("{kind}{}", naming::in_group(group)),
                 dots,
             });
         }
@@ -61,15 +60,13 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     } else {
         (Scale::FromZero, "scale from 0")
     };
-    let title = "Bytes read and written per transaction, by page size";
+    let title = format!(
+        "Bytes read and written per transaction, by {}",
+        findings.plan.compare.noun()
+    );
     let chart = Lines {
-        places: findings
-            .plan
-            .page_sizes
-            .iter()
-            .map(|page| page.get().to_string())
-            .collect(),
-        x_label: "page size in bytes",
+        places: naming::places(findings),
+        x_label: naming::axis(findings),
         y_label: "bytes per transaction",
         scale,
         round: Round::Twos,
@@ -77,8 +74,8 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         curves,
     };
     Some(Figure::new(
-        title,
-        chart.draw(title)?,
+        title.clone(),
+        chart.draw(&title)?,
         format!(
             "Means over all runs and transactions of every kind, {said}; written: data files and \
              log, as the database's file layer counted them. Conditions: {conditions}."

@@ -1,16 +1,18 @@
-//! Ratios to the default with their intervals, and the margin around 1.
+//! Ratios to the reference with their intervals, and the margin around 1.
 
-use octavo_experiment::findings::Findings;
+use octavo_experiment::findings::{Findings, GroupFindings};
 
 use super::{Figure, lines::plain};
 use crate::{
+    naming,
     number::{is_bounded, percent, ratio_interval},
     sentence::standing,
-    svg::{Anchor, Axis, Series, Svg},
+    svg::{Anchor, Axis, Series, Svg, text_width},
 };
 
 const WIDTH: f64 = 720.0;
-const LEFT: f64 = 84.0;
+/// Where the axis begins: farther right where levels have long names.
+const LEFT: (f64, f64) = (84.0, 210.0);
 const RIGHT: f64 = 452.0;
 const ROW: f64 = 26.0;
 /// The axis ends at this factor from 1.
@@ -18,11 +20,15 @@ const FARTHEST: f64 = 1.6;
 
 pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     let margin = 1.0 + findings.plan.margin;
-    let ratios = findings
-        .memories
-        .iter()
-        .flat_map(|memory| &memory.cells)
-        .filter_map(|cell| cell.ratio);
+    let groups = naming::groups(findings);
+    let cells = || groups.iter().flat_map(|group| &group.cells);
+    let ratios = cells().filter_map(|cell| cell.ratio);
+    let reference = naming::reference_word(findings);
+    let widest = cells()
+        .map(|cell| text_width(&naming::cell(cell)))
+        .fold(0.0, f64::max);
+    let left = (widest + 20.0).clamp(LEFT.0, LEFT.1);
+    let letters = ((left - 14.0) / text_width("x")) as usize;
     // An interval that is far off would squeeze all that matters together, so
     // the axis ends at FARTHEST and such an interval in an arrow.
     let air = (margin.ln() * 2.5).exp();
@@ -43,14 +49,10 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     let axis = Axis::around_one(
         (low / 1.02).max(1.0 / FARTHEST),
         (high * 1.02).min(FARTHEST),
-        LEFT,
+        left,
         RIGHT,
     );
-    let rows: usize = findings
-        .memories
-        .iter()
-        .map(|memory| memory.cells.len() + 1)
-        .sum();
+    let rows: usize = groups.iter().map(|group| group.cells.len() + 1).sum();
     let bottom = 16.0 + ROW * rows as f64;
     let mut svg = Svg::new(WIDTH, bottom + 48.0);
     svg.rect(
@@ -68,27 +70,27 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         svg.text("tick", (x, bottom + 18.0), Anchor::Middle, &plain(tick));
     }
     svg.line("one", (axis.at(1.0), 8.0), (axis.at(1.0), bottom));
-    svg.line("axis", (LEFT, bottom), (RIGHT, bottom));
+    svg.line("axis", (left, bottom), (RIGHT, bottom));
     let mut y = 16.0;
-    for (index, memory) in findings.memories.iter().enumerate() {
+    for (index, group) in groups.iter().enumerate() {
         svg.text(
             "label strong",
             (4.0, y + 14.0),
             Anchor::Start,
-            &format!("{}, page size", memory.memory),
+            &format!("{}, by {}", naming::group(group), findings.plan.compare),
         );
         y += ROW;
-        for cell in &memory.cells {
+        for cell in &group.cells {
             let middle = y + ROW / 2.0 - 4.0;
-            let page = cell.cell.page_size.get().to_string();
-            svg.text("tick", (LEFT - 10.0, middle + 4.0), Anchor::End, &page);
-            let said = standing(cell.standing, cell.reference);
+            let level = naming::short(&naming::cell(cell), letters);
+            svg.text("tick", (left - 10.0, middle + 4.0), Anchor::End, &level);
+            let said = standing(cell.standing, cell.reference.then_some(reference));
             let text = match &cell.ratio {
                 Some(ratio) => {
                     let (low, high) = if is_bounded(ratio) {
                         (axis.at(ratio.low), axis.at(ratio.high))
                     } else {
-                        (LEFT, RIGHT)
+                        (left, RIGHT)
                     };
                     let series = Series(index);
                     svg.whisker(series, (low, middle), (high, middle));
@@ -97,8 +99,8 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
                         series,
                         (place, middle),
                         &format!(
-                            "page size {page}, {}: {}, {said}",
-                            memory.memory,
+                            "{}: {}, {said}",
+                            findings.plan.cell_name(cell.cell),
                             ratio_interval(ratio)
                         ),
                     );
@@ -128,23 +130,44 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     }
     svg.text(
         "name",
-        ((LEFT + RIGHT) / 2.0, bottom + 40.0),
+        ((left + RIGHT) / 2.0, bottom + 40.0),
         Anchor::Middle,
-        "throughput ÷ that of the default (logarithmic)",
+        &format!("throughput ÷ that of the {reference} (logarithmic)"),
     );
-    let title = format!(
-        "Ratio of throughput to the default page size {}",
-        findings.plan.reference.get()
-    );
+    let title = match groups
+        .first()
+        .map(|group| naming::reference(findings, group))
+    {
+        Some(Some(level)) if same_reference(findings, &groups) => {
+            format!(
+                "Ratio of throughput to the {reference} {}",
+                level.with_noun()
+            )
+        }
+        _ => format!("Ratio of throughput to the {reference}"),
+    };
+    let together = if naming::is_race(findings) {
+        "95 % repeated confidence intervals over their logarithms, for all comparisons of a group \
+         and all looks together; of a final's fresh rounds alone where there was one"
+    } else {
+        "95 % intervals over their logarithms, for all comparisons of a group and all looks \
+         together (Bonferroni)"
+    };
     Some(Figure::new(
         title.clone(),
         svg.finish(&title),
         format!(
-            "Ratios within rounds; 95 % Student-t intervals over their logarithms, for all page \
-             sizes of a memory together (Bonferroni). Page sizes in bytes. The shaded band is the margin of {} around \
-             1: an interval inside it is no difference, one clear of 1 is better (right) or worse \
+            "Ratios within rounds; {together}. The shaded band is the margin of {} around 1: an \
+             interval inside it is no difference, one clear of 1 is better (right) or worse \
              (left). Conditions: {conditions}.",
             percent(findings.plan.margin)
         ),
     ))
+}
+
+/// Whether all groups are compared with the same level.
+fn same_reference(findings: &Findings, groups: &[&GroupFindings]) -> bool {
+    groups
+        .windows(2)
+        .all(|pair| naming::reference(findings, pair[0]) == naming::reference(findings, pair[1]))
 }

@@ -1,9 +1,14 @@
 //! Page size by memory as a map of shaded cells with their numbers.
 
-use octavo_experiment::findings::{CellFindings, Findings, throughput_mean};
+use octavo_experiment::{
+    findings::{CellFindings, Findings, throughput_mean},
+    plan::Factor,
+};
+use octavo_units::{ByteCount, PageSize};
 
 use super::Figure;
 use crate::{
+    naming,
     number::{UNKNOWN, bytes, number},
     svg::{Anchor, Svg},
 };
@@ -16,10 +21,13 @@ const ROW: f64 = 54.0;
 const WIDTH: f64 = 720.0;
 
 pub(super) fn throughput(findings: &Findings, conditions: &str) -> Option<Figure> {
-    let title = "Throughput by page size and memory, in NOPM";
-    let svg = map(findings, title, Shade::Linear, throughput_mean, number)?;
+    let title = format!(
+        "Throughput by page size and memory, in {}",
+        naming::rate_in_full(findings)
+    );
+    let svg = map(findings, &title, Shade::Linear, throughput_mean, number)?;
     Some(Figure::new(
-        title,
+        title.clone(),
         svg,
         format!(
             "Mean over runs; the farther from the page's colour, the more. Conditions: {conditions}."
@@ -55,11 +63,25 @@ fn map(
     value: impl Fn(&CellFindings) -> Option<f64>,
     label: fn(f64) -> String,
 ) -> Option<String> {
+    let plan = &findings.plan;
+    let mut varied = plan.varied();
+    varied.push(plan.compare);
+    // A map has two sides.
+    if varied.len() != 2
+        || [Factor::PageSize, Factor::Memory]
+            .into_iter()
+            .any(|factor| !varied.contains(&factor) || plan.count(factor) < 2)
+    {
+        return None;
+    }
+    let mut memories: Vec<ByteCount> = plan.memories.clone();
+    memories.sort_unstable_by(|a, b| b.cmp(a));
+    let cells = || findings.groups.iter().flat_map(|group| &group.cells);
+    let at = |page_size: PageSize, memory: ByteCount| {
+        cells().find(|cell| cell.cell.page_size == page_size && cell.cell.memory == memory)
+    };
     let known = |cell: &CellFindings| value(cell).filter(|v| v.is_finite() && *v > 0.0);
-    let (low, high) = findings
-        .memories
-        .iter()
-        .flat_map(|memory| &memory.cells)
+    let (low, high) = cells()
         .filter_map(known)
         .fold((f64::INFINITY, 0.0f64), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -67,22 +89,23 @@ fn map(
     if low > high {
         return None;
     }
-    let columns = findings.plan.page_sizes.len().max(1) as f64;
+    let columns = plan.page_sizes.len().max(1) as f64;
     let column = (WIDTH - LEFT - 8.0) / columns;
-    let height = TOP + ROW * findings.memories.len() as f64;
+    let height = TOP + ROW * memories.len() as f64;
     let mut svg = Svg::new(WIDTH, height + 48.0);
-    for (row, memory) in findings.memories.iter().enumerate() {
+    for (row, &memory) in memories.iter().enumerate() {
         let y = TOP + ROW * row as f64;
         svg.text(
             "tick",
             (LEFT - 8.0, y + ROW / 2.0 + 4.0),
             Anchor::End,
-            &memory.memory.to_string(),
+            &memory.to_string(),
         );
-        for (index, cell) in memory.cells.iter().enumerate() {
+        for (index, &page_size) in plan.page_sizes.iter().enumerate() {
             let x = LEFT + column * index as f64;
-            let text = known(cell).map_or_else(|| UNKNOWN.to_owned(), label);
-            let step = known(cell).map(|value| {
+            let value = at(page_size, memory).and_then(known);
+            let text = value.map_or_else(|| UNKNOWN.to_owned(), label);
+            let step = value.map(|value| {
                 let share = match shade {
                     _ if high <= low => 0.5,
                     Shade::Linear => (value - low) / (high - low),
@@ -95,11 +118,7 @@ fn map(
                 &format!("heat {class}"),
                 (x + 1.5, y + 1.5),
                 (column - 3.0, ROW - 3.0),
-                &format!(
-                    "page size {}, {}: {text}",
-                    cell.cell.page_size.get(),
-                    memory.memory
-                ),
+                &format!("page size {}, {memory}: {text}", page_size.get()),
             );
             svg.text(
                 &format!("heat-text t-{class}"),
@@ -109,7 +128,7 @@ fn map(
             );
         }
     }
-    for (index, page) in findings.plan.page_sizes.iter().enumerate() {
+    for (index, page) in plan.page_sizes.iter().enumerate() {
         let x = LEFT + column * (index as f64 + 0.5);
         svg.text(
             "tick",

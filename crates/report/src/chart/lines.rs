@@ -3,7 +3,7 @@
 
 use crate::{
     number::number,
-    svg::{Axis, Frame, Round, Series, Svg},
+    svg::{Axis, Frame, LEGEND_ROW, Round, Series, Svg, text_width},
 };
 
 /// One value of a curve.
@@ -79,8 +79,11 @@ impl Lines<'_> {
         }
         let mut svg = Svg::new(WIDTH, HEIGHT);
         let names: Vec<String> = self.curves.iter().map(|curve| curve.name.clone()).collect();
-        let top = 14.0 + svg.legend((LEFT, 14.0), &names);
-        let bottom = HEIGHT - 50.0;
+        let legend = svg.legend((LEFT, 14.0), &names);
+        // Further rows of the legend add to the height: curves keep theirs.
+        svg.grow((legend - LEGEND_ROW).max(0.0));
+        let top = 14.0 + legend;
+        let bottom = HEIGHT + (legend - LEGEND_ROW).max(0.0) - 50.0;
         let y = match self.scale {
             Scale::FromZero => Axis::from_zero(
                 values.iter().copied().fold(0.0, f64::max),
@@ -94,11 +97,10 @@ impl Lines<'_> {
         };
         let gap = (RIGHT - LEFT) / self.places.len().max(1) as f64;
         let place = |index: usize| LEFT + gap * (index as f64 + 0.5);
-        let x_ticks: Vec<(f64, String)> = self
-            .places
-            .iter()
+        let x_ticks: Vec<(f64, String)> = fitting(&self.places, (gap / text_width("x")) as usize)
+            .into_iter()
             .enumerate()
-            .map(|(index, label)| (place(index), label.clone()))
+            .map(|(index, label)| (place(index), label))
             .collect();
         let y_ticks: Vec<(f64, String)> = y
             .ticks()
@@ -113,9 +115,11 @@ impl Lines<'_> {
             y_label: self.y_label,
         }
         .draw(&mut svg);
+        // Side by side, or whiskers of one place hide each other; many of them
+        // closer, to stay at their place.
+        let step = (gap * 0.8 / self.curves.len().max(1) as f64).min(9.0);
         for (index, curve) in self.curves.iter().enumerate() {
-            // Side by side, or whiskers of one place hide each other.
-            let aside = (index as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * 9.0;
+            let aside = (index as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * step;
             let series = Series(index);
             let at = |dot: &Dot| {
                 let value = if dot.value.is_finite() {
@@ -139,6 +143,38 @@ impl Lines<'_> {
         }
         Some(svg.finish(name))
     }
+}
+
+/// Labels of at most so many characters: without the words with which all of
+/// them begin, then by their ends, which is where paths differ.
+fn fitting(labels: &[String], room: usize) -> Vec<String> {
+    let room = room.max(4);
+    let words = |label: &String| -> Vec<String> { label.split(' ').map(str::to_owned).collect() };
+    let fits = |labels: &[String]| labels.iter().all(|label| label.chars().count() <= room);
+    if fits(labels) {
+        return labels.to_vec();
+    }
+    let all: Vec<Vec<String>> = labels.iter().map(words).collect();
+    let shared = (0..)
+        .take_while(|&place| {
+            all.iter().all(|words| {
+                // Something has to be left.
+                place + 1 < words.len() && words[place] == all[0][place]
+            })
+        })
+        .count();
+    let shared = if labels.len() > 1 { shared } else { 0 };
+    all.iter()
+        .map(|words| {
+            let label = words[shared..].join(" ");
+            let length = label.chars().count();
+            if length <= room {
+                return label;
+            }
+            let end: String = label.chars().skip(length - (room - 1)).collect();
+            format!("…{}", end.trim_start())
+        })
+        .collect()
 }
 
 /// A label of an axis without needless decimals: `2 000`, `0.5`.
@@ -167,6 +203,23 @@ pub(super) fn plain_bytes(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_keep_what_tells_them_apart() {
+        let fitted = |labels: &[&str], room| {
+            let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+            fitting(&labels, room)
+        };
+        let modes = ["journal mode wal", "journal mode delete"];
+        assert_eq!(fitted(&modes, 20), modes);
+        assert_eq!(fitted(&modes, 10), ["wal", "delete"]);
+        assert_eq!(
+            fitted(&["/mnt/storage/a", "/mnt/storage/b"], 6),
+            ["…age/a", "…age/b"]
+        );
+        assert_eq!(fitted(&["journal mode wal"], 8), ["…ode wal"]);
+        assert!(fitted(&[], 8).is_empty());
+    }
 
     #[test]
     fn axis_labels_are_short() {

@@ -1,10 +1,13 @@
 //! Every second of every run, as small multiples: to see whether runs were
 //! steady, not to compare cells.
 
-use octavo_experiment::findings::{CellFindings, Findings, MemoryFindings};
+use octavo_experiment::findings::{CellFindings, Findings, GroupFindings};
 
 use super::{Figure, lines::plain};
-use crate::svg::{Anchor, Axis, Round, Series, Svg};
+use crate::{
+    naming,
+    svg::{Anchor, Axis, Round, Series, Svg},
+};
 
 const WIDTH: f64 = 720.0;
 const COLUMNS: usize = 3;
@@ -12,12 +15,11 @@ const LEFT: f64 = 66.0;
 const PANEL: (f64, f64) = (206.0, 110.0);
 const GAP: (f64, f64) = (12.0, 46.0);
 
-/// One figure a memory.
+/// One figure a group.
 pub(super) fn draw(findings: &Findings, conditions: &str) -> Vec<Figure> {
-    findings
-        .memories
-        .iter()
-        .filter_map(|memory| panels(memory, conditions))
+    naming::groups(findings)
+        .into_iter()
+        .filter_map(|group| panels(findings, group, conditions))
         .collect()
 }
 
@@ -25,9 +27,9 @@ fn rate(sample: &octavo_experiment::drive::Sample) -> f64 {
     sample.counted as f64 / sample.length.as_secs_f64() * 60.0
 }
 
-fn panels(memory: &MemoryFindings, conditions: &str) -> Option<Figure> {
+fn panels(findings: &Findings, group: &GroupFindings, conditions: &str) -> Option<Figure> {
     let samples = || {
-        memory
+        group
             .cells
             .iter()
             .flat_map(|cell| &cell.series)
@@ -45,14 +47,30 @@ fn panels(memory: &MemoryFindings, conditions: &str) -> Option<Figure> {
     if longest <= 0.0 {
         return None;
     }
-    let rows = memory.cells.len().div_ceil(COLUMNS);
+    let rows = group.cells.len().div_ceil(COLUMNS);
     let height = 24.0 + (PANEL.1 + GAP.1) * rows as f64 + 12.0;
     let mut svg = Svg::new(WIDTH, height);
-    for (index, cell) in memory.cells.iter().enumerate() {
+    for (index, cell) in group.cells.iter().enumerate() {
         let column = index % COLUMNS;
         let left = LEFT + (PANEL.0 + GAP.0) * column as f64;
         let top = 24.0 + (PANEL.1 + GAP.1) * (index / COLUMNS) as f64;
-        panel(&mut svg, cell, (left, top), (longest, highest), column == 0);
+        let name = if cell.reference {
+            format!(
+                "{} ({})",
+                naming::short(&naming::cell(cell), 18),
+                naming::reference_word(findings)
+            )
+        } else {
+            naming::short(&naming::cell(cell), 28)
+        };
+        panel(
+            &mut svg,
+            cell,
+            &name,
+            (left, top),
+            (longest, highest),
+            column == 0,
+        );
     }
     svg.text(
         "name",
@@ -60,18 +78,26 @@ fn panels(memory: &MemoryFindings, conditions: &str) -> Option<Figure> {
         Anchor::Middle,
         "seconds since the clients began",
     );
-    svg.text_upwards("name", (14.0, height / 2.0), "NOPM of one second");
-    let title = format!(
-        "Seconds of every run with {} of memory, in NOPM: diagnostics, not samples",
-        memory.memory
+    let unit = naming::rate_in_short(findings);
+    svg.text_upwards(
+        "name",
+        (14.0, height / 2.0),
+        &format!("{unit} of one second"),
     );
+    let with = if group.name.is_empty() {
+        String::new()
+    } else {
+        format!(" with {}", group.name)
+    };
+    let title = format!("Seconds of every run{with}, in {unit}: diagnostics, not samples");
     Some(Figure::new(
         title.clone(),
         svg.finish(&title),
         format!(
-            "One panel a page size, one thin line a run; shaded: the longest warm-up of the cell. \
-             Seconds of a run depend on each other and are never counted as n. Look for lines that \
-             still climb or sag after the warm-up. Conditions: {conditions}."
+            "One panel a cell, by {}, one thin line a run; shaded: the longest warm-up of the \
+             cell. Seconds of a run depend on each other and are never counted as n. Look for \
+             lines that still climb or sag after the warm-up. Conditions: {conditions}.",
+            findings.plan.compare.noun()
         ),
     ))
 }
@@ -79,6 +105,7 @@ fn panels(memory: &MemoryFindings, conditions: &str) -> Option<Figure> {
 fn panel(
     svg: &mut Svg,
     cell: &CellFindings,
+    name: &str,
     (left, top): (f64, f64),
     (longest, highest): (f64, f64),
     labelled: bool,
@@ -93,11 +120,6 @@ fn panel(
         .filter(|sample| !sample.measured)
         .map(|sample| sample.at.as_secs_f64())
         .fold(0.0, f64::max);
-    let name = format!(
-        "{}{}",
-        cell.cell.page_size.get(),
-        if cell.reference { " (default)" } else { "" }
-    );
     svg.rect(
         "warm-up",
         (left, top),
@@ -122,12 +144,7 @@ fn panel(
         svg.text("tick", (x.at(*tick), bottom + 16.0), anchor, &plain(*tick));
     }
     svg.line("axis", (left, bottom), (right, bottom));
-    svg.text(
-        "label strong",
-        (left + 4.0, top - 6.0),
-        Anchor::Start,
-        &name,
-    );
+    svg.text("label strong", (left + 4.0, top - 6.0), Anchor::Start, name);
     for (run, series) in cell.series.iter().enumerate() {
         let points: Vec<(f64, f64)> = series
             .iter()

@@ -1,0 +1,34 @@
+//! `octavo compare`: two stores beside each other.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use octavo_experiment::{compare::compare as of, findings::Findings};
+
+use crate::{Failure, flags::CompareFlags, report};
+
+pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
+    let read = |path: &Path| -> Result<Findings, Failure> {
+        let findings = report::findings(path)?;
+        if findings.runs_done == 0 {
+            return Err(Failure::Input(anyhow!(
+                "{} holds no run with a result: repeat the command that made it",
+                path.display()
+            )));
+        }
+        Ok(findings)
+    };
+    let comparison = of(&read(&flags.first)?, &read(&flags.second)?);
+    report::print(&if flags.json {
+        format!("{}\n", octavo_report::compare_json(&comparison))
+    } else {
+        let (width, colour) = report::screen();
+        octavo_report::compare(
+            &comparison,
+            &flags.first.display().to_string(),
+            &flags.second.display().to_string(),
+            width,
+            colour,
+        )
+    })
+}

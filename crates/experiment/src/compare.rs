@@ -1,0 +1,240 @@
+//! Two stores beside each other: the same cells on two machines, two versions
+//! or two days.
+
+use std::collections::BTreeSet;
+
+use octavo_workload::{DataSet, WorkloadName};
+use serde::Serialize;
+
+use crate::{
+    findings::{CellFindings, Findings},
+    plan::{Cell, Plan},
+    statistics::{Confidence, Interval, Standing, standing, welch::ratio_interval},
+    verdict::Verdict,
+};
+
+/// What two stores say of the same cells.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Cells that both have runs of.
+    pub cells: Vec<CellComparison>,
+    /// Cells of the first that the second has no runs of.
+    pub only_first: Vec<String>,
+    /// Cells of the second that the first has no runs of.
+    pub only_second: Vec<String>,
+    /// What was not the same: name, value in the first and in the second,
+    /// empty where it is not known.
+    pub differences: Vec<Difference>,
+    /// Groups of cells that both judged, with what each found.
+    pub verdicts: Vec<(String, Verdict, Verdict)>,
+    /// Ratios within this share of 1 make no difference: the first's margin.
+    pub margin: f64,
+}
+
+/// A condition that was not the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The condition.
+    pub name: String,
+    /// Its value in the first store.
+    pub first: String,
+    /// Its value in the second.
+    pub second: String,
+}
+
+/// A cell that both have.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellComparison {
+    /// The cell in words.
+    pub name: String,
+    /// Throughput a minute in the first store, with an interval of its own.
+    pub first: Interval,
+    /// … and in the second.
+    pub second: Interval,
+    /// The second's throughput over the first's, 95 % for all cells together
+    /// (Bonferroni). The runs of two stores share no rounds, so that what
+    /// changed on the machine between them is part of the ratio.
+    pub ratio: Interval,
+    /// What the interval says of the second.
+    pub standing: Standing,
+}
+
+/// What makes two cells of different plans the same.
+#[derive(PartialEq)]
+struct Identity {
+    workload: WorkloadName,
+    mix: Option<String>,
+    distribution: Option<String>,
+    system: String,
+    data: DataSet,
+    /// Where a plan has several storages; one alone is whatever it is.
+    storage: Option<String>,
+    cell: Cell,
+}
+
+impl Identity {
+    fn of(plan: &Plan, cell: Cell) -> Self {
+        Self {
+            workload: plan.workload,
+            mix: plan.mix.clone(),
+            distribution: plan.distribution.clone(),
+            system: plan.systems[cell.system].to_string(),
+            data: plan.data[cell.data],
+            storage: (plan.storages.len() > 1).then(|| plan.storages[cell.storage].clone()),
+            cell: Cell {
+                system: 0,
+                data: 0,
+                storage: 0,
+                ..cell
+            },
+        }
+    }
+}
+
+/// Compares two stores' findings.
+pub fn compare(first: &Findings, second: &Findings) -> Comparison {
+    let measured = |findings: &Findings| -> Vec<(Identity, String, CellFindings)> {
+        findings
+            .groups
+            .iter()
+            .flat_map(|group| &group.cells)
+            .filter(|cell| cell.throughput.is_some())
+            .map(|found| {
+                let plan = &findings.plan;
+                (
+                    Identity::of(plan, found.cell),
+                    plan.cell_name(found.cell),
+                    found.clone(),
+                )
+            })
+            .collect()
+    };
+    let (ours, theirs) = (measured(first), measured(second));
+    let pairs: Vec<(&String, &CellFindings, &CellFindings)> = ours
+        .iter()
+        .filter_map(|(identity, name, cell)| {
+            let (_, _, other) = theirs.iter().find(|(other, _, _)| other == identity)?;
+            Some((name, cell, other))
+        })
+        .collect();
+    let alone = |of: &[(Identity, String, CellFindings)],
+                 others: &[(Identity, String, CellFindings)]| {
+        of.iter()
+            .filter(|(identity, _, _)| others.iter().all(|(other, _, _)| other != identity))
+            .map(|(_, name, _)| name.clone())
+            .collect()
+    };
+    let margin = first.plan.margin;
+    let confidence = Confidence::family(pairs.len());
+    Comparison {
+        cells: pairs
+            .iter()
+            .filter_map(|(name, cell, other)| {
+                let ratio = ratio_interval(
+                    &other.throughput_per_minute,
+                    &cell.throughput_per_minute,
+                    confidence,
+                )?;
+                Some(CellComparison {
+                    name: (*name).clone(),
+                    first: cell.throughput?,
+                    second: other.throughput?,
+                    ratio,
+                    standing: standing(&ratio, margin),
+                })
+            })
+            .collect(),
+        only_first: alone(&ours, &theirs),
+        only_second: alone(&theirs, &ours),
+        differences: differences(first, second),
+        verdicts: verdicts(first, second),
+        margin,
+    }
+}
+
+/// The groups of which both have a cell in common, with their verdicts.
+fn verdicts(first: &Findings, second: &Findings) -> Vec<(String, Verdict, Verdict)> {
+    if first.plan.compare != second.plan.compare {
+        return Vec::new();
+    }
+    first
+        .groups
+        .iter()
+        .filter_map(|group| {
+            let identities: Vec<Identity> = group
+                .cells
+                .iter()
+                .map(|cell| Identity::of(&first.plan, cell.cell))
+                .collect();
+            let other = second.groups.iter().find(|other| {
+                other
+                    .cells
+                    .iter()
+                    .any(|cell| identities.contains(&Identity::of(&second.plan, cell.cell)))
+            })?;
+            Some((
+                group.name.clone(),
+                group.verdict.clone(),
+                other.verdict.clone(),
+            ))
+        })
+        .collect()
+}
+
+/// The conditions that are not the same, in the order of the first's.
+fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
+    let facts = |findings: &Findings| -> Vec<(String, String)> {
+        let plan = &findings.plan;
+        let versions: BTreeSet<String> = plan
+            .systems
+            .iter()
+            .map(|system| format!("{} {}", system.database, system.version))
+            .collect();
+        let mut facts = vec![
+            ("octavo".to_owned(), findings.octavo.clone()),
+            (
+                "databases".to_owned(),
+                versions.into_iter().collect::<Vec<_>>().join(", "),
+            ),
+            ("seed".to_owned(), plan.seed.to_string()),
+            (
+                "run length".to_owned(),
+                findings
+                    .run_length
+                    .map_or_else(String::new, |length| length.to_string()),
+            ),
+        ];
+        for (topic, of_topic) in [
+            ("machine", &findings.machine),
+            ("storage", &findings.storage),
+            ("database", &findings.database),
+        ] {
+            facts.extend(
+                of_topic
+                    .iter()
+                    .map(|(name, value)| (format!("{topic}: {name}"), value.clone())),
+            );
+        }
+        facts
+    };
+    let (ours, theirs) = (facts(first), facts(second));
+    let value = |facts: &[(String, String)], name: &str| {
+        facts
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value.clone())
+            .unwrap_or_default()
+    };
+    let only_theirs = theirs
+        .iter()
+        .filter(|(name, _)| ours.iter().all(|(other, _)| other != name));
+    ours.iter()
+        .chain(only_theirs)
+        .map(|(name, _)| Difference {
+            name: name.clone(),
+            first: value(&ours, name),
+            second: value(&theirs, name),
+        })
+        .filter(|difference| difference.first != difference.second)
+        .collect()
+}

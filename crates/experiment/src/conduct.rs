@@ -1,0 +1,915 @@
+//! Carries out a plan within a budget: calibrates the storage, loads bases,
+//! decides how long runs are, and makes round after round of what is not
+//! decided yet. Each step is kept in the store as it ends, and the same plan
+//! goes on with what is missing.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use octavo_database::{Database, DatabaseError, Settings};
+use octavo_device::{
+    calibrate::{self, CalibrateError},
+    location::Location,
+};
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::{Workload, choice::ChoiceError};
+
+use crate::{
+    causes::with_causes,
+    course::{Course, Round, rules},
+    cpus::{self, CpusError, HeldCpus},
+    directory::{DirectoryError, WorkDirectory, directory_size, free_space},
+    drive::{Extension, Load, RETRIES, Unobserved},
+    findings::Findings,
+    loaded::DESCRIPTION,
+    machine,
+    observer::Observer,
+    plan::{BaseKey, Cell, Factor, Plan, RunLength},
+    race::Phase,
+    run::{Run, RunError, RunSettings, run},
+    schedule::{self, Pace},
+    store::{RunKey, Store, StoreError, StoredBase},
+};
+
+/// What to carry out, and how far.
+#[derive(Clone, Debug)]
+pub struct ConductSettings {
+    /// Where to work: new, empty or Octavo's own.
+    pub directory: PathBuf,
+    /// What to measure.
+    pub plan: Plan,
+    /// Time for everything, results of earlier sessions included; `None` for
+    /// as long as it takes.
+    pub budget: Option<Duration>,
+    /// Rounds at most; `None` for as many as fit into the budget.
+    pub rounds: Option<u32>,
+    /// Length of a run, or `None` to derive it from the budget.
+    pub run_length: Option<RunLength>,
+    /// Whether to calibrate the storage first.
+    pub calibrate: bool,
+    /// Whether the loaded databases stay when everything is finished.
+    pub keep_data: bool,
+    /// The version of Octavo, for the store.
+    pub octavo_version: &'static str,
+}
+
+/// Why an experiment ended without findings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConductError {
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The database refused a setting or failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The workload cannot be had.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// The CPUs cannot be had.
+    #[error(transparent)]
+    Cpus(#[from] CpusError),
+    /// A run failed in a way that would repeat.
+    #[error(transparent)]
+    Run(RunError),
+    /// Calibrating failed.
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
+    /// The file system has too little room.
+    #[error(
+        "{} has {available} free, {needed} are needed: name a directory on a larger file system, \
+         or choose less --memory or fewer --page-sizes",
+        path.display()
+    )]
+    Space {
+        /// The directory.
+        path: PathBuf,
+        /// Bytes needed.
+        needed: ByteCount,
+        /// Bytes free.
+        available: ByteCount,
+    },
+    /// The experiment does not fit into the budget.
+    #[error(
+        "{cells} cells over {data} of data need about {needed_s} s, more than the budget of \
+         {budget_s} s: give a larger --budget, or fewer --page-sizes or less --memory"
+    )]
+    Budget {
+        /// Cells of the plan.
+        cells: usize,
+        /// Size of the data.
+        data: ByteCount,
+        /// Seconds needed at least.
+        needed_s: u64,
+        /// Seconds allowed.
+        budget_s: u64,
+    },
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Setting(String),
+    /// A run is so long here that the fewest rounds do not fit.
+    #[error(
+        "a round takes about {round_s} s on this storage, too long for the budget of {budget_s} s: \
+         repeat the command with a larger --budget"
+    )]
+    TooSlow {
+        /// Seconds of a round.
+        round_s: u64,
+        /// Seconds allowed.
+        budget_s: u64,
+    },
+    /// A file could not be made or deleted while at work.
+    #[error(transparent)]
+    File(DirectoryError),
+    /// A base does not satisfy the workload's specification.
+    #[error("consistency condition {clause} does not hold after loading: {what}")]
+    Inconsistent {
+        /// The clause.
+        clause: String,
+        /// The first place.
+        what: String,
+    },
+    /// No run of a whole round gave a result.
+    #[error("every run of a round failed, the last one with: {0}")]
+    AllFailed(String),
+    /// The disk ran full; what was finished is kept.
+    #[error(
+        "no space left in {}: free some space and run the same command again to resume",
+        path.display()
+    )]
+    Full {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The caller asked to stop; what was finished is kept.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl ConductError {
+    /// Whether the user's input is at fault, rather than the machine.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Directory(_)
+            | Self::Space { .. }
+            | Self::Budget { .. }
+            | Self::Setting(_)
+            | Self::Choice(_)
+            | Self::Cpus(CpusError::TooMany { .. })
+            | Self::Database(DatabaseError::Setting { .. } | DatabaseError::Unknown { .. }) => true,
+            Self::Store(error) => {
+                !matches!(error, StoreError::Full { .. } | StoreError::Sqlite { .. })
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Carries out a plan. Everything is checked before anything is changed.
+pub fn conduct(
+    settings: &ConductSettings,
+    observer: &dyn Observer,
+) -> Result<Findings, ConductError> {
+    let plan = &settings.plan;
+    let parts = Parts::of(plan)?;
+    check(settings, &parts)?;
+    let storages = storages(settings);
+    examine(&storages)?;
+    let needs = Needs::of(settings, &parts);
+    needs.check(settings)?;
+    let directory = WorkDirectory::open(&settings.directory)?;
+    let mut store = match Store::open_or_create(&directory.store()) {
+        Ok(store) => store,
+        Err(error) => {
+            directory.abandon()?;
+            return Err(error.into());
+        }
+    };
+    store.adopt(plan, settings.run_length, settings.octavo_version)?;
+    let session = store.begin_session()?;
+    let others = storages
+        .iter()
+        .filter(|path| **path != settings.directory)
+        .map(|path| WorkDirectory::open(path))
+        .collect::<Result<_, _>>()?;
+    let job = Job {
+        settings,
+        observer,
+        locations: storages.iter().map(|path| Location::of(path)).collect(),
+        earlier: store.time_spent()?,
+        begin: Instant::now(),
+        cells: plan.cells(),
+        directory,
+        others,
+        storages,
+        parts,
+        store,
+        session,
+    };
+    job.work()
+}
+
+/// Where the data of each storage lies, in the plan's order.
+fn storages(settings: &ConductSettings) -> Vec<PathBuf> {
+    settings
+        .plan
+        .storages
+        .iter()
+        .map(|name| {
+            if name.is_empty() {
+                settings.directory.clone()
+            } else {
+                PathBuf::from(name)
+            }
+        })
+        .collect()
+}
+
+/// Refuses directories that are somebody else's, without changing anything.
+fn examine(storages: &[PathBuf]) -> Result<(), ConductError> {
+    for path in storages {
+        WorkDirectory::examine(path)?;
+        if path.join(DESCRIPTION).exists() {
+            return Err(ConductError::Setting(format!(
+                "{} holds rows that octavo load or octavo bench keeps: name another directory",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The databases and workloads that a plan names, in its order.
+struct Parts {
+    databases: Vec<Box<dyn Database>>,
+    workloads: Vec<Box<dyn Workload>>,
+}
+
+impl Parts {
+    fn of(plan: &Plan) -> Result<Self, ConductError> {
+        Ok(Self {
+            databases: plan
+                .systems
+                .iter()
+                .map(|system| system.make())
+                .collect::<Result<_, _>>()?,
+            workloads: (0..plan.data.len())
+                .map(|data| plan.workload(data))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn database(&self, base: BaseKey) -> &dyn Database {
+        self.databases[base.system].as_ref()
+    }
+
+    fn workload(&self, base: BaseKey) -> &dyn Workload {
+        self.workloads[base.data].as_ref()
+    }
+}
+
+/// Refuses what cannot be, before anything is changed.
+fn check(settings: &ConductSettings, parts: &Parts) -> Result<(), ConductError> {
+    let plan = &settings.plan;
+    let refuse = |text: String| Err(ConductError::Setting(text));
+    if settings.rounds == Some(0) {
+        return refuse("rounds 0 is not possible: at least 1 is needed".into());
+    }
+    if settings.rounds.is_none() && settings.budget.is_none() {
+        return refuse("neither a budget nor a number of rounds is given: one is needed".into());
+    }
+    if settings.run_length.is_none() && settings.budget.is_none() {
+        return refuse("neither a budget nor the length of a run is given: one is needed".into());
+    }
+    for path in storages(settings) {
+        if path.to_str().is_none() {
+            return refuse(format!(
+                "{} is not UTF-8, which SQL needs: name another directory",
+                path.display()
+            ));
+        }
+    }
+    if plan.clients.iter().any(|&clients| clients > 1)
+        && matches!(settings.run_length, Some(RunLength::Transactions { .. }))
+    {
+        return refuse(
+            "a fixed number of transactions goes with one client: several would wait for the \
+             slowest"
+                .into(),
+        );
+    }
+    for &cpus in plan.cpus.iter().flatten() {
+        cpus::check(cpus)?;
+    }
+    for cell in plan.cells() {
+        parts.databases[cell.system].accept(&Settings {
+            page_size: cell.page_size,
+            memory: cell.memory,
+            clients: cell.clients,
+            isolation: plan.isolation,
+        })?;
+    }
+    Ok(())
+}
+
+/// What an experiment takes at least, before anything is known of the
+/// machine.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// Space in each directory, beside what is there already.
+    pub space: Vec<(PathBuf, ByteCount)>,
+    /// The largest base.
+    pub largest: ByteCount,
+    /// Bases to be made, in that order, with about the bytes of each.
+    pub bases: Vec<(BaseKey, ByteCount)>,
+    /// Cells to be measured.
+    pub cells: usize,
+    /// The least time in which the plan makes sense.
+    pub time_min: Duration,
+    /// About the time of calibrating and of making the bases.
+    pub making: Duration,
+    /// About the time of a run with its copy: as long as the plan wants it at
+    /// least, or as the budget is foreseen to leave.
+    pub run: Duration,
+}
+
+impl Needs {
+    /// Estimates without changing anything.
+    pub fn estimate(settings: &ConductSettings) -> Result<Self, ConductError> {
+        let parts = Parts::of(&settings.plan)?;
+        check(settings, &parts)?;
+        examine(&storages(settings))?;
+        Ok(Self::of(settings, &parts))
+    }
+
+    fn of(settings: &ConductSettings, parts: &Parts) -> Self {
+        let bases: Vec<(BaseKey, ByteCount)> = bases(&settings.plan)
+            .into_iter()
+            .map(|base| {
+                let size = parts
+                    .database(base)
+                    .estimate(parts.workload(base), base.page_size);
+                (base, size)
+            })
+            .collect();
+        let space = storages(settings)
+            .into_iter()
+            .enumerate()
+            .map(|(number, path)| {
+                let sizes = || {
+                    bases
+                        .iter()
+                        .filter(|(base, _)| base.storage == number)
+                        .map(|&(_, size)| size)
+                };
+                // All bases and the largest copy.
+                let all =
+                    sizes().fold(sizes().max().unwrap_or_default(), ByteCount::saturating_add);
+                // What is there already needs no room again. A tenth more for
+                // logs, the store and estimates that are off.
+                let used = directory_size(&path.join("data"));
+                let needed = (all.get() / 10 * 11).saturating_sub(used.get());
+                (path, ByteCount::new(needed))
+            })
+            .collect();
+        let largest = bases
+            .iter()
+            .map(|&(_, size)| size)
+            .max()
+            .unwrap_or_default();
+        let cells = settings.plan.cells().len();
+        let making = schedule::making(largest, bases.len(), settings.calibrate);
+        Self {
+            space,
+            largest,
+            cells,
+            time_min: schedule::shortest(
+                largest,
+                bases.len(),
+                cells,
+                settings.calibrate,
+                settings.run_length,
+            ),
+            making,
+            run: schedule::foreseen(
+                largest,
+                cells,
+                settings.run_length,
+                settings.budget.map(|budget| budget.saturating_sub(making)),
+            ),
+            bases,
+        }
+    }
+
+    /// Refuses what cannot fit.
+    pub fn check(&self, settings: &ConductSettings) -> Result<(), ConductError> {
+        if let (None, Some(budget)) = (settings.rounds, settings.budget)
+            && self.time_min > budget
+        {
+            return Err(ConductError::Budget {
+                cells: self.cells,
+                data: self.largest,
+                needed_s: self.time_min.as_secs() + 1,
+                budget_s: budget.as_secs(),
+            });
+        }
+        for (path, needed) in &self.space {
+            let available = free_space(path)?;
+            if available < *needed {
+                return Err(ConductError::Space {
+                    path: path.clone(),
+                    needed: *needed,
+                    available,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bases that a plan's cells begin with, in the order in which they are
+/// made: of those that can be derived from each other first the default page
+/// size, or the smallest.
+fn bases(plan: &Plan) -> Vec<BaseKey> {
+    let mut bases: Vec<BaseKey> = plan.cells().iter().map(Cell::base).collect();
+    bases.sort_by_key(|base| {
+        let default = plan.systems[base.system].default_page_size;
+        (
+            (base.system, base.data, base.storage),
+            base.page_size != default,
+            base.page_size,
+        )
+    });
+    bases.dedup();
+    bases
+}
+
+struct Job<'a> {
+    settings: &'a ConductSettings,
+    observer: &'a dyn Observer,
+    directory: WorkDirectory,
+    /// The directories of other storages, held as long as this works.
+    others: Vec<WorkDirectory>,
+    /// Where each storage's data lies.
+    storages: Vec<PathBuf>,
+    locations: Vec<Location>,
+    parts: Parts,
+    cells: Vec<Cell>,
+    store: Store,
+    session: i64,
+    earlier: Duration,
+    begin: Instant,
+}
+
+impl Job<'_> {
+    fn work(mut self) -> Result<Findings, ConductError> {
+        let known = self.store.outcomes()?.len();
+        let result = self.measure();
+        let noted = self.note_time();
+        result.map_err(|error| self.explain(error))?;
+        noted?;
+        if self.store.outcomes()?.len() > known {
+            self.store.judge(self.session)?;
+        }
+        let findings = Findings::of(&self.store)?.expect("the plan was adopted");
+        if !self.settings.keep_data {
+            self.remove_data();
+        }
+        Ok(findings)
+    }
+
+    /// The answer is worth more than the room: that data stays is only noted.
+    fn remove_data(&self) {
+        for directory in self.others.iter().chain([&self.directory]) {
+            if let Err(error) = directory.remove_data() {
+                self.observer.note(&format!(
+                    "the loaded databases stay: {}",
+                    with_causes(&error)
+                ));
+            }
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.settings.plan
+    }
+
+    /// A full disk shows in many places; the user is told one thing.
+    fn explain(&self, error: ConductError) -> ConductError {
+        let full = match &error {
+            ConductError::Database(error) => error.is_full(),
+            ConductError::Store(StoreError::Full { .. }) => true,
+            ConductError::Directory(error) => error.is_full(),
+            _ => false,
+        };
+        match error {
+            _ if full => self.full(self.directory.path()),
+            ConductError::Database(DatabaseError::Stopped) => ConductError::Stopped,
+            ConductError::Directory(error) => ConductError::File(error),
+            other => other,
+        }
+    }
+
+    fn full(&self, path: &Path) -> ConductError {
+        ConductError::Full {
+            path: path.to_owned(),
+        }
+    }
+
+    fn measure(&mut self) -> Result<(), ConductError> {
+        self.store.put_facts("machine", &machine::describe())?;
+        for (number, location) in self.locations.iter().enumerate() {
+            let topic = match self.plan().storages[number].as_str() {
+                "" => "storage".to_owned(),
+                name => format!("storage {name}"),
+            };
+            self.store.put_facts(&topic, &location.facts())?;
+        }
+        if self.settings.calibrate && self.store.calibration()?.is_none() {
+            self.calibrate()?;
+        }
+        while let Some(round) = self.next_round()? {
+            self.make_bases()?;
+            let length = match self.store.run_length()? {
+                Some(length) => length,
+                None => self.decide_length()?,
+            };
+            self.round(&round, length)?;
+        }
+        Ok(())
+    }
+
+    fn spent(&self) -> Duration {
+        self.earlier + self.begin.elapsed()
+    }
+
+    fn note_time(&self) -> Result<(), StoreError> {
+        self.store
+            .extend_session(self.session, self.begin.elapsed())
+    }
+
+    fn progress(&self, now: &str) {
+        // With a number of rounds the time follows from what runs have cost;
+        // that cells may leave early is not foreseen.
+        let expected = match (self.settings.rounds, self.pace()) {
+            (Some(rounds), Ok(Some(pace))) => {
+                let missing =
+                    (rounds as usize * self.cells.len()).saturating_sub(pace.runs_done) as u32;
+                self.spent() + pace.run * missing
+            }
+            _ => self.settings.budget.unwrap_or_else(|| self.spent()),
+        };
+        self.observer.progress(now, self.spent(), expected);
+    }
+
+    fn stop_if_interrupted(&self) -> Result<(), ConductError> {
+        if self.observer.interrupted() {
+            Err(ConductError::Stopped)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flow(&self) -> ControlFlow<()> {
+        if self.observer.interrupted() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Calibrates the first storage.
+    fn calibrate(&self) -> Result<(), ConductError> {
+        let profile = calibrate::calibrate(
+            &self.storages[0],
+            &calibrate::Settings::brief(self.plan().seed.derive("calibrate", 0)),
+            &mut |step| {
+                self.progress(&format!("calibrate: {}", step.name));
+                self.flow()
+            },
+        )
+        .map_err(|error| {
+            if matches!(error, CalibrateError::Stopped) {
+                ConductError::Stopped
+            } else {
+                error.into()
+            }
+        })?;
+        self.store.put_calibration(&profile.to_toml())?;
+        self.note_time()?;
+        Ok(())
+    }
+
+    /// Where a base lies.
+    fn base(&self, base: BaseKey) -> PathBuf {
+        let plan = self.plan();
+        let mut name = String::from("base");
+        for (count, number) in [
+            (plan.systems.len(), base.system),
+            (plan.data.len(), base.data),
+        ] {
+            if count > 1 {
+                name += &format!("-{number}");
+            }
+        }
+        self.data(base.storage)
+            .join(format!("{name}-{}", base.page_size.get()))
+    }
+
+    /// Where a storage's databases lie.
+    fn data(&self, storage: usize) -> PathBuf {
+        self.storages[storage].join("data")
+    }
+
+    /// Makes the bases that are missing: the first of those that can be
+    /// derived from each other by loading, the others from it.
+    fn make_bases(&mut self) -> Result<(), ConductError> {
+        let known = self.store.bases()?;
+        let mut loaded: Option<BaseKey> = None;
+        for key in bases(self.plan()) {
+            self.stop_if_interrupted()?;
+            let from = loaded.filter(|from| {
+                (from.system, from.data, from.storage) == (key.system, key.data, key.storage)
+            });
+            if from.is_none() {
+                loaded = Some(key);
+            }
+            let base = self.base(key);
+            let complete = base.join(COMPLETE);
+            if complete.exists() && known.iter().any(|base| base.key == key) {
+                continue;
+            }
+            remove(&base)?;
+            create(&base)?;
+            let made = self.make_base(key, from, &base)?;
+            self.store.put_base(&made)?;
+            fs::write(&complete, "").map_err(|source| DirectoryError::Io {
+                action: "write",
+                path: complete.clone(),
+                source,
+            })?;
+            self.note_time()?;
+        }
+        Ok(())
+    }
+
+    fn make_base(
+        &self,
+        key: BaseKey,
+        from: Option<BaseKey>,
+        base: &Path,
+    ) -> Result<StoredBase, ConductError> {
+        let (database, workload) = (self.parts.database(key), self.parts.workload(key));
+        let page_size = key.page_size;
+        let (made_by, loaded) = match from {
+            None => {
+                let rows: u64 = workload
+                    .population()
+                    .partitions()
+                    .iter()
+                    .map(|partition| partition.rows_about)
+                    .sum();
+                let loaded = database.load(base, page_size, workload, &mut |done| {
+                    let percent = done * 100 / rows.max(1);
+                    self.progress(&format!("load {page_size} pages: {percent} %"));
+                    self.flow()
+                })?;
+                ("load", loaded)
+            }
+            Some(from) => {
+                let loaded =
+                    database.derive(&self.base(from), base, page_size, &mut |written| {
+                        let written = ByteCount::new(written);
+                        self.progress(&format!("derive {page_size} pages: {written}"));
+                        self.flow()
+                    })?;
+                ("derive", loaded)
+            }
+        };
+        self.progress(&format!("check {page_size} pages"));
+        let mut connection = database.inspect(base, workload)?;
+        let conditions = workload
+            .check(connection.as_mut())
+            .map_err(DatabaseError::from)?;
+        if let Some(broken) = conditions.iter().find(|check| check.violations > 0) {
+            return Err(ConductError::Inconsistent {
+                clause: broken.clause.clone(),
+                what: broken.first_violation.clone().unwrap_or_default(),
+            });
+        }
+        Ok(StoredBase {
+            key,
+            made_by: made_by.into(),
+            rows: loaded.rows,
+            size: loaded.size,
+            elapsed_s: loaded.elapsed.as_secs_f64(),
+        })
+    }
+
+    /// Decides how long runs are: as given, or after one unrecorded run of a
+    /// reference with the largest memory has shown what a run costs here.
+    fn decide_length(&mut self) -> Result<RunLength, ConductError> {
+        let length = match (self.settings.run_length, self.settings.budget) {
+            (Some(length), _) => length,
+            (None, None) => unreachable!("a budget or a length was checked for"),
+            (None, Some(budget)) => {
+                self.progress("try one run");
+                let cell = self
+                    .plan()
+                    .groups()
+                    .into_iter()
+                    .map(|group| self.cells[group.cells[group.reference]])
+                    .max_by_key(|cell| cell.memory)
+                    .expect("a plan has a cell");
+                let seed = self.plan().seed.derive("trial", 0);
+                let trial = self.run_cell(cell, seed, schedule::TRIAL)?;
+                let remaining = budget.saturating_sub(self.spent());
+                let (length, round) = schedule::length(&self.cells, cell, &trial, remaining);
+                if self.settings.rounds.is_none()
+                    && !schedule::fits(1, self.spent() + round, round, budget)
+                {
+                    return Err(ConductError::TooSlow {
+                        round_s: round.as_secs() + 1,
+                        budget_s: budget.as_secs(),
+                    });
+                }
+                length
+            }
+        };
+        self.store.set_run_length(length)?;
+        Ok(length)
+    }
+
+    /// What a run costs, from those in the store; `None` without any.
+    fn pace(&self) -> Result<Option<Pace>, StoreError> {
+        self.store.pace()
+    }
+
+    /// The round that comes next, or `None` when there is enough: when
+    /// everything is decided, or no further round fits. Begun rounds are
+    /// always finished.
+    fn next_round(&self) -> Result<Option<Round>, ConductError> {
+        let outcomes = self.store.outcomes()?;
+        let rules = rules(self.plan(), self.settings.rounds, self.store.looks()? + 1);
+        let Some(round) = Course::of(self.plan(), &rules, &outcomes).next else {
+            return Ok(None);
+        };
+        let begun = round.missing.len() < round.cells.len();
+        let fits = match (self.settings.rounds, self.settings.budget, self.pace()?) {
+            (Some(rounds), _, _) => round.number < rounds,
+            (None, Some(budget), Some(pace)) => schedule::fits(
+                round.number,
+                self.spent(),
+                pace.run * round.cells.len() as u32,
+                budget,
+            ),
+            _ => true,
+        };
+        Ok((begun || fits).then_some(round))
+    }
+
+    fn round(&mut self, round: &Round, length: RunLength) -> Result<(), ConductError> {
+        let mut failure = None;
+        let mut succeeded = round.missing.len() < round.cells.len();
+        for (position, &(number, phase)) in round.cells.iter().enumerate() {
+            if !round.missing.contains(&(number, phase)) {
+                continue;
+            }
+            self.stop_if_interrupted()?;
+            let cell = self.cells[number];
+            let name = self.plan().cell_name(cell);
+            self.progress(&format!(
+                "round {}{}, run {} of {}: {name}",
+                round.number + 1,
+                match phase {
+                    Phase::Race => "",
+                    Phase::Final => " (fresh)",
+                },
+                position + 1,
+                round.cells.len(),
+            ));
+            let key = RunKey {
+                round: round.number,
+                position: position as u32,
+                cell: number,
+                phase,
+            };
+            match self.run_cell(cell, self.plan().inputs_seed(round.number), length) {
+                Err(ConductError::Run(error)) => {
+                    let reason = with_causes(&error);
+                    self.fail(key, &name, &reason)?;
+                    failure = Some(reason);
+                }
+                Err(error) => return Err(error),
+                Ok(done) => {
+                    let counted = done.drive.counted(self.parts.workload(cell.base()));
+                    if counted == 0 {
+                        let reason = "no counted transaction committed while measuring: the run \
+                                      is too short for this storage";
+                        self.fail(key, &name, reason)?;
+                        failure = Some(reason.to_owned());
+                    } else {
+                        let topic = self.conditions_topic(cell);
+                        self.store.put_facts(&topic, &done.conditions)?;
+                        self.store.put_run(key, &done, counted)?;
+                        succeeded = true;
+                    }
+                }
+            }
+            self.note_time()?;
+        }
+        match failure {
+            Some(reason) if !succeeded => Err(ConductError::AllFailed(reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Under which topic the conditions of a cell's database are kept: what
+    /// they may depend on is part of it.
+    fn conditions_topic(&self, cell: Cell) -> String {
+        let plan = self.plan();
+        let mut topic = String::from("database");
+        for factor in [Factor::System, Factor::Clients, Factor::Cpus] {
+            if plan.count(factor) > 1 {
+                topic += &format!(" {}", plan.level(cell, factor).with_noun());
+            }
+        }
+        topic
+    }
+
+    /// Keeps that a run gave no result, and says so.
+    fn fail(&self, key: RunKey, name: &str, reason: &str) -> Result<(), StoreError> {
+        self.observer.note(&format!(
+            "round {}: {name} gave no result: {reason}",
+            key.round + 1,
+        ));
+        self.store.put_failure(key, reason)
+    }
+
+    fn run_cell(&self, cell: Cell, seed: Seed, length: RunLength) -> Result<Run, ConductError> {
+        let base = cell.base();
+        let copy = self.data(cell.storage).join("run");
+        create(&copy)?;
+        let _held = HeldCpus::hold(cell.cpus)?;
+        run(
+            RunSettings {
+                database: self.parts.database(base),
+                workload: self.parts.workload(base),
+                base: &self.base(base),
+                copy: &copy,
+                location: &self.locations[cell.storage],
+                page_size: cell.page_size,
+                memory: cell.memory,
+                clients: cell.clients,
+                load: Load::Closed {
+                    terminals: cell.clients,
+                },
+                retries: RETRIES,
+                isolation: self.plan().isolation,
+                seed,
+                length,
+                extension: Extension::WhileWarming,
+                keep_interrupted: false,
+            },
+            &mut Unobserved,
+            &|| self.observer.interrupted(),
+        )
+        .and_then(|run| match run.drive.counts.failed() {
+            0 => Ok(run),
+            failed => Err(RunError::Failed(failed)),
+        })
+        .map_err(|error| {
+            if error.is_stop() {
+                ConductError::Stopped
+            } else if error.is_full() {
+                self.full(&self.storages[cell.storage])
+            } else {
+                ConductError::Run(error)
+            }
+        })
+    }
+}
+
+/// Marks a base directory whose files are whole and durable.
+const COMPLETE: &str = "complete";
+
+fn remove(path: &Path) -> Result<(), DirectoryError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(DirectoryError::io("delete", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn create(path: &Path) -> Result<(), DirectoryError> {
+    fs::create_dir_all(path).map_err(DirectoryError::io("create directory", path))
+}

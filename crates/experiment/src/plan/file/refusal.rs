@@ -1,0 +1,178 @@
+//! What is wrong with a plan file, and where.
+
+use std::{fmt, io, ops::Range, path::PathBuf};
+
+/// Why a plan file gives no plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanFileError {
+    /// It could not be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It says what cannot be.
+    #[error(transparent)]
+    Refused(Box<Refused>),
+}
+
+/// A place in a plan file and what is wrong there. Prints as several lines:
+/// file, number of the line and reason, then the line with carets below the
+/// place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Refused {
+    /// The file's name as it was given.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Where in the line the place begins, in characters from 0.
+    pub column: usize,
+    /// The place's characters in that line, at least 1.
+    pub width: usize,
+    /// The whole line.
+    pub text: String,
+    /// What is wrong and what is possible.
+    pub reason: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let gutter = " ".repeat(number.len());
+        // Tabs stay, so that the carets stand below the place however wide
+        // tabs are shown.
+        let before: String = self
+            .text
+            .chars()
+            .take(self.column)
+            .map(|character| if character == '\t' { '\t' } else { ' ' })
+            .collect();
+        writeln!(f, "{}:{number}: {}", self.file, self.reason)?;
+        writeln!(f, "{gutter} |")?;
+        writeln!(f, "{number} | {}", self.text)?;
+        write!(f, "{gutter} | {before}{}", "^".repeat(self.width))
+    }
+}
+
+/// What is wrong at a place of the text, in bytes.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) span: Range<usize>,
+    pub(super) reason: String,
+}
+
+impl Refusal {
+    pub(super) fn new(span: &Range<usize>, reason: impl Into<String>) -> Self {
+        Self {
+            span: span.clone(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// A file's name and text.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+impl Source {
+    /// Finds the line of a refusal.
+    pub(super) fn locate(&self, refusal: Refusal) -> PlanFileError {
+        let end = self.text.len();
+        let begin = self.text.floor_char_boundary(refusal.span.start.min(end));
+        let start = self.text[..begin].rfind('\n').map_or(0, |at| at + 1);
+        let stop = self.text[begin..].find('\n').map_or(end, |at| begin + at);
+        let line = self.text[start..stop].trim_end_matches('\r');
+        let column = self.text[start..begin].chars().count();
+        let place_end = self
+            .text
+            .floor_char_boundary(refusal.span.end.clamp(begin, stop));
+        let width = self.text[begin..place_end].trim_end().chars().count();
+        PlanFileError::Refused(Box::new(Refused {
+            file: self.name.clone(),
+            line: self.text[..start].matches('\n').count() + 1,
+            column,
+            width: width.max(1),
+            text: line.to_owned(),
+            reason: refusal.reason,
+        }))
+    }
+}
+
+/// What is possible instead of `word`: the nearest of `known` when it is near
+/// enough to be a slip, else all of them.
+pub(super) fn instead(word: &str, known: &[&str]) -> String {
+    let nearest = known
+        .iter()
+        .map(|candidate| (edit_distance(word, candidate), candidate))
+        .min();
+    match nearest {
+        Some((distance, candidate)) if distance <= 1 + candidate.len() / 3 => {
+            format!("did you mean {candidate}?")
+        }
+        _ => format!("choose {}", known.join(", ")),
+    }
+}
+
+/// How many characters have to be inserted, deleted or replaced to make one
+/// word the other (Levenshtein 1966; the algorithm is Wagner and Fischer's,
+/// J. ACM 21, 1974).
+fn edit_distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut distances: Vec<usize> = (0..=other.len()).collect();
+    for (row, character) in one.chars().enumerate() {
+        let mut diagonal = distances[0];
+        distances[0] = row + 1;
+        for (column, &opposite) in other.iter().enumerate() {
+            let above = distances[column + 1];
+            distances[column + 1] = (above + 1)
+                .min(distances[column] + 1)
+                .min(diagonal + usize::from(character != opposite));
+            diagonal = above;
+        }
+    }
+    distances[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_told_from_other_words() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(
+            instead("page-sizes", &["memory", "page-size"]),
+            "did you mean page-size?"
+        );
+        assert_eq!(
+            instead("colour", &["memory", "page-size"]),
+            "choose memory, page-size"
+        );
+    }
+
+    #[test]
+    fn the_carets_stand_below_the_place() {
+        let source = Source {
+            name: "p.toml".into(),
+            text: "a = 1\r\n\tb = \"ä\" # c\r\n".into(),
+        };
+        let start = source.text.find('"').unwrap();
+        let refusal = Refusal::new(&(start..start + 4), "no");
+        assert_eq!(
+            source.locate(refusal).to_string(),
+            "p.toml:2: no\n  |\n2 | \tb = \"ä\" # c\n  | \t    ^^^"
+        );
+        // Behind the end of the text, and over several lines.
+        let text = |span: Range<usize>| source.locate(Refusal::new(&span, "no")).to_string();
+        assert!(text(900..901).starts_with("p.toml:3: no"));
+        assert!(text(0..9).ends_with("1 | a = 1\n  | ^^^^^"));
+    }
+}

@@ -1,0 +1,756 @@
+use std::time::Duration;
+
+use octavo_database::Isolation;
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::{DataSet, WorkloadName};
+
+use super::*;
+use crate::plan::Level;
+
+/// A sound plan; the tests replace single lines.
+const SOUND: &str = r#"format = 1
+name = "Page size and buffer"
+
+[experiment]
+seed = 7
+margin = "2.5 %"
+design = "full"
+budget = "2h"
+rounds = 20
+compare = "page-size"
+reference = 8192
+copies = 1
+
+[run]
+warm-up = "30s"
+measured = "60s"
+
+[workload]
+name = "ycsb-b"
+records = 1_000_000
+row-bytes = [1000, "200"]
+mix = "read=80,update=20"
+distribution = "zipfian:0.9"
+
+[cells]
+database = "sqlite"
+journal-mode = ["wal", "delete"]
+page-size = ["4K", "8K"]
+memory = ["128MiB", "512MiB"]
+clients = "5..16 step 5"
+cpus = [1, "all"]
+storage = ["", "/mnt/hdd/octavo"]
+isolation = "serializable"
+"#;
+
+fn parse(text: &str) -> Result<PlanFile, Refused> {
+    PlanFile::parse("plan.toml", text).map_err(|error| match error {
+        PlanFileError::Refused(refused) => *refused,
+        PlanFileError::Read { .. } => panic!("nothing is read: {error}"),
+    })
+}
+
+/// The sound plan with its line that begins with `old` replaced.
+fn with(old: &str, new: &str) -> (String, usize) {
+    let line = SOUND
+        .lines()
+        .position(|line| line.starts_with(old))
+        .unwrap_or_else(|| panic!("{old} is in the plan"));
+    let text = SOUND
+        .lines()
+        .enumerate()
+        .map(|(number, text)| if number == line { new } else { text })
+        .fold(String::new(), |text, line| text + line + "\n");
+    (text, line + 1)
+}
+
+/// Replacing the line that begins with `old` is refused in that line, with
+/// carets below `place` and all the `words`.
+#[track_caller]
+fn refused(old: &str, new: &str, place: &str, words: &[&str]) {
+    let (text, line) = with(old, new);
+    refused_text(&text, line, place, words);
+}
+
+#[track_caller]
+fn refused_text(text: &str, line: usize, place: &str, words: &[&str]) {
+    let refused = parse(text).expect_err("the plan cannot be");
+    assert_eq!(refused.line, line, "{refused}");
+    let below: String = refused
+        .text
+        .chars()
+        .skip(refused.column)
+        .take(refused.width)
+        .collect();
+    assert_eq!(below, place, "{refused}");
+    for word in words {
+        assert!(refused.reason.contains(word), "{word} in: {refused}");
+    }
+}
+
+#[test]
+fn every_key_is_read() {
+    let file = parse(SOUND).unwrap();
+    let plan = &file.plan;
+    assert_eq!(file.budget, Some(Duration::from_secs(7200)));
+    assert_eq!(file.rounds, Some(20));
+    assert_eq!(
+        file.run_length,
+        Some(RunLength::Time {
+            warm_up_min: Duration::from_secs(6),
+            warm_up_max: Duration::from_secs(30),
+            measured: Duration::from_secs(60),
+        })
+    );
+    assert_eq!(plan.name.as_deref(), Some("Page size and buffer"));
+    assert_eq!(plan.seed, Seed::new(7));
+    assert_eq!(plan.margin, 0.025);
+    assert_eq!(plan.design, Design::Full);
+    assert_eq!(plan.compare, Factor::PageSize);
+    let page = |bytes| PageSize::new(bytes).unwrap();
+    assert_eq!(plan.reference, Some(Level::PageSize(page(8192))));
+    assert_eq!(plan.page_sizes, [page(4096), page(8192)]);
+    assert_eq!(plan.memories, [ByteCount::mib(128), ByteCount::mib(512)]);
+    assert_eq!(plan.clients, [5, 10, 15]);
+    assert_eq!(plan.cpus, [Some(1), None]);
+    assert_eq!(plan.storages, ["", "/mnt/hdd/octavo"]);
+    assert_eq!(plan.isolation, Some(Isolation::Serializable));
+    let modes: Vec<_> = plan
+        .systems
+        .iter()
+        .map(|s| s.option("journal-mode"))
+        .collect();
+    assert_eq!(modes, [Some("wal"), Some("delete")]);
+    let rows = |row| DataSet::Ycsb {
+        records: 1_000_000,
+        row: ByteCount::new(row),
+    };
+    assert_eq!(plan.data, [rows(1000), rows(200)]);
+    assert_eq!(plan.workload.name(), "ycsb-b");
+    assert_eq!(plan.mix.as_deref(), Some("read=80,update=20"));
+    assert_eq!(plan.distribution.as_deref(), Some("zipfian:0.9"));
+    assert_eq!(plan.cells().len(), 2 * 2 * 2 * 2 * 3 * 2 * 2);
+    for group in plan.groups() {
+        assert_eq!(group.reference, 1);
+    }
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let file = parse(
+        "format = 1\nworkload = {name = \"tpcc\", warehouses = 2}\n\
+         cells = {memory = [1048576, \"8MiB\"]}\n",
+    )
+    .unwrap();
+    let plan = &file.plan;
+    assert_eq!(
+        (file.budget, file.rounds, file.run_length),
+        (None, None, None)
+    );
+    assert_eq!(plan.workload, WorkloadName::Tpcc);
+    assert_eq!(plan.data, [DataSet::Tpcc { warehouses: 2 }]);
+    assert_eq!(plan.seed, Seed::new(1));
+    assert_eq!(plan.margin, 0.03);
+    assert_eq!(plan.design, Design::Race);
+    assert_eq!(plan.compare, Factor::Memory);
+    assert_eq!(plan.reference, None);
+    assert_eq!(plan.page_sizes, [PageSize::new(4096).unwrap()]);
+    assert_eq!(plan.systems[0].option("journal-mode"), Some("wal"));
+    assert_eq!(plan.storages, [""]);
+    assert_eq!((&plan.clients[..], &plan.cpus[..]), (&[1][..], &[None][..]));
+    assert_eq!(plan.copies, 1);
+}
+
+#[test]
+fn the_same_plan_written_otherwise_is_the_same_plan() {
+    let mut text = SOUND.to_owned();
+    for (old, new) in [
+        ("\"2.5 %\"", "0.025"),
+        ("\"4K\", \"8K\"", "4096, \"8 KiB\""),
+        ("\"5..16 step 5\"", "[5, \"10..15 step 5\"]"),
+        ("1_000_000", "1000000"),
+        ("reference = 8192", "reference = \"8K\""),
+    ] {
+        assert!(text.contains(old));
+        text = text.replace(old, new);
+    }
+    assert_eq!(parse(&text).unwrap().plan, parse(SOUND).unwrap().plan);
+}
+
+#[test]
+fn syntax_is_refused_at_its_line() {
+    let (text, line) = with("seed", "seed = ");
+    assert_eq!(parse(&text).unwrap_err().line, line);
+    let (text, line) = with("seed", "seed = 1\nseed = 2");
+    let refused = parse(&text).unwrap_err();
+    assert_eq!(refused.line, line + 1, "{refused}");
+    assert!(refused.reason.contains("duplicate key"), "{refused}");
+    let (text, line) = with("memory", "memory = [\"8MiB\"");
+    assert!(parse(&text).unwrap_err().line >= line);
+    let (text, line) = with("name = \"ycsb", "name = \"ycsb-b");
+    let refused = parse(&text).unwrap_err();
+    assert_eq!(refused.line, line);
+    assert!(!refused.reason.contains('\n'), "{refused}");
+}
+
+#[test]
+fn versions_are_told_apart_before_anything_else() {
+    refused("format", "format = 2", "2", &["format 2", "format 1"]);
+    refused("format", "format = \"1\"", "\"1\"", &["a text"]);
+    let refused = parse("[cells]\nnonsense = 1\n").unwrap_err();
+    assert_eq!(refused.line, 1);
+    assert!(refused.reason.contains("format = 1"), "{refused}");
+    let text = format!("{SOUND}whatever = 1\n").replace("format = 1", "format = 99");
+    refused_text(&text, 1, "99", &["format 99"]);
+}
+
+#[test]
+fn unknown_keys_are_told_with_what_was_meant() {
+    refused(
+        "page-size",
+        "page-sizes = [\"4K\"]",
+        "page-sizes",
+        &["[cells]", "did you mean page-size?"],
+    );
+    refused(
+        "seed",
+        "colour = 1",
+        "colour",
+        &["[experiment]", "seed, margin"],
+    );
+    refused("[run]", "[runs]", "runs", &["did you mean run?"]);
+    refused(
+        "records",
+        "record = 5",
+        "record",
+        &["did you mean records?"],
+    );
+    refused(
+        "measured",
+        "measure = \"1s\"",
+        "measure",
+        &["did you mean measured?"],
+    );
+    refused(
+        "name = \"Page",
+        "title = \"x\"",
+        "title",
+        &["a plan has no 'title'"],
+    );
+}
+
+#[test]
+fn wrong_types_are_told_with_the_right_ones() {
+    refused(
+        "seed",
+        "seed = \"one\"",
+        "\"one\"",
+        &["seed is a text, not a whole number"],
+    );
+    refused("seed", "seed = -1", "-1", &["from 0"]);
+    refused(
+        "margin",
+        "margin = true",
+        "true",
+        &["true or false", "0.03"],
+    );
+    refused("budget", "budget = 300", "300", &["a time in quotes", "5m"]);
+    refused(
+        "memory",
+        "memory = 1.5",
+        "1.5",
+        &["a number with a fraction", "32MiB"],
+    );
+    refused("design", "design = 1", "1", &["\"race\"", "\"full\""]);
+    refused(
+        "database",
+        "database = [[\"sqlite\"]]",
+        "[\"sqlite\"]",
+        &["a list"],
+    );
+    refused(
+        "clients",
+        "clients = {}",
+        "{}",
+        &["a table", "5..60 step 5"],
+    );
+    refused(
+        "name = \"Page",
+        "name = 1979-05-27",
+        "1979-05-27",
+        &["a date"],
+    );
+    refused("cpus", "cpus = 1.0", "1.0", &["\"all\""]);
+    let text = SOUND
+        .replace("[run]\n", "")
+        .replace("warm-up = \"30s\"\nmeasured = \"60s\"\n", "");
+    let text = text.replace("format = 1\n", "format = 1\nrun = 5\n");
+    refused_text(&text, 2, "5", &["write [run]"]);
+}
+
+#[test]
+fn impossible_values_are_told_with_possible_ones() {
+    for (old, new, place, words) in [
+        (
+            "page-size",
+            "page-size = [\"4K\", 5000]",
+            "5000",
+            &["power of two"][..],
+        ),
+        ("page-size", "page-size = \"128K\"", "\"128K\"", &["65536"]),
+        (
+            "memory",
+            "memory = [\"8MiB\", \"lots\"]",
+            "\"lots\"",
+            &["64MiB"],
+        ),
+        ("margin", "margin = \"0 %\"", "\"0 %\"", &["above 0"]),
+        ("margin", "margin = 3", "3", &["below 1", "3 %"]),
+        ("margin", "margin = nan", "nan", &["above 0"]),
+        (
+            "design",
+            "design = \"rase\"",
+            "\"rase\"",
+            &["did you mean race?"],
+        ),
+        ("budget", "budget = \"soon\"", "\"soon\"", &["5m"]),
+        ("budget", "budget = \"0s\"", "\"0s\"", &["no time at all"]),
+        ("budget", "budget = \"9000h\"", "\"9000h\"", &["a year"]),
+        ("rounds", "rounds = 0", "0", &["rounds 0", "from 1"]),
+        ("copies", "copies = 0", "0", &["copies 0"]),
+        ("measured", "measured = \"60\"", "\"60\"", &["90s"]),
+        (
+            "name = \"ycsb",
+            "name = \"ycsb-z\"",
+            "\"ycsb-z\"",
+            &["did you mean ycsb-"],
+        ),
+        (
+            "name = \"ycsb",
+            "name = \"tpce\"",
+            "\"tpce\"",
+            &["did you mean tpcc?"],
+        ),
+        ("records", "records = 0", "0", &["records 0", "from 1"]),
+        ("records", "warehouses = 1", "1", &["YCSB", "records"]),
+        (
+            "row-bytes",
+            "row-bytes = [1000, 7]",
+            "7",
+            &["7 bytes", "multiple of 10"],
+        ),
+        (
+            "mix",
+            "mix = \"read=80,brew=20\"",
+            "\"read=80,brew=20\"",
+            &["read, update"],
+        ),
+        (
+            "distribution",
+            "distribution = \"zipf\"",
+            "\"zipf\"",
+            &["zipfian"],
+        ),
+        (
+            "distribution",
+            "distribution = \"zipfian:2\"",
+            "\"zipfian:2\"",
+            &["theta '2'"],
+        ),
+        (
+            "database",
+            "database = \"sqlight\"",
+            "\"sqlight\"",
+            &["did you mean sqlite?"],
+        ),
+        (
+            "journal-mode",
+            "journal-mode = [\"wal\", \"off\"]",
+            "\"off\"",
+            &["truncate"],
+        ),
+        ("clients", "clients = [1, 0]", "0", &["clients 0"]),
+        ("cpus", "cpus = [\"some\"]", "\"some\"", &["\"all\""]),
+        (
+            "isolation",
+            "isolation = \"snapshot\"",
+            "\"snapshot\"",
+            &["serializable"],
+        ),
+        // What the database refuses.
+        (
+            "memory",
+            "memory = [\"128MiB\", \"64K\"]",
+            "\"64K\"",
+            &["memory 64 KiB", "at least"],
+        ),
+        (
+            "isolation",
+            "isolation = \"read-committed\"",
+            "\"read-committed\"",
+            &["serializable"],
+        ),
+    ] {
+        refused(old, new, place, words);
+    }
+}
+
+#[test]
+fn lists_have_each_entry_once() {
+    refused("memory", "memory = []", "[]", &["empty", "at least one"]);
+    refused(
+        "page-size",
+        "page-size = [\"4K\", 4096]",
+        "4096",
+        &["twice"],
+    );
+    refused(
+        "storage",
+        "storage = [\"a\", \"b\", \"a\"]",
+        "\"a\"",
+        &["twice"],
+    );
+    refused("clients", "clients = [5, \"1..5\"]", "\"1..5\"", &["twice"]);
+}
+
+#[test]
+fn ramps_have_both_ends_where_the_step_fits() {
+    let clients = |ramp: &str| {
+        let (text, _) = with("clients", &format!("clients = \"{ramp}\""));
+        parse(&text).unwrap().plan.clients
+    };
+    assert_eq!(clients("5..60 step 5").len(), 12);
+    assert_eq!(clients("5..60 step 5").last(), Some(&60));
+    assert_eq!(clients("1..10 step 4"), [1, 5, 9]);
+    assert_eq!(clients("2..4"), [2, 3, 4]);
+    assert_eq!(clients("3 .. 3 step 9"), [3]);
+    for (ramp, word) in [
+        ("60..5 step 5", "backwards"),
+        ("5..60 step 0", "never ends"),
+        ("5..60 by 5", "5..60 step 5"),
+        ("0..4", "from 1"),
+        ("1..4000000000", "from 1"),
+        ("1..5000", "1000 entries"),
+        ("many", "not a ramp"),
+        ("..", "not a ramp"),
+    ] {
+        let place = format!("\"{ramp}\"");
+        refused("clients", &format!("clients = {place}"), &place, &[word]);
+    }
+}
+
+#[test]
+fn what_is_compared_has_to_be_clear() {
+    refused(
+        "compare",
+        "compare = \"pagesize\"",
+        "\"pagesize\"",
+        &["did you mean page-size?"],
+    );
+    let (text, _) = with("page-size", "page-size = \"8K\"");
+    let line = line_of(&text, "compare");
+    refused_text(
+        &text,
+        line,
+        "\"page-size\"",
+        &["one page-size", "at least two"],
+    );
+}
+
+/// The plan without a key.
+fn without(text: &str, key: &str) -> String {
+    text.lines()
+        .filter(|line| !line.starts_with(key))
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+fn line_of(text: &str, begin: &str) -> usize {
+    1 + text
+        .lines()
+        .position(|line| line.starts_with(begin))
+        .unwrap()
+}
+
+#[test]
+fn several_lists_without_a_page_size_need_a_word() {
+    let open = without(&without(SOUND, "compare"), "reference");
+    assert_eq!(parse(&open).unwrap().plan.compare, Factor::PageSize);
+    let text = without(&open, "page-size");
+    let line = line_of(&text, "journal-mode");
+    refused_text(
+        &text,
+        line,
+        "[\"wal\", \"delete\"]",
+        &[
+            "journal-mode, row-bytes, storage, cpus, clients, memory",
+            "compare = \"journal-mode\"",
+        ],
+    );
+    let mut one = text;
+    for key in ["journal-mode", "row-bytes", "storage", "cpus", "clients"] {
+        one = without(&one, key);
+    }
+    assert_eq!(parse(&one).unwrap().plan.compare, Factor::Memory);
+    let single = one.replace("[\"128MiB\", \"512MiB\"]", "\"8MiB\"");
+    let line = line_of(&single, "[cells]");
+    refused_text(
+        &single,
+        line,
+        "[cells]",
+        &["nothing to compare", "octavo bench"],
+    );
+    let copies = single.replace("copies = 1", "copies = 3");
+    assert_eq!(parse(&copies).unwrap().plan.compare, Factor::Copy);
+}
+
+#[test]
+fn references_are_found_in_every_list() {
+    for (compare, reference, place) in [
+        ("page-size", "\"8K\"", 1),
+        ("memory", "\"0.5 GiB\"", 1),
+        ("storage", "\"/mnt/hdd/octavo\"", 1),
+        ("clients", "15", 2),
+        ("cpus", "\"all\"", 1),
+        ("row-bytes", "200", 1),
+        ("journal-mode", "\"delete\"", 1),
+        ("database", "\"delete\"", 1),
+    ] {
+        let text = SOUND
+            .replace(
+                "compare = \"page-size\"",
+                &format!("compare = \"{compare}\""),
+            )
+            .replace("reference = 8192", &format!("reference = {reference}"));
+        let plan = parse(&text).unwrap_or_else(|error| panic!("{error}")).plan;
+        assert!(
+            plan.groups().iter().all(|group| group.reference == place),
+            "{compare}"
+        );
+    }
+    refused(
+        "reference",
+        "reference = \"16K\"",
+        "\"16K\"",
+        &["choose 4096, 8192"],
+    );
+    refused("reference", "reference = true", "true", &["page size"]);
+    let text = SOUND
+        .replace("compare = \"page-size\"", "compare = \"journal-mode\"")
+        .replace("reference = 8192", "reference = \"sqlite\"");
+    let line = line_of(&text, "reference");
+    refused_text(&text, line, "\"sqlite\"", &["several"]);
+    let text = SOUND.replace("copies = 1", "copies = 3");
+    let text = text.replace("compare = \"page-size\"", "compare = \"copies\"");
+    let text = text.replace("reference = 8192", "reference = 3");
+    assert_eq!(parse(&text).unwrap().plan.reference, Some(Level::Copy(3)));
+    let text = text.replace("reference = 3", "reference = 4");
+    let line = line_of(&text, "reference");
+    refused_text(&text, line, "4", &["choose 1, 2, 3"]);
+}
+
+#[test]
+fn the_length_of_a_run_is_said_once() {
+    let length = |run: &str| {
+        let text = SOUND
+            .replace("warm-up = \"30s\"\nmeasured = \"60s\"\n", run)
+            .replace("\"5..16 step 5\"", "1");
+        parse(&text).map(|file| file.run_length)
+    };
+    assert_eq!(length("").unwrap(), None);
+    assert_eq!(
+        length("transactions = 2000\n").unwrap(),
+        Some(RunLength::Transactions {
+            warm_up: 200,
+            measured: 2000,
+        })
+    );
+    assert_eq!(
+        length("measured = \"20s\"\nwarm-up = \"0s\"\n").unwrap(),
+        Some(RunLength::Time {
+            warm_up_min: Duration::ZERO,
+            warm_up_max: Duration::ZERO,
+            measured: Duration::from_secs(20),
+        })
+    );
+    assert_eq!(
+        length("measured = \"20s\"\n").unwrap(),
+        Some(automatic_warm_up(Duration::from_secs(20)))
+    );
+    for (run, word) in [
+        ("transactions = 9\nmeasured = \"1s\"\n", "one of them"),
+        ("transactions = 9\nwarm-up = \"1s\"\n", "a tenth"),
+        ("warm-up = \"1s\"\n", "budget"),
+        ("transactions = 0\n", "transactions 0"),
+    ] {
+        let refused = length(run).unwrap_err();
+        assert!(refused.reason.contains(word), "{refused}");
+        assert!((15..=16).contains(&refused.line), "{refused}");
+    }
+    let text = SOUND.replace(
+        "warm-up = \"30s\"\nmeasured = \"60s\"\n",
+        "transactions = 9\n",
+    );
+    let line = line_of(&text, "transactions");
+    refused_text(&text, line, "9", &["one client"]);
+}
+
+#[test]
+fn what_is_missing_is_told_where_it_belongs() {
+    for (key, section, words) in [
+        ("records", "[workload]", &["records", "how much data"][..]),
+        (
+            "name = \"ycsb-b\"",
+            "[workload]",
+            &["name = \"tpcc\"", "pgbench"],
+        ),
+        ("memory", "[cells]", &["memory is missing"]),
+    ] {
+        let text = without(SOUND, key);
+        let line = line_of(&text, section);
+        refused_text(&text, line, section, words);
+    }
+    let refused = parse("format = 1\n").unwrap_err();
+    assert_eq!(refused.line, 1);
+    let text = SOUND
+        .replace("ycsb-b", "tpcc")
+        .replace("records", "warehouses");
+    let line = line_of(&text, "row-bytes");
+    refused_text(&text, line, "1000", &["TPC-C"]);
+    let text = without(&text, "row-bytes");
+    let line = line_of(&text, "mix");
+    refused_text(
+        &without(&text, "distribution"),
+        line,
+        "\"read=80,update=20\"",
+        &["new-order"],
+    );
+    let text = without(&text, "mix");
+    let line = line_of(&text, "distribution");
+    refused_text(&text, line, "\"zipfian:0.9\"", &["TPC-C"]);
+}
+
+#[test]
+fn slips_in_ramps_do_not_become_experiments() {
+    let (text, _) = with("clients", "clients = \"1..1000\"");
+    let refused = parse(&text).unwrap_err();
+    assert!(refused.reason.contains("64000 cells"), "{refused}");
+}
+
+#[test]
+fn an_end_has_to_be_in_sight() {
+    let check = |keys: &[&str]| {
+        let text = keys
+            .iter()
+            .fold(without(SOUND, "cpus"), |text, key| without(&text, key));
+        match parse(&text)
+            .unwrap()
+            .check(Path::new("/nonexistent/octavo"))
+        {
+            Ok(()) => None,
+            Err(error) => Some(error.to_string()),
+        }
+    };
+    assert_eq!(check(&[]), None);
+    assert_eq!(check(&["rounds"]), None);
+    assert_eq!(check(&["rounds", "warm-up", "measured"]), None);
+    assert_eq!(check(&["budget"]), None);
+    let refusal = check(&["budget", "rounds"]).unwrap();
+    assert!(
+        refusal.contains("when to end") && refusal.contains("| measured"),
+        "{refusal}"
+    );
+    let refusal = check(&["budget", "warm-up", "measured"]).unwrap();
+    assert!(
+        refusal.contains("how long a run is") && refusal.contains("| rounds"),
+        "{refusal}"
+    );
+    let refusal = check(&["budget", "rounds", "warm-up", "measured"]).unwrap();
+    assert!(refusal.starts_with("plan.toml:1: "), "{refusal}");
+}
+
+#[test]
+fn storages_and_cpus_are_looked_at_here() {
+    let check = |old: &str, new: &str, directory: &str| {
+        let (text, line) = with(old, new);
+        let text = if old == "cpus" {
+            text
+        } else {
+            text.replace("[1, \"all\"]", "1")
+        };
+        let refusal = parse(&text)
+            .unwrap()
+            .check(Path::new(directory))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refusal.starts_with(&format!("plan.toml:{line}: ")),
+            "{refusal}"
+        );
+        refusal
+    };
+    let refusal = check("storage", "storage = [\"\", \"/x/y\"]", "/x/y");
+    assert!(refusal.contains("'/x/y'"), "{refusal}");
+    check("storage", "storage = [\"/\", \"/../\"]", "elsewhere");
+    let refusal = check("cpus", "cpus = [1, 1_000_000]", "elsewhere");
+    assert!(refusal.contains("1000000 CPUs"), "{refusal}");
+}
+
+#[test]
+fn no_text_makes_reading_panic() {
+    for end in 0..SOUND.len() {
+        let _any = parse(&SOUND[..end]);
+    }
+    for (at, _) in SOUND.char_indices() {
+        let mut text = SOUND.to_owned();
+        text.remove(at);
+        let _any = parse(&text);
+    }
+}
+
+#[test]
+fn the_plans_to_begin_with_are_sound() {
+    let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    let mut compared = Vec::new();
+    for entry in fs::read_dir(plans).unwrap() {
+        let file = PlanFile::read(&entry.unwrap().path()).unwrap();
+        file.check(Path::new("/nonexistent/octavo")).unwrap();
+        compared.push(file.plan.compare);
+    }
+    for factor in [Factor::PageSize, Factor::System, Factor::Copy] {
+        assert!(compared.contains(&factor), "{factor}");
+    }
+}
+
+#[test]
+fn the_refusal_in_the_documentation_is_the_one_that_is_shown() {
+    let documentation = include_str!("../../../../../docs/plans.md");
+    let mut blocks = documentation.split("```");
+    let plan = blocks
+        .find_map(|block| block.strip_prefix("toml\n"))
+        .unwrap();
+    parse(plan).unwrap();
+    let line = "page-size = [\"4K\", \"8K\", \"16K\"]";
+    assert!(plan.contains(line));
+    let refused = parse(&plan.replace(line, "page-size = [\"4K\", 5000]")).unwrap_err();
+    assert!(
+        documentation.contains(&format!("```\noctavo: {refused}\n```")),
+        "{refused}"
+    );
+}
+
+#[test]
+fn every_key_is_documented() {
+    let documentation = include_str!("../../../../../docs/plans.md");
+    for key in [SECTIONS, EXPERIMENT, RUN, WORKLOAD, CELLS].concat() {
+        let section = ["experiment", "run", "workload", "cells"].contains(&key);
+        let row = if section {
+            format!("`[{key}]`")
+        } else {
+            format!("| `{key}` |")
+        };
+        assert!(documentation.contains(&row), "{key}");
+    }
+    for (name, _) in FACTORS {
+        assert!(documentation.contains(&format!("`\"{name}\"`")), "{name}");
+    }
+}

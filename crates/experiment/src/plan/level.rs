@@ -1,0 +1,193 @@
+//! What can vary from cell to cell, and its values in words.
+
+use std::fmt;
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::DataSet;
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, Plan, System};
+
+/// What can vary from cell to cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Factor {
+    /// The database and its options.
+    System,
+    /// The width of the rows.
+    Rows,
+    /// Where the data lies.
+    Storage,
+    /// The CPUs that may be used.
+    Cpus,
+    /// Sessions at the same time.
+    Clients,
+    /// The memory that may hold data.
+    Memory,
+    /// The page size.
+    PageSize,
+    /// Nothing: equal cells under several names.
+    Copy,
+}
+
+impl Factor {
+    /// All of them, what takes longest to change first.
+    pub const ALL: [Self; 8] = [
+        Self::System,
+        Self::Rows,
+        Self::Storage,
+        Self::Cpus,
+        Self::Clients,
+        Self::Memory,
+        Self::PageSize,
+        Self::Copy,
+    ];
+
+    /// What it is called in a sentence.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::System => "database",
+            Self::Rows => "row width",
+            Self::Storage => "storage",
+            Self::Cpus => "CPUs",
+            Self::Clients => "clients",
+            Self::Memory => "memory",
+            Self::PageSize => "page size",
+            Self::Copy => "copy",
+        }
+    }
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.noun())
+    }
+}
+
+/// The value of a factor in a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// A database with the options in which it differs from others.
+    System(String),
+    /// Bytes of a row; `None` where the specification says how wide rows are.
+    Rows(Option<ByteCount>),
+    /// A directory.
+    Storage(String),
+    /// CPUs; `None` for all.
+    Cpus(Option<u32>),
+    /// Sessions.
+    Clients(u32),
+    /// Memory.
+    Memory(ByteCount),
+    /// A page size.
+    PageSize(PageSize),
+    /// Which copy, from 1.
+    Copy(u32),
+}
+
+impl fmt::Display for Level {
+    /// The value alone: page sizes in bytes, memory with its unit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(name) | Self::Storage(name) => f.pad(name),
+            Self::Rows(None) => f.pad("the specification's"),
+            Self::Rows(Some(bytes)) => f.pad(&bytes.to_string()),
+            Self::Cpus(None) => f.pad("all"),
+            Self::Cpus(Some(count)) | Self::Clients(count) | Self::Copy(count) => {
+                f.pad(&count.to_string())
+            }
+            Self::Memory(memory) => f.pad(&memory.to_string()),
+            Self::PageSize(size) => f.pad(&size.get().to_string()),
+        }
+    }
+}
+
+impl Level {
+    /// The value with its noun, as after "with": `32 MiB of memory`,
+    /// `8 clients`, `page size 8192`.
+    pub fn with_noun(&self) -> String {
+        match self {
+            Self::System(name) => name.clone(),
+            Self::Rows(None) => "rows as specified".into(),
+            Self::Rows(Some(bytes)) => format!("rows of {bytes}"),
+            Self::Storage(directory) if directory.is_empty() => "the working directory".into(),
+            Self::Storage(directory) => format!("storage {directory}"),
+            Self::Cpus(None) => "all CPUs".into(),
+            Self::Cpus(Some(1)) => "1 CPU".into(),
+            Self::Cpus(Some(count)) => format!("{count} CPUs"),
+            Self::Clients(1) => "1 client".into(),
+            Self::Clients(count) => format!("{count} clients"),
+            Self::Memory(memory) => format!("{memory} of memory"),
+            Self::PageSize(size) => format!("page size {}", size.get()),
+            Self::Copy(copy) => format!("copy {copy}"),
+        }
+    }
+}
+
+impl Plan {
+    /// The value of a factor in a cell.
+    ///
+    /// # Panics
+    /// When the cell is not of this plan.
+    pub fn level(&self, cell: Cell, factor: Factor) -> Level {
+        match factor {
+            Factor::System => Level::System(self.system_name(&self.systems[cell.system])),
+            Factor::Rows => Level::Rows(match self.data[cell.data] {
+                DataSet::Tpcc { .. } => None,
+                DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => Some(row),
+            }),
+            Factor::Storage => Level::Storage(self.storages[cell.storage].clone()),
+            Factor::Cpus => Level::Cpus(cell.cpus),
+            Factor::Clients => Level::Clients(cell.clients),
+            Factor::Memory => Level::Memory(cell.memory),
+            Factor::PageSize => Level::PageSize(cell.page_size),
+            Factor::Copy => Level::Copy(cell.copy + 1),
+        }
+    }
+
+    /// A system by what sets it apart from the plan's others.
+    fn system_name(&self, system: &System) -> String {
+        let same_database = self
+            .systems
+            .iter()
+            .all(|other| other.database == system.database);
+        let options: Vec<String> = system
+            .options
+            .iter()
+            .filter(|(name, value)| {
+                self.systems
+                    .iter()
+                    .any(|other| other.option(name) != Some(value))
+            })
+            .map(|(name, value)| format!("{} {value}", name.replace('-', " ")))
+            .collect();
+        match (same_database, options.is_empty()) {
+            (true, false) => options.join(", "),
+            (_, true) => system.database.clone(),
+            (false, false) => format!("{} with {}", system.database, options.join(", ")),
+        }
+    }
+
+    /// What sets the cells of a group apart from those of other groups, as
+    /// after "with". Empty when there is one group.
+    pub fn group_name(&self, cell: Cell) -> String {
+        let levels: Vec<String> = self
+            .varied()
+            .into_iter()
+            .map(|factor| self.level(cell, factor).with_noun())
+            .collect();
+        levels.join(", ")
+    }
+
+    /// A cell in words: all that varies.
+    pub fn cell_name(&self, cell: Cell) -> String {
+        let own = self.level(cell, self.compare).with_noun();
+        let group = self.group_name(cell);
+        if group.is_empty() {
+            own
+        } else {
+            format!("{own}, {group}")
+        }
+    }
+}

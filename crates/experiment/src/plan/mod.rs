@@ -1,0 +1,504 @@
+//! What is to be measured: the cells, how they are compared, their order, and
+//! how long a run is.
+
+pub mod file;
+mod level;
+
+use std::{fmt, time::Duration};
+
+use octavo_database::{Database, DatabaseError, Isolation};
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::{DataSet, Workload, WorkloadName, choice::ChoiceError, ycsb::Distribution};
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+pub use level::{Factor, Level};
+
+/// An experiment, complete before its first run: the same plan always gives
+/// the same cells with the same inputs, and the same results the same order.
+///
+/// The cells are all combinations of the lists, of which each has at least one
+/// entry and none twice. One of the lists is what is compared; the others make
+/// groups, within which it is compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What the user calls it.
+    pub name: Option<String>,
+    /// The workload.
+    pub workload: WorkloadName,
+    /// Its mix, where it is not its own.
+    pub mix: Option<String>,
+    /// Which keys it uses, where it is not its own (YCSB).
+    pub distribution: Option<String>,
+    /// How transactions are kept apart; `None` for each database's default.
+    pub isolation: Option<Isolation>,
+    /// Origin of everything random.
+    pub seed: Seed,
+    /// Ratios within this share of 1 make no difference to the user.
+    pub margin: f64,
+    /// How cells leave the experiment.
+    pub design: Design,
+    /// Databases with their options.
+    pub systems: Vec<System>,
+    /// The rows: one scale, with different widths.
+    pub data: Vec<DataSet>,
+    /// Where the data lies: directories, of which an empty name is the one
+    /// that the experiment works in.
+    pub storages: Vec<String>,
+    /// Page sizes.
+    pub page_sizes: Vec<PageSize>,
+    /// Buffer sizes.
+    pub memories: Vec<ByteCount>,
+    /// CPUs that may be used; `None` for all of them.
+    pub cpus: Vec<Option<u32>>,
+    /// Sessions at the same time.
+    pub clients: Vec<u32>,
+    /// How often each cell is there under another name: more than 1 to see
+    /// what chance alone does (A/A).
+    pub copies: u32,
+    /// The list that is compared.
+    pub compare: Factor,
+    /// What the others are compared with, where it is not the usual: the
+    /// default page size of the group's database, or the first of the list.
+    pub reference: Option<Level>,
+}
+
+/// How cells leave an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// Those that are decided leave early, and a winner is measured again.
+    Race,
+    /// Each cell is measured in each round.
+    Full,
+}
+
+/// A database with its options: one system under test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// The database's short name.
+    pub database: String,
+    /// The version that is measured.
+    pub version: String,
+    /// Options by name, such as `journal-mode` and `wal`, as
+    /// [`octavo_database::choose`] takes them.
+    pub options: Vec<(String, String)>,
+    /// The page size that users have when they chose none.
+    pub default_page_size: PageSize,
+}
+
+impl System {
+    /// The system of a database with options.
+    pub fn new(database: &str, options: Vec<(String, String)>) -> Result<Self, DatabaseError> {
+        let chosen = octavo_database::choose(database, &options)?;
+        Ok(Self {
+            database: database.to_owned(),
+            version: chosen.version(),
+            options,
+            default_page_size: chosen.default_page_size(),
+        })
+    }
+
+    /// Makes the database.
+    pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
+        octavo_database::choose(&self.database, &self.options)
+    }
+
+    /// The value of an option, where it is set.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options
+            .iter()
+            .find(|(option, _)| option == name)
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+impl fmt::Display for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.database)?;
+        for (option, value) in &self.options {
+            write!(f, " {option}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One combination that is measured. Numbered by its place in
+/// [`Plan::cells`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// The place of its database in [`Plan::systems`].
+    pub system: usize,
+    /// The place of its rows in [`Plan::data`].
+    pub data: usize,
+    /// The place of its directory in [`Plan::storages`].
+    pub storage: usize,
+    /// The page size.
+    pub page_size: PageSize,
+    /// The buffer size.
+    pub memory: ByteCount,
+    /// CPUs that may be used; `None` for all of them.
+    pub cpus: Option<u32>,
+    /// Sessions at the same time.
+    pub clients: u32,
+    /// Which of several equal cells, from 0.
+    pub copy: u32,
+}
+
+/// What cells need loaded before: those with the same can share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BaseKey {
+    /// As in [`Cell::system`].
+    pub system: usize,
+    /// As in [`Cell::data`].
+    pub data: usize,
+    /// As in [`Cell::storage`].
+    pub storage: usize,
+    /// The page size.
+    pub page_size: PageSize,
+}
+
+impl Cell {
+    /// The base that it begins with.
+    pub fn base(&self) -> BaseKey {
+        BaseKey {
+            system: self.system,
+            data: self.data,
+            storage: self.storage,
+            page_size: self.page_size,
+        }
+    }
+}
+
+/// Cells that differ in nothing but what is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Their numbers, in the order of the compared list.
+    pub cells: Vec<usize>,
+    /// The place in `cells` of the one that the others are compared with.
+    pub reference: usize,
+}
+
+/// How long one run is. The same for every cell of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum RunLength {
+    /// By the clock.
+    Time {
+        /// The warm-up lasts at least this long, and until as many pages were
+        /// read as the buffer has frames.
+        warm_up_min: Duration,
+        /// … but not longer than this.
+        warm_up_max: Duration,
+        /// What is measured after it.
+        measured: Duration,
+    },
+    /// By the number of transactions that each client finishes: no clock
+    /// decides anything, so that with one client a run's counts replay.
+    Transactions {
+        /// Before measuring.
+        warm_up: u64,
+        /// Measured.
+        measured: u64,
+    },
+}
+
+impl fmt::Display for RunLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time { measured, .. } => write!(f, "{:.2} s", measured.as_secs_f64()),
+            Self::Transactions { measured, .. } => write!(f, "{measured} transactions"),
+        }
+    }
+}
+
+impl Plan {
+    /// All cells: those of a group beside each other, and page sizes within
+    /// memories where both are neither compared nor single.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = vec![Cell {
+            system: 0,
+            data: 0,
+            storage: 0,
+            page_size: self.page_sizes[0],
+            memory: self.memories[0],
+            cpus: self.cpus[0],
+            clients: self.clients[0],
+            copy: 0,
+        }];
+        // What is compared varies fastest.
+        let outer = Factor::ALL.into_iter().filter(|&f| f != self.compare);
+        for factor in outer.chain([self.compare]) {
+            cells = cells
+                .into_iter()
+                .flat_map(|cell| {
+                    (0..self.count(factor)).map(move |place| self.with(cell, factor, place))
+                })
+                .collect();
+        }
+        cells
+    }
+
+    /// How many entries the list of a factor has.
+    pub fn count(&self, factor: Factor) -> usize {
+        match factor {
+            Factor::System => self.systems.len(),
+            Factor::Rows => self.data.len(),
+            Factor::Storage => self.storages.len(),
+            Factor::Memory => self.memories.len(),
+            Factor::PageSize => self.page_sizes.len(),
+            Factor::Cpus => self.cpus.len(),
+            Factor::Clients => self.clients.len(),
+            Factor::Copy => self.copies as usize,
+        }
+    }
+
+    fn with(&self, cell: Cell, factor: Factor, place: usize) -> Cell {
+        let mut cell = cell;
+        match factor {
+            Factor::System => cell.system = place,
+            Factor::Rows => cell.data = place,
+            Factor::Storage => cell.storage = place,
+            Factor::Memory => cell.memory = self.memories[place],
+            Factor::PageSize => cell.page_size = self.page_sizes[place],
+            Factor::Cpus => cell.cpus = self.cpus[place],
+            Factor::Clients => cell.clients = self.clients[place],
+            Factor::Copy => cell.copy = place as u32,
+        }
+        cell
+    }
+
+    /// The factors with more than one level, apart from what is compared.
+    pub fn varied(&self) -> Vec<Factor> {
+        Factor::ALL
+            .into_iter()
+            .filter(|&factor| factor != self.compare && self.count(factor) > 1)
+            .collect()
+    }
+
+    /// The cells in groups. The cell numbers are those of [`Self::cells`].
+    pub fn groups(&self) -> Vec<Group> {
+        let cells = self.cells();
+        let size = self.count(self.compare);
+        (0..cells.len() / size)
+            .map(|group| {
+                let first = group * size;
+                Group {
+                    cells: (first..first + size).collect(),
+                    reference: self.reference_of(&cells[first..first + size]),
+                }
+            })
+            .collect()
+    }
+
+    fn reference_of(&self, cells: &[Cell]) -> usize {
+        let is_reference = |cell: &Cell| match (&self.reference, self.compare) {
+            (Some(level), factor) => self.level(*cell, factor) == *level,
+            (None, Factor::PageSize) => {
+                cell.page_size == self.systems[cell.system].default_page_size
+            }
+            (None, _) => false,
+        };
+        cells.iter().position(is_reference).unwrap_or(0)
+    }
+
+    /// The order in which a round (from 0) runs the `live` cells of each group,
+    /// from the plan's seed: the groups are shuffled, and within each the
+    /// cells, so that the runs that are compared stay close together in time.
+    /// A group of two, and one that is `mirrored`, keeps its order in even
+    /// rounds and turns it around in odd ones: A B B A.
+    pub fn order(&self, round: u32, live: &[LiveGroup]) -> Vec<usize> {
+        let mut generator = self.seed.derive("order", u64::from(round)).generator();
+        let mut groups: Vec<&LiveGroup> = live.iter().collect();
+        groups.shuffle(&mut generator);
+        groups
+            .into_iter()
+            .flat_map(|group| {
+                let mut cells = group.cells.clone();
+                if group.mirrored || cells.len() == 2 {
+                    if group.rounds_before % 2 == 1 {
+                        cells.reverse();
+                    }
+                } else {
+                    cells.shuffle(&mut generator);
+                }
+                cells
+            })
+            .collect()
+    }
+
+    /// The seed of the transactions' inputs in a round. All cells of a round
+    /// are given the same inputs, so that their ratio carries less noise.
+    pub fn inputs_seed(&self, round: u32) -> Seed {
+        self.seed.derive("inputs", u64::from(round))
+    }
+
+    /// Builds the workload on rows of the list.
+    ///
+    /// # Panics
+    /// When `data` is not in [`Self::data`].
+    pub fn workload(&self, data: usize) -> Result<Box<dyn Workload>, ChoiceError> {
+        let distribution = match &self.distribution {
+            Some(text) => Some(text.parse::<Distribution>()?),
+            None => None,
+        };
+        self.workload.build(
+            self.data[data],
+            self.seed.derive("population", 0),
+            self.mix.as_deref(),
+            distribution,
+        )
+    }
+}
+
+/// The cells of a group that a round runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveGroup {
+    /// Their numbers.
+    pub cells: Vec<usize>,
+    /// Whether the order is turned around in every second round.
+    pub mirrored: bool,
+    /// How many rounds of the same kind the group has had.
+    pub rounds_before: usize,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// SQLite's page sizes 4096 (the reference), 8192 and 65536 with 2 and
+    /// 8 MiB.
+    pub(crate) fn plan() -> Plan {
+        Plan {
+            name: None,
+            workload: WorkloadName::Tpcc,
+            mix: None,
+            distribution: None,
+            isolation: None,
+            seed: Seed::new(1),
+            margin: 0.03,
+            design: Design::Race,
+            systems: vec![System {
+                database: "sqlite".into(),
+                version: "3.50.0".into(),
+                options: vec![("journal-mode".into(), "wal".into())],
+                default_page_size: PageSize::new(4096).unwrap(),
+            }],
+            data: vec![DataSet::Tpcc { warehouses: 1 }],
+            storages: vec![String::new()],
+            page_sizes: [4096, 8192, 65536]
+                .map(|b| PageSize::new(b).unwrap())
+                .to_vec(),
+            memories: vec![ByteCount::mib(2), ByteCount::mib(8)],
+            cpus: vec![None],
+            clients: vec![1],
+            copies: 1,
+            compare: Factor::PageSize,
+            reference: None,
+        }
+    }
+
+    fn all_live(plan: &Plan, mirrored: bool, rounds_before: usize) -> Vec<LiveGroup> {
+        plan.groups()
+            .into_iter()
+            .map(|group| LiveGroup {
+                cells: group.cells,
+                mirrored,
+                rounds_before,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_round_runs_every_cell_once_in_its_own_order() {
+        let plan = plan();
+        let live = all_live(&plan, false, 0);
+        let orders: Vec<_> = (0..20).map(|round| plan.order(round, &live)).collect();
+        for order in &orders {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..6).collect::<Vec<_>>());
+            let memory = |cell: &usize| plan.cells()[*cell].memory;
+            assert!(
+                order[..3]
+                    .iter()
+                    .all(|cell| memory(cell) == memory(&order[0]))
+            );
+        }
+        assert_eq!(orders[3], plan.order(3, &live));
+        let distinct: std::collections::HashSet<_> = orders.iter().collect();
+        assert!(
+            distinct.len() > 15,
+            "{} orders of 20 differ",
+            distinct.len()
+        );
+    }
+
+    #[test]
+    fn finalists_run_there_and_back() {
+        let mut plan = plan();
+        plan.memories.truncate(1);
+        let there = plan.order(4, &all_live(&plan, true, 0));
+        let back = plan.order(5, &all_live(&plan, true, 1));
+        assert_eq!(there, [0, 1, 2]);
+        assert_eq!(back, [2, 1, 0]);
+    }
+
+    #[test]
+    fn what_is_compared_makes_the_groups() {
+        let mut plan = plan();
+        assert_eq!(
+            plan.groups(),
+            [
+                Group {
+                    cells: vec![0, 1, 2],
+                    reference: 0
+                },
+                Group {
+                    cells: vec![3, 4, 5],
+                    reference: 0
+                },
+            ]
+        );
+        plan.compare = Factor::Memory;
+        plan.reference = Some(Level::Memory(ByteCount::mib(8)));
+        let groups = plan.groups();
+        assert_eq!(groups.len(), 3);
+        let cells = plan.cells();
+        for group in groups {
+            assert_eq!(group.reference, 1);
+            let page_size = cells[group.cells[0]].page_size;
+            assert!(group.cells.iter().all(|&c| cells[c].page_size == page_size));
+            assert_eq!(cells[group.cells[1]].memory, ByteCount::mib(8));
+        }
+        assert_eq!(plan.group_name(cells[0]), "page size 4096");
+        assert_eq!(plan.cell_name(cells[0]), "2 MiB of memory, page size 4096");
+    }
+
+    #[test]
+    fn systems_are_named_by_what_sets_them_apart() {
+        let mut plan = plan();
+        let mut other = plan.systems[0].clone();
+        other.options[0].1 = "delete".into();
+        plan.systems.push(other);
+        plan.compare = Factor::System;
+        let cells = plan.cells();
+        let named = |cell: usize| plan.level(cells[cell], Factor::System).to_string();
+        assert_eq!(named(0), "journal mode wal");
+        assert_eq!(named(1), "journal mode delete");
+    }
+
+    #[test]
+    fn copies_are_cells_of_their_own() {
+        let mut plan = plan();
+        plan.page_sizes.truncate(1);
+        plan.copies = 3;
+        plan.compare = Factor::Copy;
+        let groups = plan.groups();
+        assert_eq!(groups.len(), 2);
+        assert_eq!(groups[0].cells.len(), 3);
+        let cells = plan.cells();
+        assert_eq!(cells[0].base(), cells[2].base());
+        assert_ne!(cells[0], cells[2]);
+    }
+}

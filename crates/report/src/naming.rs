@@ -1,0 +1,265 @@
+//! What the things of a plan are called: groups, levels, the reference,
+//! throughput. Sentences, tables and charts all take their names from here.
+
+use octavo_experiment::{
+    findings::{CellFindings, Findings, GroupFindings},
+    plan::{Design, Factor, Level},
+};
+use octavo_units::PageSize;
+
+/// The directory that the experiment works in has no name of its own.
+const WORKING_DIRECTORY: &str = "working directory";
+
+/// The groups in the order in which they are shown: the plan's, but the
+/// largest memory first where groups differ in nothing else.
+pub(crate) fn groups(findings: &Findings) -> Vec<&GroupFindings> {
+    let mut groups: Vec<&GroupFindings> = findings.groups.iter().collect();
+    if findings.plan.varied() == [Factor::Memory] {
+        groups.sort_by_key(|group| {
+            std::cmp::Reverse(group.cells.first().map(|cell| cell.cell.memory))
+        });
+    }
+    groups
+}
+
+/// A group's name where it stands alone, as in headings and legends.
+pub(crate) fn group(group: &GroupFindings) -> &str {
+    if group.name.is_empty() {
+        "all"
+    } else {
+        &group.name
+    }
+}
+
+/// A group's name after a comma, with the comma; empty when there is one
+/// group.
+pub(crate) fn in_group(group: &GroupFindings) -> String {
+    if group.name.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", group.name)
+    }
+}
+
+/// The level of a cell, alone: in a table's first column, at an axis.
+pub(crate) fn cell(cell: &CellFindings) -> String {
+    if cell.level.is_empty() {
+        WORKING_DIRECTORY.into()
+    } else {
+        cell.level.clone()
+    }
+}
+
+/// A level in a sentence: page sizes as a bare number, since there the
+/// sentence says what they are, others with their noun.
+pub(crate) fn level(level: &Level) -> String {
+    match level {
+        Level::PageSize(size) => size.get().to_string(),
+        other => other.with_noun(),
+    }
+}
+
+/// Levels in a sentence.
+pub(crate) fn levels(levels: &[Level]) -> Vec<String> {
+    levels.iter().map(level).collect()
+}
+
+/// What a level is a level of.
+pub(crate) fn factor(level: &Level) -> Factor {
+    match level {
+        Level::System(_) => Factor::System,
+        Level::Rows(_) => Factor::Rows,
+        Level::Storage(_) => Factor::Storage,
+        Level::Cpus(_) => Factor::Cpus,
+        Level::Clients(_) => Factor::Clients,
+        Level::Memory(_) => Factor::Memory,
+        Level::PageSize(_) => Factor::PageSize,
+        Level::Copy(_) => Factor::Copy,
+    }
+}
+
+/// What is compared, over a table's first column.
+pub(crate) fn column(findings: &Findings) -> &'static str {
+    match findings.plan.compare {
+        Factor::PageSize => "page",
+        other => other.noun(),
+    }
+}
+
+/// What is compared, with its unit, at an axis.
+pub(crate) fn axis(findings: &Findings) -> &'static str {
+    match findings.plan.compare {
+        Factor::PageSize => "page size in bytes",
+        other => other.noun(),
+    }
+}
+
+/// The levels that are compared, as labels of an axis.
+pub(crate) fn places(findings: &Findings) -> Vec<String> {
+    findings
+        .groups
+        .first()
+        .map(|group| group.cells.iter().map(cell).collect())
+        .unwrap_or_default()
+}
+
+/// The level that the others of a group are compared with.
+pub(crate) fn reference(findings: &Findings, group: &GroupFindings) -> Option<Level> {
+    let cell = group.cells.iter().find(|cell| cell.reference)?;
+    Some(findings.plan.level(cell.cell, findings.plan.compare))
+}
+
+/// The default page size that a group is compared with, if it is.
+pub(crate) fn default_page_size(findings: &Findings, group: &GroupFindings) -> Option<PageSize> {
+    let cell = group.cells.iter().find(|cell| cell.reference)?.cell;
+    let system = findings.plan.systems.get(cell.system)?;
+    (findings.plan.compare == Factor::PageSize && cell.page_size == system.default_page_size)
+        .then_some(cell.page_size)
+}
+
+/// What the reference of all groups is called in headers and captions: their
+/// page sizes are the defaults, or not.
+pub(crate) fn reference_word(findings: &Findings) -> &'static str {
+    let defaults = findings
+        .groups
+        .iter()
+        .all(|group| default_page_size(findings, group).is_some());
+    if defaults { "default" } else { "reference" }
+}
+
+/// Whether decided cells leave.
+pub(crate) fn is_race(findings: &Findings) -> bool {
+    findings.plan.design == Design::Race
+}
+
+/// NOPM where new orders are counted.
+fn has_nopm(findings: &Findings) -> bool {
+    findings.counted_name == "new orders"
+}
+
+/// The unit of throughput in a sentence: "new orders a minute".
+pub(crate) fn rate(findings: &Findings) -> String {
+    format!("{} a minute", findings.counted_name)
+}
+
+/// The unit of throughput in a title, with its short form where it has one.
+pub(crate) fn rate_in_full(findings: &Findings) -> String {
+    if has_nopm(findings) {
+        format!("{} (NOPM)", rate(findings))
+    } else {
+        rate(findings)
+    }
+}
+
+/// The unit of throughput where there is little room.
+pub(crate) fn rate_in_short(findings: &Findings) -> String {
+    if has_nopm(findings) {
+        "NOPM".into()
+    } else {
+        format!("{}/min", findings.counted_name)
+    }
+}
+
+/// The kind of transaction whose latencies stand for all: TPC-C's New-Order,
+/// else the one that was committed most often. `None` without any run.
+pub(crate) fn latency_kind(findings: &Findings) -> Option<String> {
+    let latencies = || {
+        findings
+            .groups
+            .iter()
+            .flat_map(|group| &group.cells)
+            .flat_map(|cell| &cell.latencies)
+    };
+    let mut kinds: Vec<(&str, u64)> = Vec::new();
+    for latency in latencies() {
+        match kinds
+            .iter_mut()
+            .find(|(name, _)| *name == latency.transaction)
+        {
+            Some((_, committed)) => *committed += latency.committed,
+            None => kinds.push((&latency.transaction, latency.committed)),
+        }
+    }
+    kinds
+        .iter()
+        .find(|(name, _)| *name == "New-Order")
+        // Of equal ones the first.
+        .or_else(|| kinds.iter().rev().max_by_key(|(_, committed)| committed))
+        .map(|(name, _)| (*name).to_owned())
+}
+
+/// The text, with a capital at its beginning.
+pub(crate) fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(rest).collect()
+    })
+}
+
+/// The text in at most so many characters, where a chart has no more room.
+pub(crate) fn short(text: &str, characters: usize) -> String {
+    if text.chars().count() <= characters {
+        return text.into();
+    }
+    let kept: String = text.chars().take(characters.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_largest_memory_comes_first_where_nothing_else_varies() {
+        let findings = fixture::findings();
+        let names = |findings: &Findings| -> Vec<String> {
+            groups(findings)
+                .iter()
+                .map(|of| group(of).to_owned())
+                .collect()
+        };
+        assert_eq!(names(&findings), ["32 MiB of memory", "8 MiB of memory"]);
+        assert_eq!(names(&fixture::one_memory()), ["all"]);
+        assert_eq!(
+            names(&fixture::clients())[..2],
+            ["page size 4096", "page size 65536"]
+        );
+    }
+
+    #[test]
+    fn only_new_orders_are_nopm() {
+        assert_eq!(rate_in_short(&fixture::findings()), "NOPM");
+        assert_eq!(
+            rate_in_full(&fixture::findings()),
+            "new orders a minute (NOPM)"
+        );
+        assert_eq!(rate_in_short(&fixture::clients()), "operations/min");
+        assert_eq!(rate_in_full(&fixture::clients()), "operations a minute");
+    }
+
+    #[test]
+    fn the_latency_of_the_counted_kind_stands_for_all() {
+        let kind = |findings| latency_kind(&findings);
+        assert_eq!(kind(fixture::findings()).as_deref(), Some("New-Order"));
+        assert_eq!(kind(fixture::clients()).as_deref(), Some("READ"));
+        assert_eq!(kind(fixture::empty()), None);
+    }
+
+    #[test]
+    fn a_page_size_that_nobody_has_by_default_is_a_reference() {
+        let mut findings = fixture::findings();
+        assert_eq!(reference_word(&findings), "default");
+        findings.plan.systems[0].default_page_size = PageSize::MIN;
+        assert_eq!(reference_word(&findings), "reference");
+        assert_eq!(reference_word(&fixture::clients()), "reference");
+    }
+
+    #[test]
+    fn labels_are_cut_by_characters() {
+        assert_eq!(short("ärger", 5), "ärger");
+        assert_eq!(short("ärgerlich", 6), "ärger…");
+        assert_eq!(capital("use"), "Use");
+        assert_eq!(capital(""), "");
+    }
+}

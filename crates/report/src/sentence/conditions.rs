@@ -1,0 +1,330 @@
+//! Under which conditions the figures were measured.
+
+use octavo_database::StoragePath;
+use octavo_experiment::{
+    findings::Findings,
+    plan::{Factor, Level, RunLength},
+};
+use octavo_workload::DataSet;
+
+use crate::{
+    naming,
+    number::{count, list, number, percent, rounds, seconds},
+};
+
+/// All conditions of the figures, as name and value.
+pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
+    let plan = &findings.plan;
+    let (warm_up, measured) = run_length(findings.run_length);
+    let mut conditions: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: String| conditions.push((name.into(), value));
+    if let Some(name) = &plan.name {
+        add("experiment", name.clone());
+    }
+    add(
+        "workload",
+        format!(
+            "{}, closed loop, no keying or think times",
+            workload(findings)
+        ),
+    );
+    add("scale", scale(findings));
+    if let Some(rows) = rows(findings) {
+        add("rows", rows);
+    }
+    add("clients", joined(&plan.clients));
+    add("CPUs", cpus(findings));
+    add("page sizes", page_sizes(findings));
+    add("memory", joined(&plan.memories));
+    if plan.storages.iter().any(|directory| !directory.is_empty()) {
+        add("storage", storages(findings));
+    }
+    if plan.copies > 1 {
+        add(
+            "copies",
+            format!("{} of each cell, all the same", plan.copies),
+        );
+    }
+    add("compared", compared(findings));
+    add(
+        "design",
+        if naming::is_race(findings) {
+            "race: who is decided leaves, and a winner is measured again on fresh rounds".into()
+        } else {
+            "full factorial: each cell in each round".into()
+        },
+    );
+    add("data", data(findings));
+    add("warm-up", warm_up);
+    add("measured", measured);
+    add(
+        "rounds",
+        format!(
+            "n = {} complete, {} runs done, {} failed",
+            findings.rounds,
+            findings.runs_done,
+            findings.runs_failed.len()
+        ),
+    );
+    add("file access", file_access(findings).into());
+    add("database", systems(findings));
+    conditions.extend(findings.database.iter().map(|(name, value)| {
+        // What it may depend on stands before the name.
+        let (topic, own) = name.rsplit_once(": ").unwrap_or(("", name));
+        let own = match own {
+            "version" => "database version".into(),
+            "memory" => "memory is".into(),
+            _ => own.replace('_', " "),
+        };
+        let named = if topic.is_empty() {
+            own
+        } else {
+            format!("{topic}: {own}")
+        };
+        (named, value.clone())
+    }));
+    conditions.extend(findings.storage.iter().cloned());
+    conditions.extend(
+        findings
+            .machine
+            .iter()
+            .map(|(name, value)| match name.as_str() {
+                // Not the memory that the database was given.
+                "memory" => ("machine's memory".into(), value.clone()),
+                _ => (name.clone(), value.clone()),
+            }),
+    );
+    conditions.extend([
+        ("seed".into(), plan.seed.to_string()),
+        (
+            "margin".into(),
+            format!("{} makes no difference", percent(plan.margin)),
+        ),
+        ("octavo".into(), findings.octavo.clone()),
+        ("begun".into(), findings.created.clone()),
+        ("time spent".into(), seconds(findings.spent_s)),
+    ]);
+    conditions
+}
+
+fn joined<T: ToString>(values: &[T]) -> String {
+    let texts: Vec<String> = values.iter().map(T::to_string).collect();
+    texts.join(", ")
+}
+
+fn workload(findings: &Findings) -> String {
+    let plan = &findings.plan;
+    let mut text = plan.workload.to_string();
+    for (name, value) in [("mix", &plan.mix), ("keys", &plan.distribution)] {
+        if let Some(value) = value {
+            text += &format!(", {name} {value}");
+        }
+    }
+    if let Some(isolation) = plan.isolation {
+        text += &format!(", isolation {isolation}");
+    }
+    text
+}
+
+fn scale(findings: &Findings) -> String {
+    let mut scales: Vec<String> = Vec::new();
+    for data in &findings.plan.data {
+        let scale = match data {
+            DataSet::Tpcc { warehouses: 1 } => "1 warehouse".into(),
+            DataSet::Tpcc { warehouses } => format!("{warehouses} warehouses"),
+            DataSet::Ycsb { records, .. } => format!("{} records", count(*records)),
+            DataSet::Pgbench { scale, .. } => format!("scale {scale}"),
+        };
+        if !scales.contains(&scale) {
+            scales.push(scale);
+        }
+    }
+    scales.join(", ")
+}
+
+/// The widths of rows; `None` where the specification sets them.
+fn rows(findings: &Findings) -> Option<String> {
+    let widths: Vec<String> = findings
+        .plan
+        .data
+        .iter()
+        .filter_map(|data| match data {
+            DataSet::Tpcc { .. } => None,
+            DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => Some(row.to_string()),
+        })
+        .collect();
+    (!widths.is_empty()).then(|| format!("of {}", widths.join(", ")))
+}
+
+fn cpus(findings: &Findings) -> String {
+    let counts: Vec<String> = findings
+        .plan
+        .cpus
+        .iter()
+        .map(|cpus| Level::Cpus(*cpus).to_string())
+        .collect();
+    counts.join(", ")
+}
+
+fn page_sizes(findings: &Findings) -> String {
+    let plan = &findings.plan;
+    let sizes: Vec<String> = plan
+        .page_sizes
+        .iter()
+        .map(|size| size.get().to_string())
+        .collect();
+    let mut defaults: Vec<String> = Vec::new();
+    for system in &plan.systems {
+        let default = system.default_page_size.get().to_string();
+        if !defaults.contains(&default) {
+            defaults.push(default);
+        }
+    }
+    format!(
+        "{} bytes (default {})",
+        sizes.join(", "),
+        list(&defaults, "or")
+    )
+}
+
+fn storages(findings: &Findings) -> String {
+    let names: Vec<String> = findings
+        .plan
+        .storages
+        .iter()
+        .map(|directory| {
+            if directory.is_empty() {
+                "the working directory".into()
+            } else {
+                directory.clone()
+            }
+        })
+        .collect();
+    names.join(", ")
+}
+
+fn systems(findings: &Findings) -> String {
+    let names: Vec<String> = findings
+        .plan
+        .systems
+        .iter()
+        .map(|system| format!("{system} ({})", system.version))
+        .collect();
+    names.join("; ")
+}
+
+/// What is compared with what.
+fn compared(findings: &Findings) -> String {
+    let compared = findings.plan.compare.noun();
+    let groups = naming::groups(findings);
+    let mut references: Vec<String> = Vec::new();
+    for group in &groups {
+        let Some(level) = naming::reference(findings, group) else {
+            continue;
+        };
+        let name = match naming::default_page_size(findings, group) {
+            Some(size) => format!("the default {}", size.get()),
+            None => level.with_noun(),
+        };
+        if !references.contains(&name) {
+            references.push(name);
+        }
+    }
+    let within = if groups.len() > 1 {
+        format!(", in each of {} groups", groups.len())
+    } else {
+        String::new()
+    };
+    if references.is_empty() {
+        return format!("{compared}{within}");
+    }
+    format!("{compared}, with {}{within}", list(&references, "or"))
+}
+
+fn data(findings: &Findings) -> String {
+    let all = findings.bases.iter().map(|base| base.size);
+    let (Some(least), Some(most)) = (all.clone().min(), all.max()) else {
+        return "not loaded yet".into();
+    };
+    let others: Vec<&str> = [Factor::System, Factor::Rows]
+        .into_iter()
+        .filter(|&factor| findings.plan.count(factor) > 1)
+        .map(Factor::noun)
+        .collect();
+    let size = match (least == most, others.as_slice()) {
+        (true, _) => least.to_string(),
+        (false, []) => format!("{least} to {most} by page size"),
+        (false, others) => format!("{least} to {most} by page size, {}", others.join(", ")),
+    };
+    let times: Vec<String> = findings
+        .plan
+        .memories
+        .iter()
+        .filter(|memory| memory.get() > 0)
+        .map(|memory| {
+            format!(
+                "{} times {memory}",
+                number(least.get() as f64 / memory.get() as f64)
+            )
+        })
+        .collect();
+    format!("{size}, at least {}", list(&times, "and"))
+}
+
+fn run_length(length: Option<RunLength>) -> (String, String) {
+    match length {
+        None => ("no run yet".into(), "no run yet".into()),
+        Some(RunLength::Time {
+            warm_up_min,
+            warm_up_max,
+            measured,
+        }) => (
+            format!(
+                "until the buffer was filled once, {} to {}",
+                seconds(warm_up_min.as_secs_f64()),
+                seconds(warm_up_max.as_secs_f64())
+            ),
+            format!("{} a run", seconds(measured.as_secs_f64())),
+        ),
+        Some(RunLength::Transactions { warm_up, measured }) => (
+            format!("{warm_up} transactions a client"),
+            format!("{measured} transactions a client and run"),
+        ),
+    }
+}
+
+/// Whether runs went past the page cache.
+fn file_access(findings: &Findings) -> &'static str {
+    match findings.storage_path {
+        None => "not known: no run has a result",
+        Some(StoragePath::PageCache) => {
+            "buffered: through the kernel's page cache, without a limit"
+        }
+        Some(StoragePath::Direct) => "direct I/O, past the kernel's page cache",
+        Some(StoragePath::None) => "none: nothing is stored",
+    }
+}
+
+/// The conditions that every chart's caption repeats.
+pub(crate) fn caption(findings: &Findings) -> String {
+    let (warm_up, measured) = run_length(findings.run_length);
+    let clients = &findings.plan.clients;
+    let up_to = if naming::is_race(findings) {
+        "up to "
+    } else {
+        ""
+    };
+    format!(
+        "{}, {}; {} {}; n = {up_to}{}; warm-up {warm_up}; measured {measured}; {}",
+        workload(findings),
+        scale(findings),
+        joined(clients),
+        if clients.as_slice() == [1] {
+            "client"
+        } else {
+            "clients"
+        },
+        rounds(findings.rounds),
+        file_access(findings)
+    )
+}

@@ -17,6 +17,6 @@ cargo build --release -p octavo-experiment --example race
 recorded="$folder/recorded.txt"
 [ -f "$recorded" ] || recorded=
 # The recording's name is left out if there is none.
-target/release/examples/race "${1:-2000}" ${recorded:+"$recorded"} > "$folder/raw.txt"
+"${CARGO_TARGET_DIR:-target}/release/examples/race" "${1:-2000}" ${recorded:+"$recorded"} > "$folder/raw.txt"
 { uname -srm; grep -m1 'model name' /proc/cpuinfo; nproc; git rev-parse HEAD; } > "$folder/machine.txt"
 cat "$folder/raw.txt"

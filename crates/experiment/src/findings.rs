@@ -656,11 +656,11 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     }
     let short = runs
         .iter()
-        .filter(|run| run.steadiness.label == Label::TooShort)
+        .filter(|run| run.steadiness.label == Label::NotJudged)
         .count();
     if short > 0 {
         warnings.push(format!(
-            "{} were too short to tell whether they were steady",
+            "{} were not judged for being steady: too short, or of a fixed number of transactions",
             share_of_runs(short)
         ));
     }

@@ -234,7 +234,11 @@ impl<'a> Sampler<'a> {
         for sample in &mut self.samples {
             sample.measured &= sample.at.saturating_sub(sample.length) >= from;
         }
-        let label = if warm_up.goes_on {
+        let label = if planned.is_none() {
+            // No clock decides anything of a run by numbers of transactions:
+            // whether it counts must not hang on the machine's mood either.
+            Label::NotJudged
+        } else if warm_up.goes_on {
             let why = Why::StillWarming;
             Label::NotSteady { why }
         } else {

@@ -87,9 +87,10 @@ pub enum Label {
         /// After so long, s.
         period_s: f64,
     },
-    /// Too short, or too little counted, to be judged: as many runs are whose
-    /// length the user gave in transactions. Compared, and said to be so.
-    TooShort,
+    /// Not judged: too short, too little counted, or of a length in
+    /// transactions, where no clock is to decide anything. Compared, and said
+    /// to be so.
+    NotJudged,
     /// No one level: the throughput is no property of what was measured.
     NotSteady {
         /// What it did.
@@ -227,7 +228,7 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
     let values = all[first..].to_vec();
     let level = mean(&values);
     if ticks.len() < TICKS_MIN || level <= 0.0 {
-        return Label::TooShort;
+        return Label::NotJudged;
     }
     let tick_s = ticks.iter().map(|tick| tick.length_s).sum::<f64>() / ticks.len() as f64;
     // A shift hides a period, but not from the differences.

@@ -225,7 +225,7 @@ fn what_is_periodic_may_shift_as_well() {
 
 #[test]
 fn too_little_is_not_judged() {
-    let short = Label::TooShort;
+    let short = Label::NotJudged;
     assert_eq!(judged(&ticks([1.0; TICKS_MIN - 1])), (0, short));
     assert_eq!(judged(&ticks([0.0; 100])), (0, short));
     assert_eq!(judged(&[]), (0, short));

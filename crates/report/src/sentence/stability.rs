@@ -124,7 +124,7 @@ pub(crate) fn why(label: Label) -> String {
     match label {
         Label::Steady => "steady".into(),
         Label::Periodic { period_s } => format!("periodic, every {} s", number(period_s)),
-        Label::TooShort => "too short to be judged".into(),
+        Label::NotJudged => "not judged (too short, or of a fixed number of transactions)".into(),
         Label::NotSteady { why } => match why {
             Why::StillWarming => "still warming up".into(),
             Why::Drift { change } => format!("drifts {}", by(change)),

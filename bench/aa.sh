@@ -1,6 +1,6 @@
 #!/bin/sh
 # What a real experiment says of identical cells: plans/a-a.toml, the same cell
-# under three names. It has to end "equivalent". Takes up to an hour; take a
+# under three names. It has to end "equivalent". Takes up to 40 minutes; take a
 # quiet machine.
 #
 #   bench/aa.sh DIRECTORY

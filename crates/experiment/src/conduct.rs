@@ -7,6 +7,7 @@ use std::{
     fs,
     io::ErrorKind,
     ops::ControlFlow,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -23,7 +24,7 @@ use crate::{
     causes::with_causes,
     course::{Course, Round, rules},
     cpus::{self, CpusError, HeldCpus},
-    directory::{DirectoryError, WorkDirectory, directory_size, free_space},
+    directory::{DirectoryError, STORE, WorkDirectory, directory_size, free_space},
     drive::{Extension, Load, RETRIES, Unobserved},
     findings::Findings,
     loaded::DESCRIPTION,
@@ -182,24 +183,29 @@ pub fn conduct(
     let parts = Parts::of(plan)?;
     check(settings, &parts)?;
     let storages = storages(settings);
-    examine(&storages)?;
+    examine(&storages, &settings.directory)?;
     let needs = Needs::of(settings, &parts);
     needs.check(settings)?;
-    let directory = WorkDirectory::open(&settings.directory)?;
-    let mut store = match Store::open_or_create(&directory.store()) {
+    let mut directories: Vec<WorkDirectory> = Vec::new();
+    let others = storages.iter().filter(|path| **path != settings.directory);
+    for path in [&settings.directory].into_iter().chain(others) {
+        match WorkDirectory::open(path) {
+            Ok(directory) => directories.push(directory),
+            Err(error) => {
+                abandon(directories)?;
+                return Err(error.into());
+            }
+        }
+    }
+    let mut store = match Store::open_or_create(&directories[0].store()) {
         Ok(store) => store,
         Err(error) => {
-            directory.abandon()?;
+            abandon(directories)?;
             return Err(error.into());
         }
     };
     store.adopt(plan, settings.run_length, settings.octavo_version)?;
     let session = store.begin_session()?;
-    let others = storages
-        .iter()
-        .filter(|path| **path != settings.directory)
-        .map(|path| WorkDirectory::open(path))
-        .collect::<Result<_, _>>()?;
     let job = Job {
         settings,
         observer,
@@ -207,14 +213,19 @@ pub fn conduct(
         earlier: store.time_spent()?,
         begin: Instant::now(),
         cells: plan.cells(),
-        directory,
-        others,
+        directories,
         storages,
         parts,
         store,
         session,
     };
     job.work()
+}
+
+/// Takes back the directories that were made for input that is refused after
+/// all.
+fn abandon(directories: Vec<WorkDirectory>) -> Result<(), DirectoryError> {
+    directories.into_iter().try_for_each(WorkDirectory::abandon)
 }
 
 /// Where the data of each storage lies, in the plan's order.
@@ -234,9 +245,15 @@ fn storages(settings: &ConductSettings) -> Vec<PathBuf> {
 }
 
 /// Refuses directories that are somebody else's, without changing anything.
-fn examine(storages: &[PathBuf]) -> Result<(), ConductError> {
+fn examine(storages: &[PathBuf], directory: &Path) -> Result<(), ConductError> {
     for path in storages {
         WorkDirectory::examine(path)?;
+        if path != directory && path.join(STORE).exists() {
+            return Err(ConductError::Setting(format!(
+                "{} is where another experiment works: name another storage",
+                path.display()
+            )));
+        }
         if path.join(DESCRIPTION).exists() {
             return Err(ConductError::Setting(format!(
                 "{} holds rows that octavo load or octavo bench keeps: name another directory",
@@ -346,7 +363,7 @@ impl Needs {
     pub fn estimate(settings: &ConductSettings) -> Result<Self, ConductError> {
         let parts = Parts::of(&settings.plan)?;
         check(settings, &parts)?;
-        examine(&storages(settings))?;
+        examine(&storages(settings), &settings.directory)?;
         Ok(Self::of(settings, &parts))
     }
 
@@ -421,18 +438,37 @@ impl Needs {
                 budget_s: budget.as_secs(),
             });
         }
+        // Directories on one file system share its room.
+        let mut together: Vec<(u64, &Path, ByteCount)> = Vec::new();
         for (path, needed) in &self.space {
+            let device = device_of(path);
+            match together.iter_mut().find(|(other, ..)| *other == device) {
+                Some((.., sum)) => *sum = sum.saturating_add(*needed),
+                None => together.push((device, path, *needed)),
+            }
+        }
+        for (_, path, needed) in together {
             let available = free_space(path)?;
-            if available < *needed {
+            if available < needed {
                 return Err(ConductError::Space {
-                    path: path.clone(),
-                    needed: *needed,
+                    path: path.to_owned(),
+                    needed,
                     available,
                 });
             }
         }
         Ok(())
     }
+}
+
+/// The file system's number under a path that may not exist yet; 0 where it
+/// cannot be told.
+fn device_of(path: &Path) -> u64 {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .ancestors()
+        .find_map(|existing| fs::metadata(existing).ok())
+        .map_or(0, |data| data.dev())
 }
 
 /// The bases that a plan's cells begin with, in the order in which they are
@@ -455,9 +491,9 @@ fn bases(plan: &Plan) -> Vec<BaseKey> {
 struct Job<'a> {
     settings: &'a ConductSettings,
     observer: &'a dyn Observer,
-    directory: WorkDirectory,
-    /// The directories of other storages, held as long as this works.
-    others: Vec<WorkDirectory>,
+    /// The directory that it works in, and those of other storages, held as
+    /// long as this works.
+    directories: Vec<WorkDirectory>,
     /// Where each storage's data lies.
     storages: Vec<PathBuf>,
     locations: Vec<Location>,
@@ -471,14 +507,11 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn work(mut self) -> Result<Findings, ConductError> {
-        let known = self.store.outcomes()?.len();
+        self.set_begun_round_aside()?;
         let result = self.measure();
         let noted = self.note_time();
         result.map_err(|error| self.explain(error))?;
         noted?;
-        if self.store.outcomes()?.len() > known {
-            self.store.judge(self.session)?;
-        }
         let findings = Findings::of(&self.store)?.expect("the plan was adopted");
         if !self.settings.keep_data {
             self.remove_data();
@@ -486,9 +519,32 @@ impl Job<'_> {
         Ok(findings)
     }
 
+    /// A round is compared within itself because its runs are close together
+    /// in time. One that an earlier session began is made again when longer
+    /// has passed since than a round takes, or ten minutes.
+    fn set_begun_round_aside(&self) -> Result<(), StoreError> {
+        const PAUSE_MIN: Duration = Duration::from_mins(10);
+        let (Some(round), Some(pace), Some(pause)) =
+            (self.upcoming()?, self.pace()?, self.store.since_last_run()?)
+        else {
+            return Ok(());
+        };
+        let begun = round.missing.len() < round.cells.len();
+        let runs = u32::try_from(round.cells.len()).unwrap_or(u32::MAX);
+        if begun && pause > pace.run.saturating_mul(runs).max(PAUSE_MIN) {
+            self.observer.note(&format!(
+                "round {} was begun {} min ago: its runs are set aside and it is made again",
+                round.number + 1,
+                pause.as_secs() / 60
+            ));
+            self.store.set_aside(round.number)?;
+        }
+        Ok(())
+    }
+
     /// The answer is worth more than the room: that data stays is only noted.
     fn remove_data(&self) {
-        for directory in self.others.iter().chain([&self.directory]) {
+        for directory in &self.directories {
             if let Err(error) = directory.remove_data() {
                 self.observer.note(&format!(
                     "the loaded databases stay: {}",
@@ -511,7 +567,7 @@ impl Job<'_> {
             _ => false,
         };
         match error {
-            _ if full => self.full(self.directory.path()),
+            _ if full => self.full(self.directories[0].path()),
             ConductError::Database(DatabaseError::Stopped) => ConductError::Stopped,
             ConductError::Directory(error) => ConductError::File(error),
             other => other,
@@ -537,7 +593,7 @@ impl Job<'_> {
             self.calibrate()?;
         }
         while let Some(round) = self.next_round()? {
-            self.make_bases()?;
+            self.make_bases(&round)?;
             let length = match self.store.run_length()? {
                 Some(length) => length,
                 None => self.decide_length()?,
@@ -548,7 +604,7 @@ impl Job<'_> {
     }
 
     fn spent(&self) -> Duration {
-        self.earlier + self.begin.elapsed()
+        self.earlier.saturating_add(self.begin.elapsed())
     }
 
     fn note_time(&self) -> Result<(), StoreError> {
@@ -563,7 +619,7 @@ impl Job<'_> {
             (Some(rounds), Ok(Some(pace))) => {
                 let missing =
                     (rounds as usize * self.cells.len()).saturating_sub(pace.runs_done) as u32;
-                self.spent() + pace.run * missing
+                self.spent() + pace.run.saturating_mul(missing)
             }
             _ => self.settings.budget.unwrap_or_else(|| self.spent()),
         };
@@ -629,36 +685,66 @@ impl Job<'_> {
         self.storages[storage].join("data")
     }
 
-    /// Makes the bases that are missing: the first of those that can be
-    /// derived from each other by loading, the others from it.
-    fn make_bases(&mut self) -> Result<(), ConductError> {
+    /// Makes the bases that a round needs and that are missing: the first of
+    /// those that can be derived from each other by loading, the others from
+    /// it.
+    fn make_bases(&mut self, round: &Round) -> Result<(), ConductError> {
         let known = self.store.bases()?;
         let mut loaded: Option<BaseKey> = None;
-        for key in bases(self.plan()) {
+        let all = bases(self.plan());
+        let missing: Vec<BaseKey> = round
+            .missing
+            .iter()
+            .map(|(cell, _)| self.cells[*cell].base())
+            .filter(|key| !self.is_made(*key, &known))
+            .collect();
+        let related = |a: &BaseKey, b: &BaseKey| {
+            (a.system, a.data, a.storage) == (b.system, b.data, b.storage)
+        };
+        for key in all {
             self.stop_if_interrupted()?;
-            let from = loaded.filter(|from| {
-                (from.system, from.data, from.storage) == (key.system, key.data, key.storage)
-            });
+            let from = loaded.filter(|from| related(from, &key));
             if from.is_none() {
                 loaded = Some(key);
             }
-            let base = self.base(key);
-            let complete = base.join(COMPLETE);
-            if complete.exists() && known.iter().any(|base| base.key == key) {
+            // The first is what others are derived from.
+            let needed = missing.contains(&key)
+                || (from.is_none() && missing.iter().any(|other| related(other, &key)));
+            if !needed || self.is_made(key, &known) {
                 continue;
             }
+            let base = self.base(key);
+            let complete = base.join(COMPLETE);
             remove(&base)?;
             create(&base)?;
             let made = self.make_base(key, from, &base)?;
             self.store.put_base(&made)?;
-            fs::write(&complete, "").map_err(|source| DirectoryError::Io {
-                action: "write",
-                path: complete.clone(),
-                source,
-            })?;
+            fs::write(&complete, self.identity(key))
+                .map_err(DirectoryError::io("write", &complete))?;
             self.note_time()?;
         }
         Ok(())
+    }
+
+    /// Whether a base is there, whole, and of this plan: another plan may have
+    /// used the same storage.
+    fn is_made(&self, key: BaseKey, known: &[StoredBase]) -> bool {
+        known.iter().any(|base| base.key == key)
+            && fs::read_to_string(self.base(key).join(COMPLETE))
+                .is_ok_and(|found| found == self.identity(key))
+    }
+
+    /// All that a base's content depends on.
+    fn identity(&self, key: BaseKey) -> String {
+        let plan = self.plan();
+        let system = &plan.systems[key.system];
+        format!(
+            "{system} {}\n{}\nseed {}\npage size {}\n",
+            system.version,
+            plan.data[key.data],
+            plan.seed,
+            key.page_size.get()
+        )
     }
 
     fn make_base(
@@ -732,9 +818,16 @@ impl Job<'_> {
                 let seed = self.plan().seed.derive("trial", 0);
                 let trial = self.run_cell(cell, seed, schedule::TRIAL)?;
                 let remaining = budget.saturating_sub(self.spent());
-                let (length, round) = schedule::length(&self.cells, cell, &trial, remaining);
+                let (length, round) = schedule::length(
+                    &self.cells,
+                    cell,
+                    &trial,
+                    remaining,
+                    self.settings.rounds,
+                    |cell| cell.memory.min(directory_size(&self.base(cell.base()))),
+                );
                 if self.settings.rounds.is_none()
-                    && !schedule::fits(1, self.spent() + round, round, budget)
+                    && !schedule::fits(2, self.spent() + round * 2, round, budget)
                 {
                     return Err(ConductError::TooSlow {
                         round_s: round.as_secs() + 1,
@@ -753,13 +846,19 @@ impl Job<'_> {
         self.store.pace()
     }
 
+    /// The round that comes next, or is under way, whether or not there is time
+    /// for it; `None` when everything is decided.
+    fn upcoming(&self) -> Result<Option<Round>, StoreError> {
+        // How often the whole was judged says nothing of what comes next.
+        let rules = rules(self.plan(), self.settings.rounds, 1);
+        Ok(Course::of(self.plan(), &rules, &self.store.outcomes()?).next)
+    }
+
     /// The round that comes next, or `None` when there is enough: when
     /// everything is decided, or no further round fits. Begun rounds are
     /// always finished.
     fn next_round(&self) -> Result<Option<Round>, ConductError> {
-        let outcomes = self.store.outcomes()?;
-        let rules = rules(self.plan(), self.settings.rounds, self.store.looks()? + 1);
-        let Some(round) = Course::of(self.plan(), &rules, &outcomes).next else {
+        let Some(round) = self.upcoming()? else {
             return Ok(None);
         };
         let begun = round.missing.len() < round.cells.len();
@@ -768,7 +867,8 @@ impl Job<'_> {
             (None, Some(budget), Some(pace)) => schedule::fits(
                 round.number,
                 self.spent(),
-                pace.run * round.cells.len() as u32,
+                pace.run
+                    .saturating_mul(u32::try_from(round.cells.len()).unwrap_or(u32::MAX)),
                 budget,
             ),
             _ => true,
@@ -819,7 +919,7 @@ impl Job<'_> {
                     } else {
                         let topic = self.conditions_topic(cell);
                         self.store.put_facts(&topic, &done.conditions)?;
-                        self.store.put_run(key, &done, counted)?;
+                        self.store.put_run(self.session, key, &done, counted)?;
                         succeeded = true;
                     }
                 }
@@ -851,7 +951,7 @@ impl Job<'_> {
             "round {}: {name} gave no result: {reason}",
             key.round + 1,
         ));
-        self.store.put_failure(key, reason)
+        self.store.put_failure(self.session, key, reason)
     }
 
     fn run_cell(&self, cell: Cell, seed: Seed, length: RunLength) -> Result<Run, ConductError> {
@@ -898,7 +998,8 @@ impl Job<'_> {
     }
 }
 
-/// Marks a base directory whose files are whole and durable.
+/// Marks a base directory whose files are whole and durable, and says what
+/// they are.
 const COMPLETE: &str = "complete";
 
 fn remove(path: &Path) -> Result<(), DirectoryError> {

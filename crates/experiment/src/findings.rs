@@ -16,7 +16,7 @@ use crate::{
     machine,
     plan::{Cell, Design, Group, Plan, RunLength},
     race::{Race, Why},
-    statistics::{Confidence, Interval, Standing, geometric_interval, mean},
+    statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
     steady::Label,
     store::{
         CHANGED, KindLatency, RunFigures, RunOutcome, RunResult, Store, StoreError, StoredBase,
@@ -418,6 +418,11 @@ impl<'a> Table<'a> {
         let number = group.cells[contestant];
         let cell = self.cells[number];
         let stands = race.contestants[contestant];
+        // A runner-up whose final was lost races on: then the race's interval
+        // is what its standing was read from.
+        let fresh = stands
+            .fresh
+            .filter(|fresh| stands.standing == Some(standing(fresh, self.plan.margin)));
         let runs: Vec<&RunFigures> = self.comparable(number).map(|(_, run)| run).collect();
         let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
         CellFindings {
@@ -426,8 +431,8 @@ impl<'a> Table<'a> {
             reference: contestant == group.reference,
             throughput: geometric_interval(&throughput_per_minute, Confidence::family(1)),
             throughput_per_minute,
-            ratio: stands.fresh.or(stands.ratio),
-            fresh: stands.fresh.is_some(),
+            ratio: fresh.or(stands.ratio),
+            fresh: fresh.is_some(),
             standing: stands.standing,
             left_after: stands.left.map(|left| left.after),
             left: stands.left.map(|left| left.why),
@@ -607,6 +612,17 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
         );
     }
     let share_of_runs = |troubled: usize| format!("{troubled} of {} runs", runs.len());
+    if runs.iter().any(|run| run.steadiness.label.is_comparable()) {
+        for group in &findings.groups {
+            let silent = |cell: &&CellFindings| cell.reference && cell.throughput.is_none();
+            if let Some(cell) = group.cells.iter().find(silent) {
+                warnings.push(format!(
+                    "no run of {} gave a figure, and others cannot be compared without it",
+                    findings.plan.cell_name(cell.cell)
+                ));
+            }
+        }
+    }
     warnings.extend(machine::troubles(runs.iter().map(|run| &run.machine)));
     let unfilled = runs.iter().filter(|run| !run.buffer_filled).count();
     if unfilled > 0 {
@@ -650,7 +666,8 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
         .sum();
     if unsteady > 0 {
         warnings.push(format!(
-            "{} were not steady and are left out: throughput rose, fell or jumped while measured",
+            "left out, since throughput rose, fell or jumped while measured, or the warm-up would \
+             not end: {}",
             share_of_runs(unsteady)
         ));
     }

@@ -23,8 +23,11 @@ use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{
-    Interval, ROUNDS_MAX, Standing, bootstrap::Estimate, spending, spending::Boundary, standing,
-    student_t,
+    Interval, Standing,
+    bootstrap::{Estimate, ROUNDS_MAX},
+    spending,
+    spending::Boundary,
+    standing, student_t,
 };
 
 mod full;
@@ -47,8 +50,12 @@ const SELECTION_ERROR: f64 = 0.75;
 /// How many finals a group may have.
 pub const FINALS_MAX: usize = 2;
 
-/// A contestant without a result in so many rounds leaves.
+/// After so many rounds in which it was live, a contestant leaves whose runs
+/// gave no result (and a race ends whose reference has none).
 const ROUNDS_WITHOUT_RESULT_MAX: usize = 4;
+
+/// … and after so many, one of whose runs less than a quarter gave a result.
+const ROUNDS_WITH_FEW_RESULTS_MAX: usize = 12;
 
 /// The fewest fresh rounds of a final.
 const FINAL_ROUNDS_MIN: usize = 4;
@@ -56,9 +63,11 @@ const FINAL_ROUNDS_MIN: usize = 4;
 /// The most fresh rounds of a final.
 const FINAL_ROUNDS_MAX: usize = 32;
 
-/// A final in which runs have no result is made longer, up to this many times
-/// the rounds that were planned.
-const FINAL_PASSES_PER_ROUND: usize = 2;
+/// A final may have one round more for so many that it is to have, to make up
+/// for those in which the leader or the reference had no result. A leader of
+/// which more are missing is not confirmed: what is missing is not missing by
+/// chance.
+const FINAL_SPARE: usize = 4;
 
 /// The quantile of the normal distribution for the power that a final is to
 /// have at the difference that it is planned for: 97.7 %.
@@ -169,10 +178,12 @@ pub enum Why {
         /// The leader at that moment.
         leader: usize,
     },
-    /// It led, and fresh rounds did not show that it is better; or it is better
-    /// in the race when there are no more finals to show it.
+    /// It led, and fresh rounds did not show that it is better.
     NotConfirmed,
-    /// None of its first runs gave a result.
+    /// It is better in the race, and no final is left to show it on fresh
+    /// rounds.
+    NoFinalLeft,
+    /// Few of its runs, or none, gave a result.
     NoResult,
 }
 
@@ -273,8 +284,9 @@ pub struct Referee {
     /// Of those by which a leader is found.
     selection: Arc<Boundary>,
     pairs: Pairs,
-    /// Rounds of the race, and results of each contestant in them.
-    rounds: usize,
+    /// Rounds of the race in which each contestant was live, and its results
+    /// in them.
+    rounds: Vec<usize>,
     results: Vec<usize>,
     left: Vec<Option<Left>>,
     fresh: Vec<Option<Interval>>,
@@ -325,7 +337,7 @@ impl Referee {
             claims: Boundary::of(ERROR / others),
             selection: Boundary::of(SELECTION_ERROR),
             pairs: Pairs::new(contestants),
-            rounds: 0,
+            rounds: vec![0; contestants],
             results: vec![0; contestants],
             left: vec![None; contestants],
             fresh: vec![None; contestants],
@@ -346,9 +358,10 @@ impl Referee {
                 let left = &self.left;
                 self.pairs
                     .see(&pass.values, |contestant| left[contestant].is_none());
-                self.rounds += 1;
-                for (results, value) in self.results.iter_mut().zip(&pass.values) {
-                    *results += usize::from(value.is_some());
+                for (contestant, left) in self.left.iter().enumerate() {
+                    let result = pass.values.get(contestant).copied().flatten();
+                    self.rounds[contestant] += usize::from(left.is_none());
+                    self.results[contestant] += usize::from(left.is_none() && result.is_some());
                 }
                 self.look();
             }
@@ -356,7 +369,7 @@ impl Referee {
                 fresh.pairs.see(&pass.values, |_| true);
                 fresh.passes += 1;
                 if fresh.done(self.reference) == fresh.rounds
-                    || fresh.passes == FINAL_PASSES_PER_ROUND * fresh.rounds
+                    || fresh.passes == fresh.rounds + fresh.rounds / FINAL_SPARE
                 {
                     self.decide_final();
                 }
@@ -399,7 +412,14 @@ impl Referee {
     }
 
     fn finished(&self) -> bool {
-        self.won.is_some() || self.live().next().is_none()
+        self.won.is_some() || self.live().next().is_none() || self.has_few_results(self.reference)
+    }
+
+    /// Whether so few of its runs gave a result that it is not worth going on.
+    fn has_few_results(&self, contestant: usize) -> bool {
+        let (rounds, results) = (self.rounds[contestant], self.results[contestant]);
+        (rounds >= ROUNDS_WITHOUT_RESULT_MAX && results == 0)
+            || (rounds >= ROUNDS_WITH_FEW_RESULTS_MAX && results * 4 < rounds)
     }
 
     /// Those that have not left, without the reference.
@@ -447,7 +467,7 @@ impl Referee {
 
     fn settled(&self) -> Option<(usize, Why)> {
         self.live().find_map(|contestant| {
-            if self.rounds >= ROUNDS_WITHOUT_RESULT_MAX && self.results[contestant] == 0 {
+            if self.has_few_results(contestant) {
                 return Some((contestant, Why::NoResult));
             }
             let interval = self.repeated(contestant)?;
@@ -455,7 +475,7 @@ impl Referee {
                 Standing::Worse => Some((contestant, Why::Worse)),
                 Standing::Equivalent => Some((contestant, Why::Equivalent)),
                 Standing::Better if self.finals == FINALS_MAX => {
-                    Some((contestant, Why::NotConfirmed))
+                    Some((contestant, Why::NoFinalLeft))
                 }
                 Standing::Better | Standing::Open => None,
             }
@@ -525,8 +545,8 @@ impl Referee {
         (0..self.left.len())
             .filter(|&c| c != self.reference && c != leader)
             .filter(|&c| match self.left[c].map(|left| left.why) {
-                Some(Why::Worse | Why::Equivalent | Why::NotConfirmed | Why::NoResult) => false,
                 Some(Why::Behind { .. }) | None => true,
+                Some(_) => false,
             })
             .filter_map(|c| Some((c, self.seen(c)?.estimate.mean)))
             .filter(|&(_, mean)| mean > 0.0)
@@ -542,8 +562,11 @@ impl Referee {
         self.finals += 1;
         let estimate = |one, other| Estimate::of(&fresh.pairs.logs(one, other), self.rules.seed);
         let interval = |one, other| estimate(one, other).map(|estimate| estimate.interval(ERROR));
+        // What is missing of a final is not missing by chance, so one that is
+        // not whole says nothing.
+        let whole = fresh.done(self.reference) == fresh.rounds;
         for contestant in fresh.runner_up.into_iter().chain([fresh.leader]) {
-            self.fresh[contestant] = interval(contestant, self.reference);
+            self.fresh[contestant] = interval(contestant, self.reference).filter(|_| whole);
         }
         match self.fresh[fresh.leader] {
             Some(ratio) if standing(&ratio, self.rules.margin) == Standing::Better => {
@@ -554,7 +577,7 @@ impl Referee {
                     runner_up_ties: fresh
                         .runner_up
                         .and_then(|runner_up| interval(runner_up, fresh.leader))
-                        .is_some_and(|ratio| ratio.high >= 1.0),
+                        .is_none_or(|ratio| ratio.high >= 1.0),
                 });
             }
             // Neither confirmed nor refuted: the second final is its as well.
@@ -628,7 +651,9 @@ impl Referee {
                 .collect()
         };
         let open = with(&[Standing::Open, Standing::Better]);
-        let unknown = |left: &Option<Left>| left.is_some_and(|left| left.why == Why::NoResult);
+        let unknown = |left: &Option<Left>| {
+            left.is_some_and(|left| matches!(left.why, Why::NoResult | Why::NoFinalLeft))
+        };
         if self.live().next().is_none() && !self.left.iter().any(unknown) {
             return Outcome::Keep {
                 equivalent: with(&[Standing::Equivalent]),
@@ -654,6 +679,9 @@ impl Referee {
             .filter(|&c| {
                 if Some(c) == won.runner_up {
                     return won.runner_up_ties;
+                }
+                if self.left[c].is_some_and(|left| left.why == Why::NoResult) {
+                    return false;
                 }
                 let logs = self.pairs.logs(c, won.contestant);
                 let ratio = Estimate::of(&logs, self.rules.seed);

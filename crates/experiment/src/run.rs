@@ -53,8 +53,8 @@ pub struct Run {
     pub conditions: Vec<(&'static str, String)>,
     /// The workload's consistency conditions afterwards.
     pub checks: Vec<Condition>,
-    /// Time that the run took beside warm-up and measuring (what was cut off
-    /// the figures included in the latter).
+    /// Time that the run took beside warm-up and the time of its figures, what
+    /// was cut off these included.
     pub overhead: Duration,
 }
 
@@ -208,8 +208,7 @@ pub fn run(
         checks,
         overhead: begin
             .elapsed()
-            .saturating_sub(drive.warm_up + drive.measured)
-            .saturating_sub(Duration::from_secs_f64(drive.steadiness.cut_s)),
+            .saturating_sub(drive.warm_up + drive.measured),
         drive,
     })
 }

@@ -111,15 +111,19 @@ pub(crate) fn run(data: ByteCount, length: Option<RunLength>) -> Duration {
 }
 
 /// Length of all runs, and of a round with them, from what is left of the
-/// budget and from a trial of the cell `tried`.
+/// budget and from a trial of the cell `tried`. `filled` is how much of a
+/// cell's memory its data can fill; `rounds` is how many are wanted, when that
+/// is not for the budget to decide.
 pub(crate) fn length(
     cells: &[Cell],
     tried: Cell,
     trial: &Run,
     remaining: Duration,
+    rounds: Option<u32>,
+    filled: impl Fn(&Cell) -> ByteCount,
 ) -> (RunLength, Duration) {
     let drive = &trial.drive;
-    let memory_tried = tried.memory.get().max(1) as f64;
+    let memory_tried = filled(&tried).get().max(1) as f64;
     // What a full buffer would have taken, when the trial did not get there.
     let frames = memory_tried / f64::from(tried.page_size.get());
     let misses = drive.warm_up_misses.max(1) as f64;
@@ -127,7 +131,7 @@ pub(crate) fn length(
     // Filling takes one read a frame: smaller pages need more of them.
     let fill_of = |cell: &Cell| {
         let pages = f64::from(tried.page_size.get()) / f64::from(cell.page_size.get());
-        fill * pages * cell.memory.get() as f64 / memory_tried
+        fill * pages * filled(cell).get() as f64 / memory_tried
     };
     let warm_ups: f64 = cells
         .iter()
@@ -145,7 +149,8 @@ pub(crate) fn length(
         .as_secs_f64()
         .max(cycle * CHECKPOINT_CYCLES_MIN)
         .min(MEASURED_MAX.as_secs_f64());
-    let measured = (ROUNDS_MIN..=ROUNDS_WANTED)
+    let wanted = rounds.unwrap_or(ROUNDS_WANTED).max(1);
+    let measured = (ROUNDS_MIN.min(wanted)..=wanted)
         .rev()
         .map(measured_with)
         .find(|&measured| measured >= measured_min)

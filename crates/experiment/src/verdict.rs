@@ -9,7 +9,9 @@ use crate::{
     findings::{ByRound, paired_ratios},
     plan::{Cell, Factor, Group, Level, Plan},
     race::{Outcome, Race},
-    statistics::{Confidence, Interval, Standing, geometric_interval, standing},
+    statistics::{
+        Confidence, Interval, Standing, geometric_interval, spending::repeated_interval, standing,
+    },
 };
 
 /// What to do in one group of cells.
@@ -105,8 +107,8 @@ pub struct Interaction {
     /// What else is the same in both; empty when nothing else varies.
     pub within: String,
     /// Its throughput over the reference's at `at`, over the same at
-    /// `against`: within rounds, 95 % for all interactions of the plan
-    /// together (Bonferroni).
+    /// `against`: within rounds, at the last planned look, 95 % for all
+    /// interactions of the plan (Bonferroni) and all looks together.
     pub ratio: Interval,
     /// What the interval says: [`Standing::Better`] and [`Standing::Worse`]
     /// are interactions that matter.
@@ -124,7 +126,7 @@ pub(crate) fn interactions(
     groups: &[Group],
     throughput: impl Fn(usize) -> ByRound,
 ) -> Vec<Interaction> {
-    let mut found: Vec<(Interaction, Vec<f64>)> = Vec::new();
+    let mut found = Vec::new();
     for factor in plan.varied() {
         for group in groups {
             let Some(first) = first_level_of(plan, cells, groups, group, factor) else {
@@ -144,39 +146,36 @@ pub(crate) fn interactions(
                 let here = by_round(&throughput(cell), &reference);
                 let there = by_round(&throughput(other), &first_reference);
                 let ratios = paired_ratios(&here, &there);
-                let Some(ratio) = geometric_interval(&ratios, Confidence::family(1)) else {
-                    continue;
-                };
                 let within: Vec<String> = plan
                     .varied()
                     .into_iter()
                     .filter(|&other| other != factor)
                     .map(|other| plan.level(cells[cell], other).with_noun())
                     .collect();
-                found.push((
-                    Interaction {
-                        level: plan.level(cells[cell], plan.compare),
-                        at: plan.level(cells[cell], factor),
-                        against: plan.level(cells[other], factor),
-                        within: within.join(", "),
-                        ratio,
-                        standing: Standing::Open,
-                    },
-                    ratios,
-                ));
+                let levels = (
+                    plan.level(cells[cell], plan.compare),
+                    plan.level(cells[cell], factor),
+                    plan.level(cells[other], factor),
+                );
+                found.push((levels, within.join(", "), ratios));
             }
         }
     }
-    let confidence = Confidence::family(found.len());
+    let error = Confidence::family(found.len()).error();
+    let seed = plan.seed.derive("bootstrap", 0);
     found
         .into_iter()
-        .map(|(interaction, ratios)| {
-            let ratio = geometric_interval(&ratios, confidence).expect("it was an interval before");
-            Interaction {
+        .filter_map(|((level, at, against), within, ratios)| {
+            let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+            let ratio = repeated_interval(&logs, error, seed)?;
+            Some(Interaction {
+                level,
+                at,
+                against,
+                within,
                 ratio,
                 standing: standing(&ratio, plan.margin),
-                ..interaction
-            }
+            })
         })
         .collect()
 }

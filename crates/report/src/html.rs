@@ -163,7 +163,8 @@ fn of_group(page: &mut String, findings: &Findings, group: &GroupFindings) {
     grid(
         page,
         &format!(
-            "{}, mean over runs, and its ratio to the {} within rounds",
+            "{}, geometric mean over its own runs, and its ratio to the {} within rounds (what left \
+             early ran in other rounds: compare by the ratio)",
             naming::capital(&naming::rate_in_full(findings)),
             naming::reference_word(findings)
         ),
@@ -247,7 +248,12 @@ fn storage(page: &mut String, findings: &Findings) {
     }
     if let Some(profile) = &findings.calibration {
         page.push_str(&format!(
-            "<h3>The device by itself</h3>\n<p>{}</p>\n",
+            "<h3>The device by itself{}</h3>\n<p>{}</p>\n",
+            match findings.plan.storages.as_slice() {
+                [first, _, ..] if first.is_empty() => ": the working directory's".to_owned(),
+                [first, _, ..] => format!(": that of {}", escape(first)),
+                _ => String::new(),
+            },
             escape(&crate::device::summary(profile))
         ));
         draw(page, &chart::device(findings));

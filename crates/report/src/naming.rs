@@ -129,7 +129,7 @@ pub(crate) fn reference_word(findings: &Findings) -> &'static str {
 
 /// Whether decided cells leave.
 pub(crate) fn is_race(findings: &Findings) -> bool {
-    findings.plan.design == Design::Race
+    findings.plan.design == Design::Race && findings.plan.count(findings.plan.compare) > 1
 }
 
 /// NOPM where new orders are counted.

@@ -79,7 +79,7 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
         .filter(|buffer| {
             matches!(
                 buffer.equal_to_reference,
-                EqualThroughput::AboveLargest { .. }
+                EqualThroughput::AboveLargest { ratio } if ratio.high < 1.0
             )
         })
         .map(|buffer| buffer.page_size)
@@ -91,8 +91,8 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
             ("Page sizes", "do")
         };
         sentences.push(format!(
-            "{subject} {} {verb} less with {} than {default}, on average: no smaller buffer makes \
-             up for that.",
+            "{subject} {} {verb} less with {} than {default}: no smaller buffer makes up \
+             for that.",
             list(&sizes(&never), "and"),
             buffer.large,
         ));
@@ -220,7 +220,7 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
     });
     if open {
         steps.push(
-            "Repeat the same command with a larger --budget: it keeps the rounds that are done \
+            "Repeat the same command with more time or rounds: it keeps the rounds that are done \
              and adds new ones."
                 .into(),
         );
@@ -242,13 +242,13 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
         });
     if let Some(edge) = edge {
         steps.push(format!(
-            "The best page size lies at the end of those measured: try --page-sizes with {edge} \
+            "The best page size lies at the end of those measured: try {edge} \
              too, in a new directory."
         ));
     }
     if page_sizes && plan.memories.len() == 1 {
         steps.push(
-            "Give several --memory sizes to learn what a smaller or larger buffer is worth.".into(),
+            "Give several memory sizes to learn what a smaller or larger buffer is worth.".into(),
         );
     }
     steps.push(match plan.compare {
@@ -313,7 +313,7 @@ mod tests {
                 "With 32 MiB of memory: use page_size 8192: 12 % more new orders a minute than \
                  the default 4096 (9 % to 15 %, 5 fresh rounds after choosing).",
                 "With 8 MiB of memory: inconclusive: about 4 more rounds would settle it between \
-                 4096 and 2048 (repeat the command with a larger --budget).",
+                 4096 and 2048 (repeat the command with more time or rounds).",
             ]
         );
         assert_eq!(
@@ -429,8 +429,8 @@ mod tests {
         assert_eq!(
             leader(Some(4)),
             "Inconclusive: 8192 leads, and is not confirmed yet: about 4 more rounds would show \
-             whether it is better than the default 4096 (repeat the command with a larger \
-             --budget)."
+             whether it is better than the default 4096 (repeat the command with more time or \
+             rounds)."
         );
         assert!(leader(None).contains("cannot be told"));
     }
@@ -486,7 +486,7 @@ mod tests {
             text,
             "Copy 2 does 6 % more new orders a minute than copy 1 (4 % to 8 %, 6 fresh rounds \
              after choosing), although both are the same: the machine or the method is at fault \
-             or, at most once in 20 such comparisons, chance."
+             or, seldom, chance."
         );
         assert!(!text.contains("se copy"), "{text}");
         let worse = Verdict::Keep {
@@ -650,8 +650,8 @@ mod tests {
             stability(&findings),
             [
                 "Page size 65536 is much less stable than the default 4096: throughput over \
-                 windows of 1.00 s varies by 21 % instead of 6.4 % and nothing was committed for \
-                 up to 2.60 s instead of 31.0 ms."
+                 windows of 1.00 s varies by 21 % instead of 6.4 % and there were up to 2.60 s \
+                 without any of the transactions that are counted, instead of 31.0 ms."
             ]
         );
         // Over other windows the variation cannot be compared.
@@ -693,8 +693,8 @@ mod tests {
                  (a line between the measured sizes, no interval).",
                 "Page size 16384 reaches with about 31 MiB what the default 4096 does with 32 MiB \
                  (a line between the measured sizes, no interval).",
-                "Page sizes 2048 and 65536 do less with 32 MiB than the default 4096, on average: \
-                 no smaller buffer makes up for that.",
+                "Page sizes 2048 and 65536 do less with 32 MiB than the default 4096: no smaller \
+                 buffer makes up for that.",
                 "Page size 2048 with 8 MiB instead of 32 MiB keeps 71 % of its throughput (66 % \
                  to 76 %, 5 rounds).",
             ]

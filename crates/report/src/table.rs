@@ -2,8 +2,7 @@
 
 use octavo_experiment::{
     findings::{
-        CellFindings, CellStability, Findings, GroupFindings, LatencySummary, PerTransaction,
-        share, throughput_mean,
+        CellFindings, CellStability, Findings, GroupFindings, LatencySummary, PerTransaction, share,
     },
     plan::{BaseKey, Factor},
 };
@@ -116,9 +115,10 @@ pub(crate) fn costs_words(findings: &Findings) -> String {
     )
 }
 
-/// Counted transactions a minute, the mean over runs.
+/// Counted transactions a minute, the geometric mean over the cell's own runs.
 pub(crate) fn rate(cell: &CellFindings) -> String {
-    throughput_mean(cell).map_or_else(|| UNKNOWN.into(), number)
+    cell.throughput
+        .map_or_else(|| UNKNOWN.into(), |throughput| number(throughput.estimate))
 }
 
 /// What a transaction costs; [`costs_words`] says what the columns are.

@@ -79,7 +79,7 @@ fn show_group(page: &mut Page, group: &GroupFindings, findings: &Findings, expla
         format!("{}: ", group.name)
     };
     page.heading(&naming::capital(&format!(
-        "{name}{}, mean, ratios within rounds",
+        "{name}{}, mean of its own runs, ratios within rounds",
         naming::rate_in_full(findings)
     )));
     let mut table = table::throughput(findings, group, Detail::Short);
@@ -138,7 +138,7 @@ impl Bar {
     fn header(&self) -> String {
         let side = |value: f64| format!("{:.2}", value.exp());
         let (low, high) = (side(-self.span), side(self.span));
-        let room = Self::CELLS - low.len() - high.len();
+        let room = Self::CELLS.saturating_sub(low.len() + high.len());
         format!("{low}{:^room$}{high}", "1")
     }
 
@@ -241,7 +241,7 @@ the default 4096 (9\u{a0}% to 15\u{a0}%, 5 fresh rounds after choosing).
         assert!(text.starts_with(expected), "{text}");
         let table = "\
  page   NOPM  ratio to default (95 %)  0.74        1        1.35  standing
- 2048  5\u{202f}580  0.851 (0.830 to 0.873)   ·····├●┤···:│:···········  worse
+ 2048  5\u{202f}570  0.851 (0.830 to 0.873)   ·····├●┤···:│:···········  worse
  4096  6\u{202f}550  1                        ···········:●:···········  default
 ";
         assert!(text.contains(table), "{text}");

@@ -276,3 +276,73 @@ fn runs(directory: &Path) -> i64 {
         .query_row("SELECT count(*) FROM run", [], |row| row.get(0))
         .unwrap()
 }
+
+#[test]
+fn rows_of_another_plan_on_the_same_storage_are_not_taken_for_ones_own() {
+    let one = SMALL
+        .replace("[\"wal\", \"delete\"]", "\"wal\"")
+        .replace("[\"4K\", \"16K\"]", "\"4K\"")
+        .replace("[experiment]", "[experiment]\ncopies = 2")
+        .replace("\"2MiB\"", "\"2MiB\"\nstorage = \"disk\"");
+    let other = one.replace("[experiment]", "[experiment]\nseed = 2");
+    let place = Place::with(&one);
+    let loaded = || fs::read_to_string(place.path("disk/data/base-4096/complete")).unwrap();
+    let run = |directory: &str, rounds: &str| {
+        let output = place.run(&[directory, rounds, "--keep-data"]);
+        assert!(output.status.success(), "{}", complaint(&output));
+    };
+    run("first", "--rounds=1");
+    assert!(loaded().contains("seed 1"), "{}", loaded());
+    fs::write(place.path("small.toml"), other).unwrap();
+    run("second", "--rounds=1");
+    assert!(loaded().contains("seed 2"), "{}", loaded());
+    fs::write(place.path("small.toml"), &one).unwrap();
+    run("first", "--rounds=2");
+    assert!(loaded().contains("seed 1"), "{}", loaded());
+    assert_eq!(runs(&place.path("first")), 4);
+    // Where another experiment works is no storage.
+    let within = one.replace("\"disk\"", "\"first\"");
+    fs::write(place.path("small.toml"), within).unwrap();
+    let output = place.run(&["third", "--rounds=1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        complaint(&output).contains("another experiment"),
+        "{}",
+        complaint(&output)
+    );
+    assert!(!place.path("third").exists());
+}
+
+#[test]
+fn a_round_that_was_begun_long_ago_is_made_again() {
+    let place = Place::with(SMALL);
+    let directory = place.path("octavo-small");
+    let output = place.run(&["--rounds=1", "--keep-data"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    // As if the experiment had been ended in its round, a day ago.
+    let store = Connection::open(directory.join("octavo.db")).unwrap();
+    store
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF;
+             DELETE FROM run WHERE position > 1;
+             DELETE FROM latency WHERE run NOT IN (SELECT run FROM run);
+             DELETE FROM sample WHERE run NOT IN (SELECT run FROM run);
+             DELETE FROM consistency WHERE run NOT IN (SELECT run FROM run);
+             DELETE FROM audit WHERE run NOT IN (SELECT run FROM run);
+             UPDATE run SET started = '2020-01-01T00:00:00Z';",
+        )
+        .unwrap();
+    let output = place.run(&["--rounds=1"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert!(
+        complaint(&output).contains("set aside"),
+        "{}",
+        complaint(&output)
+    );
+    let counted = |condition: &str| -> i64 {
+        let sql = format!("SELECT count(*) FROM run WHERE {condition}");
+        store.query_row(&sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(counted("set_aside = 0 AND round = 0"), 4);
+    assert_eq!(counted("set_aside = 1 AND round = 0"), 2);
+}

@@ -33,15 +33,12 @@ use super::{Design, Factor, Plan, RunLength, System};
 use crate::{bench::automatic_warm_up, cpus};
 use refusal::{Refusal, Source, instead};
 use value::{
-    Entry, Section, bytes, clients, count, cpus as cpu_count, duration, duration_or_zero, each,
-    page_size, share, text, values, whole, word,
+    Entry, Section, bytes, clients, count, cpus as cpu_count, directory, duration,
+    duration_or_zero, each, page_size, share, text, values, whole, word,
 };
 
 /// The version of the format that this reads.
 pub const FORMAT: u64 = 1;
-
-/// The most cells that a plan may have: a guard against slips in ramps.
-const CELLS_MAX: usize = 1000;
 
 const SECTIONS: &[&str] = &["format", "name", "experiment", "run", "workload", "cells"];
 const EXPERIMENT: &[&str] = &[
@@ -178,8 +175,7 @@ impl PlanFile {
             } else {
                 Path::new(storage)
             };
-            // One that does not exist yet has no other name.
-            let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let path = settled(path);
             if seen.contains(&path) {
                 return Err(self.source.locate(Refusal::new(
                     place,
@@ -254,7 +250,7 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
     };
     let clients_given = cells.list("clients", clients)?;
     let cpus = cells.list("cpus", each(cpu_count))?;
-    let storages = cells.list("storage", each(text))?;
+    let storages = cells.list("storage", each(directory))?;
     let isolation = cells.read("isolation", word(ISOLATIONS))?;
     let copies = experiment.read("copies", count(100))?;
 
@@ -666,11 +662,14 @@ fn check_count(plan: &Plan, root: Section<'_>) -> Result<(), Refusal> {
             count.checked_mul(plan.count(factor))
         })
         .unwrap_or(usize::MAX);
-    if count > CELLS_MAX {
+    if count > Plan::CELLS_MAX {
         return Err(missing(
             root,
             "cells",
-            &format!("{count} cells are more than {CELLS_MAX}: shorten the lists"),
+            &format!(
+                "{count} cells are more than {}: shorten the lists",
+                Plan::CELLS_MAX
+            ),
         ));
     }
     Ok(())
@@ -720,6 +719,18 @@ fn check_database(
     Ok(())
 }
 
+/// The one name of a directory that may not exist yet: what exists of it
+/// without links, and the rest.
+fn settled(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.ancestors()
+        .find_map(|existing| {
+            let real = existing.canonicalize().ok()?;
+            Some(real.join(path.strip_prefix(existing).ok()?))
+        })
+        .unwrap_or(path)
+}
+
 /// Takes the reference, which has to be in the compared list.
 fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal> {
     const KEY: &str = "reference";
@@ -729,7 +740,7 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
     let place = match plan.compare {
         Factor::PageSize => position(&plan.page_sizes, page_size(KEY, given)?),
         Factor::Memory => position(&plan.memories, bytes(KEY, given)?),
-        Factor::Storage => position(&plan.storages, text(KEY, given)?),
+        Factor::Storage => position(&plan.storages, directory(KEY, given)?),
         Factor::Cpus => position(&plan.cpus, cpu_count(KEY, given)?),
         Factor::Clients => position(&plan.clients, count(u32::MAX)(KEY, given)?),
         Factor::Copy => {

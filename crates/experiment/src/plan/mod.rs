@@ -239,6 +239,25 @@ impl Plan {
         cells
     }
 
+    /// The most cells of a plan.
+    pub const CELLS_MAX: usize = 1000;
+
+    /// Why this cannot be a plan, where it came from an unknown file.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let counts = || Factor::ALL.map(|factor| (factor, self.count(factor)));
+        if let Some((factor, _)) = counts().into_iter().find(|(_, count)| *count == 0) {
+            return Some(format!("its list of {factor} is empty"));
+        }
+        let cells = counts()
+            .into_iter()
+            .fold(1usize, |cells, (_, count)| cells.saturating_mul(count));
+        if cells > Self::CELLS_MAX {
+            return Some(format!("it has {cells} cells"));
+        }
+        (!(self.margin > 0.0 && self.margin < 1.0))
+            .then(|| format!("its margin is {}", self.margin))
+    }
+
     /// How many entries the list of a factor has.
     pub fn count(&self, factor: Factor) -> usize {
         match factor {
@@ -500,5 +519,19 @@ pub(crate) mod tests {
         let cells = plan.cells();
         assert_eq!(cells[0].base(), cells[2].base());
         assert_ne!(cells[0], cells[2]);
+    }
+
+    #[test]
+    fn plans_that_cannot_be_are_seen() {
+        assert_eq!(plan().fault(), None);
+        let mut empty = plan();
+        empty.page_sizes.clear();
+        assert!(empty.fault().unwrap().contains("page size"));
+        let mut many = plan();
+        many.copies = u32::MAX;
+        assert!(many.fault().unwrap().contains("cells"));
+        let mut odd = plan();
+        odd.margin = f64::NAN;
+        assert!(odd.fault().is_some());
     }
 }

@@ -1,10 +1,8 @@
 //! The full factorial: every contestant in every round, one look at the whole.
 
-use crate::statistics::{
-    Confidence, Interval, Standing, bootstrap::Estimate, rounds_to_settle, standing,
-};
+use crate::statistics::{Confidence, Interval, Standing, bootstrap::Estimate, standing};
 
-use super::{Contestant, Next, Outcome, Pairs, Pass, Phase, Race, Rules};
+use super::{Contestant, ERROR, Next, Outcome, Pairs, Pass, Phase, Race, Rules};
 
 /// One look at all rounds, of `looks` that there will have been.
 pub(super) fn judge(
@@ -28,7 +26,10 @@ pub(super) fn judge(
     let group = Group {
         rules,
         reference,
-        confidence: Confidence::family((contestants - 1) * looks),
+        confidence: Confidence {
+            level: 1.0 - ERROR * share_of_look(looks),
+            comparisons: contestants - 1,
+        },
         pairs,
     };
     let places: Vec<Contestant> = (0..contestants)
@@ -46,6 +47,18 @@ pub(super) fn judge(
             }
         },
         outcome,
+    }
+}
+
+/// The share of the error that a look has, the first being 1. Most goes to the
+/// first, since a full factorial is meant to be looked at once; what is left is
+/// enough for any number of others: the sum over all k >= 2 of 1 / (k (k - 1))
+/// is 1.
+fn share_of_look(look: usize) -> f64 {
+    const FIRST: f64 = 0.8;
+    match look {
+        0 | 1 => FIRST,
+        k => (1.0 - FIRST) / (k * (k - 1)) as f64,
     }
 }
 
@@ -93,6 +106,7 @@ impl Group<'_> {
             let others = |c: &usize| *c != contestant;
             let ties = (better.iter().chain(&open).copied())
                 .filter(others)
+                .filter(|&c| places[c].ratio.is_some())
                 .filter(|&c| {
                     self.interval(c, contestant)
                         .is_none_or(|ratio| ratio.high >= 1.0)
@@ -132,8 +146,8 @@ impl Group<'_> {
     /// How many more rounds would settle a contestant's ratio.
     fn more_rounds(&self, contestant: usize) -> Option<usize> {
         let logs = self.pairs.logs(contestant, self.reference);
-        let ratios: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
-        rounds_to_settle(&ratios, self.rules.margin, self.confidence)
+        Estimate::of(&logs, self.rules.seed)?
+            .rounds_to_settle(self.rules.margin, self.confidence.error())
             .map(|rounds| (rounds - logs.len()).max(1))
     }
 }

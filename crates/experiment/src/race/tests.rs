@@ -232,10 +232,10 @@ fn runs_without_a_result_are_left_out() {
         // One never has a result; the others now and then have none, or
         // nonsense.
         pass.values[2] = None;
-        match number % 5 {
+        match number % 16 {
             1 => pass.values[0] = None,
-            3 => pass.values[1] = Some(f64::NAN),
-            4 => pass.values[1] = Some(0.0),
+            6 => pass.values[1] = Some(f64::NAN),
+            11 => pass.values[1] = Some(0.0),
             _ => {}
         }
         referee.see(&pass);
@@ -342,10 +342,10 @@ fn two_finals_are_all() {
     assert_eq!(race.next, Next::Finished);
     assert_eq!(
         race.outcome,
-        Outcome::Keep {
-            equivalent: vec![1],
-            worse: vec![],
-            not_confirmed: vec![2, 3],
+        Outcome::Inconclusive {
+            open: vec![2, 3],
+            leader: None,
+            more_rounds: None,
         }
     );
 }
@@ -376,6 +376,45 @@ fn a_leader_that_is_neither_confirmed_nor_refuted_has_the_second_final_too() {
     // The figure is the second final's alone.
     let fresh = race.contestants[1].fresh.unwrap();
     assert!(fresh.low > 1.04 && fresh.high < 1.06, "{fresh:?}");
+}
+
+#[test]
+fn a_leader_that_fails_half_of_its_final_does_not_win() {
+    let wobble = |number: usize, of: f64| 0.004 * ((number as f64 + 1.0) * of).sin();
+    let mut referee = Referee::new(&RULES, 2, 0);
+    for number in 0..100 {
+        let (phase, fails) = match referee.next() {
+            Next::Finished => break,
+            Next::Race { .. } => (Phase::Race, false),
+            Next::Final { .. } => (Phase::Final, number % 2 == 0),
+        };
+        let lead = Some((0.1 + wobble(number, 2.1)).exp()).filter(|_| !fails);
+        referee.see(&Pass {
+            phase,
+            values: vec![Some(1.0), lead],
+        });
+    }
+    assert_eq!(winner(&referee.race()), None);
+    assert_eq!(referee.next(), Next::Finished);
+}
+
+#[test]
+fn a_race_without_its_reference_ends() {
+    let mut referee = Referee::new(&RULES, 2, 0);
+    for _ in 0..4 {
+        referee.see(&Pass {
+            phase: Phase::Race,
+            values: vec![None, Some(1.0)],
+        });
+    }
+    assert_eq!(referee.next(), Next::Finished);
+    assert!(matches!(
+        referee.race().outcome,
+        Outcome::Inconclusive {
+            more_rounds: None,
+            ..
+        }
+    ));
 }
 
 #[test]

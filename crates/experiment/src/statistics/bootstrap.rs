@@ -80,6 +80,22 @@ impl Estimate {
         self.interval_of(student_t(error, self.rounds))
     }
 
+    /// How many rounds in all would settle an open ratio, if its mean and
+    /// spread stay as they are: enough either to leave 1 outside or to stay
+    /// within the margin. `None` when fewer than two rounds are known or
+    /// [`ROUNDS_MAX`] would not do.
+    pub fn rounds_to_settle(&self, margin: f64, error: f64) -> Option<usize> {
+        if self.rounds < 2 {
+            return None;
+        }
+        let distance = self.mean.abs();
+        let room = distance.max(margin.ln_1p() - distance);
+        (self.rounds..=ROUNDS_MAX).find(|&rounds| {
+            let error_of_mean = self.deviation / (rounds as f64).sqrt();
+            student_t(error, rounds) * self.stretch * error_of_mean < room
+        })
+    }
+
     /// The interval of the ratio with this many standard errors to each side,
     /// stretched as the bootstrap says.
     pub fn interval_of(&self, critical: f64) -> Interval {
@@ -92,6 +108,9 @@ impl Estimate {
         }
     }
 }
+
+/// The largest number of rounds that [`Estimate::rounds_to_settle`] looks at.
+pub const ROUNDS_MAX: usize = 1000;
 
 /// The critical value of the symmetric bootstrap-t (Hall, The Bootstrap and
 /// Edgeworth Expansion, 1992, section 3.6; Efron and Tibshirani, An
@@ -124,4 +143,22 @@ fn stretch(logs: &[f64], seed: Seed) -> f64 {
     let place = ((RESAMPLES + 1) as f64 * (1.0 - COMPARED_AT)).round() as usize - 1;
     let (_, critical, _) = distances.select_nth_unstable_by(place, f64::total_cmp);
     *critical / student_t(COMPARED_AT, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_rounds_settle() {
+        let logs = [0.012, 0.075, 0.02, 0.061];
+        let estimate = Estimate::of(&logs, Seed::new(1)).unwrap();
+        let rounds = estimate.rounds_to_settle(0.03, 0.05).unwrap();
+        let half =
+            |rounds: usize| student_t(0.05, rounds) * estimate.deviation / (rounds as f64).sqrt();
+        assert!(rounds > 4, "{rounds}");
+        assert!(half(rounds) < estimate.mean && estimate.mean <= half(rounds - 1));
+        let one = Estimate::of(&[0.5], Seed::new(1)).unwrap();
+        assert_eq!(one.rounds_to_settle(0.03, 0.05), None);
+    }
 }

@@ -136,26 +136,6 @@ pub fn standing(interval: &Interval, margin: f64) -> Standing {
     }
 }
 
-/// The largest number of rounds that [`rounds_to_settle`] looks at.
-pub const ROUNDS_MAX: usize = 1000;
-
-/// How many rounds in all would settle an open ratio, if its mean and spread
-/// stay as they are: enough either to leave 1 outside or to stay within the
-/// margin. `None` when fewer than two rounds are known or [`ROUNDS_MAX`] would
-/// not do.
-pub fn rounds_to_settle(ratios: &[f64], margin: f64, confidence: Confidence) -> Option<usize> {
-    if ratios.len() < 2 {
-        return None;
-    }
-    let logs: Vec<f64> = ratios.iter().map(|v| v.ln()).collect();
-    let distance = mean(&logs).abs();
-    let spread = standard_deviation(&logs);
-    let edge = margin.ln_1p();
-    let room = distance.max(edge - distance);
-    (ratios.len()..=ROUNDS_MAX)
-        .find(|&rounds| confidence.critical(rounds) * spread / (rounds as f64).sqrt() < room)
-}
-
 #[cfg(test)]
 mod tests {
     use octavo_units::Seed;
@@ -198,7 +178,6 @@ mod tests {
     fn one_round_decides_nothing() {
         let interval = geometric_interval(&[1.5], SINGLE).unwrap();
         assert_eq!(standing(&interval, 0.03), Standing::Open);
-        assert_eq!(rounds_to_settle(&[1.5], 0.03, SINGLE), None);
         assert_eq!(geometric_interval(&[], SINGLE), None);
         assert_eq!(geometric_interval(&[1.0, 0.0], SINGLE), None);
     }
@@ -222,22 +201,6 @@ mod tests {
         // A difference that is sure but too small to matter is no difference.
         assert_eq!(at(1.005, 1.02), Standing::Equivalent);
         assert_eq!(at(0.98, 1.05), Standing::Open);
-    }
-
-    #[test]
-    fn enough_rounds_settle() {
-        let ratios: Vec<f64> = normals(Seed::new(5), 4)
-            .iter()
-            .map(|z| (0.04 + 0.03 * z).exp())
-            .collect();
-        let rounds = rounds_to_settle(&ratios, 0.03, SINGLE).unwrap();
-        let room = mean(&ratios.iter().map(|r| r.ln()).collect::<Vec<_>>()).abs();
-        let spread = standard_deviation(&ratios.iter().map(|r| r.ln()).collect::<Vec<_>>());
-        assert!(SINGLE.critical(rounds) * spread / (rounds as f64).sqrt() < room);
-        if rounds > 4 {
-            let fewer = rounds - 1;
-            assert!(SINGLE.critical(fewer) * spread / (fewer as f64).sqrt() >= room);
-        }
     }
 
     #[test]

@@ -14,9 +14,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use octavo_units::Seed;
 use statrs::function::erf::erfc;
 
-use super::student_t;
+use super::{Interval, bootstrap::Estimate, student_t};
 
 /// At how many rounds half of the error is spent. Smaller makes early looks
 /// sharper and late ones blunter. Chosen by simulation (bench/race.sh).
@@ -49,6 +50,15 @@ pub fn look_at(rounds: usize) -> Option<usize> {
         .contains(&nearest)
         .then(|| (nearest - EXPONENTS.start()) as usize)
         .filter(|&look| rounds_at(look) == rounds)
+}
+
+/// The interval of a ratio at the last planned look at the logarithms of its
+/// values in the order of the rounds: the intervals of all looks together err
+/// with `error`. `None` before the first look.
+pub fn repeated_interval(logs: &[f64], error: f64, seed: Seed) -> Option<Interval> {
+    let rounds = (1..=logs.len()).rev().find(|&n| look_at(n).is_some())?;
+    let critical = Boundary::of(error).look(look_at(rounds)?).critical;
+    Some(Estimate::of(&logs[..rounds], seed)?.interval_of(critical))
 }
 
 /// One planned look.

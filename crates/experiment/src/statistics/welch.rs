@@ -25,10 +25,9 @@ pub fn ratio_interval(own: &[f64], other: &[f64], confidence: Confidence) -> Opt
         if a + b > 0.0 {
             let freedom = (a + b).powi(2)
                 / (a.powi(2) / (own.len() - 1) as f64 + b.powi(2) / (other.len() - 1) as f64);
-            let tail = (1.0 - confidence.level) / 2.0 / confidence.comparisons.max(1) as f64;
             let critical = StudentsT::new(0.0, 1.0, freedom)
                 .expect("at least one degree of freedom")
-                .inverse_cdf(1.0 - tail);
+                .inverse_cdf(1.0 - confidence.error() / 2.0);
             critical * (a + b).sqrt()
         } else {
             0.0

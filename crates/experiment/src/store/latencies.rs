@@ -31,7 +31,7 @@ impl Store {
             .connection
             .prepare_cached(
                 "SELECT cell, name, committed, rolled_back, latency.retries, histogram
-                 FROM run JOIN latency USING (run) WHERE steady
+                 FROM run JOIN latency USING (run) WHERE steady AND set_aside = 0
                  ORDER BY cell, kind",
             )
             .map_err(|error| self.error(error))?;
@@ -51,9 +51,9 @@ impl Store {
                     });
                 }
                 let kind = kinds.last_mut().expect("one was pushed");
-                kind.committed += from_integer(row, 2)?;
-                kind.rolled_back += from_integer(row, 3)?;
-                kind.retries += from_integer(row, 4)?;
+                kind.committed = kind.committed.saturating_add(from_integer(row, 2)?);
+                kind.rolled_back = kind.rolled_back.saturating_add(from_integer(row, 3)?);
+                kind.retries = kind.retries.saturating_add(from_integer(row, 4)?);
                 Ok(add(&mut kind.latency_us, row.get_ref(5)?.as_blob()?))
             };
             read()

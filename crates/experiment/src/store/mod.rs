@@ -68,7 +68,7 @@ pub enum StoreError {
         what: String,
     },
     /// There is no store.
-    #[error("{} does not exist: run 'octavo advise' first or name another directory", path.display())]
+    #[error("{} does not exist: name the octavo.db of an advise or run, or its directory", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
@@ -273,6 +273,7 @@ impl Store {
             }
             if let (Some(stored), Some(wanted)) = (self.run_length()?, length)
                 && stored != wanted
+                && self.looks()? > 0
             {
                 difference = Some(("run length", stored.to_string(), wanted.to_string()));
             }
@@ -322,7 +323,16 @@ impl Store {
             .query_row("SELECT plan FROM plan", [], |row| row.get(0))
             .optional()
             .map_err(|error| self.error(error))?;
-        text.map(|text| self.parse_json("plan", &text)).transpose()
+        let plan: Option<Plan> = text
+            .map(|text| self.parse_json("plan", &text))
+            .transpose()?;
+        match plan.as_ref().and_then(Plan::fault) {
+            Some(fault) => Err(StoreError::Damaged {
+                path: self.path.clone(),
+                what: format!("plan: {fault}"),
+            }),
+            None => Ok(plan),
+        }
     }
 
     /// The version of Octavo that made the store and when, as RFC 3339.
@@ -486,50 +496,69 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// Notes that a session measured something and ended with a verdict.
-    pub fn judge(&self, session: i64) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "UPDATE session SET judged = 1 WHERE session = ?1",
-                [session],
-            )
-            .map(|_| ())
-            .map_err(|error| self.error(error))
-    }
-
-    /// How many sessions [`Self::judge`] was told of: how often there was
-    /// something new to look at.
+    /// In how many sessions runs were made: how often there was something new
+    /// to look at, whether or not the session came to its end.
     pub fn looks(&self) -> Result<usize, StoreError> {
         self.connection
-            .query_row("SELECT total(judged) FROM session", [], |row| {
-                row.get::<_, f64>(0)
+            .query_row("SELECT count(DISTINCT session) FROM run", [], |row| {
+                row.get::<_, i64>(0)
             })
             .map(|looks| looks as usize)
             .map_err(|error| self.error(error))
     }
 
+    /// Sets the runs of a round aside: they stay in the store and are compared
+    /// with nothing.
+    pub fn set_aside(&self, round: u32) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "UPDATE run SET set_aside = 1 + (SELECT max(set_aside) FROM run WHERE round = ?1)
+                 WHERE round = ?1 AND set_aside = 0",
+                [round],
+            )
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// How long ago the last run was begun; `None` without any, or when the
+    /// clock was set back since.
+    pub fn since_last_run(&self) -> Result<Option<Duration>, StoreError> {
+        let last: Option<String> = self
+            .connection
+            .query_row(
+                "SELECT max(started) FROM run WHERE set_aside = 0",
+                [],
+                |row| row.get(0),
+            )
+            .map_err(|error| self.error(error))?;
+        Ok(last
+            .and_then(|last| last.parse::<Timestamp>().ok())
+            .and_then(|last| Duration::try_from(Timestamp::now().duration_since(last)).ok()))
+    }
+
     /// The time of all sessions.
     pub fn time_spent(&self) -> Result<Duration, StoreError> {
-        let seconds: f64 = self
-            .connection
-            .query_row("SELECT total(elapsed_s) FROM session", [], |row| row.get(0))
-            .map_err(|error| self.error(error))?;
-        Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+        self.connection
+            .query_row("SELECT total(elapsed_s) FROM session", [], |row| {
+                seconds(row, 0)
+            })
+            .map_err(|error| self.error(error))
     }
 
     /// What a run has cost so far; `None` before the first one.
     pub(crate) fn pace(&self) -> Result<Option<Pace>, StoreError> {
-        let (runs, mean): (i64, Option<f64>) = self
+        let (runs, run) = self
             .connection
             .query_row(
-                "SELECT count(*), avg(warm_up_s + measured_s + overhead_s) FROM run",
+                "SELECT count(*), total(warm_up_s + measured_s + overhead_s)
+                     / max(1, count(measured_s)) FROM run WHERE set_aside = 0",
                 [],
-                |row| Ok((row.get(0)?, row.get(1)?)),
+                |row| Ok((from_integer(row, 0)?, seconds(row, 1)?)),
             )
             .map_err(|error| self.error(error))?;
-        Ok(mean.map(|seconds| Pace {
+        Ok((!run.is_zero()).then_some(Pace {
             runs_done: runs as usize,
-            run: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
+            run,
         }))
     }
 
@@ -619,9 +648,11 @@ fn page_size(row: &Row<'_>, column: usize) -> rusqlite::Result<PageSize> {
         .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, i64::from(bytes)))
 }
 
+/// A time that Octavo stored; a century and more it cannot have.
 fn seconds(row: &Row<'_>, column: usize) -> rusqlite::Result<Duration> {
+    const CENTURY_S: f64 = 3.2e9;
     let seconds: f64 = row.get(column)?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| {
+    Duration::try_from_secs_f64(if seconds < CENTURY_S { seconds } else { -1.0 }).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(
             column,
             rusqlite::types::Type::Real,

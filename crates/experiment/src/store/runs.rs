@@ -108,16 +108,22 @@ impl RunFigures {
 
 impl Store {
     /// Keeps a finished run, in one transaction.
-    pub fn put_run(&mut self, key: RunKey, run: &Run, counted: u64) -> Result<(), StoreError> {
+    pub fn put_run(
+        &mut self,
+        session: i64,
+        key: RunKey,
+        run: &Run,
+        counted: u64,
+    ) -> Result<(), StoreError> {
         let result = (|| {
             let transaction = self.connection.transaction()?;
             transaction.execute(
                 "INSERT INTO run (source, round, position, cell, phase, started, warm_up_s,
                      buffer_filled, measured_s, overhead_s, transactions, counted, changed_bytes,
                      restored_by, storage_path, counters, device, machine, steady, steadiness,
-                     stability)
+                     stability, session)
                  VALUES ('measured', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                     ?15, ?16, ?17, ?18, ?19, ?20)",
+                     ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
                 params![
                     key.round,
                     key.position,
@@ -139,6 +145,7 @@ impl Store {
                     run.drive.steadiness.label.is_comparable(),
                     to_json(&run.drive.steadiness),
                     to_json(&run.drive.stability),
+                    session,
                 ],
             )?;
             let id = transaction.last_insert_rowid();
@@ -189,18 +196,19 @@ impl Store {
     }
 
     /// Keeps that a run gave no result, and why.
-    pub fn put_failure(&self, key: RunKey, failure: &str) -> Result<(), StoreError> {
+    pub fn put_failure(&self, session: i64, key: RunKey, failure: &str) -> Result<(), StoreError> {
         self.connection
             .execute(
-                "INSERT INTO run (source, round, position, cell, phase, started, failure)
-                 VALUES ('measured', ?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO run (source, round, position, cell, phase, started, failure, session)
+                 VALUES ('measured', ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                 params![
                     key.round,
                     key.position,
                     key.cell as i64,
                     phase_name(key.phase),
                     Timestamp::now().to_string(),
-                    failure
+                    failure,
+                    session
                 ],
             )
             .map(|_| ())
@@ -212,7 +220,7 @@ impl Store {
     pub fn outcomes(&self) -> Result<Vec<RunOutcome>, StoreError> {
         self.collect(
             "SELECT round, position, cell, phase, counted * 60 / measured_s, steady
-             FROM run ORDER BY round, position",
+             FROM run WHERE set_aside = 0 ORDER BY round, position",
             &[],
             |row| {
                 let throughput: Option<f64> = row.get(4)?;
@@ -255,7 +263,7 @@ impl Store {
         // With max() alone the other columns are those of its row
         // (<https://www.sqlite.org/lang_select.html#bareagg>).
         let texts: Vec<String> = self.collect(
-            "SELECT audit FROM (SELECT run, max(transactions) FROM run GROUP BY round)
+            "SELECT audit FROM (SELECT run, max(transactions) FROM run WHERE set_aside = 0 GROUP BY round)
              JOIN audit USING (run) ORDER BY run",
             &[],
             |row| row.get(0),
@@ -272,7 +280,7 @@ impl Store {
             "SELECT run, round, position, cell, phase, failure, restored_by, storage_path,
                  counters, machine, steadiness, stability, device, warm_up_s, buffer_filled,
                  measured_s, overhead_s, transactions, counted, changed_bytes
-             FROM run ORDER BY round, position",
+             FROM run WHERE set_aside = 0 ORDER BY round, position",
             &[],
             |row| {
                 let failure: Option<String> = row.get(5)?;
@@ -336,7 +344,7 @@ impl Store {
         self.collect(
             "SELECT at_s, length_s, measured, sample.transactions, sample.counted, buffer_misses,
                  read_bytes, written_bytes, run
-             FROM sample JOIN run USING (run) WHERE round >= ?1 ORDER BY run, at_s",
+             FROM sample JOIN run USING (run) WHERE round >= ?1 AND set_aside = 0 ORDER BY run, at_s",
             &[&series_from],
             |row| {
                 Ok((
@@ -392,8 +400,15 @@ struct FigureRow {
 /// Reads round, position, cell and phase from column `first` on.
 fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<RunKey> {
     let phase: String = row.get(first + 3)?;
+    let round: u32 = row.get(first)?;
+    if round >= ROUNDS_MAX {
+        return Err(rusqlite::Error::IntegralValueOutOfRange(
+            first,
+            i64::from(round),
+        ));
+    }
     Ok(RunKey {
-        round: row.get(first)?,
+        round,
         position: row.get(first + 1)?,
         cell: from_integer(row, first + 2)? as usize,
         phase: if phase == phase_name(Phase::Final) {
@@ -403,6 +418,9 @@ fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<RunKey> {
         },
     })
 }
+
+/// More rounds than this nobody makes.
+const ROUNDS_MAX: u32 = 10_000_000;
 
 const fn phase_name(phase: Phase) -> &'static str {
     match phase {

@@ -44,8 +44,16 @@ CREATE TABLE cell (
     copy            INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE session (
+    session   INTEGER PRIMARY KEY,
+    started   TEXT NOT NULL,
+    elapsed_s REAL NOT NULL
+) STRICT;
+
 CREATE TABLE run (
     run          INTEGER PRIMARY KEY,
+    session      INTEGER NOT NULL REFERENCES session,
+    set_aside    INTEGER NOT NULL DEFAULT 0,
     source       TEXT NOT NULL CHECK (source IN ('measured', 'predicted')),
     round        INTEGER NOT NULL,
     position     INTEGER NOT NULL,
@@ -68,7 +76,7 @@ CREATE TABLE run (
     steady       INTEGER,
     steadiness   TEXT,
     stability    TEXT,
-    UNIQUE (source, round, cell)
+    UNIQUE (source, round, cell, set_aside)
 ) STRICT;
 
 CREATE TABLE latency (
@@ -107,11 +115,4 @@ CREATE TABLE consistency (
 CREATE TABLE audit (
     run    INTEGER PRIMARY KEY REFERENCES run,
     audit  TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE session (
-    session   INTEGER PRIMARY KEY,
-    started   TEXT NOT NULL,
-    elapsed_s REAL NOT NULL,
-    judged    INTEGER NOT NULL DEFAULT 0
 ) STRICT;

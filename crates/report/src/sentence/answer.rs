@@ -245,27 +245,31 @@ fn undecided(findings: &Findings, group: &GroupFindings) -> String {
         }
         (Some(leader), Some(count)) => format!(
             "{} leads, and is not confirmed yet: {} would show whether it is better than {} \
-             (repeat the command with a larger --budget).",
+             (repeat the command with more time or rounds).",
             naming::level(leader),
             more(count),
             reference(findings, group)
         ),
         (Some(leader), None) => format!(
             "{} leads, and is not confirmed yet; how many more rounds that takes cannot be told \
-             (repeat the command with a larger --budget).",
+             (repeat the command with more time or rounds).",
             naming::level(leader)
         ),
         (None, Some(count)) => format!(
-            "{} would settle it between {kept} and {open} (repeat the command with a larger \
-             --budget).",
+            "{} would settle it between {kept} and {open} (repeat the command with more time or \
+             rounds).",
             more(count)
+        ),
+        (None, None) if without_reference(group) => format!(
+            "nothing can be compared: no run of {kept}, with which the others are compared, gave \
+             a figure (see the warnings)."
         ),
         (None, None) if known == 0 => "nothing can be compared yet, for want of finished runs \
                                        (repeat the command: it goes on where it stopped)."
             .into(),
         (None, None) if !bounded => format!(
             "{kept} and {open} were compared in {} alone, which gives no interval (repeat the \
-             command with a larger --budget).",
+             command with more time or rounds).",
             rounds(known)
         ),
         (None, None) => format!(
@@ -275,10 +279,20 @@ fn undecided(findings: &Findings, group: &GroupFindings) -> String {
     }
 }
 
+/// Whether others have runs and the reference has none.
+fn without_reference(group: &GroupFindings) -> bool {
+    let measured = |cell: &CellFindings| !cell.throughput_per_minute.is_empty();
+    group.cells.iter().any(measured)
+        && !group
+            .cells
+            .iter()
+            .any(|cell| cell.reference && measured(cell))
+}
+
 /// Equal cells: what differs between them, nothing but chance may explain.
 fn of_copies(findings: &Findings, group: &GroupFindings) -> String {
-    const FAULT: &str = "although both are the same: the machine or the method is at fault or, at \
-                         most once in 20 such comparisons, chance";
+    const FAULT: &str = "although both are the same: the machine or the method is at fault or, \
+                         seldom, chance";
     let first = reference(findings, group);
     let names: Vec<String> = group.cells.iter().map(naming::cell).collect();
     let all = match names.as_slice() {

@@ -46,7 +46,7 @@ fn cells(findings: &Findings) -> String {
     factors.push(plan.compare);
     let nouns: Vec<&str> = factors.into_iter().map(Factor::noun).collect();
     match nouns.as_slice() {
-        [one] => format!("Each {one} is a cell."),
+        [one] => format!("Each value of {one} is a cell."),
         [most @ .., last] => format!(
             "Each combination of {} and {last} is a cell; cells that differ in {} alone are a \
              group.",
@@ -63,8 +63,8 @@ fn of_race(findings: &Findings) -> Vec<String> {
     let error = percent(0.05 / 2.0);
     vec![
         format!(
-            "{} A round runs every cell that is still in the race once, in a seeded random order, \
-             each run on a fresh copy of the same rows, with the same inputs for all cells of the \
+            "{} A round runs every cell that is still in the race once, in an \
+             order shuffled by the seed (two cells alone take turns at being first), each run on a fresh copy of the same rows, with the same inputs for all cells of the \
              round. The run is the unit: seconds within a run are diagnostics and never counted.",
             cells(findings)
         ),

@@ -72,6 +72,7 @@ fn reason(group: &GroupFindings, why: Why) -> String {
             |cell| format!("behind {}", naming::cell(cell)),
         ),
         Why::NotConfirmed => "led, not confirmed".into(),
+        Why::NoFinalLeft => "better, no final left".into(),
         Why::NoResult => "no result".into(),
     }
 }

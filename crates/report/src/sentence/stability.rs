@@ -99,7 +99,7 @@ fn more_varied(own: &CellStability, reference: &CellStability) -> Option<String>
 fn longer_stalls(own: &CellStability, reference: &CellStability) -> Option<String> {
     (own.stall_s >= STALL_MATTERS_S && own.stall_s >= LESS_STABLE * reference.stall_s).then(|| {
         format!(
-            "nothing was committed for up to {} instead of {}",
+            "there were up to {} without any of the transactions that are counted, instead of {}",
             stall(own.stall_s),
             stall(reference.stall_s)
         )

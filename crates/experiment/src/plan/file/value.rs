@@ -158,6 +158,16 @@ pub(super) fn text(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
     }
 }
 
+/// Reads a directory, relative ones from where octavo was started; an empty
+/// text stays empty. Kept absolute, so that going on from elsewhere finds it.
+pub(super) fn directory(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
+    let given = text(key, value)?;
+    let path = std::path::absolute(&given).ok();
+    Ok(path
+        .and_then(|path| path.to_str().map(str::to_owned))
+        .unwrap_or(given))
+}
+
 /// Reads one of several words.
 pub(super) fn word<T: Copy>(
     words: &'static [(&'static str, T)],

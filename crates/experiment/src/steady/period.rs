@@ -20,7 +20,7 @@ const CONTRAST_ERRORS: f64 = 5.0;
 
 /// The period of `values`, in values, when they repeat themselves at least
 /// three times: the autocorrelations at one and two periods are, on average,
-/// higher by [`CONTRAST`] than those half a period before them.
+/// higher by `CONTRAST` than those half a period before them.
 pub fn period(values: &[f64]) -> Option<f64> {
     let count = values.len();
     if count < VALUES_MIN {

@@ -21,10 +21,11 @@ const ROUNDS_WANTED: u32 = 12;
 const MEASURED_MIN: Duration = Duration::from_millis(1200);
 
 /// The measured part spans at least this many checkpoint cycles of the
-/// trial's cell, so that one more or less at its end makes no difference. The
-/// slowest cells take about a third as many in the same time: 64 KiB pages
-/// against SQLite's default, measured on a virtio disk.
-const CHECKPOINT_CYCLES_MIN: f64 = 15.0;
+/// trial's cell. Runs with few of them begin and end at the end of a
+/// checkpoint, so that they have whole ones; the slowest cells take about a
+/// third as many in the same time: 64 KiB pages against SQLite's default,
+/// measured on a virtio disk.
+const CHECKPOINT_CYCLES_MIN: f64 = 5.0;
 
 /// The longest that a budget chooses: beyond it, time is better spent on
 /// further rounds.

@@ -466,7 +466,7 @@ mod tests {
         let mut findings = fixture::copies();
         assert_eq!(
             answers(&findings),
-            ["Copies 1 to 3 make no difference: what chance alone does here is within 3 %."]
+            ["Copies 1 to 3 are equivalent: what chance alone does here is within 3 %."]
         );
         let ratio = Interval {
             estimate: 1.06,

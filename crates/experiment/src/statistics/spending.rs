@@ -21,7 +21,7 @@ use super::{Interval, bootstrap::Estimate, student_t};
 
 /// At how many rounds half of the error is spent. Smaller makes early looks
 /// sharper and late ones blunter. Chosen by simulation (bench/race.sh).
-const HALF_SPENT_ROUNDS: f64 = 30.0;
+const HALF_SPENT_ROUNDS: f64 = 10.0;
 
 /// The share of the error that may be spent by `rounds` rounds:
 /// n / (n + n0). It never reaches 1, so an experiment has no horizon: it may

@@ -320,7 +320,7 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> String {
             ..
         } => match (worse.as_slice(), not_confirmed.as_slice()) {
             ([], []) => format!(
-                "{all} make no difference: what chance alone does here is within {}.",
+                "{all} are equivalent: what chance alone does here is within {}.",
                 percent(findings.plan.margin)
             ),
             ([], led) => format!(

@@ -17,7 +17,7 @@ use crate::{
     plan::{Cell, Design, Group, Plan, RunLength},
     race::{Race, Why},
     statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
-    steady::Label,
+    steady::{Cycles, Label},
     store::{
         CHANGED, KindLatency, RunFigures, RunOutcome, RunResult, Store, StoreError, StoredBase,
         StoredRun,
@@ -156,8 +156,8 @@ pub struct CellFindings {
     pub series: Vec<Vec<Sample>>,
     /// Runs whose warm-up did not fill the buffer.
     pub buffer_not_filled: usize,
-    /// Checkpoints that ended while measuring, in the run with the fewest;
-    /// `None` without any in all runs.
+    /// Checkpoints that ended while measuring, in the run with the fewest of
+    /// those that had few and not whole cycles; `None` without such runs.
     pub checkpoints_min: Option<u64>,
 }
 
@@ -463,9 +463,9 @@ impl<'a> Table<'a> {
             buffer_not_filled: runs.iter().filter(|run| !run.buffer_filled).count(),
             checkpoints_min: runs
                 .iter()
+                .filter(|run| matches!(run.steadiness.cycles, Cycles::Partial { .. }))
                 .map(|run| run.counters.checkpoints)
-                .min()
-                .filter(|_| runs.iter().any(|run| run.counters.checkpoints > 0)),
+                .min(),
         }
     }
 

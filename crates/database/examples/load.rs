@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_database::{Database, LoadThreads, Sqlite};
+use octavo_database::{Database, Derive, LoadThreads, Sqlite};
 use octavo_units::{PageSize, Seed};
 use octavo_workload::Tpcc;
 

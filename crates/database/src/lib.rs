@@ -10,10 +10,14 @@ mod choice;
 mod content;
 mod counters;
 mod files;
+mod mysql;
 mod noop;
+mod postgres;
 #[cfg(test)]
 mod scratch;
+mod server;
 mod sqlite;
+mod wire;
 
 use std::{fmt, io, ops::ControlFlow, path::Path, path::PathBuf, time::Duration};
 
@@ -50,6 +54,17 @@ pub trait Database: Send + Sync {
     /// About how many bytes a base of this workload has at this page size.
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
 
+    /// Gets what is needed to run with these page sizes, such as programs that
+    /// have to be built first. `step` is told what is being done, again and
+    /// again, and may stop it, which then ends in [`DatabaseError::Stopped`].
+    fn prepare(
+        &self,
+        _page_sizes: &[PageSize],
+        _step: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<(), DatabaseError> {
+        Ok(())
+    }
+
     /// Creates the workload's tables in the empty directory `base` and fills
     /// them, durably. `progress` is told the rows loaded so far and may stop
     /// the load, which then ends in [`DatabaseError::Stopped`].
@@ -61,15 +76,11 @@ pub trait Database: Send + Sync {
         progress: &mut Progress<'_>,
     ) -> Result<Loaded, DatabaseError>;
 
-    /// Makes a base with the same rows at another page size, the cheapest
-    /// correct way. `progress` is told the bytes written so far.
-    fn derive(
-        &self,
-        from: &Path,
-        to: &Path,
-        page_size: PageSize,
-        progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError>;
+    /// How bases at other page sizes are made of a loaded one, where that is
+    /// cheaper than loading again.
+    fn derivation(&self) -> Option<&dyn Derive> {
+        None
+    }
 
     /// Makes `run` a fresh copy of `base`, replacing what an earlier run left
     /// there, durable and out of the page cache. Says how it copied.
@@ -84,12 +95,26 @@ pub trait Database: Send + Sync {
     ) -> Result<Box<dyn Running>, DatabaseError>;
 
     /// Opens a database at rest for reading alone, outside of any limit or
-    /// count, to check it. Leaves nothing in the page cache once dropped.
+    /// count, to check it. Leaves nothing in the page cache once dropped. A
+    /// server keeps books of its own meanwhile; the rows stay as they are.
     fn inspect(
         &self,
         directory: &Path,
         workload: &dyn Workload,
     ) -> Result<Box<dyn Inspection>, DatabaseError>;
+}
+
+/// Makes bases of bases.
+pub trait Derive {
+    /// Makes a base with the same rows at another page size in the empty
+    /// directory `to`. `progress` is told the bytes written so far.
+    fn derive(
+        &self,
+        from: &Path,
+        to: &Path,
+        page_size: PageSize,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError>;
 }
 
 /// A database at rest that is read.
@@ -115,6 +140,12 @@ pub trait Running: Send + Sync {
 
     /// How the storage was reached.
     fn storage_path(&self) -> StoragePath;
+
+    /// Why the database is no longer there, in its own last words; `None`
+    /// while it is.
+    fn death(&self) -> Option<String> {
+        None
+    }
 
     /// Stops cleanly. Every connection must have been dropped before.
     fn stop(self: Box<Self>) -> Result<(), DatabaseError>;
@@ -187,6 +218,9 @@ pub enum RestoreMethod {
 pub enum StoragePath {
     /// Direct I/O: every miss of the buffer is a request to the device.
     Direct,
+    /// Through the page cache, which shares one memory limit with the
+    /// database's buffer.
+    Limited,
     /// Through the page cache, without a limit: figures may show RAM.
     PageCache,
     /// Nothing is stored.
@@ -225,6 +259,24 @@ pub enum DatabaseError {
         /// What the system said.
         #[source]
         source: io::Error,
+    },
+    /// A program of the database could not do its work.
+    #[error("{action} with {}: {reason}", program.display())]
+    Program {
+        /// What it was to do, such as "start the server".
+        action: &'static str,
+        /// The program.
+        program: PathBuf,
+        /// What is wrong, with the last lines of its log where there are any.
+        reason: String,
+    },
+    /// Something that servers need is not there.
+    #[error("{what}: {remedy}")]
+    Missing {
+        /// What is not there.
+        what: String,
+        /// What to do about it.
+        remedy: String,
     },
     /// The database refused.
     #[error(transparent)]

@@ -5,8 +5,8 @@ mod support;
 use std::{fs, ops::ControlFlow};
 
 use octavo_database::{
-    Database, DatabaseError, Isolation, LoadThreads, RestoreMethod, Settings, Sqlite, contents,
-    expected_contents,
+    Database, DatabaseError, Derive, Isolation, LoadThreads, RestoreMethod, Settings, Sqlite,
+    contents, expected_contents,
 };
 use octavo_units::ByteCount;
 use octavo_workload::connection::{Access, Value};

@@ -129,7 +129,12 @@ fn try_out(
             let mut go_on = |_| ControlFlow::Continue(());
             let made = match position {
                 0 => database.load(&base, page_size(bytes), workload, &mut go_on),
-                _ => database.derive(&loaded, &base, page_size(bytes), &mut go_on),
+                _ => match database.derivation() {
+                    Some(derivation) => {
+                        derivation.derive(&loaded, &base, page_size(bytes), &mut go_on)
+                    }
+                    None => database.load(&base, page_size(bytes), workload, &mut go_on),
+                },
             };
             let rows: u64 = generated.iter().map(|table| table.rows).sum();
             assert_eq!(made.unwrap().rows, rows);

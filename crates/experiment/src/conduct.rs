@@ -589,6 +589,13 @@ impl Job<'_> {
             };
             self.store.put_facts(&topic, &location.facts())?;
         }
+        for database in &self.parts.databases {
+            database.prepare(&self.plan().page_sizes, &mut |step| {
+                self.progress(step);
+                self.flow()
+            })?;
+        }
+        self.note_time()?;
         if self.settings.calibrate && self.store.calibration()?.is_none() {
             self.calibrate()?;
         }
@@ -703,13 +710,14 @@ impl Job<'_> {
         };
         for key in all {
             self.stop_if_interrupted()?;
-            let from = loaded.filter(|from| related(from, &key));
+            let derives = self.parts.database(key).derivation().is_some();
+            let from = loaded.filter(|from| derives && related(from, &key));
             if from.is_none() {
                 loaded = Some(key);
             }
             // The first is what others are derived from.
             let needed = missing.contains(&key)
-                || (from.is_none() && missing.iter().any(|other| related(other, &key)));
+                || (derives && from.is_none() && missing.iter().any(|other| related(other, &key)));
             if !needed || self.is_made(key, &known) {
                 continue;
             }
@@ -755,7 +763,7 @@ impl Job<'_> {
     ) -> Result<StoredBase, ConductError> {
         let (database, workload) = (self.parts.database(key), self.parts.workload(key));
         let page_size = key.page_size;
-        let (made_by, loaded) = match from {
+        let (made_by, loaded) = match from.zip(database.derivation()) {
             None => {
                 let rows: u64 = workload
                     .population()
@@ -770,9 +778,9 @@ impl Job<'_> {
                 })?;
                 ("load", loaded)
             }
-            Some(from) => {
+            Some((from, derivation)) => {
                 let loaded =
-                    database.derive(&self.base(from), base, page_size, &mut |written| {
+                    derivation.derive(&self.base(from), base, page_size, &mut |written| {
                         let written = ByteCount::new(written);
                         self.progress(&format!("derive {page_size} pages: {written}"));
                         self.flow()

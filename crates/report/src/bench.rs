@@ -538,6 +538,9 @@ fn all_conditions(result: &BenchResult) -> Vec<(String, String)> {
     if let Some(path) = result.subject.storage_path {
         let words = match path {
             StoragePath::Direct => "direct I/O",
+            StoragePath::Limited => {
+                "through the page cache, under one memory limit with the buffer"
+            }
             StoragePath::PageCache => "through the page cache",
             StoragePath::None => "none",
         };

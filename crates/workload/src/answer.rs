@@ -3,7 +3,9 @@
 
 use std::error::Error as StdError;
 
-use crate::connection::{Connection, ConnectionError, Row, Statement, StatementId, Value};
+use crate::connection::{
+    Batch, Connection, ConnectionError, Row, Statement, StatementId, Value, Wants,
+};
 
 /// An answer that no database gives that holds a workload's data.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,54 @@ pub(crate) fn failed(
     ConnectionError::Other {
         context: format!("run {}", statements[statement.0].sql),
         source: Box::new(answer),
+    }
+}
+
+/// A batch of statements, with how many rows each has to meet.
+#[derive(Default)]
+pub(crate) struct Together<'v> {
+    batch: Batch<'v>,
+    rows: Vec<RowsWanted>,
+}
+
+/// How many rows a statement has to find or change.
+#[derive(Clone, Copy)]
+enum RowsWanted {
+    One,
+    AtMostOne,
+    Any,
+}
+
+impl<'v> Together<'v> {
+    /// Adds a query that has exactly one row.
+    pub(crate) fn one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
+        self.push(statement, Wants::Rows, parameters, RowsWanted::One);
+    }
+
+    /// Adds a query that has at most one row.
+    pub(crate) fn at_most_one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
+        self.push(statement, Wants::Rows, parameters, RowsWanted::AtMostOne);
+    }
+
+    /// Adds a change that must meet exactly one row.
+    pub(crate) fn change_one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
+        self.push(statement, Wants::Changes, parameters, RowsWanted::One);
+    }
+
+    /// Adds a change of any number of rows.
+    pub(crate) fn execute(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
+        self.push(statement, Wants::Changes, parameters, RowsWanted::Any);
+    }
+
+    fn push(
+        &mut self,
+        statement: StatementId,
+        wants: Wants,
+        parameters: &[Value<'v>],
+        rows: RowsWanted,
+    ) {
+        self.batch.push(statement, wants, parameters);
+        self.rows.push(rows);
     }
 }
 
@@ -119,6 +169,42 @@ impl<'c> Prepared<'c> {
             1 => Ok(()),
             found => Err(self.failed(statement, UnexpectedAnswer::Rows { wanted: 1, found })),
         }
+    }
+
+    /// Runs statements together; returns how many rows each met. `read` is
+    /// given the position of the statement with each row, and answers `None`
+    /// for one that does not hold what was declared.
+    pub(crate) fn run(
+        &mut self,
+        together: &Together<'_>,
+        mut read: impl FnMut(usize, &dyn Row) -> Option<()>,
+    ) -> Result<Vec<u64>, ConnectionError> {
+        let Together { batch, rows } = together;
+        let mut counts = Vec::with_capacity(batch.len());
+        let mut unreadable = None;
+        let mut visit = |position: usize, row: &dyn Row| {
+            if read(position, row).is_none() {
+                unreadable.get_or_insert(position);
+            }
+        };
+        self.connection.run_batch(batch, &mut visit, &mut counts)?;
+        for ((position, call), (&found, wanted)) in
+            batch.calls().enumerate().zip(counts.iter().zip(rows))
+        {
+            let fits = match wanted {
+                RowsWanted::One => found == 1,
+                RowsWanted::AtMostOne => found <= 1,
+                RowsWanted::Any => true,
+            };
+            if !fits {
+                let wanted = 1;
+                return Err(self.failed(call.statement, UnexpectedAnswer::Rows { wanted, found }));
+            }
+            if unreadable == Some(position) {
+                return Err(self.failed(call.statement, UnexpectedAnswer::Value));
+            }
+        }
+        Ok(counts)
     }
 
     /// Runs a change of any number of rows; returns how many it met.

@@ -168,6 +168,70 @@ pub trait Row {
 /// Receives the rows of a query one by one.
 pub type RowVisitor<'a> = dyn FnMut(&dyn Row) + 'a;
 
+/// Receives the rows of a batch: the position of the call that they answer,
+/// from 0, and the row.
+pub type BatchVisitor<'a> = dyn FnMut(usize, &dyn Row) + 'a;
+
+/// Statements in a row with their parameters: what a transaction can ask
+/// before it knows any of the answers.
+#[derive(Debug, Default)]
+pub struct Batch<'v> {
+    values: Vec<Value<'v>>,
+    calls: Vec<(StatementId, Wants, usize)>,
+}
+
+/// What a statement of a [`Batch`] answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// Rows: as [`Connection::query`].
+    Rows,
+    /// The number of rows changed: as [`Connection::execute`].
+    Changes,
+}
+
+/// One statement of a [`Batch`].
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'b, 'v> {
+    /// The statement.
+    pub statement: StatementId,
+    /// What it answers with.
+    pub wants: Wants,
+    /// Its parameters.
+    pub parameters: &'b [Value<'v>],
+}
+
+impl<'v> Batch<'v> {
+    /// Adds a statement at the end.
+    pub fn push(&mut self, statement: StatementId, wants: Wants, parameters: &[Value<'v>]) {
+        self.values.extend_from_slice(parameters);
+        self.calls.push((statement, wants, self.values.len()));
+    }
+
+    /// The number of statements.
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// The statements in their order.
+    pub fn calls(&self) -> impl Iterator<Item = Call<'_, 'v>> {
+        let mut begin = 0;
+        self.calls.iter().map(move |&(statement, wants, end)| {
+            let parameters = &self.values[begin..end];
+            begin = end;
+            Call {
+                statement,
+                wants,
+                parameters,
+            }
+        })
+    }
+}
+
 /// One session of a database. A statement outside of a transaction is one of
 /// its own.
 pub trait Connection {
@@ -195,4 +259,27 @@ pub trait Connection {
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64, ConnectionError>;
+
+    /// Runs the statements of a batch in their order, hands over their rows,
+    /// and appends to `counts` how many rows each found or changed.
+    ///
+    /// A database behind a wire is sent all of them before the first answer is
+    /// awaited. Each is a statement of its own all the same. At an error the
+    /// rest may or may not have run: the transaction has to be rolled back.
+    fn run_batch(
+        &mut self,
+        batch: &Batch<'_>,
+        visit: &mut BatchVisitor<'_>,
+        counts: &mut Vec<u64>,
+    ) -> Result<(), ConnectionError> {
+        for (position, call) in batch.calls().enumerate() {
+            counts.push(match call.wants {
+                Wants::Rows => self.query(call.statement, call.parameters, &mut |row| {
+                    visit(position, row);
+                })?,
+                Wants::Changes => self.execute(call.statement, call.parameters)?,
+            });
+        }
+        Ok(())
+    }
 }

@@ -295,7 +295,7 @@ impl Inserter<'_, '_> {
 }
 
 /// Makes `to` from `from` with another page size; see
-/// [`crate::Database::derive`].
+/// [`crate::Derive::derive`].
 pub(crate) fn derive(
     from: &Path,
     to: &Path,

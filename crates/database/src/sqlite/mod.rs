@@ -24,8 +24,8 @@ use octavo_workload::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Database, DatabaseError, Inspection, Isolation, Loaded, Progress, RestoreMethod, Running,
-    Settings, files,
+    Database, DatabaseError, Derive, Inspection, Isolation, Loaded, Progress, RestoreMethod,
+    Running, Settings, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -221,22 +221,8 @@ impl Database for Sqlite {
         load::load(&database, page_size, self.load_threads, workload, progress)
     }
 
-    /// As [`Database::derive`] says, by `VACUUM INTO`. When it fails, a part
-    /// of the base may be there: the caller removes the directory.
-    fn derive(
-        &self,
-        from: &Path,
-        to: &Path,
-        page_size: PageSize,
-        progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
-        let target = to.join(FILE);
-        if target.exists() {
-            return Err(files::named("create", &target)(
-                std::io::ErrorKind::AlreadyExists.into(),
-            ));
-        }
-        load::derive(&from.join(FILE), &target, page_size, progress)
+    fn derivation(&self) -> Option<&dyn Derive> {
+        Some(self)
     }
 
     fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
@@ -270,6 +256,26 @@ impl Database for Sqlite {
     ) -> Result<Box<dyn Inspection>, DatabaseError> {
         let inspection = inspect::SqliteInspection::open(&directory.join(FILE), workload)?;
         Ok(Box::new(inspection))
+    }
+}
+
+impl Derive for Sqlite {
+    /// By `VACUUM INTO`. When it fails, a part of the base may be there: the
+    /// caller removes the directory.
+    fn derive(
+        &self,
+        from: &Path,
+        to: &Path,
+        page_size: PageSize,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError> {
+        let target = to.join(FILE);
+        if target.exists() {
+            return Err(files::named("create", &target)(
+                std::io::ErrorKind::AlreadyExists.into(),
+            ));
+        }
+        load::derive(&from.join(FILE), &target, page_size, progress)
     }
 }
 

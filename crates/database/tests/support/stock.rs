@@ -43,15 +43,6 @@ impl Database for StockSqlite {
     ) -> Result<Loaded, DatabaseError> {
         Sqlite::default().load(base, page_size, workload, progress)
     }
-    fn derive(
-        &self,
-        from: &Path,
-        to: &Path,
-        page_size: PageSize,
-        progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
-        Sqlite::default().derive(from, to, page_size, progress)
-    }
     fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
         Sqlite::default().restore(base, run)
     }

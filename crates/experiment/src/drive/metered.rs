@@ -2,7 +2,7 @@
 
 use octavo_workload::{
     Connection, ConnectionError,
-    connection::{Access, RowVisitor, Statement, StatementId, Value},
+    connection::{Access, Batch, BatchVisitor, RowVisitor, Statement, StatementId, Value, Wants},
 };
 
 pub(super) struct Metered {
@@ -22,6 +22,12 @@ impl Metered {
             statements,
             changed_bytes: 0,
         }
+    }
+
+    /// The bytes of the values that a statement gives each row that it meets.
+    fn new_bytes(&self, statement: StatementId, parameters: &[Value<'_>]) -> u64 {
+        let changed = self.statements[statement.0].changed_parameters;
+        parameters[..changed].iter().map(Value::byte_length).sum()
     }
 
     /// The bytes changed since the last time.
@@ -49,10 +55,8 @@ impl Connection for Metered {
         statement: StatementId,
         parameters: &[Value<'_>],
     ) -> Result<u64, ConnectionError> {
-        let changed = self.statements[statement.0].changed_parameters;
-        let bytes: u64 = parameters[..changed].iter().map(Value::byte_length).sum();
         let rows = self.connection.execute(statement, parameters)?;
-        self.changed_bytes += bytes * rows;
+        self.changed_bytes += self.new_bytes(statement, parameters) * rows;
         Ok(rows)
     }
 
@@ -63,5 +67,21 @@ impl Connection for Metered {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64, ConnectionError> {
         self.connection.query(statement, parameters, visit)
+    }
+
+    fn run_batch(
+        &mut self,
+        batch: &Batch<'_>,
+        visit: &mut BatchVisitor<'_>,
+        counts: &mut Vec<u64>,
+    ) -> Result<(), ConnectionError> {
+        let before = counts.len();
+        self.connection.run_batch(batch, visit, counts)?;
+        for (call, rows) in batch.calls().zip(&counts[before..]) {
+            if call.wants == Wants::Changes {
+                self.changed_bytes += self.new_bytes(call.statement, call.parameters) * rows;
+            }
+        }
+        Ok(())
     }
 }

@@ -301,6 +301,9 @@ fn file_access(findings: &Findings) -> &'static str {
             "buffered: through the kernel's page cache, without a limit"
         }
         Some(StoragePath::Direct) => "direct I/O, past the kernel's page cache",
+        Some(StoragePath::Limited) => {
+            "buffered: through the kernel's page cache, under one memory limit with the buffer"
+        }
         Some(StoragePath::None) => "none: nothing is stored",
     }
 }

@@ -1,3 +1,17 @@
 //! What database servers have in common: programs that are started in
 //! Octavo's own directories as another user, held to a limit of memory, and
 //! ended whatever happens.
+
+// Databases take what they need of these; none takes all.
+#![allow(dead_code)]
+
+pub(crate) mod account;
+pub(crate) mod memory;
+pub(crate) mod process;
+pub(crate) mod socket;
+pub(crate) mod start;
+pub(crate) mod tree;
+
+mod cgroup;
+mod descendants;
+mod spawner;

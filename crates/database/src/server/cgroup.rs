@@ -1,0 +1,232 @@
+//! The kernel's two interfaces to groups of processes, as text: where they
+//! are mounted, and what their files say (cgroups(7)).
+
+use std::{
+    ffi::OsString,
+    os::unix::ffi::OsStringExt,
+    path::{Path, PathBuf},
+};
+
+/// Which interface limits memory on this system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    /// One hierarchy a controller.
+    V1,
+    /// One hierarchy for all.
+    V2,
+}
+
+/// The files of a group that have other names in each version.
+pub(super) struct Files {
+    /// Takes the limit in bytes.
+    pub(super) limit: &'static str,
+    /// Says the bytes in use.
+    pub(super) usage: &'static str,
+    /// Takes 0 so that nothing is swapped out.
+    pub(super) swap: &'static str,
+    /// Says how many processes were killed for want of memory.
+    pub(super) kills: &'static str,
+    /// The name of the page cache's bytes, shared memory among them, in
+    /// `memory.stat`.
+    pub(super) cache: &'static str,
+}
+
+impl Version {
+    /// Its files.
+    pub(super) const fn files(self) -> Files {
+        match self {
+            Self::V1 => Files {
+                limit: "memory.limit_in_bytes",
+                usage: "memory.usage_in_bytes",
+                swap: "memory.swappiness",
+                kills: "memory.oom_control",
+                cache: "total_cache",
+            },
+            Self::V2 => Files {
+                limit: "memory.max",
+                usage: "memory.current",
+                swap: "memory.swap.max",
+                kills: "memory.events",
+                cache: "file",
+            },
+        }
+    }
+}
+
+/// Where the memory controller is, from the text of `/proc/self/mountinfo`
+/// (proc_pid_mountinfo(5)). Version 1 where both are there, since a controller
+/// belongs to one of them only, and a mount of version 1 that names memory
+/// shows that it has it.
+pub(super) fn find_mount(mountinfo: &str) -> Option<(Version, PathBuf)> {
+    let mut unified = None;
+    for line in mountinfo.lines() {
+        let Some((mount, source)) = line.split_once(" - ") else {
+            continue;
+        };
+        let Some(point) = mount.split(' ').nth(4) else {
+            continue;
+        };
+        let mut source = source.split(' ');
+        match (source.next(), source.nth(1)) {
+            (Some("cgroup"), Some(options)) if options.split(',').any(|o| o == "memory") => {
+                return Some((Version::V1, unescape(point)));
+            }
+            (Some("cgroup2"), _) if unified.is_none() => {
+                unified = Some((Version::V2, unescape(point)));
+            }
+            _ => {}
+        }
+    }
+    unified
+}
+
+/// A path as the kernel prints it: with spaces and the like as `\040`.
+fn unescape(point: &str) -> PathBuf {
+    let mut rest = point.as_bytes();
+    let mut bytes = Vec::new();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = (byte == b'\\')
+            .then(|| after.get(..3))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match code {
+            Some(code) => {
+                bytes.push(code);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// The number behind a name in a file of lines such as `oom_kill 3`.
+pub(super) fn number(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let (found, number) = line.split_once(' ')?;
+        (found == name).then(|| number.trim().parse().ok())?
+    })
+}
+
+/// Whether a list of controllers, such as that of `cgroup.subtree_control`,
+/// has memory.
+pub(super) fn has_memory(controllers: &str) -> bool {
+    controllers.split_whitespace().any(|name| name == "memory")
+}
+
+/// The numbers of the processes that `cgroup.procs` lists.
+pub(super) fn processes(text: &str) -> Vec<i32> {
+    // A process of another namespace is listed as 0.
+    text.lines()
+        .filter_map(|line| line.trim().parse().ok())
+        .filter(|pid| *pid > 0)
+        .collect()
+}
+
+/// Whose a group of ours is, told by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// The namespace that its number is of: a group's directory can be seen
+    /// from other ones, where the number means another process.
+    pub(super) namespace: u64,
+    /// Its number.
+    pub(super) pid: i32,
+    /// Its start in clock ticks: numbers are used again.
+    pub(super) start: u64,
+}
+
+impl Owner {
+    /// The name of its group number `count`.
+    pub(super) fn group_name(self, count: u64) -> String {
+        let Self {
+            namespace,
+            pid,
+            start,
+        } = self;
+        format!("octavo-{namespace}-{pid}-{start}-{count}")
+    }
+
+    /// The owner of a group of this name; `None` for a group of others.
+    pub(super) fn of_group(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.strip_prefix("octavo-")?;
+        let numbers: Vec<&str> = name.split('-').collect();
+        let &[namespace, pid, start, count] = numbers.as_slice() else {
+            return None;
+        };
+        let _count: u64 = count.parse().ok()?;
+        Some(Self {
+            namespace: namespace.parse().ok()?,
+            pid: pid.parse().ok()?,
+            start: start.parse().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V1: &str = "\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+25 22 0:23 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+26 22 0:24 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
+27 22 0:25 / /sys/fs/cgroup/a\\040b rw,relatime shared:9 master:1 - cgroup cgroup rw,memory
+";
+
+    #[test]
+    fn the_mount_is_found_in_either_version() {
+        let found = find_mount(V1).unwrap();
+        assert_eq!(found, (Version::V1, "/sys/fs/cgroup/a b".into()));
+        let only_unified: String = V1.lines().take(3).map(|l| format!("{l}\n")).collect();
+        let found = find_mount(&only_unified).unwrap();
+        assert_eq!(found, (Version::V2, "/sys/fs/cgroup/unified".into()));
+        assert_eq!(find_mount("nonsense\n1 2 - cgroup\n"), None);
+        assert_eq!(find_mount(""), None);
+    }
+
+    #[test]
+    fn numbers_are_found_by_their_whole_name() {
+        let control = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
+        assert_eq!(number(control, "oom_kill"), Some(3));
+        let events = "low 0\nhigh 0\nmax 51\noom 2\noom_kill 1\noom_group_kill 0\n";
+        assert_eq!(number(events, "oom_kill"), Some(1));
+        let stat = "cache 4096\nfile 8192\ntotal_cache 12288\n";
+        assert_eq!(number(stat, Version::V1.files().cache), Some(12288));
+        assert_eq!(number(stat, Version::V2.files().cache), Some(8192));
+        assert_eq!(number("oom_kill x", "oom_kill"), None);
+        assert_eq!(number(stat, "absent"), None);
+    }
+
+    #[test]
+    fn lists_are_read() {
+        assert!(has_memory("cpu io memory pids\n"));
+        assert!(!has_memory("cpu memory_not\n"));
+        assert_eq!(processes("12\n0\n345\n"), [12, 345]);
+        assert_eq!(processes(""), [0; 0]);
+    }
+
+    #[test]
+    fn a_name_tells_its_owner() {
+        let owner = Owner {
+            namespace: 4_026_531_836,
+            pid: 812,
+            start: 5566,
+        };
+        let name = owner.group_name(3);
+        assert_eq!(name, "octavo-4026531836-812-5566-3");
+        assert_eq!(Owner::of_group(&Path::new("/x").join(&name)), Some(owner));
+        for other in [
+            "octavo",
+            "octavo-1-2-3",
+            "octavo-1-2-3-x",
+            "octavo-1-2-3-4-5",
+            "x-1-2-3-4",
+        ] {
+            assert_eq!(Owner::of_group(Path::new(other)), None, "{other}");
+        }
+    }
+}

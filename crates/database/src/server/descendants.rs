@@ -1,0 +1,108 @@
+//! Processes that a program has started, and theirs.
+//!
+//! PostgreSQL puts each of its processes into a session of its own, so that a
+//! signal to the server's process group reaches one of them only.
+
+use std::fs;
+
+/// The facts of a line of `/proc/PID/stat` (proc_pid_stat(5)) that are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProcessStat {
+    /// Whether it ended and waits to be reaped.
+    pub(super) zombie: bool,
+    /// The process that started it.
+    pub(super) parent: i32,
+    /// When it was started, in clock ticks since the system's start.
+    pub(super) start: u64,
+}
+
+/// Reads what `/proc` tells of a process; `None` when there is no such.
+pub(super) fn stat(pid: i32) -> Option<ProcessStat> {
+    parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn parse_stat(line: &str) -> Option<ProcessStat> {
+    // The name in brackets may itself have brackets and spaces.
+    let (_, after_name) = line.rsplit_once(')')?;
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
+    // The state is field 3.
+    Some(ProcessStat {
+        zombie: matches!(fields.first(), Some(&("Z" | "X"))),
+        parent: fields.get(1)?.parse().ok()?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// All processes below `ancestor`, without it.
+pub(super) fn of(ancestor: i32) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let parents: Vec<(i32, i32)> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, stat(pid)?.parent)))
+        .collect();
+    let mut below = Vec::new();
+    let mut next = vec![ancestor];
+    while let Some(parent) = next.pop() {
+        for &(pid, _) in parents.iter().filter(|(_, of)| *of == parent) {
+            // Numbers that are used again while this reads could make a ring.
+            if pid != ancestor && !below.contains(&pid) {
+                below.push(pid);
+                next.push(pid);
+            }
+        }
+    }
+    below
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_is_passed() {
+        let line = "812 (a) b (c)) S 7 812 812 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 5566 1 1";
+        let expected = ProcessStat {
+            zombie: false,
+            parent: 7,
+            start: 5566,
+        };
+        assert_eq!(parse_stat(line), Some(expected));
+        assert!(
+            parse_stat("9 (x) Z 7 1 1 0 -1 4 1 0 0 0 0 0 0 0 20 0 1 0 5566 1")
+                .unwrap()
+                .zombie
+        );
+        assert_eq!(parse_stat("812 (cut) S 7"), None);
+        assert_eq!(parse_stat(""), None);
+    }
+
+    #[test]
+    fn children_of_children_are_found() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "sh -c 'sleep 60; :' & wait"])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = shell.id() as i32;
+        let mut below = of(pid);
+        for _ in 0..1000 {
+            if below.len() == 2 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            below = of(pid);
+        }
+        assert_eq!(below.len(), 2);
+        for pid in below {
+            // SAFETY: a signal to a process that this test started.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+        shell.wait().unwrap();
+        assert!(stat(pid).is_none());
+    }
+}

@@ -1,0 +1,420 @@
+//! A limit of memory that holds for a server and the page cache of what it
+//! reads: a control group of the kernel, version 1 or 2.
+//!
+//! A page that was in the page cache before is charged to whom read it first,
+//! so files have to be dropped from there before a server starts.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use octavo_units::ByteCount;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{
+    cgroup::{self, Owner, Version},
+    descendants,
+};
+
+/// How long the last processes of a group may take to leave it.
+const LEAVE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Attempts at what the kernel may find busy for a moment, and the pause
+/// between two of them.
+const ATTEMPTS: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Groups that this process has made.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// A group of processes whose memory can be limited, page cache included.
+/// Dropping it ends what is still in it and removes it.
+#[derive(Debug)]
+pub(crate) struct MemoryGroup {
+    path: PathBuf,
+    version: Version,
+}
+
+impl MemoryGroup {
+    /// Makes a group without a limit, after [`sweep`]. The error says why
+    /// there can be none, for a run's conditions: mostly that Octavo is not
+    /// root.
+    pub(crate) fn create() -> Result<Self, String> {
+        let (version, root) = controller()?;
+        sweep_root(version, &root);
+        Self::create_below(version, &root)
+    }
+
+    fn create_below(version: Version, root: &Path) -> Result<Self, String> {
+        if version == Version::V2 {
+            hand_down(root)?;
+        }
+        let owner = this_process().ok_or("/proc does not tell about this process")?;
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = root.join(owner.group_name(count));
+        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let group = Self { path, version };
+        // Best effort: a system without swap has no such file.
+        let _without_swap = group.write(version.files().swap, "0");
+        Ok(group)
+    }
+
+    /// The interface by name.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.version {
+            Version::V1 => "cgroup v1",
+            Version::V2 => "cgroup v2",
+        }
+    }
+
+    /// The file that a process writes `0` to in order to enter the group.
+    pub(crate) fn procs_file(&self) -> io::Result<File> {
+        let path = self.path.join("cgroup.procs");
+        OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .map_err(|error| with_path(&error, &path))
+    }
+
+    /// Sets the limit. The kernel drops page cache to get there; below what
+    /// else is in use it refuses (version 1) or kills (version 2).
+    pub(crate) fn limit(&self, limit: ByteCount) -> io::Result<()> {
+        let name = self.version.files().limit;
+        for _ in 1..ATTEMPTS {
+            match self.write(name, &limit.get().to_string()) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+                result => return result,
+            }
+        }
+        self.write(name, &limit.get().to_string())
+    }
+
+    /// Memory of the group that is neither page cache nor shared memory: what
+    /// its processes and the kernel hold for themselves.
+    pub(crate) fn private(&self) -> io::Result<ByteCount> {
+        let files = self.version.files();
+        let usage = self.read(files.usage)?;
+        let stat = self.read("memory.stat")?;
+        match (
+            usage.trim().parse::<u64>(),
+            cgroup::number(&stat, files.cache),
+        ) {
+            // The two are read one after the other.
+            (Ok(usage), Some(cache)) => Ok(ByteCount::new(usage.saturating_sub(cache))),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!(
+                    "{} has no number of bytes, or its memory.stat no {}",
+                    self.path.join(files.usage).display(),
+                    files.cache
+                ),
+            )),
+        }
+    }
+
+    /// Processes of the group that the kernel has killed for want of memory;
+    /// 0 on kernels that do not count them.
+    pub(crate) fn kills(&self) -> u64 {
+        self.read(self.version.files().kills)
+            .ok()
+            .and_then(|text| cgroup::number(&text, "oom_kill"))
+            .unwrap_or(0)
+    }
+
+    fn read(&self, name: &str) -> io::Result<String> {
+        let path = self.path.join(name);
+        fs::read_to_string(&path).map_err(|error| with_path(&error, &path))
+    }
+
+    fn write(&self, name: &str, value: &str) -> io::Result<()> {
+        let path = self.path.join(name);
+        // Without making the file: these are the kernel's.
+        let file = OpenOptions::new().write(true).open(&path);
+        file.and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()))
+            .map_err(|error| with_path(&error, &path))
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // Servers were stopped before; their last children leave by themselves.
+        if !wait_until_empty(&self.path) {
+            end_processes(&self.path);
+        }
+        remove(self.version, &self.path);
+    }
+}
+
+/// Ends what an Octavo that was killed has left: processes in its groups, and
+/// the groups. Groups of an Octavo that runs are left alone, as are those of
+/// any other program.
+pub(crate) fn sweep() {
+    if let Ok((version, root)) = controller() {
+        sweep_root(version, &root);
+    }
+}
+
+fn sweep_root(version: Version, root: &Path) {
+    let Some(this) = this_process() else {
+        return;
+    };
+    // What cannot be listed cannot be swept, and creating says why.
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let dead = Owner::of_group(&path).is_some_and(|owner| {
+            owner.namespace == this.namespace
+                && descendants::stat(owner.pid).is_none_or(|stat| stat.start != owner.start)
+        });
+        if dead && path.is_dir() {
+            end_processes(&path);
+            remove(version, &path);
+        }
+    }
+}
+
+/// Where memory is limited on this system.
+fn controller() -> Result<(Version, PathBuf), String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")
+        .map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
+    cgroup::find_mount(&mounts).ok_or_else(|| "no memory controller is mounted".into())
+}
+
+/// Lets the groups directly below the root of version 2 have memory limits.
+fn hand_down(root: &Path) -> Result<(), String> {
+    let control = root.join("cgroup.subtree_control");
+    let say = |error: io::Error| with_path(&error, &control).to_string();
+    if cgroup::has_memory(&fs::read_to_string(&control).map_err(say)?) {
+        return Ok(());
+    }
+    OpenOptions::new()
+        .write(true)
+        .open(&control)
+        .and_then(|mut file| io::Write::write_all(&mut file, b"+memory"))
+        .map_err(say)
+}
+
+/// This process as the owner of groups.
+fn this_process() -> Option<Owner> {
+    let pid = i32::try_from(process::id()).ok()?;
+    Some(Owner {
+        namespace: fs::metadata("/proc/self/ns/pid").ok()?.ino(),
+        pid,
+        start: descendants::stat(pid)?.start,
+    })
+}
+
+fn processes(group: &Path) -> Vec<i32> {
+    fs::read_to_string(group.join("cgroup.procs"))
+        .map(|text| cgroup::processes(&text))
+        .unwrap_or_default()
+}
+
+fn wait_until_empty(group: &Path) -> bool {
+    let since = Instant::now();
+    while !processes(group).is_empty() {
+        if since.elapsed() >= LEAVE_LIMIT {
+            return false;
+        }
+        thread::sleep(PAUSE);
+    }
+    true
+}
+
+/// Kills what is in a group, again while it starts more.
+fn end_processes(group: &Path) {
+    for _ in 0..ATTEMPTS {
+        let processes = processes(group);
+        if processes.is_empty() {
+            return;
+        }
+        for pid in processes.into_iter().filter_map(Pid::from_raw) {
+            // Gone by itself otherwise.
+            let _gone = kill_process(pid, Signal::KILL);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Removes a group without processes. One that stays is swept later.
+fn remove(version: Version, group: &Path) {
+    if version == Version::V1 {
+        // Else its page cache would be charged to the group above.
+        let _emptied = fs::write(group.join("memory.force_empty"), "0");
+    }
+    for _ in 0..ATTEMPTS {
+        match fs::remove_dir(group) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+            _ => return,
+        }
+    }
+}
+
+/// The same error with the file that it is about.
+fn with_path(error: &io::Error, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::process::{Launch, Server},
+        *,
+    };
+
+    /// A directory that looks like the root of version 2.
+    fn unified(control: &str) -> tempfile::TempDir {
+        let root = crate::scratch::directory();
+        fs::write(root.path().join("cgroup.subtree_control"), control).unwrap();
+        root
+    }
+
+    #[test]
+    fn version_2_is_read_as_the_kernel_writes_it() {
+        let root = unified("cpu memory\n");
+        let group = MemoryGroup::create_below(Version::V2, root.path()).unwrap();
+        assert_eq!(group.kind(), "cgroup v2");
+        for (name, text) in [
+            ("memory.max", "max\n"),
+            ("memory.current", "70000\n"),
+            ("memory.stat", "anon 20000\nfile 50000\nshmem 40000\n"),
+            ("memory.events", "low 0\noom 1\noom_kill 2\n"),
+            ("cgroup.procs", ""),
+        ] {
+            fs::write(group.path.join(name), text).unwrap();
+        }
+        group.limit(ByteCount::mib(64)).unwrap();
+        let max = fs::read_to_string(group.path.join("memory.max")).unwrap();
+        assert_eq!(max, "67108864");
+        assert_eq!(group.private().unwrap(), ByteCount::new(20_000));
+        assert_eq!(group.kills(), 2);
+        group.procs_file().unwrap();
+        fs::write(group.path.join("memory.current"), "lots").unwrap();
+        let error = group.private().unwrap_err().to_string();
+        assert!(error.contains("memory.current"), "{error}");
+    }
+
+    #[test]
+    fn version_2_hands_memory_down() {
+        let root = unified("cpu\n");
+        hand_down(root.path()).unwrap();
+        let control = fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
+        assert!(control.contains("+memory"), "{control}");
+        let error = hand_down(&root.path().join("absent")).unwrap_err();
+        assert!(error.contains("subtree_control"), "{error}");
+    }
+
+    #[test]
+    fn groups_of_the_dead_are_swept() {
+        let root = unified("memory\n");
+        let this = this_process().unwrap();
+        let dead = Owner {
+            start: this.start - 1,
+            ..this
+        };
+        let elsewhere = Owner {
+            namespace: this.namespace + 1,
+            ..dead
+        };
+        let make = |name: String| {
+            let path = root.path().join(name);
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        let swept = make(dead.group_name(0));
+        let kept = [
+            make(this.group_name(900)),
+            make(elsewhere.group_name(0)),
+            make("others".into()),
+        ];
+        sweep_root(Version::V2, root.path());
+        assert!(!swept.exists());
+        assert!(kept.iter().all(|path| path.exists()));
+    }
+
+    /// A group on this machine, unless it lets us make none.
+    fn real() -> Option<MemoryGroup> {
+        MemoryGroup::create()
+            .map_err(|why| eprintln!("skipped: {why}"))
+            .ok()
+    }
+
+    fn shell<'a>(directory: &'a Path, log: &'a Path, group: &'a MemoryGroup) -> Launch<'a> {
+        Launch {
+            program: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), "sleep 600 & wait".into()],
+            directory,
+            log,
+            account: None,
+            group: Some(group),
+            on_death: Signal::KILL,
+            environment: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_group_holds_what_is_started_in_it_and_goes() {
+        let Some(group) = real() else { return };
+        let scratch = crate::scratch::directory();
+        let log = scratch.path().join("log");
+        let server = Server::launch(&shell(scratch.path(), &log, &group)).unwrap();
+        assert!(processes(&group.path).contains(&server.pid()));
+        group.limit(ByteCount::mib(64)).unwrap();
+        let private = group.private().unwrap().get();
+        assert!(private > 0 && private < 64 << 20, "{private}");
+        assert_eq!(group.kills(), 0);
+        drop(server);
+        let path = group.path.clone();
+        drop(group);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn memory_above_the_limit_is_refused() {
+        let Some(group) = real() else { return };
+        group.limit(ByteCount::mib(8)).unwrap();
+        let scratch = crate::scratch::directory();
+        let log = scratch.path().join("log");
+        let mut launch = shell(scratch.path(), &log, &group);
+        launch.arguments[1] = "head -c 60000000 /dev/zero | sort > /dev/null; exit 1".into();
+        let server = Server::launch(&launch).unwrap();
+        let ended = (0..1500).any(|_| {
+            thread::sleep(PAUSE);
+            server.ended().is_some()
+        });
+        assert!(ended && group.kills() > 0, "{}", server.last_words());
+    }
+
+    #[test]
+    fn what_outlived_its_octavo_is_ended() {
+        let Some(group) = real() else { return };
+        let scratch = crate::scratch::directory();
+        let log = scratch.path().join("log");
+        let server = Server::launch(&shell(scratch.path(), &log, &group)).unwrap();
+        let this = this_process().unwrap();
+        let dead = Owner {
+            start: this.start - 1,
+            ..this
+        };
+        let orphaned = group.path.with_file_name(dead.group_name(u64::MAX));
+        if fs::create_dir(&orphaned).is_err() {
+            return;
+        }
+        let children = descendants::of(server.pid());
+        for pid in [server.pid()].iter().chain(&children) {
+            fs::write(orphaned.join("cgroup.procs"), pid.to_string()).unwrap();
+        }
+        sweep();
+        assert!(!orphaned.exists());
+        assert!((0..500).any(|_| {
+            thread::sleep(PAUSE);
+            server.ended().is_some()
+        }));
+    }
+}

@@ -1,0 +1,571 @@
+//! Programs that Octavo starts and that never outlive it.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::{
+        fs::{OpenOptionsExt, fchown},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{self, Child, Command, ExitStatus, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    process::{
+        Pid, Signal, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+        setsid,
+    },
+    thread::{sched_getaffinity, sched_setaffinity},
+};
+
+use super::{account::Account, descendants, memory::MemoryGroup, spawner};
+use crate::{DatabaseError, files::named};
+
+/// Lines of a log that an error shows.
+const WORDS_LINES: usize = 6;
+
+/// Characters of a log that an error shows at most.
+const WORDS_CHARACTERS: usize = 2000;
+
+/// How long a killed program may take to go: it may wait for a device.
+const KILLED_LIMIT: Duration = Duration::from_secs(10);
+
+/// A program to start.
+///
+/// Its standard input is empty, and its environment has `PATH`, `HOME` (the
+/// directory), a plain locale and UTC only. It runs on the processors that the
+/// calling thread may use, in a session of its own: Ctrl-C at the terminal
+/// does not reach it before Octavo has decided what to do.
+pub(crate) struct Launch<'a> {
+    /// The program's path.
+    pub(crate) program: &'a Path,
+    /// Its arguments, without its name.
+    pub(crate) arguments: Vec<OsString>,
+    /// Where it works.
+    pub(crate) directory: &'a Path,
+    /// Where its output is appended; made for the account alone to read.
+    pub(crate) log: &'a Path,
+    /// The user that it runs as; `None` for the one that Octavo runs as.
+    pub(crate) account: Option<&'a Account>,
+    /// The group whose limit of memory holds for it.
+    pub(crate) group: Option<&'a MemoryGroup>,
+    /// What the kernel sends it when Octavo dies.
+    pub(crate) on_death: Signal,
+    /// What its environment has besides.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+impl Launch<'_> {
+    /// Opens the log and returns it with its length.
+    fn open_log(&self) -> Result<(File, u64), DatabaseError> {
+        let open = || {
+            let log = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .mode(0o600)
+                .open(self.log)?;
+            if let Some(account) = self.account {
+                fchown(&log, Some(account.uid), Some(account.gid))?;
+            }
+            let length = log.metadata()?.len();
+            Ok((log, length))
+        };
+        open().map_err(named("open", self.log))
+    }
+
+    fn command(&self, log: File) -> io::Result<Command> {
+        let mut command = Command::new(self.program);
+        let path = env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin:/usr/sbin:/sbin".into());
+        command
+            .args(&self.arguments)
+            .current_dir(self.directory)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.directory)
+            .envs([("LANG", "C"), ("LC_ALL", "C"), ("TZ", "UTC")])
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let procs = self.group.map(MemoryGroup::procs_file).transpose()?;
+        let ids = self.account.map(|account| (account.uid, account.gid));
+        // The thread that starts the program may use other processors than the
+        // caller. More processors than the type holds: leave them as they are.
+        let processors = sched_getaffinity(None).ok();
+        let parent = Pid::from_raw(process::id() as i32);
+        let on_death = self.on_death;
+        // SAFETY: the closure makes system calls alone. It takes no lock and no
+        // memory, which another thread may have held when the process forked.
+        unsafe {
+            command.pre_exec(move || {
+                // The group first: kernels differ in whose rights they ask for.
+                if let Some(procs) = &procs {
+                    rustix::io::write(procs, b"0")?;
+                }
+                if let Some((uid, gid)) = ids {
+                    become_user(uid, gid)?;
+                }
+                setsid()?;
+                if let Some(processors) = &processors {
+                    sched_setaffinity(None, processors)?;
+                }
+                // After the change of user, which takes it back (prctl(2)).
+                set_parent_process_death_signal(Some(on_death))?;
+                // Octavo may have died in between.
+                if getppid() != parent {
+                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
+                }
+                Ok(())
+            });
+        }
+        Ok(command)
+    }
+}
+
+/// Gives up the rights of root in a process that has just been forked.
+fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    let done = |result: libc::c_int| match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    };
+    // SAFETY: numbers and an empty list; the three are async-signal-safe on
+    // Linux and used so by the standard library.
+    unsafe {
+        done(libc::setgroups(0, std::ptr::null()))?;
+        done(libc::setgid(gid))?;
+        done(libc::setuid(uid))
+    }
+}
+
+/// A program that was started. Dropping it kills it and all that it started.
+pub(crate) struct Server {
+    program: PathBuf,
+    log: PathBuf,
+    /// Where in the log its own output begins.
+    log_start: u64,
+    pid: Pid,
+    child: Mutex<Child>,
+}
+
+impl Server {
+    /// Starts a program.
+    pub(crate) fn launch(launch: &Launch<'_>) -> Result<Self, DatabaseError> {
+        // Else its absence would be told as the program's.
+        fs::metadata(launch.directory).map_err(named("enter", launch.directory))?;
+        let (log, log_start) = launch.open_log()?;
+        let child = launch
+            .command(log)
+            .and_then(spawner::spawn)
+            .map_err(|error| DatabaseError::Program {
+                action: "start a process",
+                program: launch.program.to_owned(),
+                reason: error.to_string(),
+            })?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Ok(Self {
+            program: launch.program.to_owned(),
+            log: launch.log.to_owned(),
+            log_start,
+            pid: pid.expect("a process has a positive number"),
+            child: Mutex::new(child),
+        })
+    }
+
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// The program that was started.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// How it ended; `None` while it runs.
+    pub(crate) fn ended(&self) -> Option<ExitStatus> {
+        self.child().try_wait().ok().flatten()
+    }
+
+    /// Sends it a signal, unless it has ended.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let mut child = self.child();
+        // Not reaped while the lock is held, so the number is still its own.
+        if let Ok(None) = child.try_wait() {
+            // It ends by itself: nothing is lost.
+            let _ended = kill_process(self.pid, signal);
+        }
+    }
+
+    /// Sends it `signal` and waits until it has ended, and returns how it did.
+    ///
+    /// Once `limit` has passed it is killed, and the error says so.
+    pub(crate) fn stop(
+        &self,
+        signal: Signal,
+        limit: Duration,
+    ) -> Result<ExitStatus, DatabaseError> {
+        self.signal(signal);
+        if let Some(status) = self.wait(limit, &mut || false) {
+            return Ok(status);
+        }
+        self.kill();
+        Err(self.failure(
+            "stop",
+            format!(
+                "it had not ended {} s after {} and was killed",
+                limit.as_secs_f64(),
+                name_of(signal)
+            ),
+        ))
+    }
+
+    /// Kills it and everything that it started.
+    pub(crate) fn kill(&self) {
+        let mut child = self.child();
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        // It starts nothing more while its descendants are looked up. What
+        // has gone meanwhile needs no signal.
+        let _gone = kill_process(self.pid, Signal::STOP);
+        let below = descendants::of(self.pid());
+        let _gone = kill_process_group(self.pid, Signal::KILL);
+        let _gone = kill_process(self.pid, Signal::KILL);
+        for pid in below.into_iter().filter_map(Pid::from_raw) {
+            let _gone = kill_process(pid, Signal::KILL);
+        }
+        let since = Instant::now();
+        while matches!(child.try_wait(), Ok(None)) && since.elapsed() < KILLED_LIMIT {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The last lines that it wrote, at most 2,000 characters; empty when it
+    /// wrote nothing.
+    pub(crate) fn last_words(&self) -> String {
+        // Without a log there are no words.
+        words_of(&self.log, self.log_start).unwrap_or_default()
+    }
+
+    /// An error of the program that ends with its last words.
+    pub(crate) fn failure(&self, action: &'static str, what: String) -> DatabaseError {
+        let words = self.last_words();
+        DatabaseError::Program {
+            action,
+            program: self.program.clone(),
+            reason: if words.is_empty() {
+                what
+            } else {
+                format!("{what}: {words}")
+            },
+        }
+    }
+
+    /// Waits for its end, until `limit` has passed or `stopped` says so.
+    fn wait(&self, limit: Duration, stopped: &mut dyn FnMut() -> bool) -> Option<ExitStatus> {
+        let since = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(status) = self.ended() {
+                return Some(status);
+            }
+            if stopped() || since.elapsed() >= limit {
+                return None;
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Runs a program to its end. It is killed when `stopped` says so, which ends
+/// in [`DatabaseError::Stopped`], and when `limit` has passed. A program that
+/// fails gives [`DatabaseError::Program`] with the last lines of its log.
+pub(crate) fn run_tool(
+    action: &'static str,
+    launch: &Launch<'_>,
+    limit: Duration,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<(), DatabaseError> {
+    let tool = Server::launch(launch)?;
+    let mut asked_to_stop = false;
+    let ended = tool.wait(limit, &mut || {
+        asked_to_stop = asked_to_stop || stopped();
+        asked_to_stop
+    });
+    match ended {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(tool.failure(action, status.to_string())),
+        None => {
+            tool.kill();
+            if asked_to_stop {
+                return Err(DatabaseError::Stopped);
+            }
+            Err(tool.failure(
+                action,
+                format!(
+                    "it had not ended after {} s and was killed",
+                    limit.as_secs_f64()
+                ),
+            ))
+        }
+    }
+}
+
+fn name_of(signal: Signal) -> &'static str {
+    match signal {
+        Signal::TERM => "SIGTERM",
+        Signal::INT => "SIGINT",
+        Signal::QUIT => "SIGQUIT",
+        Signal::KILL => "SIGKILL",
+        _ => "the signal to stop",
+    }
+}
+
+/// The last lines of a log from `start` on.
+fn words_of(log: &Path, start: u64) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    // A character has four bytes at most.
+    let tail = length.saturating_sub(4 * WORDS_CHARACTERS as u64);
+    file.seek(SeekFrom::Start(tail.max(start)))?;
+    let mut bytes = Vec::new();
+    file.take(4 * WORDS_CHARACTERS as u64)
+        .read_to_end(&mut bytes)?;
+    Ok(last_lines(&String::from_utf8_lossy(&bytes)))
+}
+
+/// The last lines that are not empty, without what would move a cursor.
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let words = lines[lines.len().saturating_sub(WORDS_LINES)..].join("\n");
+    let excess = words.chars().count().saturating_sub(WORDS_CHARACTERS);
+    words
+        .chars()
+        .skip(excess)
+        .map(|character| match character {
+            '\n' | '\t' => character,
+            _ if character.is_control() => char::REPLACEMENT_CHARACTER,
+            _ => character,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Says to the test program, started again, that it is to be killed.
+    const VICTIM: &str = "OCTAVO_TEST_VICTIM";
+
+    fn shell<'a>(directory: &'a Path, log: &'a Path, script: &str) -> Launch<'a> {
+        Launch {
+            program: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), script.into()],
+            directory,
+            log,
+            account: None,
+            group: None,
+            on_death: Signal::KILL,
+            environment: vec![("OCTAVO_WORD".into(), "besides".into())],
+        }
+    }
+
+    fn place() -> (TempDir, PathBuf) {
+        let directory = crate::scratch::directory();
+        let log = directory.path().join("log");
+        (directory, log)
+    }
+
+    fn is_gone(pid: i32) -> bool {
+        (0..500).any(|_| {
+            let gone = descendants::stat(pid).is_none_or(|stat| stat.zombie);
+            if !gone {
+                thread::sleep(Duration::from_millis(10));
+            }
+            gone
+        })
+    }
+
+    /// Waits for a file with a number.
+    fn number_in(path: &Path) -> i32 {
+        for _ in 0..1000 {
+            if let Ok(text) = fs::read_to_string(path)
+                && let Ok(number) = text.trim().parse()
+            {
+                return number;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{} never came", path.display());
+    }
+
+    #[test]
+    fn a_program_ends_and_leaves_its_last_words() {
+        let (directory, log) = place();
+        fs::write(&log, "of an earlier start\n").unwrap();
+        let script = "echo $HOME $TZ $LANG $OCTAVO_WORD $CARGO; echo; echo oh dear >&2; exit 3";
+        let server = Server::launch(&shell(directory.path(), &log, script)).unwrap();
+        let status = server
+            .wait(Duration::from_secs(20), &mut || false)
+            .expect("a shell ends");
+        assert_eq!(status.code(), Some(3));
+        assert_eq!(server.ended(), Some(status), "it is remembered");
+        let home = directory.path().display();
+        let words = format!("{home} UTC C besides\noh dear");
+        assert_eq!(server.last_words(), words);
+        assert_eq!(server.stop(Signal::TERM, Duration::ZERO).unwrap(), status);
+    }
+
+    #[test]
+    fn a_log_is_for_its_owner() {
+        let (directory, log) = place();
+        let account = Account::of_servers().unwrap();
+        let mut launch = shell(
+            directory.path(),
+            &log,
+            "id -u; id -G; cut -d' ' -f5,6 /proc/$$/stat",
+        );
+        launch.account = account.as_ref();
+        let tool = Server::launch(&launch).unwrap();
+        let pid = tool.pid();
+        tool.wait(Duration::from_secs(20), &mut || false).unwrap();
+        let about = fs::metadata(&log).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600);
+        if let Some(account) = account {
+            assert_eq!((about.uid(), about.gid()), (account.uid, account.gid));
+            let expected = format!("{}\n{}\n{pid} {pid}", account.uid, account.gid);
+            assert_eq!(tool.last_words(), expected);
+        }
+    }
+
+    #[test]
+    fn a_server_that_does_not_stop_is_killed() {
+        let (directory, log) = place();
+        let script = "trap 'echo deaf' TERM; setsid sleep 600 & echo $! > child; \
+                      while :; do sleep 0.02; done";
+        let server = Server::launch(&shell(directory.path(), &log, script)).unwrap();
+        let child = number_in(&directory.path().join("child"));
+        let error = server
+            .stop(Signal::TERM, Duration::from_millis(300))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("0.3 s after SIGTERM"), "{error}");
+        assert!(error.ends_with("deaf"), "{error}");
+        assert!(server.ended().is_some());
+        assert!(is_gone(child), "what left its process group goes too");
+    }
+
+    #[test]
+    fn a_tool_tells_why_it_failed_and_can_be_stopped() {
+        let (directory, log) = place();
+        let run = |script: &str, limit: u64, stopped: bool| {
+            run_tool(
+                "build it",
+                &shell(directory.path(), &log, script),
+                Duration::from_millis(limit),
+                &mut || stopped,
+            )
+        };
+        run("true", 60_000, false).unwrap();
+        let error = run("echo no space; exit 2", 60_000, false).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "build it with /bin/sh: exit status: 2: no space"
+        );
+        let error = run("sleep 600", 50, false).unwrap_err().to_string();
+        assert!(error.contains("after 0.05 s"), "{error}");
+        let error = run("sleep 600", 60_000, true).unwrap_err();
+        assert!(matches!(error, DatabaseError::Stopped), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let (directory, log) = place();
+        let mut launch = shell(directory.path(), &log, "true");
+        launch.program = Path::new("/absent/octavo/program");
+        let error = Server::launch(&launch).err().unwrap().to_string();
+        assert!(error.contains("/absent/octavo/program"), "{error}");
+        let absent = directory.path().join("no-directory");
+        let mut launch = shell(&absent, &log, "true");
+        launch.program = Path::new("/bin/sh");
+        let error = Server::launch(&launch).err().unwrap().to_string();
+        assert!(error.contains("no-directory"), "{error}");
+    }
+
+    #[test]
+    fn a_server_outlives_the_thread_that_asked_for_it() {
+        let (directory, log) = place();
+        let server = thread::scope(|scope| {
+            let launch = || Server::launch(&shell(directory.path(), &log, "sleep 600")).unwrap();
+            scope.spawn(launch).join().unwrap()
+        });
+        thread::sleep(Duration::from_millis(50));
+        assert_eq!(server.ended(), None);
+        let pid = server.pid();
+        drop(server);
+        assert!(is_gone(pid));
+    }
+
+    #[test]
+    fn a_server_does_not_outlive_octavo() {
+        if let Some(directory) = env::var_os(VICTIM) {
+            let directory = PathBuf::from(directory);
+            let log = directory.join("log");
+            let server = Server::launch(&shell(&directory, &log, "sleep 600")).unwrap();
+            fs::write(directory.join("pid"), server.pid().to_string()).unwrap();
+            thread::sleep(Duration::from_secs(60));
+            return;
+        }
+        let (directory, _) = place();
+        let mut octavo = Command::new(env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "server::process::tests::a_server_does_not_outlive_octavo",
+            ])
+            .env(VICTIM, directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = number_in(&directory.path().join("pid"));
+        assert!(descendants::stat(pid).is_some());
+        octavo.kill().unwrap();
+        octavo.wait().unwrap();
+        assert!(is_gone(pid));
+    }
+
+    #[test]
+    fn words_are_few_and_plain() {
+        assert_eq!(last_lines("1\n2\n\n3\n4\n5\n6\n7\n\n"), "2\n3\n4\n5\n6\n7");
+        assert_eq!(last_lines("a\u{1b}[31mb"), "a\u{fffd}[31mb");
+        let long = last_lines(&"ä".repeat(5000));
+        assert_eq!(long.chars().count(), WORDS_CHARACTERS);
+        assert_eq!(last_lines(""), "");
+    }
+}

@@ -30,19 +30,33 @@ pub(crate) fn failed(
     }
 }
 
-/// A batch of statements, with how many rows each has to meet.
-#[derive(Default)]
+/// A batch of statements, with how many rows each has to meet, and how many it
+/// met when it ran last.
+#[derive(Debug, Default)]
 pub(crate) struct Together<'v> {
     batch: Batch<'v>,
-    rows: Vec<RowsWanted>,
+    wanted: Vec<RowsWanted>,
+    found: Vec<u64>,
 }
 
 /// How many rows a statement has to find or change.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum RowsWanted {
     One,
     AtMostOne,
+    AtLeastOne,
     Any,
+}
+
+impl RowsWanted {
+    fn admits(self, found: u64) -> bool {
+        match self {
+            Self::One => found == 1,
+            Self::AtMostOne => found <= 1,
+            Self::AtLeastOne => found >= 1,
+            Self::Any => true,
+        }
+    }
 }
 
 impl<'v> Together<'v> {
@@ -61,8 +75,14 @@ impl<'v> Together<'v> {
         self.push(statement, Wants::Changes, parameters, RowsWanted::One);
     }
 
+    /// Adds a change that must meet a row or more.
+    pub(crate) fn change_some(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
+        let wanted = RowsWanted::AtLeastOne;
+        self.push(statement, Wants::Changes, parameters, wanted);
+    }
+
     /// Adds a change of any number of rows.
-    pub(crate) fn execute(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
+    pub(crate) fn change_any(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
         self.push(statement, Wants::Changes, parameters, RowsWanted::Any);
     }
 
@@ -71,10 +91,26 @@ impl<'v> Together<'v> {
         statement: StatementId,
         wants: Wants,
         parameters: &[Value<'v>],
-        rows: RowsWanted,
+        wanted: RowsWanted,
     ) {
         self.batch.push(statement, wants, parameters);
-        self.rows.push(rows);
+        self.wanted.push(wanted);
+    }
+
+    /// The rows that each statement met when they ran last.
+    pub(crate) fn found(&self) -> &[u64] {
+        &self.found
+    }
+
+    /// Without statements, ready for others; the memory is kept.
+    pub(crate) fn emptied<'w>(mut self) -> Together<'w> {
+        self.wanted.clear();
+        self.found.clear();
+        Together {
+            batch: self.batch.emptied(),
+            wanted: self.wanted,
+            found: self.found,
+        }
     }
 }
 
@@ -165,38 +201,39 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         parameters: &[Value<'_>],
     ) -> Result<(), ConnectionError> {
-        match self.execute(statement, parameters)? {
+        match self.connection.execute(statement, parameters)? {
             1 => Ok(()),
             found => Err(self.failed(statement, UnexpectedAnswer::Rows { wanted: 1, found })),
         }
     }
 
-    /// Runs statements together; returns how many rows each met. `read` is
-    /// given the position of the statement with each row, and answers `None`
-    /// for one that does not hold what was declared.
+    /// Runs statements together, in their order. `read` is given the position
+    /// of the statement with each row, and answers `None` for one that does
+    /// not hold what was declared. The first statement with an unexpected
+    /// answer is the error, when all have run.
     pub(crate) fn run(
         &mut self,
-        together: &Together<'_>,
+        together: &mut Together<'_>,
         mut read: impl FnMut(usize, &dyn Row) -> Option<()>,
-    ) -> Result<Vec<u64>, ConnectionError> {
-        let Together { batch, rows } = together;
-        let mut counts = Vec::with_capacity(batch.len());
+    ) -> Result<(), ConnectionError> {
+        let Together {
+            batch,
+            wanted,
+            found,
+        } = together;
+        found.clear();
         let mut unreadable = None;
         let mut visit = |position: usize, row: &dyn Row| {
             if read(position, row).is_none() {
                 unreadable.get_or_insert(position);
             }
         };
-        self.connection.run_batch(batch, &mut visit, &mut counts)?;
-        for ((position, call), (&found, wanted)) in
-            batch.calls().enumerate().zip(counts.iter().zip(rows))
+        self.connection.run_batch(batch, &mut visit, found)?;
+        assert_eq!(found.len(), batch.len(), "a connection counts every call");
+        for (position, (call, (&found, wanted))) in
+            batch.calls().zip(found.iter().zip(wanted)).enumerate()
         {
-            let fits = match wanted {
-                RowsWanted::One => found == 1,
-                RowsWanted::AtMostOne => found <= 1,
-                RowsWanted::Any => true,
-            };
-            if !fits {
+            if !wanted.admits(found) {
                 let wanted = 1;
                 return Err(self.failed(call.statement, UnexpectedAnswer::Rows { wanted, found }));
             }
@@ -204,16 +241,7 @@ impl<'c> Prepared<'c> {
                 return Err(self.failed(call.statement, UnexpectedAnswer::Value));
             }
         }
-        Ok(counts)
-    }
-
-    /// Runs a change of any number of rows; returns how many it met.
-    pub(crate) fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
-        self.connection.execute(statement, parameters)
+        Ok(())
     }
 }
 
@@ -347,14 +375,13 @@ mod tests {
         }
     }
 
-    static STATEMENTS: &[Statement] = &[Statement {
-        sql: "SELECT a FROM b",
-        parameters: &[],
-        result: &[ColumnKind::Integer],
-        changed_parameters: 0,
-    }];
+    static STATEMENTS: &[Statement] = &[
+        Statement::query("SELECT a FROM b", &[], &[ColumnKind::Integer]),
+        Statement::change("DELETE FROM b", &[], 0),
+    ];
 
     const A: StatementId = StatementId(0);
+    const DELETE: StatementId = StatementId(1);
 
     fn told(error: &ConnectionError) -> String {
         let source = std::error::Error::source(error).expect("the answer is the source");
@@ -398,6 +425,111 @@ mod tests {
             let read = |row: &dyn Row| integer(row, 0).map(drop);
             assert_told(prepared.all(A, &[], read), all);
         }
+    }
+
+    /// The position of a statement, and a whole number of its rows.
+    type NumberAt = (usize, i64);
+
+    /// Runs what `push` asks for, against these rows for each statement;
+    /// answers the whole numbers read, with their positions, and the counts.
+    fn run(
+        rows: &[Value<'static>],
+        push: impl Fn(&mut Together<'_>),
+    ) -> Result<(Vec<NumberAt>, Vec<u64>), ConnectionError> {
+        let mut answering = Answering(rows.to_vec());
+        let mut together = Together::default();
+        push(&mut together);
+        let mut read = Vec::new();
+        Prepared::new(&mut answering, STATEMENTS).run(&mut together, |position, row| {
+            read.push((position, integer(row, 0)?));
+            Some(())
+        })?;
+        Ok((read, together.found().to_vec()))
+    }
+
+    #[test]
+    fn statements_together_tell_their_rows_with_the_statement() {
+        type Push = fn(&mut Together<'_>);
+        let at_most_one: Push = |together| together.at_most_one(A, &[]);
+        let one: Push = |together| together.one(A, &[]);
+        let change_one: Push = |together| together.change_one(A, &[]);
+        let change_some: Push = |together| together.change_some(A, &[]);
+        let change_any: Push = |together| together.change_any(A, &[]);
+        let (number, null) = (Value::Integer(7), Value::Null);
+        for (push, rows, wanted) in [
+            (at_most_one, &[][..], Ok(0)),
+            (at_most_one, &[number][..], Ok(1)),
+            (at_most_one, &[number, number][..], Err("2 rows")),
+            (at_most_one, &[null, number][..], Err("2 rows")),
+            (at_most_one, &[null][..], Err("is NULL")),
+            (one, &[][..], Err("0 rows")),
+            (one, &[number][..], Ok(1)),
+            (one, &[number, number][..], Err("2 rows")),
+            (one, &[null][..], Err("is NULL")),
+            (change_one, &[][..], Err("0 rows")),
+            (change_one, &[null][..], Ok(1)),
+            (change_one, &[null, null][..], Err("2 rows")),
+            (change_some, &[][..], Err("0 rows")),
+            (change_some, &[null][..], Ok(1)),
+            (change_some, &[null, null][..], Ok(2)),
+            (change_any, &[][..], Ok(0)),
+            (change_any, &[null, null][..], Ok(2)),
+        ] {
+            let found = run(rows, push).map(|(_, found)| found[0]);
+            assert_told(found, wanted);
+        }
+    }
+
+    #[test]
+    fn the_first_unexpected_answer_of_statements_together_is_told() {
+        let number = Value::Integer(7);
+        let (read, found) = run(&[number], |together| {
+            together.one(A, &[]);
+            together.change_any(DELETE, &[]);
+            together.at_most_one(A, &[]);
+        })
+        .unwrap();
+        assert_eq!(read, [(0, 7), (2, 7)]);
+        assert_eq!(found, [1, 1, 1]);
+        // Two rows are too many for the second, and then for the fourth.
+        let error = run(&[number, number], |together| {
+            together.change_any(A, &[]);
+            together.change_one(DELETE, &[]);
+            together.change_some(A, &[]);
+            together.one(A, &[]);
+        })
+        .unwrap_err();
+        assert!(
+            told(&error).starts_with("run DELETE FROM b: 2 rows"),
+            "{error}"
+        );
+        // None can be read, and none has too many.
+        let error = run(&[Value::Null], |together| {
+            together.change_one(DELETE, &[]);
+            together.one(A, &[]);
+            together.one(A, &[]);
+        })
+        .unwrap_err();
+        assert!(
+            told(&error).starts_with("run SELECT a FROM b: a column is NULL"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn emptied_statements_are_gone_with_their_counts() {
+        let mut together = Together::default();
+        together.change_one(DELETE, &[]);
+        let mut answering = Answering(vec![Value::Null]);
+        let mut prepared = Prepared::new(&mut answering, STATEMENTS);
+        prepared.run(&mut together, |_, _| None).unwrap();
+        // Again, with counts of its own.
+        prepared.run(&mut together, |_, _| None).unwrap();
+        assert_eq!(together.found(), [1]);
+        let mut together = together.emptied();
+        assert!(together.found().is_empty());
+        prepared.run(&mut together, |_, _| None).unwrap();
+        assert!(together.found().is_empty());
     }
 
     fn assert_told<T: PartialEq + std::fmt::Debug>(

@@ -230,6 +230,18 @@ impl<'v> Batch<'v> {
             }
         })
     }
+
+    /// Without statements, ready for parameters that live as long as others
+    /// may. The memory is kept: whoever runs batch after batch allocates none.
+    pub fn emptied<'w>(mut self) -> Batch<'w> {
+        self.values.clear();
+        self.calls.clear();
+        Batch {
+            // Collecting into a vector of the same layout is done in place.
+            values: self.values.into_iter().map(|_| Value::Null).collect(),
+            calls: self.calls,
+        }
+    }
 }
 
 /// One session of a database. A statement outside of a transaction is one of
@@ -281,5 +293,138 @@ pub trait Connection {
             });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers a query with as many rows as it has parameters, each the
+    /// parameter itself, and a change with their number. `fails_at` is the
+    /// number of calls after which it refuses.
+    struct Echo {
+        asked: Vec<(&'static str, StatementId)>,
+        fails_at: usize,
+    }
+
+    struct Parameter<'a>(Value<'a>);
+
+    impl Row for Parameter<'_> {
+        fn value(&self, _column: usize) -> Value<'_> {
+            self.0
+        }
+    }
+
+    impl Echo {
+        fn ask(&mut self, how: &'static str, id: StatementId) -> Result<(), ConnectionError> {
+            if self.asked.len() == self.fails_at {
+                return Err(ConnectionError::Timeout("planted".into()));
+            }
+            self.asked.push((how, id));
+            Ok(())
+        }
+    }
+
+    impl Connection for Echo {
+        fn begin(&mut self, _access: Access) -> Result<(), ConnectionError> {
+            Ok(())
+        }
+
+        fn commit(&mut self) -> Result<(), ConnectionError> {
+            Ok(())
+        }
+
+        fn rollback(&mut self) -> Result<(), ConnectionError> {
+            Ok(())
+        }
+
+        fn execute(
+            &mut self,
+            statement: StatementId,
+            parameters: &[Value<'_>],
+        ) -> Result<u64, ConnectionError> {
+            self.ask("change", statement)?;
+            Ok(parameters.len() as u64)
+        }
+
+        fn query(
+            &mut self,
+            statement: StatementId,
+            parameters: &[Value<'_>],
+            visit: &mut RowVisitor<'_>,
+        ) -> Result<u64, ConnectionError> {
+            self.ask("query", statement)?;
+            for parameter in parameters {
+                visit(&Parameter(*parameter));
+            }
+            Ok(parameters.len() as u64)
+        }
+    }
+
+    fn batch<'v>(text: &'v str) -> Batch<'v> {
+        let mut batch = Batch::default();
+        batch.push(
+            StatementId(4),
+            Wants::Rows,
+            &[Value::Integer(1), Value::Text(text)],
+        );
+        batch.push(StatementId(2), Wants::Changes, &[Value::Null]);
+        batch.push(StatementId(3), Wants::Rows, &[]);
+        batch.push(StatementId(4), Wants::Rows, &[Value::Timestamp(5)]);
+        batch
+    }
+
+    #[test]
+    fn a_batch_is_run_in_order_with_the_rows_of_each_call() {
+        let text = String::from("text");
+        let batch = batch(&text);
+        assert_eq!((batch.len(), batch.is_empty()), (4, false));
+        let mut echo = Echo {
+            asked: Vec::new(),
+            fails_at: usize::MAX,
+        };
+        let mut rows = Vec::new();
+        let mut counts = vec![9];
+        let mut visit =
+            |call: usize, row: &dyn Row| rows.push((call, format!("{:?}", row.value(0))));
+        echo.run_batch(&batch, &mut visit, &mut counts).unwrap();
+        let wanted = [
+            (0, "Integer(1)"),
+            (0, "Text(\"text\")"),
+            (3, "Timestamp(5)"),
+        ];
+        assert_eq!(rows, wanted.map(|(call, value)| (call, value.to_owned())));
+        assert_eq!(counts, [9, 2, 1, 0, 1], "what is there stays");
+        let wanted = [("query", 4), ("change", 2), ("query", 3), ("query", 4)];
+        assert_eq!(echo.asked, wanted.map(|(how, id)| (how, StatementId(id))));
+    }
+
+    #[test]
+    fn an_error_ends_a_batch() {
+        let mut echo = Echo {
+            asked: Vec::new(),
+            fails_at: 2,
+        };
+        let mut counts = Vec::new();
+        let error = echo.run_batch(&batch("text"), &mut |_, _| {}, &mut counts);
+        assert!(matches!(error, Err(ConnectionError::Timeout(_))));
+        assert_eq!(echo.asked.len(), 2);
+        assert_eq!(counts, [2, 1]);
+    }
+
+    #[test]
+    fn an_emptied_batch_keeps_its_memory() {
+        let full = batch("text");
+        let before = (full.values.as_ptr().addr(), full.values.capacity());
+        let mut batch = full.emptied();
+        assert!(batch.is_empty());
+        assert_eq!(batch.calls().count(), 0);
+        batch.push(StatementId(1), Wants::Changes, &[Value::Integer(7)]);
+        let after = (batch.values.as_ptr().addr(), batch.values.capacity());
+        assert_eq!(after, before);
+        let call = batch.calls().next().unwrap();
+        assert_eq!(call.statement, StatementId(1));
+        assert_eq!(call.parameters, [Value::Integer(7)]);
     }
 }

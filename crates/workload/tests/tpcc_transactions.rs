@@ -3,11 +3,15 @@
 
 mod failing;
 mod sqlite;
+mod watched;
 
 use failing::Failing;
 use octavo_units::Seed;
-use octavo_workload::{Client, ConnectionError, Outcome, Tpcc, Workload, tpcc::Terminals};
+use octavo_workload::{
+    Client, ConnectionError, Outcome, Tpcc, Workload, connection::Conflict, tpcc::Terminals,
+};
 use sqlite::Sqlite;
+use watched::Watched;
 
 fn number(database: &Sqlite, sql: &str) -> i64 {
     database.raw.query_row(sql, [], |row| row.get(0)).unwrap()
@@ -219,6 +223,146 @@ fn a_new_order_shows_what_it_did() {
                 AND i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%'";
     assert_eq!(brands as i64, number(&database, both));
     assert!(brands > 0);
+}
+
+#[test]
+fn what_needs_no_earlier_answer_is_asked_together() {
+    let workload = Tpcc::new(1, Seed::new(14)).unwrap();
+    let mut database = Sqlite::loaded(&workload);
+    let mut client = workload.clients(Seed::new(15), 1).remove(0);
+    let mut watched = Watched::new(&mut database, workload.statements());
+    let mut seen = [[0; 5]; 5];
+    for _ in 0..600 {
+        let kind = client.draw();
+        let outcome = client.run(&mut watched).unwrap();
+        let sizes: Vec<usize> = watched.exchanges.iter().map(Vec::len).collect();
+        seen[kind][sizes.len()] += 1;
+        match kind {
+            0 => {
+                // Lines, and the one less that is in stock.
+                let lines = sizes[0] - 4;
+                let taken = lines - usize::from(outcome == Outcome::RolledBack);
+                assert!((5..=15).contains(&lines));
+                assert_eq!(sizes, [4 + lines, 2 + 2 * taken, taken]);
+                for (sql, count) in [
+                    ("SELECT i_price", lines),
+                    ("UPDATE district SET d_next_o_id", 1),
+                    ("INSERT INTO orders", 1),
+                    ("INSERT INTO new_order", 1),
+                    ("UPDATE stock", taken),
+                    ("SELECT s_quantity", taken),
+                    ("INSERT INTO order_line", taken),
+                ] {
+                    assert_eq!(watched.asked(sql), count, "{sql}");
+                }
+            }
+            1 => {
+                // By surname, and with bad credit.
+                let by_name = watched.asked("SELECT c_id FROM customer");
+                let with_data = watched.asked("SELECT c_data");
+                assert_eq!(watched.asked("UPDATE customer SET c_data"), with_data);
+                let mut wanted = vec![1; by_name];
+                wanted.extend([6, 1 + with_data]);
+                wanted.extend(vec![1; with_data]);
+                assert_eq!(sizes, wanted);
+                assert_eq!(watched.asked("INSERT INTO history"), 1);
+                assert_eq!(watched.asked("UPDATE "), 3 + with_data);
+            }
+            2 => {
+                let by_name = watched.asked("SELECT c_id FROM customer");
+                let mut wanted = vec![1; by_name];
+                wanted.extend([2, 1]);
+                assert_eq!(sizes, wanted);
+            }
+            3 => assert_eq!(sizes, [10, 50, 10]),
+            _ => assert_eq!(sizes, [1, 1]),
+        }
+    }
+    let [new_orders, payments, statuses, ..] = seen;
+    assert_eq!(new_orders[3], new_orders.iter().sum::<u32>());
+    // Payments: by number or surname, with good or bad credit.
+    assert!(payments[2..5].iter().all(|count| *count > 0), "{seen:?}");
+    assert!(statuses[2..4].iter().all(|count| *count > 0), "{seen:?}");
+}
+
+#[test]
+fn an_unused_item_is_found_only_after_the_work_for_the_others() {
+    let workload = Tpcc::new(1, Seed::new(16)).unwrap();
+    let mut database = Sqlite::loaded(&workload);
+    let mut client = workload.terminals_of(Seed::new(17), 0, 1);
+    let numbers = "SELECT SUM(d_next_o_id) FROM district";
+    let mut rolled_back = 0;
+    while rolled_back < 3 {
+        // Others are drawn, but not run.
+        if client.draw() != 0 {
+            continue;
+        }
+        let before = number(&database, numbers);
+        let mut watched = Watched::new(&mut database, workload.statements());
+        let outcome = client.run(&mut watched).unwrap();
+        let taken = [
+            watched.asked("UPDATE district"),
+            watched.asked("UPDATE stock"),
+            watched.asked("INSERT INTO order_line"),
+        ];
+        let lines = watched.asked("SELECT i_price");
+        drop(watched);
+        if outcome == Outcome::Committed {
+            assert_eq!(taken, [1, lines, lines]);
+            assert_eq!(number(&database, numbers), before + 1);
+            continue;
+        }
+        assert_eq!(taken, [1, lines - 1, lines - 1]);
+        assert_eq!(client.new_order_reply().lines.len(), lines - 1);
+        assert_eq!(client.new_order_reply().total_amount, 0);
+        assert_eq!(number(&database, numbers), before);
+        rolled_back += 1;
+    }
+}
+
+#[test]
+fn a_delivery_that_another_one_outran_is_a_conflict() {
+    let workload = Tpcc::new(1, Seed::new(18)).unwrap();
+    let mut database = Sqlite::loaded(&workload);
+    let mut client = workload.clients(Seed::new(19), 1).remove(0);
+    while client.draw() != 3 {}
+    let before = state(&database);
+    let mut watched = Watched::new(&mut database, workload.statements());
+    watched.between = Box::new(|database, exchanges| {
+        if exchanges.len() == 1 {
+            let other = "DELETE FROM new_order WHERE no_d_id = 4 AND no_o_id = 2101";
+            assert_eq!(database.raw.execute(other, []).unwrap(), 1);
+        }
+    });
+    let error = client.run(&mut watched).unwrap_err();
+    let ConnectionError::Conflict { kind, source } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(kind, Conflict::Serialisation);
+    let wanted = "another transaction delivered order 2101 of warehouse 1, district 4 first";
+    assert_eq!(source.to_string(), wanted);
+    drop(watched);
+    // Here the other one was in the same transaction, and is undone with it.
+    assert_eq!(state(&database), before);
+    assert_eq!(client.run(&mut database).unwrap(), Outcome::Committed);
+    assert_consistent(&workload, &mut database);
+}
+
+#[test]
+fn an_order_without_lines_is_not_delivered() {
+    let workload = Tpcc::new(1, Seed::new(20)).unwrap();
+    let mut database = Sqlite::loaded(&workload);
+    let without = "DELETE FROM order_line WHERE ol_d_id = 7 AND ol_o_id = 2101";
+    database.raw.execute(without, []).unwrap();
+    let before = state(&database);
+    let mut client = workload.clients(Seed::new(21), 1).remove(0);
+    while client.draw() != 3 {}
+    let error = client.run(&mut database).unwrap_err();
+    assert!(
+        error.to_string().starts_with("run UPDATE order_line"),
+        "{error}"
+    );
+    assert_eq!(state(&database), before);
 }
 
 #[test]

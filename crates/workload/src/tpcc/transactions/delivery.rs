@@ -1,0 +1,174 @@
+//! Delivery (clause 2.7): the oldest new order of each of ten districts.
+//!
+//! All ten are asked for together; then all orders are changed and read, and
+//! then all customers are changed. Two deliveries thus lock the orders by
+//! district, and then the customers by district: neither can wait for the
+//! other's rows while it holds some that the other waits for. A payment locks
+//! one customer, and nothing after it.
+
+use std::mem;
+
+use super::Runner;
+use crate::{
+    Connection, ConnectionError, Outcome,
+    answer::{Prepared, UnexpectedAnswer, integer, or_null},
+    connection::{Access, Conflict, Value},
+    tpcc::{
+        inputs::Delivery,
+        money::{cents, money},
+        schema::DISTRICTS,
+        statements as sql,
+    },
+    transact::transact,
+};
+
+/// Another transaction was faster.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "another transaction delivered order {order} of warehouse {warehouse}, district {district} first"
+)]
+struct DeliveredFirst {
+    warehouse: i64,
+    district: i64,
+    order: i64,
+}
+
+/// A district's oldest new order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    district: i64,
+    order: i64,
+    customer: i64,
+    /// The sum of its lines' amounts, in cents.
+    amount: i64,
+}
+
+impl Runner {
+    /// Delivers the oldest new order of each district; answers how many
+    /// districts had none and were skipped.
+    pub(in crate::tpcc) fn delivery(
+        &mut self,
+        connection: &mut dyn Connection,
+        input: &Delivery,
+    ) -> Result<u64, ConnectionError> {
+        transact(connection, sql::STATEMENTS, Access::Write, |connection| {
+            self.find_due(connection, input)?;
+            if !self.due.is_empty() {
+                self.deliver_orders(connection, input)?;
+                self.deliver_to_customers(connection, input)?;
+            }
+            Ok(Outcome::Committed)
+        })?;
+        Ok(DISTRICTS.unsigned_abs() - self.due.len() as u64)
+    }
+
+    fn find_due(
+        &mut self,
+        connection: &mut Prepared<'_>,
+        input: &Delivery,
+    ) -> Result<(), ConnectionError> {
+        let w = Value::Integer(input.warehouse);
+        let mut together = mem::take(&mut self.together);
+        for district in 1..=DISTRICTS {
+            together.one(sql::OLDEST_NEW_ORDER, &[w, Value::Integer(district)]);
+        }
+        let due = &mut self.due;
+        due.clear();
+        connection.run(&mut together, |position, row| {
+            if let Some(order) = or_null(row, 0, integer)? {
+                due.push(Due {
+                    district: position as i64 + 1,
+                    order,
+                    customer: 0,
+                    amount: 0,
+                });
+            }
+            Some(())
+        })?;
+        self.together = together.emptied();
+        Ok(())
+    }
+
+    /// Changes the due orders and their lines, and reads whose they are and
+    /// what they cost.
+    fn deliver_orders(
+        &mut self,
+        connection: &mut Prepared<'_>,
+        input: &Delivery,
+    ) -> Result<(), ConnectionError> {
+        const STATEMENTS_AN_ORDER: usize = 5;
+        const DELETE: usize = 0;
+        const CUSTOMER: usize = 2;
+        let w = Value::Integer(input.warehouse);
+        let carrier = Value::Integer(input.carrier);
+        let date = Value::Timestamp(input.date);
+        let mut together = mem::take(&mut self.together);
+        for due in &self.due {
+            let d = Value::Integer(due.district);
+            let order = Value::Integer(due.order);
+            together.change_any(sql::DELETE_NEW_ORDER, &[w, d, order]);
+            together.change_one(sql::SET_CARRIER, &[carrier, w, d, order]);
+            together.one(sql::ORDER_CUSTOMER, &[w, d, order]);
+            together.change_some(sql::DELIVER_LINES, &[date, w, d, order]);
+            together.one(sql::ORDER_AMOUNT, &[w, d, order]);
+        }
+        let all_due = &mut self.due;
+        connection.run(&mut together, |position, row| {
+            let due = all_due.get_mut(position / STATEMENTS_AN_ORDER)?;
+            match position % STATEMENTS_AN_ORDER {
+                CUSTOMER => due.customer = integer(row, 0)?,
+                _ => due.amount = cents(row, 0)?,
+            }
+            Some(())
+        })?;
+        let found = together.found().chunks_exact(STATEMENTS_AN_ORDER);
+        for (due, found) in all_due.iter().zip(found) {
+            match found[DELETE] {
+                1 => {}
+                // Under READ COMMITTED another delivery may commit between the
+                // two statements. Trying again finds the next order.
+                0 => {
+                    return Err(ConnectionError::Conflict {
+                        kind: Conflict::Serialisation,
+                        source: Box::new(DeliveredFirst {
+                            warehouse: input.warehouse,
+                            district: due.district,
+                            order: due.order,
+                        }),
+                    });
+                }
+                found => {
+                    return Err(connection.failed(
+                        sql::DELETE_NEW_ORDER,
+                        UnexpectedAnswer::Rows { wanted: 1, found },
+                    ));
+                }
+            }
+        }
+        self.together = together.emptied();
+        Ok(())
+    }
+
+    fn deliver_to_customers(
+        &mut self,
+        connection: &mut Prepared<'_>,
+        input: &Delivery,
+    ) -> Result<(), ConnectionError> {
+        let mut together = mem::take(&mut self.together);
+        for due in &self.due {
+            together.change_one(
+                sql::DELIVER_TO_CUSTOMER,
+                &[
+                    money(due.amount),
+                    Value::Integer(1),
+                    Value::Integer(input.warehouse),
+                    Value::Integer(due.district),
+                    Value::Integer(due.customer),
+                ],
+            );
+        }
+        connection.run(&mut together, |_, _| Some(()))?;
+        self.together = together.emptied();
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! The five transaction profiles of clauses 2.4 to 2.8 as SQL.
+//!
+//! Locking is left to the isolation level that the adapter sets and states.
+//! Rows that a transaction changes are changed before they are read (see
+//! [`super::statements`]), and every change that must meet one row is checked
+//! against the count of rows that the database reports as matched.
+//!
+//! What does not depend on an earlier answer is asked together, as one
+//! exchange where the database is behind a wire. The statements are the
+//! same as if they were asked one by one: no two are merged.
+
+mod delivery;
+mod new_order;
+mod payment;
+
+use std::mem;
+
+use super::{
+    inputs::{Customer, OrderStatus, StockLevel},
+    money::cents,
+    random::push_surname,
+    statements as sql,
+};
+use crate::{
+    Connection, ConnectionError, Outcome,
+    answer::{Prepared, Together, UnexpectedAnswer, integer, or_null, text, timestamp},
+    connection::{Access, Row, Value},
+    transact::transact,
+};
+use delivery::Due;
+use new_order::Item;
+
+pub use new_order::{LineReply, NewOrderReply};
+
+/// Runs transactions with buffers that are used again and again.
+#[derive(Debug, Default)]
+pub(super) struct Runner {
+    pub(super) new_order: NewOrderReply,
+    /// Empty between two exchanges. An error drops its memory.
+    together: Together<'static>,
+    /// The items of New-Order's lines, `None` for one that there is not.
+    items: Vec<Option<Item>>,
+    /// The S_DIST texts of New-Order's lines, and old ones after them.
+    district_infos: Vec<String>,
+    due: Vec<Due>,
+    customers: Vec<i64>,
+    surname: String,
+    old_data: String,
+    data: String,
+}
+
+impl Runner {
+    pub(super) fn order_status(
+        &mut self,
+        connection: &mut dyn Connection,
+        input: &OrderStatus,
+    ) -> Result<Outcome, ConnectionError> {
+        transact(connection, sql::STATEMENTS, Access::Read, |connection| {
+            let w = Value::Integer(input.warehouse);
+            let d = Value::Integer(input.district);
+            let number = self.find_customer(connection, w, d, input.customer)?;
+            let customer = [w, d, Value::Integer(number)];
+            let order = [w, d, Value::Integer(self.last_order(connection, customer)?)];
+            connection.all(sql::LINES_OF_ORDER, &order, |row| {
+                integer(row, 0)?;
+                integer(row, 1)?;
+                integer(row, 2)?;
+                cents(row, 3)?;
+                or_null(row, 4, timestamp)?;
+                Some(())
+            })?;
+            Ok(Outcome::Committed)
+        })
+    }
+
+    /// Reads a customer as Order-Status shows it; answers O_ID of its last
+    /// order.
+    fn last_order(
+        &mut self,
+        connection: &mut Prepared<'_>,
+        customer: [Value<'static>; 3],
+    ) -> Result<i64, ConnectionError> {
+        const BALANCE: usize = 0;
+        let mut together = mem::take(&mut self.together);
+        together.one(sql::CUSTOMER_BALANCE, &customer);
+        together.one(sql::LAST_ORDER, &customer);
+        let mut order = 0;
+        connection.run(&mut together, |position, row| match position {
+            BALANCE => {
+                cents(row, 0)?;
+                texts(row, 1..=3)
+            }
+            _ => {
+                timestamp(row, 1)?;
+                or_null(row, 2, integer)?;
+                order = integer(row, 0)?;
+                Some(())
+            }
+        })?;
+        self.together = together.emptied();
+        Ok(order)
+    }
+
+    pub(super) fn stock_level(
+        &mut self,
+        connection: &mut dyn Connection,
+        input: &StockLevel,
+    ) -> Result<Outcome, ConnectionError> {
+        transact(connection, sql::STATEMENTS, Access::Read, |connection| {
+            let w = Value::Integer(input.warehouse);
+            let d = Value::Integer(input.district);
+            let next = connection.one(sql::NEXT_ORDER_NUMBER, &[w, d], |row| integer(row, 0))?;
+            let last_20 = [
+                w,
+                d,
+                Value::Integer(next.saturating_sub(20)),
+                Value::Integer(next),
+                w,
+                Value::Integer(input.threshold),
+            ];
+            connection.one(sql::LOW_STOCK, &last_20, |row| integer(row, 0))?;
+            Ok(Outcome::Committed)
+        })
+    }
+
+    /// The number of the chosen customer. Of n with one surname, in the order
+    /// of their first names, it is the one at n / 2, rounded up.
+    fn find_customer(
+        &mut self,
+        connection: &mut Prepared<'_>,
+        warehouse: Value<'_>,
+        district: Value<'_>,
+        customer: Customer,
+    ) -> Result<i64, ConnectionError> {
+        let surname = match customer {
+            Customer::Number(number) => return Ok(number),
+            Customer::Surname(surname) => surname,
+        };
+        self.surname.clear();
+        push_surname(&mut self.surname, surname);
+        self.customers.clear();
+        let customers = &mut self.customers;
+        connection.all(
+            sql::CUSTOMERS_BY_NAME,
+            &[warehouse, district, Value::Text(&self.surname)],
+            |row| {
+                customers.push(integer(row, 0)?);
+                Some(())
+            },
+        )?;
+        middle(&self.customers).ok_or_else(|| {
+            connection.failed(
+                sql::CUSTOMERS_BY_NAME,
+                UnexpectedAnswer::Rows {
+                    wanted: 1,
+                    found: 0,
+                },
+            )
+        })
+    }
+}
+
+/// The value at position n / 2 rounded up, counted from 1.
+fn middle(values: &[i64]) -> Option<i64> {
+    let position = values.len().div_ceil(2);
+    values.get(position.checked_sub(1)?).copied()
+}
+
+fn copy(from: &str, to: &mut String) {
+    to.clear();
+    to.push_str(from);
+}
+
+/// Reads texts that only a screen would show.
+fn texts(row: &dyn Row, mut columns: std::ops::RangeInclusive<usize>) -> Option<()> {
+    columns.try_for_each(|column| text(row, column).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_customer_is_rounded_up() {
+        for (values, wanted) in [
+            (&[][..], None),
+            (&[7][..], Some(7)),
+            (&[7, 8][..], Some(7)),
+            (&[7, 8, 9][..], Some(8)),
+            (&[6, 7, 8, 9][..], Some(7)),
+        ] {
+            assert_eq!(middle(values), wanted);
+        }
+    }
+}

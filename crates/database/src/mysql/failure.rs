@@ -1,0 +1,185 @@
+//! What goes wrong between us and a server, as the errors that workloads and
+//! callers act on.
+
+use std::io;
+
+use octavo_workload::{ConnectionError, connection::Conflict};
+
+/// An error that the server answered with
+/// (<https://mariadb.com/kb/en/err_packet/>).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} (error {code}, SQLSTATE {state})")]
+pub(crate) struct ServerError {
+    /// The server's number for it.
+    pub(crate) code: u16,
+    /// SQLSTATE; five characters.
+    pub(crate) state: String,
+    /// The server's words.
+    pub(crate) message: String,
+}
+
+impl ServerError {
+    /// Reads an error packet; one that is cut short gives what is there.
+    pub(crate) fn parse(payload: &[u8]) -> Self {
+        let code = match payload {
+            [_, low, high, ..] => u16::from_le_bytes([*low, *high]),
+            _ => 0,
+        };
+        let rest = payload.get(3..).unwrap_or_default();
+        let (state, message) = match rest {
+            [b'#', state @ ..] if state.len() >= 5 => state.split_at(5),
+            // Before the handshake is over there is no state.
+            _ => (&b"HY000"[..], rest),
+        };
+        Self {
+            code,
+            state: String::from_utf8_lossy(state).into_owned(),
+            message: String::from_utf8_lossy(message).into_owned(),
+        }
+    }
+
+    /// Whether the storage is full: the server's own codes, or the operating
+    /// system's error 28 (ENOSPC) or 122 (EDQUOT) in its words.
+    fn is_full(&self) -> bool {
+        matches!(self.code, 1114 | 1021)
+            || self.message.contains("errno: 28")
+            || self.message.contains("Errcode: 28")
+            || self.message.contains("Errcode: 122")
+            || self.message.contains("No space left")
+    }
+}
+
+/// Why an exchange with a server failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The server answered with an error; the session goes on.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The stream broke.
+    #[error("the stream to the server broke")]
+    Stream(#[from] io::Error),
+    /// The server sent what the protocol does not allow here. Nothing that
+    /// follows can be understood.
+    #[error("the server sent what its protocol does not allow: {0}")]
+    Malformed(&'static str),
+    /// We cannot do what was asked; nothing was sent.
+    #[error("{0}")]
+    Refused(String),
+    /// Another error had ended the session before.
+    #[error("the session had ended: {0}")]
+    Ended(String),
+}
+
+impl Failure {
+    /// Whether the session cannot be used any more.
+    pub(crate) fn is_end(&self) -> bool {
+        match self {
+            Self::Server(error) => is_lost(error.code),
+            Self::Stream(_) | Self::Malformed(_) | Self::Ended(_) => true,
+            Self::Refused(_) => false,
+        }
+    }
+
+    /// The error for callers; `context` says what was being done.
+    pub(crate) fn sort(self, context: impl FnOnce() -> String) -> ConnectionError {
+        let error = match self {
+            Self::Server(error) => error,
+            Self::Refused(_) => {
+                return ConnectionError::Other {
+                    context: context(),
+                    source: Box::new(self),
+                };
+            }
+            Self::Stream(_) | Self::Malformed(_) | Self::Ended(_) => {
+                return ConnectionError::Lost(Box::new(self));
+            }
+        };
+        let conflict = match error.code {
+            // ER_LOCK_DEADLOCK
+            1213 => Some(Conflict::Deadlock),
+            // ER_LOCK_WAIT_TIMEOUT
+            1205 => Some(Conflict::LockTimeout),
+            // ER_CHECKREAD: MariaDB with innodb_snapshot_isolation.
+            1020 => Some(Conflict::Serialisation),
+            _ => None,
+        };
+        if let Some(kind) = conflict {
+            return ConnectionError::Conflict {
+                kind,
+                source: Box::new(error),
+            };
+        }
+        match error.code {
+            // ER_STATEMENT_TIMEOUT of MariaDB, ER_QUERY_TIMEOUT of MySQL,
+            // ER_QUERY_INTERRUPTED.
+            1969 | 3024 | 1317 => ConnectionError::Timeout(Box::new(error)),
+            _ if error.is_full() => ConnectionError::Full(Box::new(error)),
+            code if is_lost(code) => ConnectionError::Lost(Box::new(error)),
+            _ => ConnectionError::Other {
+                context: context(),
+                source: Box::new(error),
+            },
+        }
+    }
+}
+
+/// Errors after which the server closes the connection: shutdown (1053),
+/// killed (1927 of MariaDB), gone (2006, 2013), idle for too long (4031 of
+/// MySQL).
+fn is_lost(code: u16) -> bool {
+    matches!(code, 1053 | 1927 | 2006 | 2013 | 4031)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(code: u16, message: &str) -> ConnectionError {
+        let mut payload = vec![0xff];
+        payload.extend(code.to_le_bytes());
+        payload.extend(b"#HY000");
+        payload.extend(message.as_bytes());
+        Failure::Server(ServerError::parse(&payload)).sort(|| "run SELECT 1".into())
+    }
+
+    #[test]
+    fn codes_become_what_callers_act_on() {
+        for (code, wanted) in [
+            (1213, Conflict::Deadlock),
+            (1205, Conflict::LockTimeout),
+            (1020, Conflict::Serialisation),
+        ] {
+            match sorted(code, "x") {
+                ConnectionError::Conflict { kind, .. } => assert_eq!(kind, wanted),
+                other => panic!("{other:?}"),
+            }
+        }
+        for code in [1969, 3024, 1317] {
+            assert!(matches!(sorted(code, "x"), ConnectionError::Timeout(_)));
+        }
+        for code in [1053, 1927, 2006, 2013] {
+            assert!(matches!(sorted(code, "x"), ConnectionError::Lost(_)));
+        }
+        for (code, message) in [
+            (1114, "The table 't' is full"),
+            (
+                3,
+                "Error writing file './t' (Errcode: 28 \"No space left on device\")",
+            ),
+            (1030, "Got error 28 \"No space left on device\""),
+        ] {
+            assert!(matches!(sorted(code, message), ConnectionError::Full(_)));
+        }
+        let other = sorted(1064, "You have an error");
+        assert_eq!(other.to_string(), "run SELECT 1");
+    }
+
+    #[test]
+    fn an_error_packet_that_is_cut_short_is_read() {
+        for length in 0..9 {
+            let payload = [0xff, 0x15, 0x04, b'#', b'2', b'8', b'0', b'0', b'0'];
+            let error = ServerError::parse(&payload[..length]);
+            assert_eq!(error.code, if length < 3 { 0 } else { 1045 }, "{length}");
+        }
+    }
+}

@@ -473,6 +473,7 @@ fn fits(value: Value<'_>, kind: ColumnKind, nullable: bool) -> bool {
         (Value::Integer(_), ColumnKind::Integer) | (Value::Timestamp(_), ColumnKind::Timestamp) => {
             true
         }
+        (Value::Integer(number), ColumnKind::Integer32) => i32::try_from(number).is_ok(),
         (
             Value::Decimal { unscaled, scale },
             ColumnKind::Decimal {

@@ -1,4 +1,5 @@
-//! One client's transactions.
+//! One client's transactions. As in pgbench, each statement is sent alone and its
+//! answer awaited, though most need no earlier one.
 
 use std::mem;
 

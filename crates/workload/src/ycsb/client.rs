@@ -1,4 +1,5 @@
-//! One client's operations.
+//! One client's operations. As in YCSB's clients, each statement is sent alone and
+//! its answer awaited: a read-modify-write asks twice.
 
 use std::{mem, sync::Arc};
 

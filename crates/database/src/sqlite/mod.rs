@@ -33,6 +33,7 @@ pub use load::LoadThreads;
 
 pub(crate) use aligned::{AlignedBuffer, MEMORY_ALIGN};
 pub(crate) use direct_file::refuses_direct;
+pub(crate) use failure::start_of;
 
 pub(crate) const NAME: &str = "sqlite";
 

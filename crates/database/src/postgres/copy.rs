@@ -1,0 +1,221 @@
+//! Rows in bulk: `COPY … FROM STDIN (FORMAT binary)`
+//! (<https://www.postgresql.org/docs/current/sql-copy.html>).
+
+use octavo_workload::{ConnectionError, population::RowBatch, schema::ColumnKind};
+
+use super::{
+    failure::Failure,
+    messages::COPY_FAIL,
+    session::Session,
+    statement::close,
+    value::{Encoder, Unsuitable},
+};
+use crate::sqlite::start_of;
+
+/// Before the first row: a signature, no flags, no further header.
+const HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+/// After the last row, in a message of its own, and that there are no more.
+const TRAILER: [u8; 12] = [b'd', 0, 0, 0, 6, 0xff, 0xff, b'c', 0, 0, 0, 4];
+
+/// Messages are sent once they have this many bytes.
+const MESSAGE_BYTES: usize = 64 * 1024;
+
+/// A COPY that takes rows. Dropped before [`CopyIn::finish`] it stores none of
+/// them, and the session can go on.
+pub(crate) struct CopyIn<'s> {
+    session: &'s mut Session,
+    /// For messages of errors.
+    sql: String,
+    /// Of a row, as the server wants them.
+    columns: u16,
+    /// How the columns of the last batch are written.
+    encoders: Vec<(ColumnKind, Encoder)>,
+    /// Whether the server still takes rows.
+    open: bool,
+}
+
+impl<'s> CopyIn<'s> {
+    /// Sends what the session's output holds, which is the statement, and
+    /// waits until the server wants its rows.
+    pub(super) fn start(session: &'s mut Session, sql: &str) -> Result<Self, ConnectionError> {
+        let channel = &mut session.channel;
+        let begin = |channel: &mut super::messages::Channel| {
+            channel.send()?;
+            let message = channel.message()?;
+            if message.tag == b'G' {
+                // Whether all of it is binary, and how many columns there are.
+                let wanted = match channel.body(message) {
+                    [1, high, low, ..] => Some(u16::from_be_bytes([*high, *low])),
+                    _ => None,
+                };
+                channel.done(message);
+                return Ok(wanted);
+            }
+            let refused = match message.tag {
+                b'E' => Err(channel.refusal(message)),
+                // It was another statement.
+                _ => Ok(None),
+            };
+            channel.settle(refused, 1)
+        };
+        let begun = begin(channel);
+        let mut copy = Self {
+            session,
+            sql: start_of(sql),
+            columns: 0,
+            encoders: Vec::new(),
+            open: false,
+        };
+        match begun {
+            Ok(Some(columns)) => copy.columns = columns,
+            Ok(None) => {
+                return Err(copy.refused("this is no COPY … FROM STDIN in the binary format"));
+            }
+            Err(failure) => return Err(copy.fail(failure)),
+        }
+        copy.open = true;
+        copy.open_message();
+        copy.session
+            .channel
+            .wire
+            .output()
+            .extend_from_slice(&HEADER);
+        Ok(copy)
+    }
+
+    /// Adds the rows of a batch; `kinds` are the columns'. After an error the
+    /// COPY stores nothing.
+    pub(crate) fn batch(
+        &mut self,
+        batch: &RowBatch,
+        kinds: &[ColumnKind],
+    ) -> Result<(), ConnectionError> {
+        self.session.usable()?;
+        if !self.open {
+            return Err(self.refused("it ended with an earlier error"));
+        }
+        let columns = batch.columns();
+        if columns != usize::from(self.columns) || columns != kinds.len() {
+            return Err(self.refused(format!(
+                "the table has {} columns, the rows have {columns} and {} kinds",
+                self.columns,
+                kinds.len()
+            )));
+        }
+        self.encoders.clear();
+        let encoders = kinds.iter().map(|&kind| (kind, Encoder::of_column(kind)));
+        self.encoders.extend(encoders);
+
+        let count = self.columns.to_be_bytes();
+        for row in 0..batch.len() {
+            let output = self.session.channel.wire.output();
+            output.extend_from_slice(&count);
+            for (column, (_, encoder)) in self.encoders.iter().enumerate() {
+                if let Err(unsuitable) = encoder.encode(batch.value(row, column), output) {
+                    return Err(self.unsuitable(column, unsuitable));
+                }
+            }
+            if output.len() >= MESSAGE_BYTES {
+                self.send()?;
+                self.open_message();
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the COPY; returns how many rows the server stored.
+    pub(crate) fn finish(mut self) -> Result<u64, ConnectionError> {
+        self.session.usable()?;
+        if !self.open {
+            return Err(self.refused("it ended with an earlier error"));
+        }
+        close(self.session.channel.wire.output(), 0);
+        self.session
+            .channel
+            .wire
+            .output()
+            .extend_from_slice(&TRAILER);
+        self.open = false;
+        let channel = &mut self.session.channel;
+        let result = channel
+            .send()
+            .and_then(|()| channel.answer(&[], &mut |_| {}));
+        match channel.settle(result, 1) {
+            Ok(answer) => Ok(answer.affected),
+            Err(failure) => Err(self.fail(failure)),
+        }
+    }
+
+    /// Begins a message of rows at the start of the output.
+    fn open_message(&mut self) {
+        self.session
+            .channel
+            .wire
+            .output()
+            .extend_from_slice(&[b'd', 0, 0, 0, 0]);
+    }
+
+    /// Sends the message of rows, and notices when the server has refused
+    /// earlier ones.
+    fn send(&mut self) -> Result<(), ConnectionError> {
+        let channel = &mut self.session.channel;
+        close(channel.wire.output(), 0);
+        // Before the end it has nothing to answer but that it failed; it then
+        // drops our rows until it is ready.
+        let result = channel.send().and_then(|()| match channel.arrived()? {
+            None => Ok(()),
+            Some(message) if message.tag == b'E' => {
+                let refused = Err(channel.refusal(message));
+                channel.settle(refused, 1)
+            }
+            Some(_) => Err(Failure::Protocol("it answers in the middle of a COPY")),
+        });
+        result.map_err(|failure| {
+            self.open = false;
+            self.fail(failure)
+        })
+    }
+
+    fn fail(&mut self, failure: Failure) -> ConnectionError {
+        let context = format!("run {}", self.sql);
+        self.session.fail(failure, || context)
+    }
+
+    fn refused(
+        &self,
+        reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> ConnectionError {
+        ConnectionError::Other {
+            context: format!("run {}", self.sql),
+            source: reason.into(),
+        }
+    }
+
+    #[cold]
+    fn unsuitable(&mut self, column: usize, unsuitable: Unsuitable) -> ConnectionError {
+        // The row is there in part.
+        self.abort();
+        self.refused(format!("column {column}: {unsuitable}"))
+    }
+
+    /// Takes back what was not sent and lets the server forget the rest.
+    fn abort(&mut self) {
+        if !std::mem::take(&mut self.open) || self.session.usable().is_err() {
+            return;
+        }
+        let channel = &mut self.session.channel;
+        channel.wire.output().clear();
+        channel.wire.output().extend_from_slice(&COPY_FAIL);
+        let result = channel.send().and_then(|()| channel.results(&mut |_| {}));
+        if let Err(failure) = result {
+            // That it was told to fail is the server's answer here.
+            let _wanted = self.fail(failure);
+        }
+    }
+}
+
+impl Drop for CopyIn<'_> {
+    fn drop(&mut self) {
+        self.abort();
+    }
+}

@@ -1,0 +1,238 @@
+//! What PostgreSQL says went wrong, as the errors that workloads and callers
+//! act on.
+
+use std::{error::Error as StdError, io};
+
+use octavo_workload::{ConnectionError, connection::Conflict};
+
+/// Conditions by their SQLSTATE
+/// (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
+mod state {
+    pub(super) const DEADLOCK: &str = "40P01";
+    pub(super) const SERIALISATION: &str = "40001";
+    pub(super) const LOCK_NOT_AVAILABLE: &str = "55P03";
+    /// Also what `statement_timeout` ends in.
+    pub(super) const QUERY_CANCELED: &str = "57014";
+    pub(super) const DISK_FULL: &str = "53100";
+    pub(super) const IO_ERROR: &str = "58030";
+    pub(super) const INTERNAL_ERROR: &str = "XX000";
+    pub(super) const ADMIN_SHUTDOWN: &str = "57P01";
+    pub(super) const CRASH_SHUTDOWN: &str = "57P02";
+    pub(super) const CANNOT_CONNECT_NOW: &str = "57P03";
+    /// The first characters of all connection exceptions.
+    pub(super) const CONNECTION: &str = "08";
+}
+
+/// The system's words for a full device and a used-up quota. The server
+/// passes them on, in English where its messages are.
+const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+
+/// An error as the server reported it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ServerError {
+    /// ERROR, FATAL, PANIC or the name of a notice.
+    pub(crate) severity: String,
+    /// The SQLSTATE: five characters.
+    pub(crate) code: String,
+    /// What happened.
+    pub(crate) message: String,
+    /// More of it, or nothing.
+    pub(crate) detail: String,
+    /// What to do about it, or nothing.
+    pub(crate) hint: String,
+}
+
+impl std::fmt::Display for ServerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.severity, self.code, self.message)?;
+        for more in [&self.detail, &self.hint] {
+            if !more.is_empty() {
+                write!(f, "; {more}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StdError for ServerError {}
+
+impl ServerError {
+    /// Reads the fields of an error or a notice: each a letter and a text that
+    /// ends in NUL. What is damaged stays empty.
+    pub(crate) fn parse(body: &[u8]) -> Self {
+        let mut error = Self::default();
+        for field in body.split(|&byte| byte == 0) {
+            let Some((&letter, text)) = field.split_first() else {
+                continue;
+            };
+            let place = match letter {
+                // The severity is there twice, once translated.
+                b'V' => &mut error.severity,
+                b'C' => &mut error.code,
+                b'M' => &mut error.message,
+                b'D' => &mut error.detail,
+                b'H' => &mut error.hint,
+                _ => continue,
+            };
+            *place = String::from_utf8_lossy(text).into_owned();
+        }
+        error
+    }
+
+    /// Whether the server ends the session with it.
+    pub(crate) fn ends_session(&self) -> bool {
+        matches!(self.severity.as_str(), "FATAL" | "PANIC") || self.says_lost()
+    }
+
+    /// Whether its code says that the server or the connection goes away.
+    fn says_lost(&self) -> bool {
+        matches!(
+            self.code.as_str(),
+            state::ADMIN_SHUTDOWN | state::CRASH_SHUTDOWN | state::CANNOT_CONNECT_NOW
+        ) || self.code.starts_with(state::CONNECTION)
+    }
+
+    fn says_full(&self) -> bool {
+        self.code == state::DISK_FULL
+            || (matches!(self.code.as_str(), state::IO_ERROR | state::INTERNAL_ERROR)
+                && FULL.iter().any(|words| self.message.contains(words)))
+    }
+
+    /// What its code means; `None` for what has no meaning of its own.
+    fn sort(self: Box<Self>) -> Result<ConnectionError, Box<Self>> {
+        let kind = match self.code.as_str() {
+            state::DEADLOCK => Conflict::Deadlock,
+            state::SERIALISATION => Conflict::Serialisation,
+            state::LOCK_NOT_AVAILABLE => Conflict::LockTimeout,
+            state::QUERY_CANCELED => return Ok(ConnectionError::Timeout(self)),
+            _ if self.says_full() => return Ok(ConnectionError::Full(self)),
+            _ if self.says_lost() => return Ok(ConnectionError::Lost(self)),
+            _ => return Err(self),
+        };
+        Ok(ConnectionError::Conflict { kind, source: self })
+    }
+}
+
+/// Why an exchange with the server failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The server refused.
+    Server(Box<ServerError>),
+    /// The stream broke, or was closed by the server.
+    Stream(io::Error),
+    /// The server sent what the protocol does not allow: what is wrong.
+    Protocol(&'static str),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Stream(error)
+    }
+}
+
+impl Failure {
+    /// Whether nothing more can be asked over the same connection.
+    pub(crate) fn ends_session(&self) -> bool {
+        match self {
+            Self::Server(error) => error.ends_session(),
+            Self::Stream(_) | Self::Protocol(_) => true,
+        }
+    }
+
+    /// The error of something that was `context`.
+    pub(crate) fn into_error(self, context: impl FnOnce() -> String) -> ConnectionError {
+        match self {
+            Self::Server(error) => match error.sort() {
+                Ok(sorted) => sorted,
+                Err(error) if error.ends_session() => ConnectionError::Lost(error),
+                Err(source) => ConnectionError::Other {
+                    context: context(),
+                    source,
+                },
+            },
+            Self::Stream(error) => ConnectionError::Lost(Box::new(error)),
+            Self::Protocol(what) => ConnectionError::Lost(protocol(what)),
+        }
+    }
+
+    /// The error of a login, which the server refuses with FATAL although it
+    /// is there.
+    pub(crate) fn into_login_error(self, context: impl FnOnce() -> String) -> ConnectionError {
+        match self {
+            Self::Server(error) => match error.sort() {
+                Ok(sorted) => sorted,
+                Err(source) => ConnectionError::Other {
+                    context: context(),
+                    source,
+                },
+            },
+            other => other.into_error(context),
+        }
+    }
+}
+
+fn protocol(what: &str) -> Box<dyn StdError + Send + Sync> {
+    format!("the server does not follow PostgreSQL's protocol: {what}").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: &str, severity: &str, message: &str) -> ConnectionError {
+        let body = format!("S{severity}\0V{severity}\0C{code}\0M{message}\0\0");
+        let error = ServerError::parse(body.as_bytes());
+        Failure::Server(Box::new(error)).into_error(|| "run SELECT 1".into())
+    }
+
+    #[test]
+    fn codes_become_what_callers_act_on() {
+        for (code, wanted) in [
+            ("40P01", Conflict::Deadlock),
+            ("40001", Conflict::Serialisation),
+            ("55P03", Conflict::LockTimeout),
+        ] {
+            let ConnectionError::Conflict { kind, .. } = error(code, "ERROR", "m") else {
+                panic!("{code}")
+            };
+            assert_eq!(kind, wanted);
+        }
+        let timeout = error("57014", "ERROR", "canceling statement");
+        assert!(matches!(timeout, ConnectionError::Timeout(_)));
+        for code in ["53100", "58030", "XX000"] {
+            let full = error(code, "ERROR", "could not extend: No space left on device");
+            assert!(matches!(full, ConnectionError::Full(_)), "{code}");
+        }
+        for code in ["57P01", "57P02", "57P03", "08006"] {
+            let lost = error(code, "FATAL", "m");
+            assert!(matches!(lost, ConnectionError::Lost(_)), "{code}");
+        }
+        let other = error("42601", "ERROR", "syntax error");
+        assert!(matches!(other, ConnectionError::Other { .. }));
+        assert_eq!(other.to_string(), "run SELECT 1");
+        assert_eq!(
+            other.source().unwrap().to_string(),
+            "ERROR 42601: syntax error"
+        );
+        let ended = error("25P03", "FATAL", "idle in transaction");
+        assert!(matches!(ended, ConnectionError::Lost(_)));
+    }
+
+    #[test]
+    fn a_refused_login_is_no_lost_server() {
+        let refused = ServerError::parse(b"VFATAL\0C28P01\0Mpassword\0Dd\0Hh\0\0");
+        assert_eq!(refused.to_string(), "FATAL 28P01: password; d; h");
+        let error = Failure::Server(Box::new(refused)).into_login_error(|| "log in".into());
+        assert!(matches!(error, ConnectionError::Other { .. }));
+        let starting = ServerError::parse(b"VFATAL\0C57P03\0Mstarting up\0\0");
+        let error = Failure::Server(Box::new(starting)).into_login_error(|| "log in".into());
+        assert!(matches!(error, ConnectionError::Lost(_)));
+    }
+
+    #[test]
+    fn damaged_fields_stay_empty() {
+        assert_eq!(ServerError::parse(b""), ServerError::default());
+        assert_eq!(ServerError::parse(b"\0\0C\0").code, "");
+        assert_eq!(ServerError::parse(b"M\xff").message, "\u{fffd}");
+    }
+}

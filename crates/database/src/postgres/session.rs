@@ -1,0 +1,540 @@
+//! A session: the workload's statements, prepared, and the transaction that
+//! is open.
+//!
+//! An exchange is one write of all its requests and as few reads as the
+//! answers need. A transaction's BEGIN waits for its first statement and is
+//! sent with it.
+
+use std::time::Duration;
+
+use octavo_workload::{
+    ConnectionError,
+    connection::{
+        Access, Batch, BatchVisitor, Connection, RowVisitor, Statement, StatementId, Value,
+    },
+    schema::ColumnKind,
+};
+use postgres_protocol::message::frontend;
+
+use super::{
+    copy::CopyIn,
+    failure::Failure,
+    login::{Login, put},
+    messages::{Answer, Channel, SYNC, Status},
+    statement::{Description, Prepared, decoders, with_marks},
+};
+use crate::{sqlite::start_of, wire::Stream};
+
+/// The session's own statements: name and text.
+const CONTROLS: [(&str, &str); 4] = [
+    ("r", "BEGIN READ ONLY"),
+    ("b", "BEGIN"),
+    ("c", "COMMIT"),
+    ("a", "ROLLBACK"),
+];
+
+/// One session of a PostgreSQL server, version 14 or later.
+///
+/// The isolation level is the server's default, which the options of
+/// [`Session::open`] can set. So is the limit of a statement's time: a session
+/// itself waits for its answers as long as it takes.
+pub(crate) struct Session {
+    pub(super) channel: Channel,
+    statements: &'static [Statement],
+    prepared: Vec<Prepared>,
+    /// How many names of statements the server may know.
+    names: usize,
+    controls: [Prepared; CONTROLS.len()],
+    /// A transaction that was begun and whose BEGIN was not sent.
+    queued: Option<Access>,
+    /// Whether the connection is gone.
+    lost: bool,
+}
+
+/// Positions in [`CONTROLS`].
+mod control {
+    pub(super) const BEGIN_READ: usize = 0;
+    pub(super) const BEGIN_WRITE: usize = 1;
+    pub(super) const COMMIT: usize = 2;
+    pub(super) const ROLLBACK: usize = 3;
+}
+
+impl Session {
+    /// Logs in as `user` over `stream`, with `options` as the session's
+    /// parameters. Each answer of the server is awaited for at most `limit`
+    /// until the session is open.
+    pub(crate) fn open(
+        stream: Stream,
+        user: &str,
+        password: Option<&str>,
+        database: &str,
+        options: &[(&str, String)],
+        limit: Duration,
+    ) -> Result<Self, ConnectionError> {
+        let timeout = |stream: &Stream, limit| {
+            stream
+                .set_read_timeout(limit)
+                .map_err(|error| Failure::from(error).into_error(String::new))
+        };
+        timeout(&stream, Some(limit))?;
+        let mut channel = Channel::new(stream);
+        let login = Login {
+            user,
+            password,
+            database,
+            options,
+        };
+        login.perform(&mut channel)?;
+        let mut session = Self {
+            channel,
+            statements: &[],
+            prepared: Vec::new(),
+            names: 0,
+            controls: CONTROLS.map(|(name, _)| Prepared::control(name)),
+            queued: None,
+            lost: false,
+        };
+        session.prepare_controls()?;
+        timeout(session.channel.wire.stream(), None)?;
+        Ok(session)
+    }
+
+    fn prepare_controls(&mut self) -> Result<(), ConnectionError> {
+        for (name, sql) in CONTROLS {
+            self.put(sql, |bytes| frontend::parse(name, sql, None, bytes))?;
+        }
+        self.channel.wire.output().extend_from_slice(&SYNC);
+        let result = self
+            .channel
+            .send()
+            .and_then(|()| self.channel.results(&mut |_| {}));
+        result.map_err(|failure| self.fail(failure, || "prepare BEGIN and COMMIT".into()))
+    }
+
+    /// Prepares the statements that [`StatementId`]s name from now on, in one
+    /// exchange; those prepared before are forgotten.
+    pub(crate) fn prepare_all(
+        &mut self,
+        statements: &'static [Statement],
+    ) -> Result<(), ConnectionError> {
+        self.usable()?;
+        self.begin_now()?;
+        self.prepared.clear();
+        self.statements = statements;
+        for position in 0..self.names {
+            let name = position.to_string();
+            self.put("", |bytes| frontend::close(b'S', &name, bytes))?;
+        }
+        self.names = self.names.max(statements.len());
+        for (position, statement) in statements.iter().enumerate() {
+            let name = position.to_string();
+            let sql = with_marks(statement.sql);
+            self.put(statement.sql, |bytes| {
+                frontend::parse(&name, &sql, None, bytes)?;
+                frontend::describe(b'S', &name, bytes)
+            })?;
+        }
+        self.channel.wire.output().extend_from_slice(&SYNC);
+
+        let mut descriptions = Vec::with_capacity(statements.len());
+        let result = self.channel.send().and_then(|()| {
+            for _ in statements {
+                descriptions.push(Description::read(&mut self.channel)?);
+            }
+            Ok(())
+        });
+        if let Err(failure) = self.channel.settle(result, 1) {
+            let failed = statements.get(descriptions.len());
+            let sql = failed.map_or("", |statement| statement.sql);
+            return Err(self.fail(failure, || format!("prepare {}", start_of(sql))));
+        }
+        self.prepared = statements
+            .iter()
+            .zip(&descriptions)
+            .enumerate()
+            .map(|(position, (statement, description))| {
+                Prepared::new(&position.to_string(), statement, description)
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// Runs a text of one or more statements and drops their rows.
+    pub(crate) fn simple(&mut self, sql: &str) -> Result<(), ConnectionError> {
+        self.run_text(sql, &mut |_| {})
+    }
+
+    /// Runs a text of one or more statements; returns all their rows, each
+    /// column as the server writes it, or `None` for NULL.
+    pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, ConnectionError> {
+        let mut rows = Vec::new();
+        self.run_text(sql, &mut |row| rows.push(row))?;
+        Ok(rows)
+    }
+
+    fn run_text(
+        &mut self,
+        sql: &str,
+        visit: &mut dyn FnMut(Vec<Option<String>>),
+    ) -> Result<(), ConnectionError> {
+        self.usable()?;
+        self.begin_now()?;
+        self.put(sql, |bytes| frontend::query(sql, bytes))?;
+        let result = self
+            .channel
+            .send()
+            .and_then(|()| self.channel.results(visit));
+        result.map_err(|failure| self.fail(failure, || running(sql)))
+    }
+
+    /// Starts a `COPY … FROM STDIN (FORMAT binary)`.
+    pub(crate) fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, ConnectionError> {
+        self.usable()?;
+        self.begin_now()?;
+        self.put(sql, |bytes| frontend::query(sql, bytes))?;
+        CopyIn::start(self, sql)
+    }
+
+    /// Runs a query that is not prepared and hands over its rows as they
+    /// arrive; `kinds` are its columns'. Returns how many rows there were.
+    pub(crate) fn scan(
+        &mut self,
+        sql: &str,
+        kinds: &[ColumnKind],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        self.usable()?;
+        self.begin_now()?;
+        let binary = [1];
+        self.put(sql, |bytes| {
+            frontend::parse("", sql, None, bytes)?;
+            frontend::bind(
+                "",
+                "",
+                binary,
+                [(); 0],
+                |(), _| unreachable!("there are no parameters"),
+                binary,
+                bytes,
+            )
+            .map_err(|_| std::io::Error::other("the statement cannot be bound"))?;
+            frontend::describe(b'P', "", bytes)?;
+            frontend::execute("", 0, bytes)
+        })?;
+        self.channel.wire.output().extend_from_slice(&SYNC);
+
+        let mut unfit = None;
+        let result = self.channel.send().and_then(|()| {
+            let description = Description::read(&mut self.channel)?;
+            match decoders(&description.columns, kinds) {
+                Ok(columns) => self.channel.answer(&columns, visit),
+                Err(reason) => {
+                    unfit = Some(reason);
+                    Ok(Answer::default())
+                }
+            }
+        });
+        let answer = self
+            .channel
+            .settle(result, 1)
+            .map_err(|failure| self.fail(failure, || running(sql)))?;
+        if let Some(reason) = unfit {
+            return Err(ConnectionError::Other {
+                context: running(sql),
+                source: reason.into(),
+            });
+        }
+        fitting(answer, sql)?;
+        Ok(answer.rows)
+    }
+
+    /// Puts a message of `sql` into the output; nothing of it when that fails.
+    fn put(
+        &mut self,
+        sql: &str,
+        message: impl FnOnce(&mut bytes::BytesMut) -> std::io::Result<()>,
+    ) -> Result<(), ConnectionError> {
+        put(&mut self.channel.wire, message).map_err(|error| {
+            self.channel.wire.output().clear();
+            ConnectionError::Other {
+                context: running(sql),
+                source: Box::new(error),
+            }
+        })
+    }
+
+    /// Refuses to go on after the connection was lost.
+    #[inline]
+    pub(super) fn usable(&self) -> Result<(), ConnectionError> {
+        if self.lost {
+            return Err(ConnectionError::Lost(
+                "the session ended with an earlier error".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The error of something that was `context`, after which the session may
+    /// be lost.
+    #[cold]
+    pub(super) fn fail(
+        &mut self,
+        failure: Failure,
+        context: impl FnOnce() -> String,
+    ) -> ConnectionError {
+        self.lost |= failure.ends_session();
+        failure.into_error(context)
+    }
+
+    /// Puts a BEGIN that waits into the output; whether there was one.
+    #[inline]
+    fn put_begin(&mut self) -> bool {
+        let position = match self.queued {
+            None => return false,
+            Some(Access::Read) => control::BEGIN_READ,
+            Some(Access::Write) => control::BEGIN_WRITE,
+        };
+        self.controls[position].put(self.channel.wire.output());
+        true
+    }
+
+    /// Sends a BEGIN that waits by itself, for what does not go with it.
+    fn begin_now(&mut self) -> Result<(), ConnectionError> {
+        if !self.put_begin() {
+            return Ok(());
+        }
+        self.queued = None;
+        self.finish_control(|| "begin a transaction".into())
+    }
+
+    fn control(
+        &mut self,
+        position: usize,
+        context: impl FnOnce() -> String,
+    ) -> Result<(), ConnectionError> {
+        self.controls[position].put(self.channel.wire.output());
+        self.finish_control(context)
+    }
+
+    fn finish_control(&mut self, context: impl FnOnce() -> String) -> Result<(), ConnectionError> {
+        self.channel.wire.output().extend_from_slice(&SYNC);
+        let result = self
+            .channel
+            .send()
+            .and_then(|()| self.channel.answer(&[], &mut |_| {}));
+        match self.channel.settle(result, 1) {
+            Ok(_) => Ok(()),
+            Err(failure) => Err(self.fail(failure, context)),
+        }
+    }
+
+    /// Puts a call of a statement into the output; clears that when it fails.
+    #[inline]
+    fn put_call(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<(), ConnectionError> {
+        let prepared = &self.prepared[statement.0];
+        assert_eq!(
+            parameters.len(),
+            prepared.parameter_count(),
+            "parameters of {}",
+            self.statements[statement.0].sql
+        );
+        let output = self.channel.wire.output();
+        prepared.call(parameters, output).map_err(|unfit| {
+            output.clear();
+            ConnectionError::Other {
+                context: running(self.statements[statement.0].sql),
+                source: Box::new(unfit),
+            }
+        })
+    }
+
+    #[inline]
+    fn run(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<Answer, ConnectionError> {
+        self.usable()?;
+        let begins = self.put_begin();
+        self.put_call(statement, parameters)?;
+        self.channel.wire.output().extend_from_slice(&SYNC);
+        self.queued = None;
+
+        let columns = &self.prepared[statement.0].columns;
+        let channel = &mut self.channel;
+        let result = channel.send().and_then(|()| {
+            if begins {
+                channel.answer(&[], &mut |_| {})?;
+            }
+            channel.answer(columns, visit)
+        });
+        match channel.settle(result, 1) {
+            Ok(answer) => {
+                fitting(answer, self.statements[statement.0].sql)?;
+                Ok(answer)
+            }
+            Err(failure) => {
+                let sql = self.statements[statement.0].sql;
+                Err(self.fail(failure, || running(sql)))
+            }
+        }
+    }
+}
+
+fn running(sql: &str) -> String {
+    format!("run {}", start_of(sql))
+}
+
+/// Refuses an answer of whose columns one did not hold what was declared.
+#[inline]
+fn fitting(answer: Answer, sql: &str) -> Result<(), ConnectionError> {
+    match answer.unfit {
+        None => Ok(()),
+        Some(column) => Err(ConnectionError::Other {
+            context: format!(
+                "read column {column} of {}: it does not hold what the workload declared",
+                start_of(sql)
+            ),
+            source: "the database is damaged or belongs to another workload".into(),
+        }),
+    }
+}
+
+impl Connection for Session {
+    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+        self.usable()?;
+        if self.queued.is_some() || self.channel.status != Status::Idle {
+            return Err(ConnectionError::Other {
+                context: "begin a transaction".into(),
+                source: "the one before was neither committed nor rolled back".into(),
+            });
+        }
+        self.queued = Some(access);
+        Ok(())
+    }
+
+    /// Of a transaction that failed it is an error, after which that is still
+    /// open. After a conflict at the commit itself none is.
+    fn commit(&mut self) -> Result<(), ConnectionError> {
+        self.usable()?;
+        let refused = match self.channel.status {
+            _ if self.queued.take().is_some() => return Ok(()),
+            Status::Open => return self.control(control::COMMIT, || "commit".into()),
+            // The server would roll back and call that a success.
+            Status::Failed => "a statement of the transaction failed: roll it back",
+            Status::Idle => "no transaction is open",
+        };
+        Err(ConnectionError::Other {
+            context: "commit".into(),
+            source: refused.into(),
+        })
+    }
+
+    fn rollback(&mut self) -> Result<(), ConnectionError> {
+        self.usable()?;
+        if self.queued.take().is_some() || self.channel.status == Status::Idle {
+            return Ok(());
+        }
+        self.control(control::ROLLBACK, || "roll back".into())
+    }
+
+    fn execute(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError> {
+        self.run(statement, parameters, &mut |_| {})
+            .map(|answer| answer.affected)
+    }
+
+    fn query(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        self.run(statement, parameters, visit)
+            .map(|answer| answer.rows)
+    }
+
+    /// Within a transaction the server skips what follows a statement that
+    /// failed. Outside of one each statement is a transaction of its own, and
+    /// those that follow run all the same.
+    fn run_batch(
+        &mut self,
+        batch: &Batch<'_>,
+        visit: &mut BatchVisitor<'_>,
+        counts: &mut Vec<u64>,
+    ) -> Result<(), ConnectionError> {
+        self.usable()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let begins = self.put_begin();
+        let together = begins || self.channel.status != Status::Idle;
+        for call in batch.calls() {
+            self.put_call(call.statement, call.parameters)?;
+            if !together {
+                self.channel.wire.output().extend_from_slice(&SYNC);
+            }
+        }
+        if together {
+            self.channel.wire.output().extend_from_slice(&SYNC);
+        }
+        self.queued = None;
+
+        let channel = &mut self.channel;
+        let mut syncs = if together { 1 } else { batch.len() };
+        let mut current = None;
+        let mut unfit = None;
+        let result = channel.send().and_then(|()| {
+            if begins {
+                channel.answer(&[], &mut |_| {})?;
+            }
+            for (position, call) in batch.calls().enumerate() {
+                current = Some(call.statement);
+                let columns = &self.prepared[call.statement.0].columns;
+                let answer = channel.answer(columns, &mut |row| visit(position, row))?;
+                if answer.unfit.is_some() {
+                    unfit.get_or_insert((answer, call.statement));
+                }
+                counts.push(match call.wants {
+                    octavo_workload::connection::Wants::Rows => answer.rows,
+                    octavo_workload::connection::Wants::Changes => answer.affected,
+                });
+                if !together {
+                    channel.ready(1)?;
+                    syncs -= 1;
+                }
+            }
+            Ok(())
+        });
+        if let Err(failure) = channel.settle(result, syncs) {
+            let sql = current.map_or("BEGIN", |statement| self.statements[statement.0].sql);
+            return Err(self.fail(failure, || running(sql)));
+        }
+        match unfit {
+            Some((answer, statement)) => fitting(answer, self.statements[statement.0].sql),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.lost {
+            // The server would find out by itself, but later.
+            self.channel.wire.output().clear();
+            self.channel
+                .wire
+                .output()
+                .extend_from_slice(&[b'X', 0, 0, 0, 4]);
+            let _gone_anyway = self.channel.wire.flush();
+        }
+    }
+}

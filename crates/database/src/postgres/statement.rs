@@ -1,0 +1,321 @@
+//! Statements that the server has prepared, and the requests that run them.
+
+use octavo_workload::{
+    ConnectionError,
+    connection::{Statement, Value},
+};
+
+use super::{
+    failure::Failure,
+    messages::Channel,
+    value::{Decoder, Encoder, Unsuitable},
+};
+use crate::sqlite::start_of;
+
+/// Execute of the unnamed portal without a limit of rows.
+const EXECUTE: [u8; 10] = [b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0];
+/// At the end of a Bind: all columns of the result in binary.
+const BINARY_RESULT: [u8; 4] = [0, 1, 0, 1];
+
+/// A statement that the server knows by name.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// A Bind up to its parameters' values.
+    head: Box<[u8]>,
+    parameters: Box<[Encoder]>,
+    /// How the columns of its rows are read.
+    pub(crate) columns: Box<[Decoder]>,
+}
+
+/// A Bind of the unnamed portal up to the values.
+pub(crate) fn bind_head(name: &str, parameters: usize) -> Box<[u8]> {
+    let mut head = vec![b'B', 0, 0, 0, 0, 0];
+    head.extend_from_slice(name.as_bytes());
+    // One format for all of them: binary.
+    head.extend_from_slice(&[0, 0, 1, 0, 1]);
+    let count = u16::try_from(parameters).expect("the server counted them in 16 bits");
+    head.extend_from_slice(&count.to_be_bytes());
+    head.into()
+}
+
+impl Prepared {
+    /// A statement without parameters or rows.
+    pub(crate) fn control(name: &str) -> Self {
+        Self {
+            head: bind_head(name, 0),
+            parameters: [].into(),
+            columns: [].into(),
+        }
+    }
+
+    /// A statement as the server described it; fails where that is not what
+    /// the workload declared.
+    pub(crate) fn new(
+        name: &str,
+        statement: &Statement,
+        description: &Description,
+    ) -> Result<Self, ConnectionError> {
+        let unfit = |reason: String| ConnectionError::Other {
+            context: format!("prepare {}", start_of(statement.sql)),
+            source: reason.into(),
+        };
+        let types = &description.parameters;
+        if types.len() != statement.parameters.len() {
+            return Err(unfit(format!(
+                "the server found {} parameters, the workload declares {}",
+                types.len(),
+                statement.parameters.len()
+            )));
+        }
+        let parameters = types
+            .iter()
+            .zip(statement.parameters)
+            .zip(1..)
+            .map(|((&oid, &kind), position)| {
+                Encoder::of_type(oid)
+                    .filter(|encoder| encoder.takes(kind))
+                    .ok_or_else(|| {
+                        unfit(format!(
+                            "parameter {position} has the type with OID {oid}, which a value of \
+                             kind {kind:?} is not written as: the tables are not those that \
+                             Octavo made"
+                        ))
+                    })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            head: bind_head(name, types.len()),
+            parameters,
+            columns: decoders(&description.columns, statement.result).map_err(unfit)?,
+        })
+    }
+
+    /// Appends what runs the statement, which has no parameters.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.head);
+        out.extend_from_slice(&BINARY_RESULT);
+        close(out, start);
+        out.extend_from_slice(&EXECUTE);
+    }
+
+    /// How many parameters it has.
+    pub(crate) fn parameter_count(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// Appends what binds the values and runs the statement. When it fails,
+    /// what was appended has to be taken away again.
+    #[inline]
+    pub(crate) fn call(&self, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<(), Unfit> {
+        let start = out.len();
+        out.extend_from_slice(&self.head);
+        for (position, (encoder, &value)) in self.parameters.iter().zip(values).enumerate() {
+            encoder.encode(value, out).map_err(|reason| Unfit {
+                position: position + 1,
+                reason,
+            })?;
+        }
+        out.extend_from_slice(&BINARY_RESULT);
+        close(out, start);
+        out.extend_from_slice(&EXECUTE);
+        Ok(())
+    }
+}
+
+/// Writes the length of the message that begins at `start` and ends here.
+/// Messages beyond what 32 bits count do not occur: a text has at most 2 GiB,
+/// and the server refuses what is longer than 1 GiB.
+#[inline]
+pub(crate) fn close(out: &mut [u8], start: usize) {
+    let length = (out.len() - start - 1) as u32;
+    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+}
+
+/// A parameter that cannot be sent.
+#[derive(Debug, thiserror::Error)]
+#[error("parameter {position} cannot be sent: {reason}")]
+pub(crate) struct Unfit {
+    position: usize,
+    reason: Unsuitable,
+}
+
+/// What the server says a statement takes and gives: types by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Description {
+    pub(crate) parameters: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
+}
+
+impl Description {
+    /// Reads the answer to a Describe, and those to a Close and a Parse
+    /// before it.
+    pub(crate) fn read(channel: &mut Channel) -> Result<Self, Failure> {
+        let mut description = Self::default();
+        loop {
+            let message = channel.message()?;
+            match message.tag {
+                // ParseComplete, BindComplete, CloseComplete.
+                b'1' | b'2' | b'3' => {}
+                b't' => {
+                    description.parameters = parameter_types(channel.body(message))
+                        .ok_or(Failure::Protocol("a list of parameters is damaged"))?;
+                }
+                b'T' => {
+                    description.columns = column_types(channel.body(message))
+                        .ok_or(Failure::Protocol("a list of columns is damaged"))?;
+                    channel.done(message);
+                    return Ok(description);
+                }
+                b'n' => {
+                    channel.done(message);
+                    return Ok(description);
+                }
+                b'E' => return Err(channel.refusal(message)),
+                _ => return Err(Failure::Protocol("a description holds another message")),
+            }
+            channel.done(message);
+        }
+    }
+}
+
+/// The types in a ParameterDescription.
+fn parameter_types(body: &[u8]) -> Option<Vec<u32>> {
+    let (count, types) = body.split_first_chunk::<2>()?;
+    let (types, rest) = types.as_chunks::<4>();
+    (rest.is_empty() && types.len() == usize::from(u16::from_be_bytes(*count)))
+        .then(|| types.iter().map(|oid| u32::from_be_bytes(*oid)).collect())
+}
+
+/// The types in a RowDescription.
+fn column_types(body: &[u8]) -> Option<Vec<u32>> {
+    let (count, mut rest) = body.split_first_chunk::<2>()?;
+    let mut types = Vec::new();
+    for _ in 0..u16::from_be_bytes(*count) {
+        let name = rest.iter().position(|&byte| byte == 0)?;
+        // Table, column, type, length, modifier, format.
+        let (field, after) = rest.get(name + 1..)?.split_first_chunk::<18>()?;
+        types.push(u32::from_be_bytes([field[6], field[7], field[8], field[9]]));
+        rest = after;
+    }
+    rest.is_empty().then_some(types)
+}
+
+/// How columns of these types are read as what was declared, or what is wrong
+/// with them.
+pub(crate) fn decoders(
+    types: &[u32],
+    kinds: &[octavo_workload::schema::ColumnKind],
+) -> Result<Box<[Decoder]>, String> {
+    if types.len() != kinds.len() {
+        return Err(format!(
+            "the server gives {} columns, the workload declares {}",
+            types.len(),
+            kinds.len()
+        ));
+    }
+    types
+        .iter()
+        .zip(kinds)
+        .zip(1..)
+        .map(|((&oid, &kind), position)| {
+            Decoder::of(oid, kind).ok_or_else(|| {
+                format!(
+                    "column {position} has the type with OID {oid}, which is not read as \
+                     {kind:?}: the tables are not those that Octavo made"
+                )
+            })
+        })
+        .collect()
+}
+
+/// The statement with PostgreSQL's marks for parameters: `$1` for `?1`. Marks
+/// inside of quotes are text.
+pub(crate) fn with_marks(sql: &str) -> String {
+    let mut out = String::with_capacity(sql.len());
+    let mut quote = None;
+    let mut characters = sql.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            (None, '?') if characters.peek().is_some_and(char::is_ascii_digit) => {
+                out.push('$');
+                continue;
+            }
+            _ => {}
+        }
+        out.push(character);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_workload::schema::ColumnKind;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn marks_become_the_servers() {
+        assert_eq!(
+            with_marks("SELECT '?1 it''s', \"?2\" FROM t WHERE a = ?1 AND b = ?12 OR c ? 'x'"),
+            "SELECT '?1 it''s', \"?2\" FROM t WHERE a = $1 AND b = $12 OR c ? 'x'"
+        );
+    }
+
+    #[test]
+    fn a_call_is_a_bind_and_an_execute() {
+        let statement = Statement {
+            sql: "SELECT a FROM t WHERE b = ?1",
+            parameters: &[ColumnKind::Integer],
+            result: &[ColumnKind::Integer],
+            changed_parameters: 0,
+        };
+        let description = Description {
+            parameters: vec![23],
+            columns: vec![20],
+        };
+        let prepared = Prepared::new("7", &statement, &description).unwrap();
+        let mut out = vec![b'?'];
+        prepared.call(&[Value::Integer(258)], &mut out).unwrap();
+        let mut wanted = b"?B\0\0\0\x19\x007\0\0\x01\0\x01\0\x01\0\0\0\x04\0\0\x01\x02".to_vec();
+        wanted.extend(b"\0\x01\0\x01E\0\0\0\x09\0\0\0\0\0");
+        assert_eq!(out, wanted);
+
+        let error = prepared
+            .call(&[Value::Integer(1 << 40)], &mut out)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "parameter 1 cannot be sent: 1099511627776 is beyond the range of PostgreSQL's integer"
+        );
+        let text = Description {
+            parameters: vec![25],
+            columns: vec![20],
+        };
+        Prepared::new("7", &statement, &text).unwrap_err();
+        let too_few = Description::default();
+        Prepared::new("7", &statement, &too_few).unwrap_err();
+    }
+
+    #[test]
+    fn descriptions_are_read_to_their_end() {
+        assert_eq!(parameter_types(b"\0\x01\0\0\0\x17"), Some(vec![23]));
+        assert_eq!(parameter_types(b"\0\x01\0\0\0\x17\0"), None);
+        assert_eq!(parameter_types(b"\0\x02\0\0\0\x17"), None);
+        let column = b"\0\x01ab\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
+        assert_eq!(column_types(column), Some(vec![25]));
+        assert_eq!(column_types(&column[..column.len() - 1]), None);
+        assert_eq!(column_types(b"\0\x01ab"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_description_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _lists = (parameter_types(&bytes), column_types(&bytes));
+        }
+    }
+}

@@ -68,6 +68,9 @@ fn thousands_of_transactions_leave_the_database_consistent() {
     let mut database = Sqlite::loaded(&workload);
     assert_consistent(&workload, &mut database);
     let before = state(&database);
+    let initial = "CREATE TEMP TABLE initial AS SELECT s_w_id AS w, s_i_id AS i, \
+                   s_quantity AS quantity FROM stock";
+    database.raw.execute(initial, []).unwrap();
     let mut ran = Ran::default();
     for seed in 0..3 {
         let mut clients = workload.clients(Seed::new(seed), 3);
@@ -109,6 +112,10 @@ fn thousands_of_transactions_leave_the_database_consistent() {
     // 10 to 100 at first; an order leaves 10 or more, or adds 91 to less.
     let out_of_range = "SELECT COUNT(*) FROM stock WHERE s_quantity NOT BETWEEN 10 AND 100";
     assert_eq!(number(&database, out_of_range), 0);
+    // What was ordered is gone, and 91 came in each time.
+    let wrong_quantity = "SELECT COUNT(*) FROM initial, stock WHERE s_w_id = w AND s_i_id = i \
+                          AND (quantity - s_ytd - s_quantity) % 91 <> 0";
+    assert_eq!(number(&database, wrong_quantity), 0);
     let wrong_info = "SELECT COUNT(*) FROM order_line, stock WHERE ol_o_id > 3000 \
                       AND s_w_id = ol_supply_w_id AND s_i_id = ol_i_id \
                       AND ol_d_id = 4 AND ol_dist_info <> s_dist_04";

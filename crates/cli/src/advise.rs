@@ -1,15 +1,17 @@
 //! `octavo advise`: flags to settings, the call, and what is printed.
 
+use std::time::Duration;
+
 use anyhow::anyhow;
-use octavo_database::JournalMode;
 use octavo_experiment::{
     advise::{AdviseSettings, advise as run},
-    plan::{RunLength, System},
+    plan::RunLength,
 };
+use octavo_units::{ByteCount, PageSize};
 
 use crate::{
     Failure,
-    flags::{AdviseFlags, AdviseWorkload, DatabaseName},
+    flags::{AdviseFlags, AdviseWorkload},
     outcome,
     watcher::Watcher,
 };
@@ -23,16 +25,52 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     outcome::publish(&findings, &flags.directory, flags.json)
 }
 
+/// What is measured of a database when nobody says.
+struct Usual {
+    budget: Duration,
+    memory: Vec<ByteCount>,
+    page_sizes: Vec<PageSize>,
+    clients: u32,
+}
+
+impl Usual {
+    fn of(database: &str) -> Self {
+        let mib = |sizes: &[u64]| sizes.iter().map(|&size| ByteCount::mib(size)).collect();
+        let kib = |sizes: &[u32]| {
+            let page_size = |&size: &u32| PageSize::new(size << 10).expect("a power of two");
+            sizes.iter().map(page_size).collect()
+        };
+        // A server with one client is no OLTP system; and it takes more time,
+        // to be built, and because InnoDB wants 24 MiB for its largest pages.
+        let server = |page_sizes| Self {
+            budget: Duration::from_mins(30),
+            memory: mib(&[32, 96]),
+            page_sizes,
+            clients: 8,
+        };
+        match database {
+            "sqlite" => Self {
+                budget: Duration::from_mins(5),
+                memory: mib(&[8, 32]),
+                page_sizes: kib(&[2, 4, 8, 16, 64]),
+                clients: 1,
+            },
+            "postgres" => server(kib(&[4, 8, 16, 32])),
+            _ => server(kib(&[4, 8, 16, 32, 64])),
+        }
+    }
+}
+
 fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
     let AdviseWorkload::Tpcc = flags.workload;
-    let DatabaseName::Sqlite = flags.database;
-    let journal_mode = JournalMode::from(flags.journal_mode);
-    let system = System::new(
-        "sqlite",
-        vec![("journal-mode".into(), journal_mode.name().into())],
-    )
-    .map_err(|error| Failure::Input(error.into()))?;
-    let largest = flags.memory.iter().copied().max();
+    let system = flags.system.system(&flags.database)?;
+    let usual = Usual::of(&flags.database);
+    let memory = if flags.memory.is_empty() {
+        usual.memory
+    } else {
+        flags.memory.clone()
+    };
+    let largest = memory.iter().copied().max();
     if let (Some(largest), Some(cache)) = (largest, flags.cache.iter().copied().max())
         && cache > largest
     {
@@ -54,16 +92,21 @@ fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
     Ok(AdviseSettings {
         directory: flags.directory.clone(),
         system,
-        budget: flags.budget,
-        page_sizes: flags.page_sizes.clone(),
+        budget: flags.budget.unwrap_or(usual.budget),
+        page_sizes: if flags.page_sizes.is_empty() {
+            usual.page_sizes
+        } else {
+            flags.page_sizes.clone()
+        },
         memories: if flags.cache.is_empty() {
-            flags.memory.clone()
+            memory
         } else {
             flags.cache.clone()
         },
         memory_for_scale: largest,
         warehouses: flags.warehouses,
-        clients: flags.clients,
+        clients: flags.clients.unwrap_or(usual.clients),
+        isolation: flags.isolation.map(Into::into),
         seed: flags.seed,
         margin: flags.margin / 100.0,
         rounds: flags.rounds,

@@ -7,7 +7,6 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use octavo_database::{Isolation, Sqlite};
 use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
     drive::{ArrivalProcess, Load},
@@ -19,8 +18,9 @@ use octavo_workload::Workload;
 
 use crate::{
     Failure,
-    flags::{ArrivalsName, BenchDatabase, BenchFlags, IsolationName, PaceName, WarmUp},
-    load, report,
+    flags::{ArrivalsName, BenchFlags, NOOP, PaceName, WarmUp},
+    load::{self, Chosen},
+    report,
     watcher::Watcher,
     workload::Choice,
 };
@@ -32,38 +32,41 @@ const MEMORY: ByteCount = ByteCount::mib(32);
 const HDR_LOG_HEAD: &str = "#octavo bench";
 
 pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
-    let found = match flags.database {
-        BenchDatabase::Noop => None,
-        BenchDatabase::Sqlite => Loaded::examine(&flags.directory).map_err(load::failure)?,
+    let is_noop = flags.database.as_deref() == Some(NOOP);
+    let found = if is_noop {
+        None
+    } else {
+        Loaded::examine(&flags.directory).map_err(load::failure)?
     };
     let choice = Choice::of(&flags.data, found.as_ref())?;
     let workload = choice.build(flags.mix.as_deref(), flags.distribution)?;
     let load = way(&flags, workload.as_ref())?;
     let length = length(&flags, load)?;
-    refuse_for_noop(&flags)?;
+    if is_noop {
+        refuse_for_noop(&flags)?;
+    }
     check_files(&flags)?;
     let watcher = Watcher::new()?;
-    let database = Sqlite {
-        journal_mode: flags.journal_mode.map_or_else(Default::default, Into::into),
-        ..Sqlite::default()
-    };
-    let loaded = match flags.database {
-        BenchDatabase::Noop => None,
-        BenchDatabase::Sqlite => Some(open(
+    let on = if is_noop {
+        None
+    } else {
+        let chosen = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
+        let loaded = open(
             &flags,
             found.as_ref(),
-            &database,
+            &chosen,
             &choice,
             workload.as_ref(),
             &watcher,
-        )?),
+        )?;
+        Some((loaded, chosen))
     };
     let mut hdr_log = flags.hdr_log.as_deref().map(HdrFile::create).transpose()?;
-    let target = loaded
+    let target = on
         .as_ref()
-        .map_or(Target::Noop, |loaded| Target::Loaded {
+        .map_or(Target::Noop, |(loaded, chosen)| Target::Loaded {
             loaded,
-            database: &database,
+            database: chosen.database.as_ref(),
             memory: flags.memory.unwrap_or(MEMORY),
         });
     let settings = BenchSettings {
@@ -73,7 +76,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
         clients: flags.clients,
         load,
         retries: flags.retries,
-        isolation: flags.isolation.map(isolation),
+        isolation: flags.isolation.map(Into::into),
         length,
         hdr_log: hdr_log.as_mut().map(|log| &mut log.file as &mut dyn Write),
         octavo_version: env!("CARGO_PKG_VERSION"),
@@ -108,12 +111,8 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
 
 /// The no-op database has nothing that these would change.
 fn refuse_for_noop(flags: &BenchFlags) -> Result<(), Failure> {
-    if flags.database != BenchDatabase::Noop {
-        return Ok(());
-    }
     for (given, flag) in [
         (flags.memory.is_some(), "--memory"),
-        (flags.journal_mode.is_some(), "--journal-mode"),
         (flags.isolation.is_some(), "--isolation"),
         (flags.data.page_size.is_some(), "--page-size"),
     ] {
@@ -123,7 +122,12 @@ fn refuse_for_noop(flags: &BenchFlags) -> Result<(), Failure> {
             )));
         }
     }
-    Ok(())
+    match flags.system.names().first() {
+        None => Ok(()),
+        Some(flag) => Err(Failure::Input(anyhow!(
+            "{flag} is not possible with --database noop, which stores nothing"
+        ))),
+    }
 }
 
 /// Refuses files that are somebody else's or cannot be written, before minutes
@@ -187,7 +191,7 @@ impl Drop for HdrFile {
 fn open(
     flags: &BenchFlags,
     found: Option<&Description>,
-    database: &Sqlite,
+    chosen: &Chosen,
     choice: &Choice,
     workload: &dyn Workload,
     watcher: &Watcher,
@@ -196,21 +200,18 @@ fn open(
         &flags.directory,
         &flags.data,
         found,
-        database,
+        chosen,
         choice,
         workload,
     );
     // Before minutes of loading.
-    octavo_database::Database::accept(
-        database,
-        &octavo_database::Settings {
-            page_size: settings.page_size,
-            memory: flags.memory.unwrap_or(MEMORY),
-            clients: flags.clients,
-            isolation: flags.isolation.map(isolation),
-        },
-    )
-    .map_err(|error| Failure::Input(error.into()))?;
+    let accepted = chosen.database.accept(&octavo_database::Settings {
+        page_size: settings.page_size,
+        memory: flags.memory.unwrap_or(MEMORY),
+        clients: flags.clients,
+        isolation: flags.isolation.map(Into::into),
+    });
+    accepted.map_err(|error| Failure::Input(error.into()))?;
     Loaded::open_or_load(&settings, watcher).map_err(load::failure)
 }
 
@@ -278,14 +279,6 @@ fn length(flags: &BenchFlags, load: Load) -> Result<RunLength, Failure> {
             measured: flags.duration,
         },
     })
-}
-
-fn isolation(name: IsolationName) -> Isolation {
-    match name {
-        IsolationName::ReadCommitted => Isolation::ReadCommitted,
-        IsolationName::RepeatableRead => Isolation::RepeatableRead,
-        IsolationName::Serializable => Isolation::Serializable,
-    }
 }
 
 fn failure(error: BenchError) -> Failure {

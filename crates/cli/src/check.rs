@@ -1,19 +1,25 @@
 //! `octavo check`: flags to a call, and what is printed.
 
 use anyhow::anyhow;
-use octavo_database::Sqlite;
 use octavo_experiment::{check::check as run, loaded::Loaded};
 
-use crate::{Failure, flags::CheckFlags, load::failure, report, workload::Choice};
+use crate::{
+    Failure,
+    flags::CheckFlags,
+    load::{Chosen, failure},
+    report,
+    workload::Choice,
+};
 
 pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
     let loaded = Loaded::open(&flags.directory).map_err(failure)?;
     let description = loaded.description();
+    let chosen = Chosen::of(None, &flags.system, Some(description))?;
     let workload = Choice::for_check(description, None)?;
     let last = Choice::for_check(description, loaded.last_mix().as_deref())?;
     let result = run(
         &loaded,
-        &Sqlite::default(),
+        chosen.database.as_ref(),
         workload.as_ref(),
         last.as_ref(),
     );

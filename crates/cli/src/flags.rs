@@ -6,15 +6,17 @@ use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_database::JournalMode;
+use octavo_database::Isolation;
 use octavo_experiment::drive::RETRIES;
 use octavo_units::{ByteCount, PageSize, Rate, Seed, parse_duration};
 use octavo_workload::{WorkloadName, ycsb::Distribution};
 
+use crate::system::SystemFlags;
+
 /// Tells which page size, buffer size and storage an OLTP database should
 /// have, by measuring.
 #[derive(Debug, Parser)]
-#[command(name = "octavo", version, propagate_version = true)]
+#[command(name = "octavo", version)]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -50,13 +52,14 @@ pub(crate) struct AdviseFlags {
     #[arg(default_value = "octavo-advice")]
     pub(crate) directory: PathBuf,
 
-    /// Time for everything
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
-    pub(crate) budget: Duration,
+    /// Time for everything, building programs included [default: 5m, for
+    /// servers 30m]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
 
-    /// Database to measure
-    #[arg(long, value_enum, default_value_t = DatabaseName::Sqlite)]
-    pub(crate) database: DatabaseName,
+    /// Database to measure; servers are Octavo's own, in its directory
+    #[arg(long, value_name = "NAME", default_value = "sqlite", value_parser = octavo_database::NAMES)]
+    pub(crate) database: String,
 
     /// Load to measure with
     #[arg(long, value_enum, default_value_t = AdviseWorkload::Tpcc)]
@@ -68,13 +71,8 @@ pub(crate) struct AdviseFlags {
     pub(crate) warehouses: Option<u32>,
 
     /// Memory that may hold data, as a list; the data is made 8 times the
-    /// largest
-    #[arg(
-        long,
-        value_name = "SIZES",
-        value_delimiter = ',',
-        default_value = "8MiB,32MiB"
-    )]
+    /// largest [default: 8MiB,32MiB, for servers 32MiB,96MiB]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) memory: Vec<ByteCount>,
 
     /// Sizes of the database's own cache to compare, as a list, none above
@@ -83,22 +81,18 @@ pub(crate) struct AdviseFlags {
     pub(crate) cache: Vec<ByteCount>,
 
     /// Page sizes to compare, as a list; the database's default is always
-    /// among them
-    #[arg(
-        long,
-        value_name = "SIZES",
-        value_delimiter = ',',
-        default_value = "2K,4K,8K,16K,64K"
-    )]
+    /// among them [default: 2K,4K,8K,16K,64K; PostgreSQL 4K,8K,16K,32K; MySQL
+    /// and MariaDB 4K,8K,16K,32K,64K]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) page_sizes: Vec<PageSize>,
 
-    /// SQLite's journal mode
-    #[arg(long, value_enum, default_value_t = JournalModeName::Wal)]
-    pub(crate) journal_mode: JournalModeName,
+    /// Sessions at the same time [default: 1, for servers 8]
+    #[arg(long, value_name = "N")]
+    pub(crate) clients: Option<u32>,
 
-    /// Sessions at the same time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) clients: u32,
+    /// How transactions are kept apart [default: the database's own]
+    #[arg(long, value_enum)]
+    pub(crate) isolation: Option<IsolationName>,
 
     /// Origin of everything random
     #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
@@ -130,35 +124,14 @@ pub(crate) struct AdviseFlags {
     /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum DatabaseName {
-    Sqlite,
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum AdviseWorkload {
     Tpcc,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum JournalModeName {
-    Wal,
-    Delete,
-    Truncate,
-    Persist,
-}
-
-impl From<JournalModeName> for JournalMode {
-    fn from(name: JournalModeName) -> Self {
-        match name {
-            JournalModeName::Wal => Self::Wal,
-            JournalModeName::Delete => Self::Delete,
-            JournalModeName::Truncate => Self::Truncate,
-            JournalModeName::Persist => Self::Persist,
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -308,9 +281,9 @@ pub(crate) struct LoadFlags {
     #[arg(default_value = BENCH_DIRECTORY)]
     pub(crate) directory: PathBuf,
 
-    /// Database to load
-    #[arg(long, value_enum, default_value_t = DatabaseName::Sqlite)]
-    pub(crate) database: DatabaseName,
+    /// Database to load [default: that of the loaded rows, else sqlite]
+    #[arg(long, value_name = "NAME", value_parser = octavo_database::NAMES)]
+    pub(crate) database: Option<String>,
 
     #[command(flatten)]
     pub(crate) data: DataFlags,
@@ -318,6 +291,9 @@ pub(crate) struct LoadFlags {
     /// Print what was loaded as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
 }
 
 /// Where load, bench and check work when nobody says.
@@ -329,9 +305,10 @@ pub(crate) struct BenchFlags {
     #[arg(default_value = BENCH_DIRECTORY)]
     pub(crate) directory: PathBuf,
 
-    /// Database to drive
-    #[arg(long, value_enum, default_value_t = BenchDatabase::Sqlite)]
-    pub(crate) database: BenchDatabase,
+    /// Database to drive; noop answers at once and measures the driver itself
+    /// [default: that of the loaded rows, else sqlite]
+    #[arg(long, value_name = "NAME", value_parser = bench_databases())]
+    pub(crate) database: Option<String>,
 
     #[command(flatten)]
     pub(crate) data: DataFlags,
@@ -393,10 +370,6 @@ pub(crate) struct BenchFlags {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<ByteCount>,
 
-    /// SQLite's journal mode [default: wal]
-    #[arg(long, value_enum)]
-    pub(crate) journal_mode: Option<JournalModeName>,
-
     /// How transactions are kept apart [default: the database's own]
     #[arg(long, value_enum)]
     pub(crate) isolation: Option<IsolationName>,
@@ -416,13 +389,16 @@ pub(crate) struct BenchFlags {
     /// Write each second's latencies to this file, as a log of HdrHistogram
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr_log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchDatabase {
-    Sqlite,
-    /// Answers at once: measures the driver itself
-    Noop,
+/// The database that answers at once.
+pub(crate) const NOOP: &str = "noop";
+
+fn bench_databases() -> PossibleValuesParser {
+    PossibleValuesParser::new(octavo_database::NAMES.into_iter().chain([NOOP]))
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -446,6 +422,16 @@ pub(crate) enum IsolationName {
     Serializable,
 }
 
+impl From<IsolationName> for Isolation {
+    fn from(name: IsolationName) -> Self {
+        match name {
+            IsolationName::ReadCommitted => Self::ReadCommitted,
+            IsolationName::RepeatableRead => Self::RepeatableRead,
+            IsolationName::Serializable => Self::Serializable,
+        }
+    }
+}
+
 /// How long to warm up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarmUp {
@@ -462,6 +448,9 @@ pub(crate) struct CheckFlags {
     /// Print what was found as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
 }
 
 /// All workloads, with a word of help each.

@@ -1,24 +1,24 @@
 //! `octavo load`: flags to settings, the call, and what is printed.
 
 use anyhow::Context;
-use octavo_database::{Database, Sqlite};
+use octavo_database::Database;
 use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
 use octavo_workload::Workload;
 
 use crate::{
     Failure,
-    flags::{DataFlags, DatabaseName, LoadFlags},
+    flags::{DataFlags, LoadFlags},
     report,
+    system::{SystemFlags, choose},
     watcher::Watcher,
     workload::Choice,
 };
 
 pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
-    let DatabaseName::Sqlite = flags.database;
     let found = Loaded::examine(&flags.directory).map_err(failure)?;
     let choice = Choice::of(&flags.data, found.as_ref())?;
     let workload = choice.build(None, None)?;
-    let database = Sqlite::default();
+    let database = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
     let settings = settings(
         &flags.directory,
         &flags.data,
@@ -59,22 +59,53 @@ fn words(description: &Description, was_there: bool, flags: &LoadFlags) -> Strin
     )
 }
 
+/// The database that flags, or what is loaded, say.
+pub(crate) struct Chosen {
+    /// The database.
+    pub(crate) database: Box<dyn Database>,
+    /// What it was made with.
+    pub(crate) options: Vec<(String, String)>,
+}
+
+impl Chosen {
+    /// What the flags say; where they say nothing, what is `loaded`; else
+    /// SQLite. Options of another database than the loaded one's say nothing.
+    pub(crate) fn of(
+        name: Option<&str>,
+        flags: &SystemFlags,
+        loaded: Option<&Description>,
+    ) -> Result<Self, Failure> {
+        let name = name
+            .or_else(|| loaded.map(|loaded| loaded.database.as_str()))
+            .unwrap_or("sqlite");
+        let before = loaded
+            .filter(|loaded| loaded.database == name)
+            .map_or(&[][..], |loaded| &loaded.options);
+        let options = flags.options(before);
+        Ok(Self {
+            database: choose(name, &options)?,
+            options,
+        })
+    }
+}
+
 /// What to load, for load and bench.
 pub(crate) fn settings<'a>(
     directory: &'a std::path::Path,
     flags: &DataFlags,
     found: Option<&Description>,
-    database: &'a dyn Database,
+    chosen: &'a Chosen,
     choice: &Choice,
     workload: &'a dyn Workload,
 ) -> LoadSettings<'a> {
     LoadSettings {
         directory,
-        database,
+        database: chosen.database.as_ref(),
+        options: &chosen.options,
         page_size: flags
             .page_size
             .or_else(|| found.map(|found| found.page_size))
-            .unwrap_or_else(|| database.default_page_size()),
+            .unwrap_or_else(|| chosen.database.default_page_size()),
         workload,
         seed: choice.seed,
         octavo_version: env!("CARGO_PKG_VERSION"),

@@ -15,6 +15,7 @@ mod outcome;
 mod progress;
 mod report;
 mod run;
+mod system;
 mod watcher;
 mod workload;
 

@@ -1,23 +1,45 @@
-//! Databases by name: what plans choose from.
+//! Databases by name: what plans and flags choose from.
 
-use crate::{Database, DatabaseError, JournalMode, Sqlite, sqlite};
+use crate::{Database, DatabaseError, JournalMode, Sqlite, postgres, sqlite};
 
 /// The databases that can be chosen.
-pub const NAMES: [&str; 1] = [sqlite::NAME];
+pub const NAMES: [&str; 2] = [sqlite::NAME, postgres::NAME];
+
+/// The names of the options of a database; none for a name that is not known.
+pub fn options(name: &str) -> &'static [&'static str] {
+    match name {
+        sqlite::NAME => &["journal-mode"],
+        postgres::NAME => &postgres::OPTIONS,
+        _ => &[],
+    }
+}
 
 /// Makes the database `name` with `options`, which are names and values such
 /// as `journal-mode` and `wal`; what is not named is the database's default.
 ///
 /// SQLite has `journal-mode`: `wal`, `delete`, `truncate` or `persist`.
+///
+/// PostgreSQL has `bin` (`4K=DIRECTORY,8K=installed`: where the programs of
+/// page sizes are), `source` (a tarball or directory) or `version` (14 to 18)
+/// of what is built for the others, `wal-block-size`, `full-page-writes`
+/// (`on`, `off`), `checkpoint-timeout` and `direct-io` (`on`, `off`).
+///
+/// MySQL and MariaDB have `bin` (a directory or the server), `doublewrite`
+/// (`on`, `off`, `detect`) and `redo` (the size of the redo log).
 pub fn choose(
     name: &str,
     options: &[(String, String)],
 ) -> Result<Box<dyn Database>, DatabaseError> {
-    if name != sqlite::NAME {
-        return Err(DatabaseError::Unknown {
+    match name {
+        sqlite::NAME => sqlite(options),
+        postgres::NAME => Ok(Box::new(postgres::choose(options)?)),
+        _ => Err(DatabaseError::Unknown {
             name: name.to_owned(),
-        });
+        }),
     }
+}
+
+fn sqlite(options: &[(String, String)]) -> Result<Box<dyn Database>, DatabaseError> {
     let mut database = Sqlite::default();
     for (option, value) in options {
         match option.as_str() {
@@ -61,9 +83,21 @@ mod tests {
     #[test]
     fn what_is_chosen_is_made() {
         for name in NAMES {
-            assert_eq!(choose(name, &[]).unwrap().name(), name);
+            // MySQL is not installed everywhere.
+            if let Ok(chosen) = choose(name, &[]) {
+                assert_eq!(chosen.name(), name);
+            } else {
+            }
         }
         choose("sqlite", &option("journal-mode", "persist")).unwrap();
+        for name in NAMES {
+            // What is listed is known: it is the value that is refused.
+            for option_name in options(name) {
+                let error = choose(name, &option(option_name, "?")).err().unwrap();
+                let text = error.to_string();
+                assert!(text.starts_with(&format!("{option_name} ?")), "{text}");
+            }
+        }
     }
 
     #[test]

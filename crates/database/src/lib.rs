@@ -10,6 +10,7 @@ mod choice;
 mod content;
 mod counters;
 mod files;
+mod fill;
 mod mysql;
 mod noop;
 mod postgres;
@@ -27,10 +28,12 @@ use octavo_workload::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use choice::{NAMES, choose};
+pub use choice::{NAMES, choose, options};
 pub use content::{ContentHash, ContentHashError, TableContent, contents, expected_contents};
 pub use counters::Counters;
+pub use mysql::{Doublewrite, Mysql};
 pub use noop::Noop;
+pub use postgres::{Postgres, Programs};
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
 /// A kind of database.

@@ -19,7 +19,7 @@ use octavo_database::{Database, JournalMode, Sqlite, TableContent, contents, exp
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Mix, Outcome, Pgbench, Tpcc, Workload, Ycsb};
 use siphasher::sip128::{Hasher128, SipHasher24};
-use support::{directory, page_size, settings, stock::StockSqlite};
+use support::{open_directory, page_size, settings, stock::StockSqlite};
 
 /// A database, its name here and the page sizes in bytes to try: the first one
 /// is loaded and the others are derived from it.
@@ -42,6 +42,13 @@ fn candidates() -> Vec<Candidate> {
             &[512, 4096, 65536],
         ),
         ("stock sqlite", Box::new(StockSqlite), &[4096]),
+        // The installed server, and another page size built from its source.
+        (
+            "postgres",
+            octavo_database::choose("postgres", &[("bin".into(), "8K=installed".into())])
+                .expect("./test installs PostgreSQL"),
+            &[8192, 4096],
+        ),
     ]
 }
 
@@ -117,8 +124,11 @@ fn try_out(
     transactions: u32,
     generated: &[TableContent],
 ) -> Vec<(String, String)> {
-    let directory = directory();
+    let directory = open_directory();
     let loaded = directory.path().join("0");
+    let sizes: Vec<_> = page_sizes.iter().map(|&bytes| page_size(bytes)).collect();
+    let mut go_on = |_: &str| ControlFlow::Continue(());
+    database.prepare(&sizes, &mut go_on).unwrap();
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for (position, &bytes) in page_sizes.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSet, WorkloadName};
 
@@ -34,6 +35,8 @@ pub struct AdviseSettings {
     pub warehouses: Option<u32>,
     /// Sessions.
     pub clients: u32,
+    /// How transactions are kept apart; `None` for the database's default.
+    pub isolation: Option<Isolation>,
     /// Origin of everything random.
     pub seed: Seed,
     /// Ratios within this share of 1 make no difference.
@@ -96,7 +99,7 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
         workload: WorkloadName::Tpcc,
         mix: None,
         distribution: None,
-        isolation: None,
+        isolation: settings.isolation,
         seed: settings.seed,
         margin: settings.margin,
         design: Design::Race,

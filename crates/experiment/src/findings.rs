@@ -591,8 +591,8 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     }
     if findings.storage_path == Some(StoragePath::PageCache) {
         warnings.push(
-            "the file system refuses direct I/O: reads may come from the page cache, so that \
-             figures show RAM and not the storage"
+            "reads go through the kernel's page cache without a limit, for want of direct I/O and \
+             of a memory limit: figures may show RAM and not the storage"
                 .into(),
         );
     }

@@ -48,6 +48,10 @@ pub struct Description {
     pub database: String,
     /// The version that loaded it.
     pub database_version: String,
+    /// Options of the database by name, as [`octavo_database::choose`] takes
+    /// them.
+    #[serde(default)]
+    pub options: Vec<(String, String)>,
     /// The page size.
     pub page_size: PageSize,
     /// Which rows.
@@ -146,6 +150,8 @@ pub struct LoadSettings<'a> {
     pub directory: &'a Path,
     /// The database.
     pub database: &'a dyn Database,
+    /// What it was made with.
+    pub options: &'a [(String, String)],
     /// Its page size.
     pub page_size: PageSize,
     /// Whose rows.
@@ -356,29 +362,29 @@ fn load(
         .sum();
     let now = format!("loading {}", settings.wanted());
     let begin = Instant::now();
-    let loaded =
-        settings
-            .database
-            .load(&base, settings.page_size, settings.workload, &mut |rows| {
-                let spent = begin.elapsed();
-                let share = rows.max(1) as f64 / rows_about.max(1) as f64;
-                observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
-                if observer.interrupted() {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-    let loaded = match loaded {
-        Err(DatabaseError::Stopped) => return Err(LoadError::Stopped),
-        loaded => loaded?,
-    };
+    settings
+        .database
+        .prepare(&[settings.page_size], &mut |step| {
+            observer.progress(step, begin.elapsed(), begin.elapsed());
+            flow(observer)
+        })
+        .map_err(stopped)?;
+    let loaded = settings
+        .database
+        .load(&base, settings.page_size, settings.workload, &mut |rows| {
+            let spent = begin.elapsed();
+            let share = rows.max(1) as f64 / rows_about.max(1) as f64;
+            observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
+            flow(observer)
+        })
+        .map_err(stopped)?;
     let description = Description {
         format: FORMAT,
         octavo: settings.octavo_version.into(),
         loaded_at: Timestamp::now(),
         database: settings.database.name().into(),
         database_version: settings.database.version(),
+        options: settings.options.to_vec(),
         page_size: settings.page_size,
         data: settings.workload.data_set(),
         seed: settings.seed,
@@ -388,6 +394,21 @@ fn load(
     };
     write(&directory.path().join(DESCRIPTION), &description)?;
     Ok(description)
+}
+
+fn flow(observer: &dyn Observer) -> ControlFlow<()> {
+    if observer.interrupted() {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
+fn stopped(error: DatabaseError) -> LoadError {
+    match error {
+        DatabaseError::Stopped => LoadError::Stopped,
+        error => error.into(),
+    }
 }
 
 /// Writes the description whole or not at all: without it the rows count as

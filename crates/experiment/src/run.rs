@@ -65,6 +65,9 @@ pub enum RunError {
     /// The database refused or died.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// The database died.
+    #[error("the database died: {0}")]
+    Died(String),
     /// A transaction failed or the caller stopped it.
     #[error(transparent)]
     Drive(#[from] DriveError),
@@ -181,7 +184,18 @@ pub fn run(
     );
     let storage_path = running.storage_path();
     let conditions = running.conditions();
+    let death = running.death();
     let stopped = running.stop();
+    // Whatever else went wrong followed from it; but who was asked to stop, or
+    // has no room left, is told that.
+    let driven = driven.map_err(RunError::from);
+    if let Some(words) = death
+        && !driven
+            .as_ref()
+            .is_err_and(|error| error.is_stop() || error.is_full())
+    {
+        return Err(RunError::Died(words));
+    }
     let drive = driven?;
     stopped?;
     let mut connection = settings

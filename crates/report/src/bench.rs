@@ -197,8 +197,8 @@ fn warnings(result: &BenchResult) -> Vec<String> {
     }
     if result.subject.storage_path == Some(StoragePath::PageCache) {
         warnings.push(
-            "the file system refuses direct I/O: reads come through the kernel's page cache, so \
-             these figures may show memory, not storage"
+            "reads come through the kernel's page cache without a limit (the conditions say why), \
+             so these figures may show memory, not storage"
                 .into(),
         );
     }

@@ -4,6 +4,7 @@
 //! Page sizes are bytes, as `PRAGMA page_size` wants them; memory is in MiB.
 
 mod answer;
+mod commands;
 mod conditions;
 mod interaction;
 mod method;
@@ -18,7 +19,8 @@ use octavo_experiment::{
 };
 use octavo_units::{ByteCount, PageSize};
 
-pub(crate) use answer::{answer, commands};
+pub(crate) use answer::answer;
+pub(crate) use commands::commands;
 pub(crate) use conditions::{caption, conditions};
 pub(crate) use interaction::{contrast, interactions, word};
 pub(crate) use method::method;
@@ -553,6 +555,35 @@ mod tests {
         assert!(typed(&fixture::copies()).is_empty());
         findings.plan.systems[0].database = "other".into();
         assert!(typed(&findings).is_empty());
+    }
+
+    #[test]
+    fn servers_are_told_in_their_own_words() {
+        let mut findings = fixture::findings();
+        let typed = |findings: &Findings| -> Vec<String> {
+            commands(findings, naming::groups(findings)[0])
+                .into_iter()
+                .flat_map(|command| command.statements)
+                .collect()
+        };
+        findings.plan.systems[0].database = "postgres".into();
+        assert_eq!(
+            typed(&findings),
+            [
+                "./configure --with-blocksize=8",
+                "pg_dumpall > everything.sql",
+                "shared_buffers = 32768kB"
+            ]
+        );
+        findings.plan.systems[0].database = "mariadb".into();
+        assert_eq!(
+            typed(&findings),
+            [
+                "[mysqld]",
+                "innodb_page_size = 8192",
+                "innodb_buffer_pool_size = 33554432"
+            ]
+        );
     }
 
     #[test]

@@ -1,14 +1,238 @@
 //! PostgreSQL: its server programs, its clusters, and the way to talk to it.
 
+mod build;
+mod cluster;
 mod copy;
+mod ddl;
 mod failure;
+mod inspect;
+mod load;
 mod login;
 mod messages;
 mod numeric;
+mod options;
+mod programs;
+mod running;
 mod session;
 #[cfg(test)]
 mod session_tests;
+mod source;
 mod statement;
+mod statistics;
 #[cfg(test)]
 mod test_server;
 mod value;
+
+use std::{ops::ControlFlow, path::Path, time::Duration};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::Workload;
+
+use crate::{
+    Database, DatabaseError, Inspection, Loaded, Progress, RestoreMethod, Running, Settings,
+};
+use cluster::Cluster;
+use programs::major_of;
+
+pub use programs::Programs;
+
+pub(crate) use options::{OPTIONS, choose};
+
+pub(crate) const NAME: &str = "postgres";
+
+/// The page sizes that `configure --with-blocksize` takes, in KiB
+/// (<https://www.postgresql.org/docs/current/install-make.html>).
+const PAGE_KIB: std::ops::RangeInclusive<u64> = 1..=32;
+
+/// The first version with direct I/O, by its parameter `debug_io_direct`
+/// (<https://www.postgresql.org/docs/16/runtime-config-developer.html>).
+const DIRECT_IO_MAJOR: u32 = 16;
+
+/// Smaller pages cannot be read past the page cache: `PG_IO_ALIGN_SIZE`
+/// (pg_config_manual.h), checked by the server at its start.
+const DIRECT_IO_PAGE_MIN: u64 = 4096;
+
+/// PostgreSQL as a database under test.
+///
+/// Page sizes are fixed when it is compiled, so each has programs of its own.
+/// Servers run in clusters of Octavo's own, reached by a Unix socket in the
+/// cluster's directory; a commit is flushed before it returns. Versions 14 to
+/// 18.
+///
+/// From version 16 on, its files are opened for direct I/O and
+/// [`Settings::memory`] is its `shared_buffers`. Before, the server and the
+/// page cache of what it reads share one limit of that memory, of which an
+/// eighth is left to the page cache; what the server's processes take for
+/// themselves is added to the limit, as it changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Postgres {
+    /// Where the programs come from.
+    pub programs: Programs,
+    /// The block size of the write-ahead log; 8 KiB by default.
+    pub wal_block_size: PageSize,
+    /// Whether the log takes a whole page at its first change after a
+    /// checkpoint, which is what protects from torn pages; on by default.
+    pub full_page_writes: bool,
+    /// The time between checkpoints, at least 30 s. By default the least, so
+    /// that a run has whole cycles; the server's own default is 5 minutes.
+    pub checkpoint_timeout: Duration,
+    /// Whether data files are opened for direct I/O, from version 16 on; on by
+    /// default.
+    pub direct_io: bool,
+}
+
+impl Default for Postgres {
+    fn default() -> Self {
+        Self {
+            programs: Programs::default(),
+            wal_block_size: PageSize::new(8192).expect("8192 is a power of two"),
+            full_page_writes: true,
+            checkpoint_timeout: Duration::from_secs(30),
+            direct_io: true,
+        }
+    }
+}
+
+impl Postgres {
+    /// Whether a server of this page size reads past the page cache.
+    fn is_direct(&self) -> Result<bool, DatabaseError> {
+        Ok(self.direct_io
+            && major_of(&self.programs.version()?).is_some_and(|major| major >= DIRECT_IO_MAJOR))
+    }
+
+    fn cluster(&self, directory: &Path, page_size: PageSize) -> Result<Cluster, DatabaseError> {
+        let programs = self.programs.find(page_size, self.wal_block_size)?;
+        Cluster::new(directory, programs)
+    }
+}
+
+impl Database for Postgres {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> String {
+        // What cannot be told is refused by `choose` and again when needed.
+        self.programs.version().unwrap_or_default()
+    }
+
+    fn default_page_size(&self) -> PageSize {
+        PageSize::new(8192).expect("8192 is a power of two")
+    }
+
+    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+        let page = u64::from(settings.page_size.get());
+        if page % 1024 != 0 || !PAGE_KIB.contains(&(page / 1024)) {
+            return Err(refuse(
+                "page size",
+                settings.page_size.to_string(),
+                "choose 1, 2, 4, 8, 16 or 32 KiB".into(),
+            ));
+        }
+        if !self.programs.covers(settings.page_size) {
+            return Err(refuse(
+                "page size",
+                settings.page_size.to_string(),
+                "--bin names no programs for it, and there is no --source to build".into(),
+            ));
+        }
+        if settings.clients == 0 {
+            return Err(refuse(
+                "clients",
+                "0".into(),
+                "at least one client has to work".into(),
+            ));
+        }
+        let direct = self.is_direct()?;
+        if direct && page < DIRECT_IO_PAGE_MIN {
+            return Err(refuse(
+                "page size",
+                settings.page_size.to_string(),
+                "direct I/O needs pages of at least 4 KiB: leave smaller ones out, or give \
+                 direct-io off, so that all page sizes reach the storage in the same way"
+                    .into(),
+            ));
+        }
+        let least = running::Shares::least(settings, direct);
+        if settings.memory < least {
+            return Err(refuse(
+                "memory",
+                settings.memory.to_string(),
+                format!(
+                    "{} clients with {} a page need at least {least}",
+                    settings.clients, settings.page_size
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+        ddl::estimate(workload, page_size)
+    }
+
+    fn prepare(
+        &self,
+        page_sizes: &[PageSize],
+        step: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<(), DatabaseError> {
+        self.programs.prepare(page_sizes, self.wal_block_size, step)
+    }
+
+    /// As [`Database::load`] says. When it fails, a part of the base may be
+    /// there: the caller removes the directory.
+    fn load(
+        &self,
+        base: &Path,
+        page_size: PageSize,
+        workload: &dyn Workload,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError> {
+        let cluster = self.cluster(base, page_size)?;
+        load::load(cluster, page_size, workload, progress)
+    }
+
+    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+        cluster::restore(base, run)
+    }
+
+    fn start(
+        &self,
+        run: &Path,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Running>, DatabaseError> {
+        self.accept(settings)?;
+        let found = cluster::page_size_of(run)?;
+        if found != settings.page_size {
+            return Err(refuse(
+                "page size",
+                settings.page_size.to_string(),
+                format!("the copy has pages of {found}"),
+            ));
+        }
+        let cluster = self.cluster(run, found)?;
+        let running = running::RunningPostgres::start(self, cluster, settings, workload)?;
+        Ok(Box::new(running))
+    }
+
+    fn inspect(
+        &self,
+        directory: &Path,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+        let cluster = self.cluster(directory, cluster::page_size_of(directory)?)?;
+        let inspection = inspect::PostgresInspection::open(cluster, workload)?;
+        Ok(Box::new(inspection))
+    }
+}
+
+/// A setting's refusal.
+fn refuse(setting: &'static str, value: String, reason: String) -> DatabaseError {
+    DatabaseError::Setting {
+        database: NAME,
+        setting,
+        value,
+        reason,
+    }
+}

@@ -9,7 +9,7 @@
 
 pub mod stock;
 
-use std::{borrow::Cow, ops::ControlFlow, path::Path, sync::Arc};
+use std::{borrow::Cow, fs, ops::ControlFlow, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
 use octavo_database::{Database, Running, Settings, Sqlite};
 use octavo_units::{ByteCount, PageSize, Seed};
@@ -242,6 +242,24 @@ impl Workload for Bank {
     fn check(&self, _: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         unreachable!("these tests look at the rows themselves")
     }
+}
+
+/// A directory that every user may pass through, since servers run as another
+/// one: beside the test program, or where temporary files go.
+pub fn open_directory() -> TempDir {
+    let is_open = |path: &Path| {
+        let mode = fs::metadata(path).map(|about| about.permissions().mode());
+        mode.is_ok_and(|mode| mode & 0o001 != 0)
+    };
+    let beside = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let directory = if beside.ancestors().all(is_open) {
+        tempfile::tempdir_in(beside)
+    } else {
+        tempfile::tempdir()
+    };
+    let directory = directory.unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    directory
 }
 
 /// A directory beside the test program, so on a real disk if that is.

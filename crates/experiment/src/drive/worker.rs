@@ -216,10 +216,11 @@ impl Session<'_> {
         let since = Instant::now();
         let mut source = lost;
         while !self.stopped() {
-            if since.elapsed() > RECONNECT {
+            // A server that is gone does not come back.
+            if since.elapsed() > RECONNECT || self.database.death().is_some() {
                 return Err(DriveError::Reconnect {
                     client: self.index,
-                    seconds: RECONNECT.as_secs(),
+                    seconds: since.elapsed().as_secs(),
                     source,
                 });
             }

@@ -64,6 +64,15 @@ const WORKLOAD: &[&str] = &[
 const CELLS: &[&str] = &[
     "database",
     "journal-mode",
+    "bin",
+    "source",
+    "version",
+    "wal-block-size",
+    "full-page-writes",
+    "checkpoint-timeout",
+    "direct-io",
+    "doublewrite",
+    "redo",
     "page-size",
     "memory",
     "clients",
@@ -81,6 +90,15 @@ const FACTORS: &[(&str, Factor)] = &[
     ("cpus", Factor::Cpus),
     ("row-bytes", Factor::Rows),
     ("journal-mode", Factor::System),
+    ("bin", Factor::System),
+    ("source", Factor::System),
+    ("version", Factor::System),
+    ("wal-block-size", Factor::System),
+    ("full-page-writes", Factor::System),
+    ("checkpoint-timeout", Factor::System),
+    ("direct-io", Factor::System),
+    ("doublewrite", Factor::System),
+    ("redo", Factor::System),
     ("database", Factor::System),
     ("copies", Factor::Copy),
 ];
@@ -543,8 +561,6 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
             span: 0..0,
         }]
     });
-    let journal_modes = cells.list("journal-mode", each(text))?;
-    let mut list = Vec::new();
     for database in &databases {
         let name = database.value.as_str();
         if !octavo_database::NAMES.contains(&name) {
@@ -556,30 +572,68 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
                 ),
             ));
         }
-        let is_sqlite = name == Sqlite::default().name();
-        let modes: Vec<(Option<String>, &Range<usize>)> = match &journal_modes {
-            Some(modes) => modes
-                .iter()
-                .map(|mode| (Some(mode.value.clone()), &mode.span))
-                .collect(),
+    }
+    let options = options(cells, &databases)?;
+    let mut list = Vec::new();
+    for database in &databases {
+        let name = database.value.as_str();
+        let own = octavo_database::options(name);
+        let mut variants: Vec<(Vec<(String, String)>, &Range<usize>)> =
+            vec![(Vec::new(), &database.span)];
+        for (option, values) in options.iter().filter(|(option, _)| own.contains(option)) {
+            let with = |(chosen, _): &(Vec<(String, String)>, &Range<usize>)| {
+                let chosen = chosen.clone();
+                values.iter().map(move |value| {
+                    let mut chosen = chosen.clone();
+                    chosen.push(((*option).to_owned(), value.value.clone()));
+                    (chosen, &value.span)
+                })
+            };
+            variants = variants.iter().flat_map(with).collect();
+        }
+        for (mut options, span) in variants {
             // Said even when it is the default, for the report to say.
-            None if is_sqlite => vec![(
-                Some(JournalMode::default().name().to_owned()),
-                &database.span,
-            )],
-            None => vec![(None, &database.span)],
-        };
-        for (mode, span) in modes {
-            let options = mode
-                .into_iter()
-                .map(|mode| ("journal-mode".to_owned(), mode))
-                .collect();
+            if name == Sqlite::default().name() && options.is_empty() {
+                let mode = JournalMode::default().name().to_owned();
+                options.push(("journal-mode".to_owned(), mode));
+            }
             let system = System::new(name, options)
                 .map_err(|error| Refusal::new(span, error.to_string()))?;
             list.push(system);
         }
     }
     Ok(list)
+}
+
+/// The options of databases that the file gives, with their values. Each has
+/// to be one of a database that is there.
+fn options(
+    cells: Section<'_>,
+    databases: &[Entry<String>],
+) -> Result<Vec<(&'static str, Vec<Entry<String>>)>, Refusal> {
+    let mut given = Vec::new();
+    for name in octavo_database::NAMES {
+        for &option in octavo_database::options(name) {
+            if given.iter().any(|(other, _)| *other == option) {
+                continue;
+            }
+            let Some(values) = cells.list(option, each(text))? else {
+                continue;
+            };
+            let has = |database: &Entry<String>| {
+                octavo_database::options(&database.value).contains(&option)
+            };
+            if !databases.iter().any(has) {
+                let names: Vec<&str> = databases.iter().map(|d| d.value.as_str()).collect();
+                return Err(Refusal::new(
+                    &values[0].span,
+                    format!("{} has no option {option}", names.join(" and ")),
+                ));
+            }
+            given.push((option, values));
+        }
+    }
+    Ok(given)
 }
 
 /// What is compared: as the file says; else the page size if several are

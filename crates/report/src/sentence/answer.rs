@@ -1,6 +1,5 @@
 //! What to do in each group, and what to type for it.
 
-use octavo_database::Sqlite;
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     plan::{Factor, Level},
@@ -338,71 +337,4 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> String {
             undecided(findings, group)
         ),
     }
-}
-
-/// What to type to follow an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Command {
-    /// What it is for.
-    pub(crate) purpose: String,
-    /// The statements; empty when nothing has to be typed.
-    pub(crate) statements: Vec<String>,
-}
-
-/// What to type in one group. Empty unless page sizes of SQLite are compared.
-///
-/// Sources: <https://www.sqlite.org/pragma.html#pragma_page_size> (the page
-/// size of a database that exists changes with the next `VACUUM`, and not in
-/// WAL mode) and <https://www.sqlite.org/pragma.html#pragma_cache_size>
-/// (negative: KiB; for the connection alone).
-pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Command> {
-    let Some(cell) = group.cells.first().map(|cell| cell.cell) else {
-        return Vec::new();
-    };
-    let Some(system) =
-        findings.plan.systems.get(cell.system).filter(|system| {
-            system.database == "sqlite" && findings.plan.compare == Factor::PageSize
-        })
-    else {
-        return Vec::new();
-    };
-    let mut commands = Vec::new();
-    if let Verdict::Use {
-        level: Level::PageSize(page_size),
-        ..
-    } = group.verdict
-    {
-        let change = format!("PRAGMA page_size = {}; VACUUM;", page_size.get());
-        let mode = system
-            .option("journal-mode")
-            .unwrap_or(Sqlite::default().journal_mode.name());
-        let statements = if mode.eq_ignore_ascii_case("wal") {
-            vec![
-                "PRAGMA journal_mode = DELETE;".into(),
-                change,
-                "PRAGMA journal_mode = WAL;".into(),
-            ]
-        } else {
-            vec![change]
-        };
-        commands.push(Command {
-            purpose: "once, with no other connection open and room for a second copy of the \
-                      database (in WAL mode the page size cannot change, so leave it first)"
-                .into(),
-            statements,
-        });
-    }
-    let shared = if cell.clients > 1 {
-        " (the memory was shared by all sessions: divide it among your connections)"
-    } else {
-        ""
-    };
-    commands.push(Command {
-        purpose: format!("in every connection, for {} of cache{shared}", cell.memory),
-        statements: vec![format!(
-            "PRAGMA cache_size = -{};",
-            cell.memory.get() / 1024
-        )],
-    });
-    commands
 }

@@ -1,0 +1,297 @@
+//! A cluster: the directory that one server owns, and starting that server.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use octavo_units::PageSize;
+use octavo_workload::ConnectionError;
+use rustix::process::Signal;
+
+use super::{refuse, session::Session};
+use crate::{
+    DatabaseError, RestoreMethod, files,
+    server::{
+        account::Account,
+        memory::MemoryGroup,
+        process::{Launch, Server, run_tool},
+        socket, start, tree,
+    },
+    wire::Stream,
+};
+
+/// The cluster below the directory of a base or a run.
+const CLUSTER: &str = "cluster";
+
+/// What the server and its tools say, beside the cluster.
+const LOG: &str = "server.log";
+
+/// The bytes of a page, beside the cluster: its programs are needed to ask the
+/// cluster itself.
+const PAGE_BYTES: &str = "page-bytes";
+
+/// The superuser, the only one.
+pub(super) const USER: &str = "octavo";
+
+/// The database that initdb leaves for use.
+pub(super) const DATABASE: &str = "postgres";
+
+/// The name of a socket follows from a port, also where nobody listens on it.
+const SOCKET: &str = ".s.PGSQL.5432";
+
+/// How long a server may take to start; one that died has its log to replay.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long a server may take to stop: it writes out its buffer.
+const STOP_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long a server may take to end without writing anything.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long initdb may take.
+const INITDB_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long one connection may take to be made.
+pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// A cluster and the programs of its page size.
+pub(super) struct Cluster {
+    /// Of the base or run.
+    directory: PathBuf,
+    programs: PathBuf,
+    account: Option<Account>,
+}
+
+impl Cluster {
+    /// The cluster in the directory of a base or a run, made or not.
+    pub(super) fn new(directory: &Path, programs: PathBuf) -> Result<Self, DatabaseError> {
+        let account = Account::of_servers()?;
+        if let Some(account) = &account {
+            account.check_reach(&path_of(directory))?;
+        }
+        // Servers work in the cluster's directory.
+        let directory = std::path::absolute(directory).map_err(files::named("find", directory))?;
+        Ok(Self {
+            directory,
+            programs,
+            account,
+        })
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        path_of(&self.directory)
+    }
+
+    /// The user that the server runs as, when that is another than ours.
+    pub(super) fn user(&self) -> Option<&str> {
+        self.account.as_ref().map(|account| account.name.as_str())
+    }
+
+    /// Makes an empty cluster, which must not be there yet.
+    pub(super) fn create(
+        &self,
+        page_size: PageSize,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<(), DatabaseError> {
+        let path = self.path();
+        fs::create_dir(&path).map_err(files::named("create", &path))?;
+        if let Some(account) = &self.account {
+            account.own(&path)?;
+        }
+        let initdb = self.programs.join("initdb");
+        // The locale C has the order of bytes, as every other database here;
+        // whoever may reach the directory may connect, which is the server's
+        // user alone.
+        let arguments = [
+            "--no-sync",
+            "--no-locale",
+            "--encoding=UTF8",
+            "--auth=trust",
+        ]
+        .map(OsString::from)
+        .into_iter()
+        .chain([
+            format!("--username={USER}").into(),
+            "--pgdata".into(),
+            path.clone().into(),
+        ])
+        .collect();
+        let log = self.directory.join(LOG);
+        run_tool(
+            "make a cluster",
+            &self.launch(&initdb, arguments, &path, &log, None),
+            INITDB_LIMIT,
+            stopped,
+        )?;
+        let note = self.directory.join(PAGE_BYTES);
+        fs::write(&note, format!("{}\n", page_size.get())).map_err(files::named("write", &note))
+    }
+
+    fn launch<'l>(
+        &'l self,
+        program: &'l Path,
+        arguments: Vec<OsString>,
+        directory: &'l Path,
+        log: &'l Path,
+        group: Option<&'l MemoryGroup>,
+    ) -> Launch<'l> {
+        Launch {
+            program,
+            arguments,
+            directory,
+            log,
+            account: self.account.as_ref(),
+            group,
+            // Immediate shutdown: the server ends its processes and frees its
+            // shared memory, and writes nothing.
+            on_death: Signal::QUIT,
+            environment: Vec::new(),
+        }
+    }
+
+    /// Starts the server with parameters besides those that all have, and
+    /// waits until it answers.
+    pub(super) fn start(
+        self,
+        parameters: &[(&str, String)],
+        group: Option<&MemoryGroup>,
+    ) -> Result<Started, DatabaseError> {
+        let path = self.path();
+        let program = self.programs.join("postgres");
+        let mut arguments: Vec<OsString> = vec!["-D".into(), path.clone().into()];
+        let always = [
+            // No port is taken; the socket lies in the cluster's directory.
+            ("listen_addresses", String::new()),
+            ("unix_socket_directories", ".".into()),
+            ("unix_socket_permissions", "0700".into()),
+            ("port", "5432".into()),
+            ("logging_collector", "off".into()),
+            ("log_destination", "stderr".into()),
+            ("jit", "off".into()),
+        ];
+        for (name, value) in always.iter().chain(parameters) {
+            arguments.push("-c".into());
+            arguments.push(format!("{name}={value}").into());
+        }
+        let log = self.directory.join(LOG);
+        let server = Server::launch(&self.launch(&program, arguments, &path, &log, group))?;
+        let session = start::wait_until_ready(&server, START_LIMIT, &program, &mut || {
+            connect(&path, &[]).ok()
+        })?;
+        drop(session);
+        Ok(Started {
+            cluster: self,
+            server,
+        })
+    }
+}
+
+/// The cluster below the directory of a base or a run.
+fn path_of(directory: &Path) -> PathBuf {
+    directory.join(CLUSTER)
+}
+
+/// The page size of the cluster in the directory of a base or a run.
+pub(super) fn page_size_of(directory: &Path) -> Result<PageSize, DatabaseError> {
+    let note = directory.join(PAGE_BYTES);
+    let text = fs::read_to_string(&note).map_err(files::named("read", &note))?;
+    text.trim()
+        .parse::<u32>()
+        .ok()
+        .and_then(|bytes| PageSize::new(bytes).ok())
+        .ok_or_else(|| {
+            refuse(
+                "page size",
+                text.trim().to_owned(),
+                format!("{} does not hold one: load again", note.display()),
+            )
+        })
+}
+
+/// Makes `run` a fresh copy of `base`.
+pub(super) fn restore(base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+    let account = Account::of_servers()?;
+    files::remove(&run.join(LOG))?;
+    let (from, to) = (base.join(PAGE_BYTES), run.join(PAGE_BYTES));
+    fs::copy(&from, &to).map_err(files::named("copy the base to", &to))?;
+    tree::restore(&path_of(base), &path_of(run), account.as_ref())
+}
+
+fn connect(cluster: &Path, options: &[(&str, String)]) -> Result<Session, ConnectionError> {
+    let stream =
+        socket::connect(cluster, SOCKET).map_err(|error| ConnectionError::Lost(Box::new(error)))?;
+    Session::open(
+        Stream::Unix(stream),
+        USER,
+        None,
+        DATABASE,
+        &with_always(options),
+        CONNECT_LIMIT,
+    )
+}
+
+/// The parameters of a session with those that all have.
+pub(super) fn with_always<'o>(options: &[(&'o str, String)]) -> Vec<(&'o str, String)> {
+    let mut all = vec![
+        ("application_name", "octavo".to_owned()),
+        ("client_encoding", "UTF8".into()),
+        ("timezone", "UTC".into()),
+    ];
+    all.extend_from_slice(options);
+    all
+}
+
+/// A server that runs on a cluster.
+pub(super) struct Started {
+    cluster: Cluster,
+    server: Server,
+}
+
+impl Started {
+    /// Opens a session with parameters of its own.
+    pub(super) fn connect(&self, options: &[(&str, String)]) -> Result<Session, DatabaseError> {
+        Ok(connect(&self.cluster.path(), options)?)
+    }
+
+    /// How the server ended, and what it said last; `None` while it runs.
+    pub(super) fn death(&self) -> Option<String> {
+        let status = self.server.ended()?;
+        Some(format!("{status}: {}", self.server.last_words()))
+    }
+
+    pub(super) fn last_words(&self) -> String {
+        self.server.last_words()
+    }
+
+    pub(super) fn user(&self) -> Option<&str> {
+        self.cluster.user()
+    }
+
+    /// Stops the server: its buffer is written out, sessions are ended. Its
+    /// files leave the page cache.
+    pub(super) fn stop(self) -> Result<(), DatabaseError> {
+        // Fast shutdown.
+        let status = self.server.stop(Signal::INT, STOP_LIMIT)?;
+        if !status.success() {
+            return Err(self.server.failure("stop the server", status.to_string()));
+        }
+        let path = self.cluster.path();
+        let opened = File::open(&path).map_err(files::named("open", &path))?;
+        // The server may have been one that does not flush.
+        rustix::fs::syncfs(&opened).map_err(|error| files::named("flush", &path)(error.into()))?;
+        tree::forget(&path)
+    }
+}
+
+impl Drop for Started {
+    /// Ends a server that was not stopped, so that it frees its shared memory.
+    fn drop(&mut self) {
+        if self.server.ended().is_none() {
+            // What is dropped like this is thrown away.
+            let _ended = self.server.stop(Signal::QUIT, END_LIMIT);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Filling a base: all tables at the same time as far as there are processors,
+//! by COPY of frozen rows in key order, then keys, indexes and statistics.
+//!
+//! A base is loaded without flushes and without a log of the rows, because a
+//! load that fails is thrown away as a whole.
+
+use std::{ops::ControlFlow, time::Instant};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::{
+    Workload,
+    schema::{ColumnKind, Table},
+};
+
+use super::{cluster::Cluster, ddl, session::Session};
+use crate::{
+    DatabaseError, Loaded, Progress,
+    fill::{Feed, fill},
+    server::tree,
+};
+
+/// The server's buffer while it loads.
+const BUFFER: ByteCount = ByteCount::mib(128);
+
+/// For sorting the keys of an index, of each session.
+const SORT_MEMORY: ByteCount = ByteCount::mib(128);
+
+/// Creates and fills the cluster; see [`crate::Database::load`].
+pub(super) fn load(
+    cluster: Cluster,
+    page_size: PageSize,
+    workload: &dyn Workload,
+    progress: &mut Progress<'_>,
+) -> Result<Loaded, DatabaseError> {
+    let begin = Instant::now();
+    let path = cluster.path();
+    cluster.create(page_size, &mut || progress(0) == ControlFlow::Break(()))?;
+    let kilobytes = |bytes: ByteCount| format!("{}kB", bytes.get() >> 10);
+    let server = cluster.start(
+        &[
+            ("shared_buffers", kilobytes(BUFFER)),
+            ("maintenance_work_mem", kilobytes(SORT_MEMORY)),
+            ("fsync", "off".into()),
+            ("full_page_writes", "off".into()),
+            // With the least log, rows of a table that the same transaction
+            // created are not logged.
+            ("wal_level", "minimal".into()),
+            ("max_wal_senders", "0".into()),
+            ("max_wal_size", "4GB".into()),
+            // What stays is copied for every run.
+            ("min_wal_size", "32MB".into()),
+            ("checkpoint_timeout", "1h".into()),
+            ("autovacuum", "off".into()),
+        ],
+        None,
+    )?;
+    let rows = fill(workload, progress, |table, feed| {
+        fill_table(server.connect(&[])?, table, feed)
+    })?;
+    let mut session = server.connect(&[])?;
+    // The rows are frozen and lie in key order: this makes the maps of free
+    // and visible pages, and the statistics of the planner.
+    session.simple("VACUUM ANALYZE")?;
+    // The second one frees the segments of the log that the first one needed.
+    session.simple("CHECKPOINT")?;
+    session.simple("CHECKPOINT")?;
+    drop(session);
+    server.stop()?;
+    Ok(Loaded {
+        rows,
+        size: tree::size(&path)?,
+        elapsed: begin.elapsed(),
+    })
+}
+
+/// Creates a table with its rows, key and indexes, in one transaction.
+pub(super) fn fill_table(
+    mut session: Session,
+    table: &Table,
+    feed: &mut Feed<'_>,
+) -> Result<u64, DatabaseError> {
+    session.simple("BEGIN")?;
+    session.simple(&ddl::create_table(table))?;
+    let rows = copy(&mut session, table, feed)?;
+    for sql in ddl::add_primary_key(table).into_iter().chain(
+        table
+            .indexes
+            .iter()
+            .map(|index| ddl::create_index(table, index)),
+    ) {
+        session.simple(&sql)?;
+    }
+    session.simple("COMMIT")?;
+    Ok(rows)
+}
+
+fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64, DatabaseError> {
+    let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+    let mut copy = session.copy_in(&ddl::copy(table))?;
+    let sent = feed.send(|batch| Ok(copy.batch(batch, &kinds)?))?;
+    let copied = copy.finish()?;
+    if copied != sent {
+        return Err(octavo_workload::ConnectionError::Other {
+            context: format!("fill {}", table.name),
+            source: format!("{copied} rows arrived of {sent}").into(),
+        }
+        .into());
+    }
+    Ok(copied)
+}

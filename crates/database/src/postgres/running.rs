@@ -1,0 +1,472 @@
+//! A started PostgreSQL server.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::{Connection, Workload, connection::Statement};
+
+use super::{
+    Postgres,
+    cluster::{Cluster, Started},
+    programs::major_of,
+    session::Session,
+    statistics::Statistics,
+};
+use crate::{
+    Counters, DatabaseError, Isolation, Running, Settings, StoragePath, server::memory::MemoryGroup,
+};
+
+/// How often the limit follows what the server's processes take for
+/// themselves. Looking takes some 50 µs.
+const FOLLOW: Duration = Duration::from_millis(20);
+
+/// What the processes may take between two looks, or the kernel ends one.
+const SLACK: ByteCount = ByteCount::mib(4);
+
+/// What a session may take at once when it begins.
+const SESSION_SLACK: ByteCount = ByteCount::mib(16);
+
+/// What processes may take in all, besides so much for each session: beyond
+/// it, something is wrong with the server, and it ends.
+const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
+const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
+
+/// Of the memory, what the page cache may have where there is no direct I/O.
+/// It only hands pages through; it has to hold some that are being written.
+const CACHE_PART: u64 = 8;
+
+/// Less page cache makes the server wait for its own writes.
+const CACHE_MIN: ByteCount = ByteCount::mib(4);
+
+/// Pages that a server needs in its buffer for itself, and for each client: a
+/// b-tree's split and a scan hold fewer than this.
+const PAGES_MIN: u64 = 64;
+const PAGES_EACH: u64 = 16;
+
+/// Sessions besides the clients': ours that reads statistics, and those that
+/// a server keeps for superusers.
+const SESSIONS_BESIDE: u32 = 10;
+
+/// A statement that takes longer ends in an error.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(60);
+
+/// How the memory is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shares {
+    /// `shared_buffers`.
+    pub(super) buffer: ByteCount,
+    /// Left to the page cache; nothing with direct I/O.
+    pub(super) cache: ByteCount,
+}
+
+impl Shares {
+    fn of(memory: ByteCount, direct: bool) -> Self {
+        let cache = if direct {
+            ByteCount::ZERO
+        } else {
+            ByteCount::new(memory.get() / CACHE_PART).max(CACHE_MIN)
+        };
+        Self {
+            buffer: ByteCount::new(memory.get().saturating_sub(cache.get())),
+            cache,
+        }
+    }
+
+    /// The least memory for these clients and pages.
+    pub(super) fn least(settings: &Settings, direct: bool) -> ByteCount {
+        let pages = PAGES_MIN + PAGES_EACH * u64::from(settings.clients);
+        let buffer = ByteCount::new(pages * u64::from(settings.page_size.get()));
+        if direct {
+            return buffer;
+        }
+        // The cache is an eighth of all, so a seventh of the buffer.
+        let cache = ByteCount::new(buffer.get().div_ceil(CACHE_PART - 1)).max(CACHE_MIN);
+        buffer.saturating_add(cache)
+    }
+}
+
+pub(super) struct RunningPostgres {
+    // Fields drop in this order: the follower and sessions before the server,
+    // the server before its group.
+    follower: Option<Follower>,
+    monitor: Mutex<Monitor>,
+    server: Started,
+    group: Option<Arc<MemoryGroup>>,
+    options: Vec<(&'static str, String)>,
+    statements: &'static [Statement],
+    conditions: Vec<(&'static str, String)>,
+    storage_path: StoragePath,
+    memory: ByteCount,
+}
+
+/// The session that reads statistics, and what it read last.
+pub(super) struct Monitor {
+    session: Option<Session>,
+    statistics: Statistics,
+    last: Counters,
+}
+
+impl RunningPostgres {
+    pub(super) fn start(
+        postgres: &Postgres,
+        cluster: Cluster,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Self, DatabaseError> {
+        let direct = postgres.is_direct()?;
+        let shares = Shares::of(settings.memory, direct);
+        let (group, why_none) = if direct {
+            (None, None)
+        } else {
+            match MemoryGroup::create() {
+                Ok(group) => (Some(Arc::new(group)), None),
+                Err(reason) => (None, Some(reason)),
+            }
+        };
+        let parameters = parameters(postgres, settings, shares, direct);
+        // The limit comes once the server is up: what it takes at its start
+        // is not known before, and no data is read by it.
+        let server = cluster.start(&parameters, group.as_deref())?;
+        let mut monitor = server.connect(&[])?;
+        let about = About::read(&mut monitor)?;
+        if about.page_size != Some(settings.page_size) {
+            return Err(super::refuse(
+                "page size",
+                settings.page_size.to_string(),
+                "the server was built for another".into(),
+            ));
+        }
+        let statistics = Statistics::of(major_of(&about.version).unwrap_or(0), settings.page_size);
+        let (options, isolation) = session_options(settings.isolation);
+        let mut conditions = about.conditions();
+        conditions.push((
+            "memory",
+            match (&group, &why_none) {
+                (Some(group), _) => format!(
+                    "{} shared_buffers and {} page cache under one limit ({}) of {}, besides what \
+                     the server's processes take for themselves and 4 MiB for what they take next",
+                    shares.buffer,
+                    shares.cache,
+                    group.kind(),
+                    settings.memory
+                ),
+                (None, None) => format!("{} shared_buffers", shares.buffer),
+                (None, Some(reason)) => format!(
+                    "{} shared_buffers; the page cache has no limit: {reason}",
+                    shares.buffer
+                ),
+            },
+        ));
+        conditions.push(("isolation", isolation));
+        if let Some(user) = server.user() {
+            conditions.push(("server's user", user.to_owned()));
+        }
+        let mut monitor = Monitor::new(monitor, statistics);
+        monitor.read();
+        Ok(Self {
+            follower: group
+                .as_ref()
+                .map(|group| Follower::start(Arc::clone(group), settings)),
+            monitor: Mutex::new(monitor),
+            server,
+            storage_path: match (&group, direct) {
+                (_, true) => StoragePath::Direct,
+                (Some(_), false) => StoragePath::Limited,
+                (None, false) => StoragePath::PageCache,
+            },
+            group,
+            options,
+            statements: workload.statements(),
+            conditions,
+            memory: settings.memory,
+        })
+    }
+}
+
+/// The parameters of a client's session, and its isolation level in words.
+pub(super) fn session_options(
+    isolation: Option<Isolation>,
+) -> (Vec<(&'static str, String)>, String) {
+    let level = isolation.unwrap_or(Isolation::ReadCommitted);
+    let options = vec![
+        ("default_transaction_isolation", level.to_string()),
+        (
+            "statement_timeout",
+            format!("{}s", STATEMENT_LIMIT.as_secs()),
+        ),
+        ("client_min_messages", "error".into()),
+    ];
+    let words = match isolation {
+        Some(_) => level.to_string(),
+        None => format!("{level} (the default)"),
+    };
+    (options, words)
+}
+
+/// What the server is started with besides what all are.
+fn parameters(
+    postgres: &Postgres,
+    settings: &Settings,
+    shares: Shares,
+    direct: bool,
+) -> Vec<(&'static str, String)> {
+    let on = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
+    let kilobytes = |bytes: ByteCount| format!("{}kB", bytes.get() >> 10);
+    let mut parameters = vec![
+        ("shared_buffers", kilobytes(shares.buffer)),
+        ("effective_cache_size", kilobytes(settings.memory)),
+        ("huge_pages", "off".into()),
+        (
+            "max_connections",
+            (settings.clients + SESSIONS_BESIDE).to_string(),
+        ),
+        ("fsync", on(true)),
+        ("synchronous_commit", on(true)),
+        ("full_page_writes", on(postgres.full_page_writes)),
+        // Its default follows shared_buffers; the memory alone should differ.
+        ("wal_buffers", "4MB".into()),
+        ("max_wal_size", "16GB".into()),
+        ("min_wal_size", "32MB".into()),
+        (
+            "checkpoint_timeout",
+            format!("{}s", postgres.checkpoint_timeout.as_secs()),
+        ),
+        ("checkpoint_completion_target", "0.9".into()),
+        // Copies live for one run, too short for it to come in every one.
+        ("autovacuum", on(false)),
+        ("track_io_timing", on(false)),
+    ];
+    if direct {
+        parameters.push(("debug_io_direct", "data".into()));
+    }
+    parameters
+}
+
+/// What a server says of itself.
+pub(super) struct About {
+    pub(super) version: String,
+    pub(super) page_size: Option<PageSize>,
+    settings: Vec<(&'static str, String)>,
+}
+
+impl About {
+    /// The parameters that a reader of figures has to know, as in force.
+    const SHOWN: [&'static str; 9] = [
+        "server_version",
+        "block_size",
+        "wal_block_size",
+        "fsync",
+        "synchronous_commit",
+        "wal_sync_method",
+        "full_page_writes",
+        "checkpoint_timeout",
+        "autovacuum",
+    ];
+
+    pub(super) fn read(session: &mut Session) -> Result<Self, DatabaseError> {
+        let mut about = Self {
+            version: String::new(),
+            page_size: None,
+            settings: Vec::new(),
+        };
+        for name in Self::SHOWN {
+            let rows = session.texts(&format!("SHOW {name}"))?;
+            let value = rows
+                .into_iter()
+                .flatten()
+                .flatten()
+                .next()
+                .unwrap_or_default();
+            match name {
+                "server_version" => about.version.clone_from(&value),
+                "block_size" => {
+                    about.page_size = value.parse().ok().and_then(|b| PageSize::new(b).ok());
+                }
+                _ => {}
+            }
+            about.settings.push((name, value));
+        }
+        Ok(about)
+    }
+
+    pub(super) fn conditions(&self) -> Vec<(&'static str, String)> {
+        self.settings
+            .iter()
+            // Those of the page size are the cell's.
+            .filter(|(name, _)| *name != "block_size")
+            .cloned()
+            .collect()
+    }
+}
+
+impl Monitor {
+    pub(super) fn new(session: Session, statistics: Statistics) -> Self {
+        Self {
+            session: Some(session),
+            statistics,
+            last: Counters::default(),
+        }
+    }
+
+    /// Counts go on from the last ones when the server cannot be asked.
+    pub(super) fn read(&mut self) -> Counters {
+        if let Some(session) = &mut self.session {
+            match self.statistics.read(session) {
+                // Views are read one after the other, and one that is reset
+                // while the server recovers from a crash begins anew.
+                Ok(now) if is_after(&now, &self.last) => self.last = now,
+                Ok(_) => {}
+                Err(_gone) => self.session = None,
+            }
+        }
+        self.last
+    }
+}
+
+fn is_after(now: &Counters, last: &Counters) -> bool {
+    now.buffer_hits >= last.buffer_hits
+        && now.buffer_misses >= last.buffer_misses
+        && now.buffer_spills >= last.buffer_spills
+        && now.data_writes >= last.data_writes
+        && now.log_writes >= last.log_writes
+        && now.log_written_bytes >= last.log_written_bytes
+        && now.syncs >= last.syncs
+        && now.checkpoints >= last.checkpoints
+}
+
+impl Running for RunningPostgres {
+    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+        if let Some(follower) = &self.follower {
+            follower.make_room();
+        }
+        let mut session = self.server.connect(&self.options)?;
+        session.prepare_all(self.statements)?;
+        Ok(Box::new(session))
+    }
+
+    fn counters(&self) -> Counters {
+        self.monitor
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .read()
+    }
+
+    fn conditions(&self) -> Vec<(&'static str, String)> {
+        self.conditions.clone()
+    }
+
+    fn storage_path(&self) -> StoragePath {
+        self.storage_path
+    }
+
+    fn death(&self) -> Option<String> {
+        // The postmaster survives when the kernel ends one of its processes,
+        // but not what the sessions were at.
+        let killed = self.group.as_ref().map_or(0, |group| group.kills());
+        if killed > 0 {
+            return Some(format!(
+                "the kernel ended {killed} of the server's processes for want of memory under \
+                 the limit of {}; the server's last lines: {}",
+                self.memory,
+                self.server.last_words()
+            ));
+        }
+        self.server.death()
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+        let Self {
+            follower,
+            monitor,
+            server,
+            group,
+            ..
+        } = *self;
+        drop(follower);
+        drop(monitor);
+        let stopped = server.stop();
+        drop(group);
+        stopped
+    }
+}
+
+/// Keeps a group's limit at the memory that may hold data and what its
+/// processes take for themselves, until it is dropped: then there is none, so
+/// that the server can end.
+struct Follower {
+    shared: Arc<(Mutex<Followed>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Followed {
+    group: Arc<MemoryGroup>,
+    memory: ByteCount,
+    private_max: ByteCount,
+    end: bool,
+}
+
+impl Followed {
+    /// Sets the limit, with `room` for what is to come. A limit that cannot be
+    /// lowered yet is lowered the next time.
+    fn follow(&self, room: ByteCount) {
+        if let Ok(private) = self.group.private() {
+            let private = private.saturating_add(room).min(self.private_max);
+            let _limited = self.group.limit(self.memory.saturating_add(private));
+        }
+    }
+}
+
+impl Follower {
+    fn start(group: Arc<MemoryGroup>, settings: &Settings) -> Self {
+        let sessions = SESSION_PRIVATE_MAX.saturating_mul(u64::from(settings.clients));
+        let followed = Followed {
+            group,
+            memory: settings.memory,
+            private_max: PRIVATE_MAX.saturating_add(sessions),
+            end: false,
+        };
+        followed.follow(SLACK);
+        let shared = Arc::new((Mutex::new(followed), Condvar::new()));
+        let theirs = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            let (followed, changed) = &*theirs;
+            let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
+            while !followed.end {
+                followed = changed
+                    .wait_timeout(followed, FOLLOW)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+                followed.follow(SLACK);
+            }
+        });
+        Self {
+            shared,
+            thread: Some(thread),
+        }
+    }
+
+    /// Makes room for a session that is about to begin.
+    fn make_room(&self) {
+        self.lock().follow(SESSION_SLACK);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Followed> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.lock().end = true;
+        self.shared.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to say.
+            let _ended = thread.join();
+        }
+        let _free = self.lock().group.limit(ByteCount::new(i64::MAX as u64));
+    }
+}

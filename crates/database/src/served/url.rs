@@ -1,0 +1,279 @@
+//! Where a server is and who asks: `postgres://` and `mysql://` URLs.
+
+use std::{fmt, io, path::PathBuf, str::FromStr, time::Duration};
+
+use crate::wire::Stream;
+
+/// How long one address may take to answer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// Which protocol a server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// PostgreSQL's.
+    Postgres,
+    /// That of MySQL and MariaDB.
+    Mysql,
+}
+
+impl Protocol {
+    const fn port(self) -> u16 {
+        match self {
+            Self::Postgres => 5432,
+            Self::Mysql => 3306,
+        }
+    }
+
+    const fn scheme(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Mysql => "mysql",
+        }
+    }
+}
+
+/// A URL of a server: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, the same
+/// with `postgresql`, `mysql` or `mariadb`. A parameter `host` or `socket`
+/// names a Unix socket, or for PostgreSQL its directory:
+/// `postgres://USER@/DATABASE?host=/run/postgresql`.
+///
+/// The password is never shown: neither by `Display` nor by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url {
+    /// How the server is spoken to.
+    pub protocol: Protocol,
+    /// Who asks.
+    pub user: String,
+    pub(crate) password: Option<String>,
+    place: Place,
+    /// The database; for MySQL, where a schema is a database, none is needed.
+    pub database: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Tcp { host: String, port: u16 },
+    Socket(PathBuf),
+}
+
+/// Why a text is no URL of a server.
+#[derive(Debug, thiserror::Error)]
+#[error("'{shown}' is no URL of a server ({reason}): write postgres://USER:PASSWORD@HOST/DATABASE or mysql://USER:PASSWORD@HOST")]
+pub struct UrlError {
+    /// The text without its password.
+    shown: String,
+    reason: String,
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let refused = |reason: &str| UrlError {
+            shown: without_password(text),
+            reason: reason.into(),
+        };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| refused("no ://"))?;
+        let protocol = match scheme {
+            "postgres" | "postgresql" => Protocol::Postgres,
+            "mysql" | "mariadb" => Protocol::Mysql,
+            _ => return Err(refused("neither postgres nor mysql")),
+        };
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (who, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = match who.split_once(':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (who, None),
+        };
+        let decode = |text: &str, what: &str| {
+            decoded(text).ok_or_else(|| refused(&format!("{what} is not well encoded")))
+        };
+        let user = decode(user, "the user")?;
+        if user.is_empty() {
+            return Err(refused("no user"));
+        }
+        let mut socket = None;
+        for parameter in parameters.split('&').filter(|part| !part.is_empty()) {
+            match parameter.split_once('=') {
+                Some(("host" | "socket", path)) => {
+                    socket = Some(PathBuf::from(decode(path, "the socket")?));
+                }
+                Some(("sslmode", "disable" | "allow" | "prefer")) => {}
+                Some(("sslmode" | "ssl-mode", _)) => {
+                    return Err(refused(
+                        "TLS is not spoken here: reach the server by a Unix socket, a tunnel or a \
+                         network that you trust",
+                    ));
+                }
+                _ => return Err(refused(&format!("parameter {parameter} is not known"))),
+            }
+        }
+        let place = match socket {
+            Some(path) if protocol == Protocol::Postgres && path.is_dir() => {
+                Place::Socket(path.join(format!(".s.PGSQL.{}", port_of(place, protocol, &refused)?.1)))
+            }
+            Some(path) => Place::Socket(path),
+            None => {
+                let (host, port) = port_of(place, protocol, &refused)?;
+                if host.is_empty() {
+                    return Err(refused("no host"));
+                }
+                Place::Tcp {
+                    host: host.to_owned(),
+                    port,
+                }
+            }
+        };
+        Ok(Self {
+            protocol,
+            user,
+            password: password.map(|text| decode(text, "the password")).transpose()?,
+            place,
+            database: (!database.is_empty())
+                .then(|| decode(database, "the database"))
+                .transpose()?,
+        })
+    }
+}
+
+fn port_of<'p>(
+    place: &'p str,
+    protocol: Protocol,
+    refused: &dyn Fn(&str) -> UrlError,
+) -> Result<(&'p str, u16), UrlError> {
+    // An address of IPv6 has colons of its own, in brackets.
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (place, None),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let port = match port {
+        None => protocol.port(),
+        Some(port) => port
+            .parse()
+            .ok()
+            .filter(|&port| port > 0)
+            .ok_or_else(|| refused("the port is no number from 1 to 65535"))?,
+    };
+    Ok((host, port))
+}
+
+/// Decodes percent signs (RFC 3986, section 2.1); `None` when that is not
+/// possible.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digit = |byte: u8| char::from(byte).to_digit(16);
+            let value = digit(rest.next()?)? * 16 + digit(rest.next()?)?;
+            bytes.push(u8::try_from(value).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A text with what may be a password replaced.
+fn without_password(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let Some((who, place)) = rest.rsplit_once('@') else {
+        return text.to_owned();
+    };
+    let user = who.split(':').next().unwrap_or_default();
+    let hidden = if who.contains(':') { ":…" } else { "" };
+    format!("{scheme}://{user}{hidden}@{place}")
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}@", self.protocol.scheme(), self.user)?;
+        let database = self.database.as_deref().unwrap_or_default();
+        match &self.place {
+            Place::Tcp { host, port } if host.contains(':') => {
+                write!(f, "[{host}]:{port}/{database}")
+            }
+            Place::Tcp { host, port } => write!(f, "{host}:{port}/{database}"),
+            Place::Socket(path) => write!(f, "/{database}?socket={}", path.display()),
+        }
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Url({self})")
+    }
+}
+
+impl Url {
+    /// Connects, trying each address of the host.
+    pub(crate) fn connect(&self) -> io::Result<Stream> {
+        match &self.place {
+            Place::Socket(path) => Stream::unix(path),
+            Place::Tcp { host, port } => Stream::tcp(host, *port, CONNECT_LIMIT),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_and_the_password_is_not_shown() {
+        for (text, shown) in [
+            (
+                "postgres://anna:s%40cret@db.example/shop",
+                "postgres://anna@db.example:5432/shop",
+            ),
+            (
+                "postgresql://a@[::1]:5433/shop",
+                "postgres://a@[::1]:5433/shop",
+            ),
+            (
+                "mariadb://root:x@localhost",
+                "mysql://root@localhost:3306/",
+            ),
+            (
+                "mysql://root@/?socket=/run/mysqld/mysqld.sock",
+                "mysql://root@/?socket=/run/mysqld/mysqld.sock",
+            ),
+            (
+                "postgres://a@/shop?host=/tmp&sslmode=prefer",
+                "postgres://a@/shop?socket=/tmp/.s.PGSQL.5432",
+            ),
+            (
+                "postgres://a@:5499/shop?host=/tmp",
+                "postgres://a@/shop?socket=/tmp/.s.PGSQL.5499",
+            ),
+        ] {
+            let url: Url = text.parse().unwrap();
+            assert_eq!(url.to_string(), shown);
+            assert_eq!(format!("{url:?}"), format!("Url({shown})"));
+        }
+        let url: Url = "postgres://anna:s%40cret@db.example/shop".parse().unwrap();
+        assert_eq!(url.password.as_deref(), Some("s@cret"));
+        assert_eq!(url.database.as_deref(), Some("shop"));
+    }
+
+    #[test]
+    fn what_is_no_url_is_told_without_the_password() {
+        for (text, part) in [
+            ("db.example", "no ://"),
+            ("http://a:secret@b/c", "neither postgres nor mysql"),
+            ("postgres://:secret@b/c", "no user"),
+            ("postgres://a:secret@/c", "no host"),
+            ("postgres://a:secret@b:0/c", "the port"),
+            ("postgres://a:secret@b:port/c", "the port"),
+            ("postgres://a:secret%4@b/c", "the password is not"),
+            ("postgres://a:secret@b/c?sslmode=require", "TLS"),
+            ("postgres://a:secret@b/c?fast=yes", "parameter fast=yes"),
+        ] {
+            let error = text.parse::<Url>().unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -15,7 +15,9 @@ mod support;
 
 use std::{env, fmt::Write, fs, hash::Hasher, ops::ControlFlow, path::Path, thread};
 
-use octavo_database::{Database, JournalMode, Sqlite, TableContent, contents, expected_contents};
+use octavo_database::{
+    Database, JournalMode, Mysql, Sqlite, TableContent, contents, expected_contents,
+};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Mix, Outcome, Pgbench, Tpcc, Workload, Ycsb};
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -49,6 +51,7 @@ fn candidates() -> Vec<Candidate> {
                 .expect("./test installs PostgreSQL"),
             &[8192, 4096],
         ),
+        ("mariadb", Box::new(Mysql::mariadb()), &[16384, 4096, 65536]),
     ]
 }
 
@@ -76,8 +79,9 @@ fn pgbench() {
 /// Of the data and, derived from it, of the transactions.
 const SEED: Seed = Seed::new(20_260_101);
 
-/// A fifth of TPC-C's data, so that pages leave the buffer and come back.
-const MEMORY: ByteCount = ByteCount::mib(16);
+/// A quarter of TPC-C's data, so that pages leave the buffer and come back.
+/// InnoDB works with 21 MiB or more of pages of 64 KiB.
+const MEMORY: ByteCount = ByteCount::mib(24);
 
 /// Runs `transactions` transactions of one client on all candidates, each on a
 /// thread of its own.

@@ -79,7 +79,10 @@ pub(crate) fn clear(password: &str, is_local: bool) -> Result<Vec<u8>, Failure> 
 fn native(password: &str, nonce: &[u8]) -> [u8; 20] {
     let once = Sha1::digest(password);
     let twice = Sha1::digest(once);
-    let mask = Sha1::new().chain_update(nonce).chain_update(twice).finalize();
+    let mask = Sha1::new()
+        .chain_update(nonce)
+        .chain_update(twice)
+        .finalize();
     std::array::from_fn(|at| once[at] ^ mask[at])
 }
 
@@ -109,7 +112,10 @@ mod tests {
         let nonce = b"01234567890123456789";
         let answer = Method::Native.answer("sécret", nonce, false).unwrap();
         let stored = Sha1::digest(Sha1::digest("sécret"));
-        let mask = Sha1::new().chain_update(nonce).chain_update(stored).finalize();
+        let mask = Sha1::new()
+            .chain_update(nonce)
+            .chain_update(stored)
+            .finalize();
         let once: Vec<u8> = answer.iter().zip(mask).map(|(a, b)| a ^ b).collect();
         assert_eq!(hex(&Sha1::digest(once)), hex(&stored));
     }
@@ -119,7 +125,10 @@ mod tests {
         let nonce = b"01234567890123456789";
         let answer = Method::CachingSha2.answer("secret", nonce, false).unwrap();
         let stored = Sha256::digest(Sha256::digest("secret"));
-        let mask = Sha256::new().chain_update(stored).chain_update(nonce).finalize();
+        let mask = Sha256::new()
+            .chain_update(stored)
+            .chain_update(nonce)
+            .finalize();
         let once: Vec<u8> = answer.iter().zip(mask).map(|(a, b)| a ^ b).collect();
         assert_eq!(hex(&Sha256::digest(once)), hex(&stored));
     }

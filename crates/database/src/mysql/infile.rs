@@ -11,6 +11,7 @@ use octavo_workload::{
 use super::{
     channel::Head,
     failure::Failure,
+    fields::Fields,
     session::Session,
     time::DateTime,
     value::{push_decimal, push_integer},
@@ -74,12 +75,24 @@ impl<'s> LoadData<'s> {
         self.session.conclude(sent, || format!("run {sql}"))
     }
 
-    /// Ends the file; returns how many rows the server took.
+    /// Ends the file; returns how many rows the server took. Of rows from a
+    /// client the server only warns, such as of a key that is there twice:
+    /// these warnings are errors here.
     pub(crate) fn finish(mut self) -> Result<u64, ConnectionError> {
-        self.end()
+        let (rows, warnings) = self.end()?;
+        if warnings == 0 {
+            return Ok(rows);
+        }
+        let first = self.session.texts("SHOW WARNINGS LIMIT 1")?;
+        let words: Vec<String> = first.into_iter().flatten().flatten().collect();
+        Err(ConnectionError::Other {
+            context: format!("run {}", self.sql),
+            source: format!("{warnings} warnings, first: {}", words.join(" ")).into(),
+        })
     }
 
-    fn end(&mut self) -> Result<u64, ConnectionError> {
+    /// Returns rows and warnings.
+    fn end(&mut self) -> Result<(u64, u16), ConnectionError> {
         self.is_done = true;
         if !self.chunk.is_empty() {
             self.send()?;
@@ -91,7 +104,12 @@ impl<'s> LoadData<'s> {
             .and_then(|()| Ok(channel.flush()?))
             .and_then(|()| channel.next())
             .and_then(|()| match channel.head_here()? {
-                Head::Done(rows) => Ok(rows),
+                Head::Done(rows) => {
+                    let mut fields = Fields(&channel.payload()[1..]);
+                    let (_rows, _last_id) = (fields.length()?, fields.length()?);
+                    let (_status, warnings) = (fields.u16()?, fields.u16()?);
+                    Ok((rows, warnings))
+                }
                 _ => Err(Failure::Malformed("rows of a load")),
             });
         let sql = &self.sql;
@@ -148,7 +166,9 @@ fn is_special(byte: u8) -> bool {
 fn push_escaped(out: &mut Vec<u8>, text: &str) -> Result<(), Failure> {
     let bytes = text.as_bytes();
     // Not special and ASCII, all at once: the common case.
-    if !bytes.iter().fold(false, |any, &byte| any | is_special(byte) | !byte.is_ascii()) {
+    if !bytes.iter().fold(false, |any, &byte| {
+        any | is_special(byte) | !byte.is_ascii()
+    }) {
         out.extend_from_slice(bytes);
         return Ok(());
     }

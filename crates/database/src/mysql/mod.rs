@@ -1,16 +1,57 @@
 //! MySQL and MariaDB: their server programs, their data directories, and the
 //! way to talk to them.
 
+mod arguments;
 mod auth;
 mod channel;
+mod ddl;
+mod estimate;
 mod failure;
 mod fields;
 mod handshake;
 mod infile;
+mod inspect;
+mod instance;
+mod load;
 mod marks;
+mod programs;
+mod running;
 mod session;
+mod status;
+#[cfg(test)]
+mod tests;
 mod time;
 mod value;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::Workload;
+
+use crate::{
+    Database, DatabaseError, Inspection, Loaded, Progress, RestoreMethod, Running, Settings,
+    server::{account::Account, tree},
+};
+use instance::Layout;
+use programs::Programs;
+
+/// The name of MySQL.
+pub(crate) const MYSQL: &str = "mysql";
+/// The name of MariaDB.
+pub(crate) const MARIADB: &str = "mariadb";
+
+/// The options of both.
+pub(crate) const OPTIONS: [&str; 3] = ["bin", "doublewrite", "redo"];
+
+/// InnoDB's page sizes
+/// (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_page_size>).
+const PAGE_BYTES: [u32; 5] = [4096, 8192, 16_384, 32_768, 65_536];
+
+/// The least redo log that all versions take: 8 MiB of MySQL since 8.0.30.
+const REDO_MIN: ByteCount = arguments::REST_REDO;
 
 /// Which of the two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,4 +60,250 @@ pub(crate) enum Flavour {
     Mysql,
     /// MariaDB.
     Mariadb,
+}
+
+impl Flavour {
+    /// The short name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Mysql => MYSQL,
+            Self::Mariadb => MARIADB,
+        }
+    }
+
+    /// The name as its makers write it.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Mysql => "MySQL",
+            Self::Mariadb => "MariaDB",
+        }
+    }
+
+    /// The smallest buffer pool that it starts with at a page size.
+    ///
+    /// MariaDB says it when it refuses less; found with 10.11.19. MySQL's is 5
+    /// MiB, and 24 MiB for pages above 16 KiB (`innobase_init` in
+    /// `ha_innodb.cc`).
+    const fn buffer_min(self, page_size: PageSize) -> ByteCount {
+        ByteCount::mib(match (self, page_size.get()) {
+            (Self::Mariadb, 0..=4096) => 2,
+            (Self::Mariadb, 4097..=8192) => 3,
+            (Self::Mariadb, 8193..=16_384) => 6,
+            (Self::Mariadb, 16_385..=32_768) => 11,
+            (Self::Mariadb, _) => 21,
+            (Self::Mysql, 0..=16_384) => 5,
+            (Self::Mysql, _) => 24,
+        })
+    }
+}
+
+/// How pages that were only half written at a crash are guarded against
+/// (<https://mariadb.com/kb/en/innodb-doublewrite-buffer/>).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Doublewrite {
+    /// Each page is written twice.
+    On,
+    /// Each page is written once: a crash may leave a page that cannot be
+    /// repaired, unless the storage writes pages whole.
+    Off,
+    /// As the server does on its own. It is on; MariaDB leaves it out where it
+    /// finds a device that writes pages whole (`innodb_use_atomic_writes`).
+    #[default]
+    Detect,
+}
+
+impl Doublewrite {
+    const ALL: [(&'static str, Self); 3] = [
+        ("on", Self::On),
+        ("off", Self::Off),
+        ("detect", Self::Detect),
+    ];
+}
+
+/// MySQL or MariaDB as a database under test, with InnoDB. MySQL 5.7 to 9,
+/// MariaDB 10.5 to 11.
+///
+/// Page sizes are fixed when a data directory is made, so each has a load of
+/// its own. Servers run in data directories of Octavo's own, reached by a Unix
+/// socket in them; a commit is flushed before it returns
+/// (`innodb_flush_log_at_trx_commit=1`), and there is no binary log. Files are
+/// opened for direct I/O, so that [`Settings::memory`], which becomes the
+/// `innodb_buffer_pool_size` in whole MiB, is all memory that holds data.
+#[derive(Clone, Debug)]
+pub struct Mysql {
+    flavour: Flavour,
+    /// The directory of the server's programs, or the server itself; by
+    /// default what is found on `PATH` and in the usual directories.
+    pub programs: Option<PathBuf>,
+    /// How torn pages are guarded against.
+    pub doublewrite: Doublewrite,
+    /// The redo log; 512 MiB by default, so that checkpoints do not dominate.
+    pub redo: ByteCount,
+    /// What was found once.
+    found: OnceLock<Programs>,
+}
+
+impl Mysql {
+    /// MySQL, with defaults for everything.
+    pub fn mysql() -> Self {
+        Self::new(Flavour::Mysql)
+    }
+
+    /// MariaDB, with defaults for everything.
+    pub fn mariadb() -> Self {
+        Self::new(Flavour::Mariadb)
+    }
+
+    fn new(flavour: Flavour) -> Self {
+        Self {
+            flavour,
+            programs: None,
+            doublewrite: Doublewrite::default(),
+            redo: ByteCount::mib(512),
+            found: OnceLock::new(),
+        }
+    }
+
+    /// The programs, looked for once.
+    fn programs(&self) -> Result<&Programs, DatabaseError> {
+        if let Some(found) = self.found.get() {
+            return Ok(found);
+        }
+        let found = Programs::find(self.flavour, self.programs.as_deref())?;
+        Ok(self.found.get_or_init(|| found))
+    }
+
+    /// A setting's refusal.
+    fn refuse(&self, setting: &'static str, value: &str, reason: String) -> DatabaseError {
+        DatabaseError::Setting {
+            database: self.flavour.name(),
+            setting,
+            value: value.to_owned(),
+            reason,
+        }
+    }
+}
+
+/// Makes `mysql` or `mariadb` with options: `bin`, a directory or the server's
+/// program; `doublewrite`, `on`, `off` or `detect`; `redo`, a size.
+pub(crate) fn choose(name: &str, options: &[(String, String)]) -> Result<Mysql, DatabaseError> {
+    let mut mysql = match name {
+        MYSQL => Mysql::mysql(),
+        MARIADB => Mysql::mariadb(),
+        _ => return Err(DatabaseError::Unknown { name: name.into() }),
+    };
+    for (option, value) in options {
+        match option.as_str() {
+            "bin" => mysql.programs = Some(value.into()),
+            "doublewrite" => {
+                let known = Doublewrite::ALL.iter().find(|(name, _)| name == value);
+                let &(_, doublewrite) = known.ok_or_else(|| {
+                    mysql.refuse("doublewrite", value, "choose on, off or detect".into())
+                })?;
+                mysql.doublewrite = doublewrite;
+            }
+            "redo" => {
+                let size = value.parse::<ByteCount>().ok();
+                let size = size.map(|size| ByteCount::mib(size.get() >> 20));
+                mysql.redo = size.filter(|size| *size >= REDO_MIN).ok_or_else(|| {
+                    let reason = format!("choose a size such as 512M, at least {REDO_MIN}");
+                    mysql.refuse("redo", value, reason)
+                })?;
+            }
+            _ => {
+                let reason = format!("it has only {}", OPTIONS.join(", "));
+                return Err(mysql.refuse("option", option, reason));
+            }
+        }
+    }
+    Ok(mysql)
+}
+
+impl Database for Mysql {
+    fn name(&self) -> &'static str {
+        self.flavour.name()
+    }
+
+    /// As the server tells it; "not found" while there is no server.
+    fn version(&self) -> String {
+        let found = self.programs();
+        found.map_or("not found".into(), |found| found.version.text.clone())
+    }
+
+    fn default_page_size(&self) -> PageSize {
+        PageSize::new(16_384).expect("16384 is a power of two within the limits")
+    }
+
+    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+        if settings.clients == 0 {
+            let reason = "at least one client has to work".into();
+            return Err(self.refuse("clients", "0", reason));
+        }
+        let page_size = settings.page_size;
+        if !PAGE_BYTES.contains(&page_size.get()) {
+            let reason = "InnoDB has pages of 4K, 8K, 16K, 32K and 64K".into();
+            return Err(self.refuse("page size", &page_size.to_string(), reason));
+        }
+        let least = self.flavour.buffer_min(page_size);
+        if settings.memory < least {
+            let reason = format!("the smallest buffer pool with {page_size} a page has {least}");
+            return Err(self.refuse("memory", &settings.memory.to_string(), reason));
+        }
+        Ok(())
+    }
+
+    fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+        estimate::estimate(workload, page_size)
+    }
+
+    /// Looks for the programs.
+    fn prepare(
+        &self,
+        _: &[PageSize],
+        _: &mut dyn FnMut(&str) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), DatabaseError> {
+        self.programs().map(drop)
+    }
+
+    /// As [`Database::load`] says. When it fails, a part of the base may be
+    /// there: the caller removes the directory.
+    fn load(
+        &self,
+        base: &Path,
+        page_size: PageSize,
+        workload: &dyn Workload,
+        progress: &mut Progress<'_>,
+    ) -> Result<Loaded, DatabaseError> {
+        let layout = Layout::of(base)?;
+        load::load(self.programs()?, &layout, page_size, workload, progress)
+    }
+
+    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+        tree::restore(base, run, Account::of_servers()?.as_ref())
+    }
+
+    fn start(
+        &self,
+        run: &Path,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Running>, DatabaseError> {
+        self.accept(settings)?;
+        let layout = Layout::of(run)?;
+        let programs = self.programs()?;
+        let running = running::RunningMysql::start(self, programs, &layout, settings, workload)?;
+        Ok(Box::new(running))
+    }
+
+    fn inspect(
+        &self,
+        directory: &Path,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+        let layout = Layout::of(directory)?;
+        let page_size = layout.page_size()?;
+        let inspection =
+            inspect::MysqlInspection::open(self.programs()?, layout, page_size, workload)?;
+        Ok(Box::new(inspection))
+    }
 }

@@ -155,7 +155,11 @@ impl ServerColumn {
         /// decimals, and two bytes that mean nothing.
         const TAIL: usize = 13;
         const UNSIGNED: u16 = 0x20;
-        match definition.len().checked_sub(TAIL).map(|at| &definition[at..]) {
+        match definition
+            .len()
+            .checked_sub(TAIL)
+            .map(|at| &definition[at..])
+        {
             Some(&[0x0c, _, _, _, _, _, _, kind, low, high, _, _, _]) => Ok(Self {
                 kind,
                 is_unsigned: u16::from_le_bytes([low, high]) & UNSIGNED != 0,
@@ -472,12 +476,7 @@ mod tests {
     fn a_parameter_of_another_kind_is_refused() {
         let mut out = Vec::new();
         push_parameter(&mut out, MONEY, Value::Integer(1)).unwrap_err();
-        push_parameter(
-            &mut out,
-            ColumnKind::Timestamp,
-            Value::Timestamp(i64::MAX),
-        )
-        .unwrap_err();
+        push_parameter(&mut out, ColumnKind::Timestamp, Value::Timestamp(i64::MAX)).unwrap_err();
     }
 
     #[test]

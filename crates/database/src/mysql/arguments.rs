@@ -1,0 +1,317 @@
+//! What servers are started with, by their versions. Everything that is not
+//! named here is the server's own default.
+
+use std::{ffi::OsString, path::Path};
+
+use octavo_units::{ByteCount, PageSize};
+
+use super::{
+    Doublewrite, Flavour,
+    instance::{Layout, PID_FILE, SOCKET},
+    programs::{Programs, Version},
+};
+
+/// Sessions besides those of clients: ours that looks, and a reserve.
+const OTHER_SESSIONS: u32 = 10;
+
+/// What a server is started for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To be filled: nothing has to survive a crash.
+    Load {
+        /// The buffer pool.
+        buffer: ByteCount,
+        /// The redo log.
+        redo: ByteCount,
+    },
+    /// To be measured.
+    Run {
+        /// The buffer pool.
+        buffer: ByteCount,
+        /// The redo log.
+        redo: ByteCount,
+        /// Sessions of clients.
+        clients: u32,
+        /// How torn pages are guarded against.
+        doublewrite: Doublewrite,
+    },
+    /// To be read, or to be left as small as it can be.
+    Rest,
+}
+
+impl Purpose {
+    fn buffer(&self) -> ByteCount {
+        match self {
+            Self::Load { buffer, .. } | Self::Run { buffer, .. } => *buffer,
+            Self::Rest => REST_BUFFER,
+        }
+    }
+
+    fn redo(&self) -> ByteCount {
+        match self {
+            Self::Load { redo, .. } | Self::Run { redo, .. } => *redo,
+            Self::Rest => REST_REDO,
+        }
+    }
+}
+
+/// The buffer of a server that only looks: its joins go over all data once or
+/// twice.
+const REST_BUFFER: ByteCount = ByteCount::mib(128);
+
+/// The redo log that a base keeps, since every copy carries it: the least that
+/// MySQL 8.0.30 takes, and twice the least of the others.
+pub(crate) const REST_REDO: ByteCount = ByteCount::mib(8);
+
+/// All arguments of a server that works in `layout`.
+pub(crate) fn of_server(
+    programs: &Programs,
+    layout: &Layout,
+    page_size: PageSize,
+    purpose: &Purpose,
+) -> Vec<OsString> {
+    let mut arguments = common(programs, layout);
+    // Relative to the data directory: a socket's path is short.
+    let mut add = |text: String| arguments.push(text.into());
+    add(format!("--socket={SOCKET}"));
+    add(format!("--pid-file={PID_FILE}"));
+    for argument in settings(&programs.version, page_size, purpose) {
+        add(argument);
+    }
+    arguments
+}
+
+/// Where the server's files are. `--no-defaults` has to be the first, so that
+/// nothing of the system's own configuration holds.
+pub(crate) fn common(programs: &Programs, layout: &Layout) -> Vec<OsString> {
+    let path = |name: &str, path: &Path| {
+        let mut argument = OsString::from(name);
+        argument.push(path);
+        argument
+    };
+    let mut arguments = vec!["--no-defaults".into()];
+    if let Some(base) = &programs.base {
+        arguments.push(path("--basedir=", base));
+    }
+    arguments.push(path("--datadir=", &layout.data));
+    arguments.push(path("--tmpdir=", &layout.temporary));
+    arguments
+}
+
+/// What InnoDB and the server around it are told.
+fn settings(version: &Version, page_size: PageSize, purpose: &Purpose) -> Vec<String> {
+    let mut all = vec![
+        "--skip-networking".to_owned(),
+        "--skip-name-resolve".into(),
+        "--performance-schema=OFF".into(),
+        "--default-time-zone=+00:00".into(),
+        "--event-scheduler=OFF".into(),
+        "--secure-file-priv=".into(),
+        format!("--innodb-page-size={}", page_size.get()),
+        format!("--innodb-buffer-pool-size={}", purpose.buffer().get()),
+        "--innodb-flush-method=O_DIRECT".into(),
+        "--innodb-use-native-aio=ON".into(),
+        // What an earlier run had in its buffer is nobody's business.
+        "--innodb-buffer-pool-dump-at-shutdown=OFF".into(),
+        "--innodb-buffer-pool-load-at-startup=OFF".into(),
+        // Plans stay as they were loaded, and nothing is read to renew them.
+        "--innodb-stats-persistent=ON".into(),
+        "--innodb-stats-auto-recalc=OFF".into(),
+    ];
+    all.extend(pool(version, purpose.buffer()));
+    all.extend(redo(version, purpose.redo()));
+    match version.flavour {
+        Flavour::Mariadb => all.push("--query-cache-size=0".into()),
+        Flavour::Mysql if version.number >= (8, 0, 11) => {
+            all.push("--disable-log-bin".into());
+            all.push("--mysqlx=OFF".into());
+        }
+        Flavour::Mysql if version.number < (8, 0, 0) => all.push("--query-cache-size=0".into()),
+        Flavour::Mysql => all.push("--disable-log-bin".into()),
+    }
+    let (flushed, guarded, sessions) = match purpose {
+        Purpose::Load { .. } => {
+            all.push("--local-infile=ON".into());
+            // The default of 200 is for spinning disks.
+            all.push("--innodb-io-capacity=10000".into());
+            all.push("--innodb-io-capacity-max=20000".into());
+            (0, Doublewrite::Off, 200)
+        }
+        Purpose::Run {
+            clients,
+            doublewrite,
+            ..
+        } => (1, *doublewrite, *clients),
+        Purpose::Rest => (1, Doublewrite::On, 1),
+    };
+    let sessions = sessions.saturating_add(OTHER_SESSIONS);
+    all.push(format!("--innodb-flush-log-at-trx-commit={flushed}"));
+    all.extend(doublewrite(version, guarded));
+    all.push(format!("--max-connections={sessions}"));
+    all.push(format!("--thread-cache-size={}", sessions.min(16_384)));
+    // A table that is open in each session, for ten tables.
+    let tables = sessions.saturating_mul(12).clamp(2000, 500_000);
+    all.push(format!("--table-open-cache={tables}"));
+    // Each session has at most some hundred statements prepared.
+    let statements = sessions.saturating_mul(200).clamp(16_382, 1_048_576);
+    all.push(format!("--max-prepared-stmt-count={statements}"));
+    all
+}
+
+/// Servers round the buffer pool up to whole chunks in each instance
+/// (<https://dev.mysql.com/doc/refman/8.4/en/innodb-buffer-pool-resize.html>).
+/// Chunks are such that it is what was asked for, in MiB, with at most a
+/// thousand of them.
+fn pool(version: &Version, buffer: ByteCount) -> Vec<String> {
+    const CHUNKS_MAX: u64 = 1000;
+    let size = (buffer.get() >> 20).max(1);
+    let least = size.div_ceil(CHUNKS_MAX);
+    let chunk = (least..=size)
+        .find(|chunk| size % chunk == 0)
+        .unwrap_or(size);
+    let chunk = format!("--innodb-buffer-pool-chunk-size={}", chunk << 20);
+    match version.flavour {
+        Flavour::Mysql => vec![chunk, "--innodb-buffer-pool-instances=1".into()],
+        // One instance alone since 10.5. Chunks are of no account in later
+        // versions, which warn of it.
+        Flavour::Mariadb => vec![chunk],
+    }
+}
+
+/// MySQL knows one capacity since 8.0.30
+/// (<https://dev.mysql.com/doc/refman/8.4/en/innodb-redo-log.html>), two files
+/// before; MariaDB has one file.
+fn redo(version: &Version, redo: ByteCount) -> Vec<String> {
+    match version.flavour {
+        Flavour::Mariadb => vec![format!("--innodb-log-file-size={}", redo.get())],
+        Flavour::Mysql if version.number >= (8, 0, 30) => {
+            vec![format!("--innodb-redo-log-capacity={}", redo.get())]
+        }
+        Flavour::Mysql => vec![
+            "--innodb-log-files-in-group=2".into(),
+            format!("--innodb-log-file-size={}", redo.get() / 2),
+        ],
+    }
+}
+
+/// MariaDB leaves the doublewrite out on devices that it knows to write pages
+/// whole (`innodb_use_atomic_writes`), which only [`Doublewrite::Detect`]
+/// lets it do.
+fn doublewrite(version: &Version, doublewrite: Doublewrite) -> Vec<String> {
+    let switch = |on: bool| if on { "ON" } else { "OFF" };
+    let is_on = doublewrite != Doublewrite::Off;
+    let mut all = vec![format!("--innodb-doublewrite={}", switch(is_on))];
+    // Gone in MariaDB 12, where an unknown option would end the server.
+    if version.flavour == Flavour::Mariadb {
+        let detects = doublewrite == Doublewrite::Detect;
+        all.push(format!(
+            "--loose-innodb-use-atomic-writes={}",
+            switch(detects)
+        ));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::programs::tests::version, *};
+
+    fn run(text: &str, mib: u64) -> Vec<String> {
+        let purpose = Purpose::Run {
+            buffer: ByteCount::mib(mib),
+            redo: ByteCount::mib(512),
+            clients: 8,
+            doublewrite: Doublewrite::Off,
+        };
+        settings(&version(text), PageSize::new(4096).unwrap(), &purpose)
+    }
+
+    fn has(arguments: &[String], wanted: &str) -> bool {
+        arguments.iter().any(|argument| argument == wanted)
+    }
+
+    fn names(arguments: &[String], wanted: &str) -> bool {
+        arguments.iter().any(|argument| argument.contains(wanted))
+    }
+
+    #[test]
+    fn versions_are_told_what_they_know() {
+        for (text, redo, has_binlog, has_mysqlx, has_query_cache) in [
+            (
+                "5.7.44",
+                "--innodb-log-file-size=268435456",
+                false,
+                false,
+                true,
+            ),
+            (
+                "8.0.20",
+                "--innodb-log-file-size=268435456",
+                true,
+                true,
+                false,
+            ),
+            (
+                "8.4.2",
+                "--innodb-redo-log-capacity=536870912",
+                true,
+                true,
+                false,
+            ),
+            (
+                "10.11.6-MariaDB",
+                "--innodb-log-file-size=536870912",
+                false,
+                false,
+                true,
+            ),
+        ] {
+            let arguments = run(text, 64);
+            assert!(has(&arguments, redo), "{text} {arguments:?}");
+            assert_eq!(names(&arguments, "log-bin"), has_binlog, "{text}");
+            assert_eq!(names(&arguments, "mysqlx"), has_mysqlx, "{text}");
+            assert_eq!(names(&arguments, "query-cache"), has_query_cache, "{text}");
+            assert!(has(&arguments, "--innodb-doublewrite=OFF"), "{text}");
+            assert!(has(&arguments, "--innodb-page-size=4096"), "{text}");
+            let is_mariadb = text.contains("MariaDB");
+            assert_eq!(names(&arguments, "pool-instances"), !is_mariadb, "{text}");
+            assert_eq!(names(&arguments, "atomic-writes"), is_mariadb, "{text}");
+            assert_eq!(
+                names(&arguments, "files-in-group"),
+                redo.contains("268435456")
+            );
+        }
+    }
+
+    #[test]
+    fn the_buffer_pool_is_as_large_as_was_asked_for() {
+        for (mib, chunk) in [
+            (1, 1),
+            (7, 1),
+            (1000, 1),
+            (1001, 7),
+            (1009, 1009),
+            (4096, 8),
+        ] {
+            let arguments = run("8.4.2", mib);
+            let wanted = format!("--innodb-buffer-pool-chunk-size={}", chunk << 20);
+            assert!(has(&arguments, &wanted), "{mib} {arguments:?}");
+            assert_eq!(mib % chunk, 0);
+        }
+    }
+
+    #[test]
+    fn what_is_loaded_or_looked_at_is_not_measured() {
+        let page_size = PageSize::new(16384).unwrap();
+        let load = Purpose::Load {
+            buffer: ByteCount::mib(1024),
+            redo: ByteCount::mib(1024),
+        };
+        let load = settings(&version("10.11.6-MariaDB"), page_size, &load);
+        assert!(has(&load, "--innodb-flush-log-at-trx-commit=0"));
+        let rest = settings(&version("8.4.2"), page_size, &Purpose::Rest);
+        assert!(has(&rest, "--innodb-flush-log-at-trx-commit=1"));
+        assert!(has(&rest, "--innodb-redo-log-capacity=8388608"));
+        assert!(!names(&rest, "local-infile"));
+    }
+}

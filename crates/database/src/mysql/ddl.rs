@@ -1,0 +1,191 @@
+//! Tables and their indexes in MySQL's words.
+//!
+//! Texts are in latin1, one byte a character: the rows of workloads are plain
+//! letters, and a row of 60,000 of them fits in the 65,535 bytes that a row may
+//! have (<https://mariadb.com/kb/en/innodb-limitations/>).
+
+use octavo_workload::schema::{ColumnKind, Index, Table};
+
+/// The database that holds the tables.
+pub(crate) const DATABASE: &str = "octavo";
+
+/// Bytes of a row's columns that VARCHARs may fill; the rest is for lengths,
+/// NULL bits and numbers.
+const ROW_BYTES_MAX: u64 = 64_000;
+
+/// Makes the database.
+pub(crate) fn create_database() -> String {
+    format!("CREATE DATABASE {DATABASE} CHARACTER SET latin1 COLLATE latin1_bin")
+}
+
+/// Makes a table with its key, without further indexes.
+pub(crate) fn create_table(table: &Table) -> String {
+    let large = as_large_texts(table);
+    let mut parts: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| {
+            let kind = match large.contains(&column.name) {
+                true => "TEXT".into(),
+                false => type_of(column.kind),
+            };
+            let nullable = if column.nullable { "NULL" } else { "NOT NULL" };
+            format!("{} {kind} {nullable}", quoted(column.name))
+        })
+        .collect();
+    if !table.primary_key.is_empty() {
+        parts.push(format!("PRIMARY KEY ({})", list(table.primary_key)));
+    }
+    format!(
+        "CREATE TABLE {} ({}) ENGINE=InnoDB ROW_FORMAT=DYNAMIC \
+         DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
+        quoted(table.name),
+        parts.join(", ")
+    )
+}
+
+/// Adds all further indexes of a table at once; `None` when it has none.
+pub(crate) fn add_indexes(table: &Table) -> Option<String> {
+    let add = |index: &Index| {
+        let columns = list(index.columns);
+        format!("ADD INDEX {} ({columns})", quoted(index.name))
+    };
+    let parts: Vec<String> = table.indexes.iter().map(add).collect();
+    (!parts.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table.name), parts.join(", ")))
+}
+
+/// Reads all columns in their order.
+pub(crate) fn select(table: &Table) -> String {
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    format!("SELECT {} FROM {}", list(&columns), quoted(table.name))
+}
+
+/// Begins to load a table; what `FORMAT` says goes behind.
+pub(crate) fn load(table: &Table, format: &str) -> String {
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    format!(
+        "LOAD DATA LOCAL INFILE 'octavo' INTO TABLE {} {format} ({})",
+        quoted(table.name),
+        list(&columns)
+    )
+}
+
+/// Names of columns, quoted: `value` and the like are words of SQL somewhere.
+fn list(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    names.join(", ")
+}
+
+/// A name in backticks.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn type_of(kind: ColumnKind) -> String {
+    match kind {
+        ColumnKind::Integer => "BIGINT".into(),
+        ColumnKind::Integer32 => "INT".into(),
+        ColumnKind::Decimal { precision, scale } => format!("DECIMAL({precision},{scale})"),
+        ColumnKind::Char(length @ 0..=255) => format!("CHAR({length})"),
+        ColumnKind::Char(length) | ColumnKind::Varchar(length) => format!("VARCHAR({length})"),
+        ColumnKind::Timestamp => "DATETIME(6)".into(),
+    }
+}
+
+/// The columns that cannot be VARCHARs because the row would be too long: the
+/// widest ones outside of keys and indexes, until the others fit.
+fn as_large_texts(table: &Table) -> Vec<&'static str> {
+    let is_in_index = |name: &str| {
+        let mut keys = table.indexes.iter().flat_map(|index| index.columns);
+        table.primary_key.contains(&name) || keys.any(|column| *column == name)
+    };
+    let mut bytes = 0;
+    let mut texts = Vec::new();
+    for column in table.columns.iter() {
+        let length = match column.kind {
+            ColumnKind::Char(length) | ColumnKind::Varchar(length) => u64::from(length) + 2,
+            _ => 8,
+        };
+        bytes += length;
+        if length > 256 && !is_in_index(column.name) {
+            texts.push((length, column.name));
+        }
+    }
+    texts.sort_by_key(|&(length, _)| std::cmp::Reverse(length));
+    let mut large = Vec::new();
+    for (length, name) in texts {
+        if bytes <= ROW_BYTES_MAX {
+            break;
+        }
+        // A TEXT counts with a length and a pointer.
+        bytes = bytes - length + 12;
+        large.push(name);
+    }
+    large
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use octavo_workload::schema::Column;
+
+    fn table(columns: &[(&'static str, ColumnKind)]) -> Table {
+        let column = |&(name, kind): &(&'static str, ColumnKind)| Column {
+            name,
+            kind,
+            nullable: name == "c",
+        };
+        Table {
+            name: "t",
+            columns: columns.iter().map(column).collect(),
+            primary_key: &["k"],
+            indexes: &[Index {
+                name: "t_i",
+                columns: &["c", "k"],
+            }],
+            row_bytes_mean: 0,
+        }
+    }
+
+    #[test]
+    fn kinds_have_types() {
+        let (precision, scale) = (12, 2);
+        let table = table(&[
+            ("k", ColumnKind::Integer),
+            ("a", ColumnKind::Integer32),
+            ("b", ColumnKind::Decimal { precision, scale }),
+            ("c", ColumnKind::Char(255)),
+            ("d", ColumnKind::Char(256)),
+            ("value", ColumnKind::Timestamp),
+        ]);
+        assert_eq!(
+            create_table(&table),
+            "CREATE TABLE `t` (`k` BIGINT NOT NULL, `a` INT NOT NULL, \
+             `b` DECIMAL(12,2) NOT NULL, `c` CHAR(255) NULL, `d` VARCHAR(256) NOT NULL, \
+             `value` DATETIME(6) NOT NULL, PRIMARY KEY (`k`)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC \
+             DEFAULT CHARACTER SET latin1 COLLATE latin1_bin"
+        );
+        assert_eq!(
+            add_indexes(&table).unwrap(),
+            "ALTER TABLE `t` ADD INDEX `t_i` (`c`, `k`)"
+        );
+        assert_eq!(
+            select(&table),
+            "SELECT `k`, `a`, `b`, `c`, `d`, `value` FROM `t`"
+        );
+    }
+
+    #[test]
+    fn rows_that_are_too_long_have_texts() {
+        let fields: Vec<_> = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"]
+            .map(|name| (name, ColumnKind::Varchar(6000)))
+            .into();
+        // YCSB's longest rows fit.
+        assert!(!create_table(&table(&fields)).contains("TEXT"));
+        let mut more = fields;
+        more.push(("g", ColumnKind::Varchar(9000)));
+        let sql = create_table(&table(&more));
+        assert_eq!(sql.matches("TEXT").count(), 1, "{sql}");
+        assert!(sql.contains("`g` TEXT"), "{sql}");
+    }
+}

@@ -1,0 +1,362 @@
+//! A data directory of Octavo's own and the server that works in it.
+//!
+//! A base or run directory holds the data directory, a directory for temporary
+//! files and the server's log, side by side: what is not InnoDB's is not in
+//! its directory, where it would be taken for a database.
+
+use std::{
+    fs, io,
+    os::{
+        fd::AsRawFd,
+        unix::{
+            fs::{DirBuilderExt, OpenOptionsExt},
+            net::UnixStream,
+        },
+    },
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use octavo_units::PageSize;
+use octavo_workload::ConnectionError;
+use rustix::process::Signal;
+
+use super::{
+    Flavour,
+    arguments::{self, Purpose, REST_REDO},
+    programs::Programs,
+    session::Session,
+};
+use crate::{
+    DatabaseError,
+    files::{self, named},
+    server::{
+        account::Account,
+        memory::MemoryGroup,
+        process::{Launch, Server, run_tool},
+        socket,
+        start::wait_until_ready,
+    },
+    wire::Stream,
+};
+
+/// The socket in the data directory.
+pub(crate) const SOCKET: &str = "octavo.sock";
+
+/// The file with the server's number in the data directory.
+pub(crate) const PID_FILE: &str = "octavo.pid";
+
+/// The account of data directories that Octavo made. It has no password: the
+/// data directory and the socket in it are shut to other users.
+const USER: &str = "root";
+
+/// How long a server may take until it answers. It takes tenths of a second,
+/// and longer where it has to recover or to make a large log.
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a login may take.
+const LOGIN_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long making a data directory may take: a second, or ten of MySQL's.
+const INITIALISE_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long a server may take to stop. A slow shutdown purges all that was
+/// loaded.
+pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(120);
+
+/// The parts of a base or run directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// The whole.
+    pub(crate) directory: PathBuf,
+    /// The data directory.
+    pub(crate) data: PathBuf,
+    /// For temporary files.
+    pub(crate) temporary: PathBuf,
+    /// The server's log.
+    pub(crate) log: PathBuf,
+    /// The page size of the data directory, in bytes.
+    page_size: PathBuf,
+}
+
+impl Layout {
+    /// Of this directory.
+    pub(crate) fn of(directory: &Path) -> Result<Self, DatabaseError> {
+        // Servers work in their data directory, not in ours.
+        let directory = std::path::absolute(directory).map_err(named("find", directory))?;
+        Ok(Self {
+            data: directory.join("data"),
+            temporary: directory.join("tmp"),
+            log: directory.join("server.log"),
+            page_size: directory.join("page-size"),
+            directory,
+        })
+    }
+
+    /// Refuses a directory that has no data directory in it.
+    pub(crate) fn check(&self) -> Result<(), DatabaseError> {
+        let system = self.data.join("ibdata1");
+        fs::metadata(&system)
+            .map(drop)
+            .map_err(named("open", &system))
+    }
+
+    /// The page size that the data directory was made with.
+    pub(crate) fn page_size(&self) -> Result<PageSize, DatabaseError> {
+        let read = fs::read_to_string(&self.page_size);
+        let text = read.map_err(named("read", &self.page_size))?;
+        let parsed = text.trim().parse().ok();
+        parsed
+            .and_then(|bytes| PageSize::new(bytes).ok())
+            .ok_or_else(|| {
+                let error = io::Error::new(io::ErrorKind::InvalidData, "it holds no page size");
+                named("read", &self.page_size)(error)
+            })
+    }
+
+    /// Whether the file system lets files be opened past the page cache.
+    pub(crate) fn has_direct_io(&self) -> bool {
+        fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_DIRECT)
+            .open(self.data.join("ibdata1"))
+            .is_ok()
+    }
+
+    /// Makes a directory for the server's user alone, unless it is there.
+    fn make(path: &Path, account: Option<&Account>) -> Result<(), DatabaseError> {
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(named("create", path)(error));
+            }
+            _ => {}
+        }
+        account.map_or(Ok(()), |account| account.own(path))
+    }
+}
+
+/// Makes a data directory with this page size in an empty directory.
+pub(crate) fn initialise(
+    programs: &Programs,
+    layout: &Layout,
+    page_size: PageSize,
+    account: Option<&Account>,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<(), DatabaseError> {
+    if layout.data.exists() {
+        return Err(named("create", &layout.data)(
+            io::ErrorKind::AlreadyExists.into(),
+        ));
+    }
+    if let Some(account) = account {
+        account.check_reach(&layout.data)?;
+    }
+    Layout::make(&layout.data, account)?;
+    Layout::make(&layout.temporary, account)?;
+    let mut all = arguments::common(programs, layout);
+    all.push(format!("--innodb-page-size={}", page_size.get()).into());
+    let program = match &programs.install {
+        Some(install) => {
+            for argument in [
+                "--skip-test-db",
+                "--skip-name-resolve",
+                "--auth-root-authentication-method=normal",
+            ] {
+                all.push(argument.into());
+            }
+            all.push(format!("--innodb-log-file-size={}", REST_REDO.get()).into());
+            install
+        }
+        None => {
+            all.insert(1, "--initialize-insecure".into());
+            &programs.server
+        }
+    };
+    let launch = Launch {
+        program,
+        arguments: all,
+        directory: &layout.data,
+        log: &layout.log,
+        account,
+        group: None,
+        on_death: Signal::KILL,
+        environment: Vec::new(),
+    };
+    run_tool("make a data directory", &launch, INITIALISE_LIMIT, stopped)?;
+    fs::write(&layout.page_size, format!("{}\n", page_size.get()))
+        .map_err(named("write", &layout.page_size))
+}
+
+/// A server that runs. Dropping it kills it.
+pub(crate) struct Instance {
+    server: Server,
+    data: PathBuf,
+}
+
+impl Instance {
+    /// Starts the server on its directory and waits until it answers; returns
+    /// it with the first session.
+    ///
+    /// Fails with [`DatabaseError::Program`] and the server's last words when
+    /// it does not start, and when another server works in the directory.
+    pub(crate) fn start(
+        programs: &Programs,
+        layout: &Layout,
+        page_size: PageSize,
+        purpose: &Purpose,
+        account: Option<&Account>,
+        group: Option<&MemoryGroup>,
+    ) -> Result<(Self, Session), DatabaseError> {
+        layout.check()?;
+        if let Some(account) = account {
+            account.check_reach(&layout.data)?;
+        }
+        Layout::make(&layout.temporary, account)?;
+        Self::refuse_another(programs, layout)?;
+        let server = Server::launch(&Launch {
+            program: &programs.server,
+            arguments: arguments::of_server(programs, layout, page_size, purpose),
+            directory: &layout.data,
+            log: &layout.log,
+            account,
+            group,
+            on_death: Signal::KILL,
+            environment: Vec::new(),
+        })?;
+        let mut refusal = None;
+        let started = wait_until_ready(&server, START_LIMIT, &programs.server, &mut || {
+            let stream = socket::connect(&layout.data, SOCKET).ok()?;
+            if peer(&stream) != Some(server.pid()) {
+                // Not ours: ours waits for the other one's locks.
+                return None;
+            }
+            match Session::open(Stream::Unix(stream), USER, "", None, &[], LOGIN_LIMIT) {
+                Ok(session) => Some(Ok(session)),
+                // It is still starting or stopping again: its end tells why.
+                Err(ConnectionError::Lost(_)) => None,
+                Err(error) => {
+                    refusal = Some(error);
+                    Some(Err(()))
+                }
+            }
+        })?;
+        match (started, refusal) {
+            (Ok(session), _) => {
+                let data = layout.data.clone();
+                Ok((Self { server, data }, session))
+            }
+            (Err(()), Some(error)) => Err(error.into()),
+            (Err(()), None) => Err(server.failure("start the server", "no login".into())),
+        }
+    }
+
+    /// A socket that someone listens at is another server's; one that nobody
+    /// listens at was left by a server that was killed.
+    fn refuse_another(programs: &Programs, layout: &Layout) -> Result<(), DatabaseError> {
+        if let Ok(stream) = socket::connect(&layout.data, SOCKET) {
+            let other = peer(&stream).map_or(String::new(), |pid| format!(" (process {pid})"));
+            return Err(DatabaseError::Program {
+                action: "start the server",
+                program: programs.server.clone(),
+                reason: format!(
+                    "another server{other} works in {}; stop it first",
+                    layout.data.display()
+                ),
+            });
+        }
+        for name in [SOCKET.to_owned(), format!("{SOCKET}.lock"), PID_FILE.into()] {
+            files::remove(&layout.data.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// Opens another session.
+    pub(crate) fn session(
+        &self,
+        database: Option<&str>,
+        setup: &[String],
+    ) -> Result<Session, DatabaseError> {
+        let stream = socket::connect(&self.data, SOCKET)
+            .map_err(|error| ConnectionError::Lost(Box::new(error)))?;
+        let stream = Stream::Unix(stream);
+        Ok(Session::open(
+            stream,
+            USER,
+            "",
+            database,
+            setup,
+            LOGIN_LIMIT,
+        )?)
+    }
+
+    /// How it ended and its last words; `None` while it runs.
+    pub(crate) fn death(&self) -> Option<String> {
+        let status = self.server.ended()?;
+        let words = self.server.last_words();
+        Some(match words.is_empty() {
+            true => format!("the server ended ({status})"),
+            false => format!("the server ended ({status}); its last words:\n{words}"),
+        })
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&self) {
+        self.server.kill();
+    }
+
+    /// Stops it cleanly.
+    ///
+    /// Fails with [`DatabaseError::Program`] and its last words when it had to
+    /// be killed or did not end well.
+    pub(crate) fn stop(self) -> Result<(), DatabaseError> {
+        let was_there = self.server.ended().is_none();
+        let status = self.server.stop(Signal::TERM, STOP_LIMIT)?;
+        if was_there && status.success() {
+            return Ok(());
+        }
+        let what = match was_there {
+            true => format!("it ended badly ({status})"),
+            false => format!("it had ended before ({status})"),
+        };
+        Err(self.server.failure("stop the server", what))
+    }
+}
+
+/// The process that listens at the other end of a Unix socket.
+fn peer(stream: &UnixStream) -> Option<i32> {
+    let mut credentials = libc::ucred {
+        pid: 0,
+        uid: 0,
+        gid: 0,
+    };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the descriptor is open, and both places are ours and as long as
+    // is said.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &raw mut length,
+        )
+    };
+    (result == 0).then_some(credentials.pid)
+}
+
+/// The statements that make a session as workloads want it: texts are refused
+/// rather than cut, and times are in UTC.
+pub(crate) fn session_setup(flavour: Flavour, isolation: &str, limit: Duration) -> Vec<String> {
+    // MariaDB counts in seconds; MySQL in milliseconds, of queries alone.
+    let limit = match flavour {
+        Flavour::Mariadb => format!("max_statement_time={}", limit.as_secs()),
+        Flavour::Mysql => format!("max_execution_time={}", limit.as_millis()),
+    };
+    vec![
+        format!(
+            "SET SESSION sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', \
+             time_zone='+00:00', {limit}"
+        ),
+        format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}"),
+    ]
+}

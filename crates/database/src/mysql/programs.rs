@@ -1,0 +1,226 @@
+//! Finding the server's programs, and what version they are of.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use super::Flavour;
+use crate::DatabaseError;
+
+/// Where distributions and MySQL's own archives put servers, besides `PATH`.
+const DIRECTORIES: [&str; 6] = [
+    "/usr/sbin",
+    "/usr/libexec",
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/local/mysql/bin",
+    "/usr/local/mariadb/bin",
+];
+
+/// A server's version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// As the server writes it, without what a distribution adds.
+    pub(crate) text: String,
+    /// Which server it is.
+    pub(crate) flavour: Flavour,
+    /// Major, minor and patch.
+    pub(crate) number: (u32, u32, u32),
+}
+
+impl Version {
+    /// Reads what a server answers to `--version`, such as
+    /// `mariadbd  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on …`.
+    pub(crate) fn parse(answer: &str) -> Option<Self> {
+        let (_, rest) = answer.split_once(" Ver ")?;
+        let word = rest.split_whitespace().next()?;
+        let digits = word
+            .find(|character: char| character != '.' && !character.is_ascii_digit())
+            .unwrap_or(word.len());
+        let mut parts = word[..digits].split('.').map(|part| part.parse().ok());
+        let number = (
+            parts.next()??,
+            parts.next()??,
+            parts.next().flatten().unwrap_or(0),
+        );
+        let flavour = match answer.contains("MariaDB") {
+            true => Flavour::Mariadb,
+            false => Flavour::Mysql,
+        };
+        let text = match flavour {
+            Flavour::Mariadb => format!("{}-MariaDB", &word[..digits]),
+            Flavour::Mysql => word[..digits].to_owned(),
+        };
+        Some(Self {
+            text,
+            flavour,
+            number,
+        })
+    }
+}
+
+/// The programs of one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Programs {
+    /// `mariadbd` or `mysqld`.
+    pub(crate) server: PathBuf,
+    /// MariaDB's script that makes a data directory; MySQL's server does that
+    /// itself.
+    pub(crate) install: Option<PathBuf>,
+    /// The installation that they belong to, unless they are found where they
+    /// were built for.
+    pub(crate) base: Option<PathBuf>,
+    /// Of the server.
+    pub(crate) version: Version,
+}
+
+impl Programs {
+    /// Finds them: in `given`, which is a directory or the server itself, or
+    /// else on `PATH` and in the usual directories. Fails with
+    /// [`DatabaseError::Missing`].
+    pub(crate) fn find(flavour: Flavour, given: Option<&Path>) -> Result<Self, DatabaseError> {
+        let (candidates, base) = match given {
+            Some(path) if path.is_dir() => (in_directory(flavour, path), installation(path)),
+            Some(path) => {
+                let directory = path.parent().unwrap_or(Path::new("."));
+                (vec![path.to_owned()], installation(directory))
+            }
+            None => {
+                let path = env::var_os("PATH").unwrap_or_default();
+                let directories = env::split_paths(&path).chain(DIRECTORIES.map(PathBuf::from));
+                let found = directories.flat_map(|path| in_directory(flavour, &path));
+                (found.collect(), None)
+            }
+        };
+        let mut others = Vec::new();
+        for server in candidates.iter().filter(|path| path.is_file()) {
+            match version_of(server) {
+                Some(version) if version.flavour == flavour => {
+                    let install = match flavour {
+                        Flavour::Mariadb => Some(install_program(server, base.as_deref())?),
+                        Flavour::Mysql => None,
+                    };
+                    return Ok(Self {
+                        server: server.clone(),
+                        install,
+                        base,
+                        version,
+                    });
+                }
+                Some(version) => others.push(format!("{} is {}", server.display(), version.text)),
+                None => others.push(format!("{} tells no version", server.display())),
+            }
+        }
+        let place = match given {
+            Some(path) => format!(" in {}", path.display()),
+            None => String::new(),
+        };
+        others.dedup();
+        let found = match others.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", others.join(", ")),
+        };
+        Err(DatabaseError::Missing {
+            what: format!(
+                "no server program of {} was found{place}{found}",
+                flavour.title()
+            ),
+            remedy: format!(
+                "install {}, or name the directory of its programs with the option bin",
+                match flavour {
+                    Flavour::Mariadb => "the package mariadb-server",
+                    Flavour::Mysql => "the package mysql-server",
+                }
+            ),
+        })
+    }
+}
+
+/// The names that a server may have.
+fn in_directory(flavour: Flavour, directory: &Path) -> Vec<PathBuf> {
+    let names: &[&str] = match flavour {
+        Flavour::Mariadb => &["mariadbd", "mysqld"],
+        Flavour::Mysql => &["mysqld"],
+    };
+    names.iter().map(|name| directory.join(name)).collect()
+}
+
+/// The installation around a directory of programs, if it looks like one.
+fn installation(programs: &Path) -> Option<PathBuf> {
+    let base = programs.canonicalize().ok()?.parent()?.to_owned();
+    base.join("share").is_dir().then_some(base)
+}
+
+fn version_of(server: &Path) -> Option<Version> {
+    let output = Command::new(server)
+        .args(["--no-defaults", "--version"])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    Version::parse(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The script beside the server, in its installation, or on `PATH`.
+fn install_program(server: &Path, base: Option<&Path>) -> Result<PathBuf, DatabaseError> {
+    let beside = server.parent().map(Path::to_owned);
+    let within = base
+        .into_iter()
+        .flat_map(|base| ["bin", "scripts", "sbin"].map(|name| base.join(name)));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let usual = env::split_paths(&path).chain(["/usr/bin", "/usr/local/bin"].map(PathBuf::from));
+    beside
+        .into_iter()
+        .chain(within)
+        .chain(usual)
+        .flat_map(|path| ["mariadb-install-db", "mysql_install_db"].map(|name| path.join(name)))
+        .find(|program| program.is_file())
+        .ok_or_else(|| DatabaseError::Missing {
+            what: format!(
+                "mariadb-install-db, which makes data directories, was not found for {}",
+                server.display()
+            ),
+            remedy: "install the package mariadb-server, or name the directory of the programs \
+                     with the option bin"
+                .into(),
+        })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A version as `--version` tells it.
+    pub(crate) fn version(text: &str) -> Version {
+        Version::parse(&format!("mysqld  Ver {text} for Linux on x86_64")).unwrap()
+    }
+
+    #[test]
+    fn versions_are_read() {
+        let debian = "mariadbd  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64";
+        let found = Version::parse(debian).unwrap();
+        assert_eq!(found.text, "10.11.6-MariaDB");
+        assert_eq!(found.number, (10, 11, 6));
+        let mysql = "/usr/sbin/mysqld  Ver 8.0.36-0ubuntu0.22.04.1 for Linux on x86_64 ((Ubuntu))";
+        let found = Version::parse(mysql).unwrap();
+        assert_eq!((found.text.as_str(), found.number), ("8.0.36", (8, 0, 36)));
+        assert_eq!(found.flavour, Flavour::Mysql);
+        assert_eq!(version("9.1.0").number, (9, 1, 0));
+        for other in ["", "mysqld  Ver", "x Ver y", "x Ver 9"] {
+            assert_eq!(Version::parse(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_named_with_a_remedy() {
+        let directory = crate::scratch::directory();
+        for flavour in [Flavour::Mysql, Flavour::Mariadb] {
+            let error = Programs::find(flavour, Some(directory.path())).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(flavour.title()), "{error}");
+            assert!(error.contains("option bin"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! A started copy.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use octavo_units::ByteCount;
+use octavo_workload::{Connection, Workload, connection::Statement};
+
+use super::{
+    Doublewrite, Mysql,
+    arguments::Purpose,
+    ddl,
+    instance::{Instance, Layout, session_setup},
+    programs::Programs,
+    session::Session,
+    status,
+};
+use crate::{
+    Counters, DatabaseError, Isolation, Running, Settings, StoragePath,
+    server::{account::Account, memory::MemoryGroup},
+};
+
+/// A client's statement that takes longer is given up. No statement of a
+/// workload takes a second on a server that works.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(120);
+
+/// What conditions are made of, as the server has it in force.
+const VARIABLES: [&str; 11] = [
+    "version",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_doublewrite",
+    "innodb_use_atomic_writes",
+    "innodb_flush_method",
+    "innodb_adaptive_hash_index",
+    "innodb_purge_threads",
+    "innodb_flush_neighbors",
+    "innodb_io_capacity",
+    "innodb_snapshot_isolation",
+    "innodb_buffer_pool_size",
+];
+
+/// What is read while clients work.
+struct Monitor {
+    /// Gone once the server is.
+    session: Option<Session>,
+    last: Counters,
+}
+
+/// A server on a run directory.
+pub(super) struct RunningMysql {
+    flavour: super::Flavour,
+    /// Before the server, which waits for its sessions when it stops.
+    monitor: Mutex<Monitor>,
+    instance: Instance,
+    /// After the server, which is in it.
+    group: Option<MemoryGroup>,
+    statements: &'static [Statement],
+    settings: Settings,
+    storage_path: StoragePath,
+    conditions: Vec<(&'static str, String)>,
+}
+
+impl RunningMysql {
+    /// Starts it.
+    pub(super) fn start(
+        mysql: &Mysql,
+        programs: &Programs,
+        layout: &Layout,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Self, DatabaseError> {
+        let account = Account::of_servers()?;
+        let purpose = Purpose::Run {
+            buffer: whole_mib(settings.memory),
+            redo: mysql.redo,
+            clients: settings.clients,
+            doublewrite: mysql.doublewrite,
+        };
+        layout.check()?;
+        let (group, storage_path, access) = if layout.has_direct_io() {
+            (None, StoragePath::Direct, None)
+        } else {
+            match MemoryGroup::create() {
+                Ok(group) => {
+                    let access = format!("through the page cache, limited by {}", group.kind());
+                    (Some(group), StoragePath::Limited, Some(access))
+                }
+                Err(reason) => {
+                    let access = format!("through the page cache, without a limit: {reason}");
+                    (None, StoragePath::PageCache, Some(access))
+                }
+            }
+        };
+        let (instance, mut session) = Instance::start(
+            programs,
+            layout,
+            settings.page_size,
+            &purpose,
+            account.as_ref(),
+            group.as_ref(),
+        )?;
+        if let Some(group) = &group {
+            // The buffer is not touched yet, so it is what is added: until it
+            // is full the page cache has the rest.
+            let limited = group
+                .private()
+                .and_then(|private| group.limit(private.saturating_add(settings.memory)));
+            limited.map_err(|source| DatabaseError::File {
+                action: "set the limit of memory of",
+                path: layout.directory.clone(),
+                source,
+            })?;
+        }
+        let names = VARIABLES.map(|name| format!("'{name}'")).join(", ");
+        let variables = status::pairs(session.texts(&format!(
+            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"
+        ))?);
+        check_pool(&variables, whole_mib(settings.memory), programs)?;
+        let user = account.map_or("the one that runs octavo".into(), |account| account.name);
+        let conditions = conditions(mysql, &variables, settings, access, user);
+        let last = status::read(&mut session)?;
+        Ok(Self {
+            flavour: mysql.flavour,
+            monitor: Mutex::new(Monitor {
+                session: Some(session),
+                last,
+            }),
+            instance,
+            group,
+            statements: workload.statements(),
+            settings: settings.clone(),
+            storage_path,
+            conditions,
+        })
+    }
+}
+
+/// Buffer pools are counted in MiB.
+fn whole_mib(memory: ByteCount) -> ByteCount {
+    ByteCount::mib(memory.get() >> 20)
+}
+
+/// Refuses a server that took another buffer than it was given.
+fn check_pool(
+    variables: &HashMap<String, String>,
+    wanted: ByteCount,
+    programs: &Programs,
+) -> Result<(), DatabaseError> {
+    match variables.get("innodb_buffer_pool_size") {
+        Some(size) if size.parse() != Ok(wanted.get()) => Err(DatabaseError::Program {
+            action: "start the server",
+            program: programs.server.clone(),
+            reason: format!(
+                "it has a buffer pool of {size} bytes instead of {}; choose a memory that is a \
+                 multiple of 128 MiB, or of 1 MiB below that",
+                wanted.get()
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The server's name of a level; its default is REPEATABLE READ.
+pub(super) fn isolation_level(isolation: Option<Isolation>) -> &'static str {
+    match isolation {
+        Some(Isolation::ReadCommitted) => "READ COMMITTED",
+        None | Some(Isolation::RepeatableRead) => "REPEATABLE READ",
+        Some(Isolation::Serializable) => "SERIALIZABLE",
+    }
+}
+
+fn conditions(
+    mysql: &Mysql,
+    variables: &HashMap<String, String>,
+    settings: &Settings,
+    access: Option<String>,
+    user: String,
+) -> Vec<(&'static str, String)> {
+    let value = |name: &str| {
+        let value = variables.get(name).map(String::as_str);
+        value.unwrap_or("not told").to_ascii_lowercase()
+    };
+    let isolation = settings.isolation.unwrap_or(Isolation::RepeatableRead);
+    let default = match settings.isolation {
+        None => ", the default",
+        Some(_) => "",
+    };
+    let atomic = match (
+        mysql.doublewrite,
+        value("innodb_use_atomic_writes").as_str(),
+    ) {
+        (Doublewrite::Detect, "on" | "1") => {
+            ", left out by the server on devices that write pages whole"
+        }
+        _ => "",
+    };
+    let protection = match value("innodb_doublewrite").as_str() {
+        "off" | "0" => "none: no doublewrite".into(),
+        on => format!("doublewrite {on}{atomic}"),
+    };
+    let mut conditions = vec![
+        ("version", value("version")),
+        (
+            "memory",
+            "all in one buffer pool (innodb_buffer_pool_size)".into(),
+        ),
+        (
+            "innodb_flush_log_at_trx_commit",
+            value("innodb_flush_log_at_trx_commit"),
+        ),
+        ("torn_page_protection", protection),
+        ("redo_log", mysql.redo.to_string()),
+        (
+            "innodb_flush_method",
+            access.unwrap_or_else(|| value("innodb_flush_method")),
+        ),
+        ("isolation", format!("{isolation}{default} (InnoDB)")),
+        ("binary_log", "off".into()),
+        (
+            "innodb_adaptive_hash_index",
+            value("innodb_adaptive_hash_index"),
+        ),
+        ("innodb_purge_threads", value("innodb_purge_threads")),
+        ("innodb_flush_neighbors", value("innodb_flush_neighbors")),
+        ("innodb_io_capacity", value("innodb_io_capacity")),
+        ("server_user", user),
+    ];
+    if variables.contains_key("innodb_snapshot_isolation") {
+        conditions.push((
+            "innodb_snapshot_isolation",
+            value("innodb_snapshot_isolation"),
+        ));
+    }
+    conditions
+}
+
+impl Running for RunningMysql {
+    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+        assert!(
+            client < self.settings.clients,
+            "client {client} is too many"
+        );
+        let level = isolation_level(self.settings.isolation);
+        let setup = session_setup(self.flavour, level, STATEMENT_LIMIT);
+        let mut session = self.instance.session(Some(ddl::DATABASE), &setup)?;
+        session.prepare_all(self.statements)?;
+        Ok(Box::new(session))
+    }
+
+    fn counters(&self) -> Counters {
+        let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
+        let Monitor { session, last } = &mut *monitor;
+        match session.as_mut().map(status::read) {
+            Some(Ok(now)) => *last = status::not_less(*last, now),
+            // The last ones are what is known of a server that is gone.
+            Some(Err(_)) => *session = None,
+            None => {}
+        }
+        *last
+    }
+
+    fn conditions(&self) -> Vec<(&'static str, String)> {
+        self.conditions.clone()
+    }
+
+    fn storage_path(&self) -> StoragePath {
+        self.storage_path
+    }
+
+    fn death(&self) -> Option<String> {
+        let death = self.instance.death()?;
+        let kills = self.group.as_ref().map_or(0, MemoryGroup::kills);
+        Some(match kills {
+            0 => death,
+            _ => format!("{death}\nthe kernel killed it for want of memory under its limit"),
+        })
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+        let Self {
+            monitor, instance, ..
+        } = *self;
+        drop(monitor);
+        instance.stop()
+    }
+}

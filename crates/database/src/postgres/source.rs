@@ -1,6 +1,7 @@
 //! Where PostgreSQL's source comes from, and which version it is.
 
 mod archive;
+mod configured;
 
 use std::{
     fmt::Write,

@@ -155,7 +155,7 @@ impl Drop for MemoryGroup {
 /// Ends what an Octavo that was killed has left: processes in its groups, and
 /// the groups. Groups of an Octavo that runs are left alone, as are those of
 /// any other program.
-pub(crate) fn sweep() {
+pub(super) fn sweep() {
     if let Ok((version, root)) = controller() {
         sweep_root(version, &root);
     }

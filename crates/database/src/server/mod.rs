@@ -2,9 +2,6 @@
 //! Octavo's own directories as another user, held to a limit of memory, and
 //! ended whatever happens.
 
-// Databases take what they need of these; none takes all.
-#![allow(dead_code)]
-
 pub(crate) mod account;
 pub(crate) mod memory;
 pub(crate) mod process;

@@ -11,6 +11,7 @@
 
 mod cgroup;
 mod cpu;
+mod family;
 mod guest;
 mod troubles;
 mod usage;

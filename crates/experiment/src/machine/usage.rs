@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{cgroup, text};
+use super::{cgroup, family, text};
 
 /// How the CPUs were used while a run was measured: shares of all the time of
 /// all CPUs, 0 to 1.
@@ -25,7 +25,8 @@ pub struct MachineUse {
     pub idle: f64,
     /// Taken away by the hypervisor.
     pub steal: f64,
-    /// In programs and kernel, but not for this process: somebody else's.
+    /// In programs and kernel, but not for this process and those that it
+    /// started: somebody else's.
     pub others: f64,
     /// CPUs that the shares are of: all of the machine's.
     pub cpus: f64,
@@ -47,9 +48,14 @@ pub struct MachineUse {
     /// Pages of memory that the machine moved to and from swap.
     #[serde(default)]
     pub swapped_pages: Option<u64>,
-    /// Bytes that this process had storage read and write.
+    /// Bytes that this process and those that it started had storage read and
+    /// write.
     #[serde(default)]
     pub own_io_bytes: Option<u64>,
+    /// CPU time of this process alone, in seconds: of the clients, and of a
+    /// database that is linked into it.
+    #[serde(default)]
+    pub client_cpu_s: Option<f64>,
     /// Load average over a minute at the beginning: earlier runs are in it.
     #[serde(default)]
     pub load_average_1m: Option<f64>,
@@ -102,6 +108,8 @@ impl MachineWatch {
 pub struct Reading {
     at: Instant,
     ticks: Ticks,
+    /// Of this process alone.
+    client_ticks: u64,
     /// Time that some thread waited for CPU, storage and memory since boot.
     pressure: [Option<Duration>; 3],
     /// Periods of the CPU limit, and those in which it was reached.
@@ -124,15 +132,16 @@ impl Reading {
     /// From the `proc` of a directory and a control group with a CPU limit.
     fn below(root: &Path, group: Option<&Path>, at: Instant) -> Option<Self> {
         let pressure = |of: &str| pressure(&text(root, &format!("proc/pressure/{of}"))?);
+        let own = family::of(root)?;
         Some(Self {
             at,
-            ticks: Ticks::parse(&text(root, "proc/stat")?, &text(root, "proc/self/stat")?)?,
+            ticks: Ticks::parse(&text(root, "proc/stat")?, own.family_ticks)?,
+            client_ticks: own.process_ticks,
             pressure: [pressure("cpu"), pressure("io"), pressure("memory")],
             throttling: group.and_then(cgroup::throttling),
             swapped_pages: text(root, "proc/vmstat")
                 .and_then(|table| sum(&table, ["pswpin ", "pswpout "])),
-            own_io_bytes: text(root, "proc/self/io")
-                .and_then(|table| sum(&table, ["read_bytes: ", "write_bytes: "])),
+            own_io_bytes: own.io_bytes,
             load_average_1m: text(root, "proc/loadavg")
                 .and_then(|line| line.split_whitespace().next()?.parse().ok()),
         })
@@ -157,6 +166,8 @@ impl Reading {
             ),
             swapped_pages: grown(self.swapped_pages, before.swapped_pages),
             own_io_bytes: grown(self.own_io_bytes, before.own_io_bytes),
+            client_cpu_s: grown(Some(self.client_ticks), Some(before.client_ticks))
+                .map(|ticks| ticks as f64 / family::ticks_per_second()),
             load_average_1m: before.load_average_1m,
             ..self.ticks.since(&before.ticks)
         }
@@ -171,7 +182,7 @@ fn pressure(table: &str) -> Option<Duration> {
 }
 
 /// The sum of two values of a table with a name before each.
-fn sum(table: &str, names: [&str; 2]) -> Option<u64> {
+pub(super) fn sum(table: &str, names: [&str; 2]) -> Option<u64> {
     let value = |name: &str| -> Option<u64> {
         table
             .lines()
@@ -180,7 +191,8 @@ fn sum(table: &str, names: [&str; 2]) -> Option<u64> {
     Some(value(names[0])?.saturating_add(value(names[1])?))
 }
 
-/// Clock ticks since boot, of all CPUs together and of this process.
+/// Clock ticks since boot, of all CPUs together and of this process with those
+/// that it started.
 #[derive(Clone, Debug, PartialEq)]
 struct Ticks {
     /// user, nice, system, idle, iowait, irq, softirq, steal (proc_stat(5)).
@@ -190,7 +202,7 @@ struct Ticks {
 }
 
 impl Ticks {
-    fn parse(stat: &str, own: &str) -> Option<Self> {
+    fn parse(stat: &str, own: u64) -> Option<Self> {
         let mut fields = stat
             .lines()
             .next()?
@@ -200,10 +212,6 @@ impl Ticks {
         for value in &mut cpus {
             *value = fields.next()?.parse().ok()?;
         }
-        // The second field, the program's name, may hold spaces; what follows
-        // it begins with the third. utime and stime are fields 14 and 15.
-        let own: Vec<&str> = own.rsplit_once(')')?.1.split_whitespace().collect();
-        let own = own.get(11)?.parse::<u64>().ok()? + own.get(12)?.parse::<u64>().ok()?;
         let count = stat
             .lines()
             .filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "))
@@ -245,13 +253,10 @@ mod tests {
 
     #[test]
     fn shares_follow_from_ticks() {
-        let own = |user: u64, system: u64| {
-            format!("42 (a) name) S 1 1 1 0 -1 4194304 90 0 0 0 {user} {system} 0 0 20 0")
-        };
-        let before = Ticks::parse("cpu  100 0 50 800 50 0 0 0 0 0\n", &own(10, 5)).unwrap();
+        let before = Ticks::parse("cpu  100 0 50 800 50 0 0 0 0 0\n", 15).unwrap();
         let after = Ticks::parse(
             "cpu  160 0 70 880 70 0 0 20 0 0\ncpu0 1\ncpu1 1\nintr 5\n",
-            &own(50, 15),
+            65,
         )
         .unwrap();
         let used = after.since(&before);
@@ -327,8 +332,8 @@ mod tests {
 
     #[test]
     fn odd_proc_files_are_no_reading() {
-        assert_eq!(Ticks::parse("", ""), None);
-        assert_eq!(Ticks::parse("cpu  1 2 3", "1 (x) S"), None);
+        assert_eq!(Ticks::parse("", 1), None);
+        assert_eq!(Ticks::parse("cpu  1 2 3", 1), None);
         assert_eq!(pressure("full avg10=0.00 total=1"), None);
         assert_eq!(pressure("some avg10=0.00 total=-1"), None);
         assert_eq!(sum("pswpin 1\n", ["pswpin ", "pswpout "]), None);

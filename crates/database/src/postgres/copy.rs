@@ -5,7 +5,7 @@ use octavo_workload::{ConnectionError, population::RowBatch, schema::ColumnKind}
 
 use super::{
     failure::Failure,
-    messages::COPY_FAIL,
+    messages::{COPY_FAIL, Channel},
     session::Session,
     statement::close,
     value::{Encoder, Unsuitable},
@@ -29,7 +29,7 @@ pub(crate) struct CopyIn<'s> {
     /// Of a row, as the server wants them.
     columns: u16,
     /// How the columns of the last batch are written.
-    encoders: Vec<(ColumnKind, Encoder)>,
+    encoders: Vec<Encoder>,
     /// Whether the server still takes rows.
     open: bool,
 }
@@ -39,7 +39,7 @@ impl<'s> CopyIn<'s> {
     /// waits until the server wants its rows.
     pub(super) fn start(session: &'s mut Session, sql: &str) -> Result<Self, ConnectionError> {
         let channel = &mut session.channel;
-        let begin = |channel: &mut super::messages::Channel| {
+        let begin = |channel: &mut Channel| {
             channel.send()?;
             let message = channel.message()?;
             if message.tag == b'G' {
@@ -103,14 +103,14 @@ impl<'s> CopyIn<'s> {
             )));
         }
         self.encoders.clear();
-        let encoders = kinds.iter().map(|&kind| (kind, Encoder::of_column(kind)));
+        let encoders = kinds.iter().map(|&kind| Encoder::of_column(kind));
         self.encoders.extend(encoders);
 
         let count = self.columns.to_be_bytes();
         for row in 0..batch.len() {
             let output = self.session.channel.wire.output();
             output.extend_from_slice(&count);
-            for (column, (_, encoder)) in self.encoders.iter().enumerate() {
+            for (column, encoder) in self.encoders.iter().enumerate() {
                 if let Err(unsuitable) = encoder.encode(batch.value(row, column), output) {
                     return Err(self.unsuitable(column, unsuitable));
                 }

@@ -13,7 +13,10 @@ mod numeric;
 mod options;
 mod programs;
 mod running;
+mod served;
 mod session;
+#[cfg(test)]
+mod session_cost;
 #[cfg(test)]
 mod session_tests;
 mod source;
@@ -37,6 +40,7 @@ use programs::major_of;
 pub use programs::Programs;
 
 pub(crate) use options::{OPTIONS, choose};
+pub(crate) use served::ServedPostgres;
 
 pub(crate) const NAME: &str = "postgres";
 

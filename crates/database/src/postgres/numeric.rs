@@ -131,7 +131,7 @@ fn shift(magnitude: u128, exponent: i32) -> Option<u128> {
     } else {
         // A divisor that does not fit is larger than any magnitude.
         let power = power?;
-        (magnitude % power == 0).then(|| magnitude / power)
+        magnitude.is_multiple_of(power).then(|| magnitude / power)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use octavo_workload::{
     ConnectionError,
     connection::{
-        Access, Batch, BatchVisitor, Connection, RowVisitor, Statement, StatementId, Value,
+        Access, Batch, BatchVisitor, Connection, RowVisitor, Statement, StatementId, Value, Wants,
     },
     schema::ColumnKind,
 };
@@ -504,8 +504,8 @@ impl Connection for Session {
                     unfit.get_or_insert((answer, call.statement));
                 }
                 counts.push(match call.wants {
-                    octavo_workload::connection::Wants::Rows => answer.rows,
-                    octavo_workload::connection::Wants::Changes => answer.affected,
+                    Wants::Rows => answer.rows,
+                    Wants::Changes => answer.affected,
                 });
                 if !together {
                     channel.ready(1)?;

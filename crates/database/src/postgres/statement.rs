@@ -3,6 +3,7 @@
 use octavo_workload::{
     ConnectionError,
     connection::{Statement, Value},
+    schema::ColumnKind,
 };
 
 use super::{
@@ -204,10 +205,7 @@ fn column_types(body: &[u8]) -> Option<Vec<u32>> {
 
 /// How columns of these types are read as what was declared, or what is wrong
 /// with them.
-pub(crate) fn decoders(
-    types: &[u32],
-    kinds: &[octavo_workload::schema::ColumnKind],
-) -> Result<Box<[Decoder]>, String> {
+pub(crate) fn decoders(types: &[u32], kinds: &[ColumnKind]) -> Result<Box<[Decoder]>, String> {
     if types.len() != kinds.len() {
         return Err(format!(
             "the server gives {} columns, the workload declares {}",
@@ -253,7 +251,6 @@ pub(crate) fn with_marks(sql: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octavo_workload::schema::ColumnKind;
     use proptest::prelude::*;
 
     use super::*;

@@ -32,6 +32,7 @@ host all all 127.0.0.1/32 scram-sha-256
 /// Starts the server, waits until the test's process is gone or says so, and
 /// removes everything.
 const KEEPER: &str = r#"
+trap "" INT TERM HUP
 "$1/postgres" -D "$2/data" >"$2/log" 2>&1 &
 server=$!
 read -r _

@@ -284,10 +284,9 @@ mod tests {
                     Some(Value::Integer(number))
                 );
             }
-            for beyond in [least.checked_sub(1), largest.checked_add(1)] {
-                if let Some(number) = beyond {
-                    encoded(encoder, Value::Integer(number)).unwrap_err();
-                }
+            let beyond = [least.checked_sub(1), largest.checked_add(1)];
+            for number in beyond.into_iter().flatten() {
+                encoded(encoder, Value::Integer(number)).unwrap_err();
             }
         }
         let error = encoded(Encoder::Int4, Value::Integer(5_000_000_000)).unwrap_err();

@@ -1,5 +1,7 @@
 //! `octavo bench`: flags to settings, the call, and what is printed.
 
+mod served;
+
 use std::{
     fs::{self, File},
     io::{BufWriter, Write},
@@ -32,16 +34,16 @@ const MEMORY: ByteCount = ByteCount::mib(32);
 const HDR_LOG_HEAD: &str = "#octavo bench";
 
 pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
+    if let Some(url) = &flags.url {
+        return served::bench(url, &flags);
+    }
     let is_noop = flags.database.as_deref() == Some(NOOP);
     let found = if is_noop {
         None
     } else {
         Loaded::examine(&flags.directory).map_err(load::failure)?
     };
-    let choice = Choice::of(&flags.data, found.as_ref())?;
-    let workload = choice.build(flags.mix.as_deref(), flags.distribution)?;
-    let load = way(&flags, workload.as_ref())?;
-    let length = length(&flags, load)?;
+    let wanted = Wanted::of(&flags, found.as_ref())?;
     if is_noop {
         refuse_for_noop(&flags)?;
     }
@@ -55,13 +57,12 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
             &flags,
             found.as_ref(),
             &chosen,
-            &choice,
-            workload.as_ref(),
+            &wanted.choice,
+            wanted.workload.as_ref(),
             &watcher,
         )?;
         Some((loaded, chosen))
     };
-    let mut hdr_log = flags.hdr_log.as_deref().map(HdrFile::create).transpose()?;
     let target = on
         .as_ref()
         .map_or(Target::Noop, |(loaded, chosen)| Target::Loaded {
@@ -69,15 +70,48 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
             database: chosen.database.as_ref(),
             memory: flags.memory.unwrap_or(MEMORY),
         });
+    measure(&flags, &wanted, target, watcher)
+}
+
+/// What the flags want to be run, on whatever it is.
+struct Wanted {
+    choice: Choice,
+    workload: Box<dyn Workload>,
+    load: Load,
+    length: RunLength,
+}
+
+impl Wanted {
+    fn of(flags: &BenchFlags, found: Option<&Description>) -> Result<Self, Failure> {
+        let choice = Choice::of(&flags.data, found)?;
+        let workload = choice.build(flags.mix.as_deref(), flags.distribution)?;
+        let load = way(flags, workload.as_ref())?;
+        Ok(Self {
+            choice,
+            load,
+            length: length(flags, load)?,
+            workload,
+        })
+    }
+}
+
+/// Makes the run, prints what it found and writes the files.
+fn measure(
+    flags: &BenchFlags,
+    wanted: &Wanted,
+    target: Target<'_>,
+    watcher: Watcher,
+) -> Result<(), Failure> {
+    let mut hdr_log = flags.hdr_log.as_deref().map(HdrFile::create).transpose()?;
     let settings = BenchSettings {
         target,
-        workload: workload.as_ref(),
-        seed: choice.seed,
+        workload: wanted.workload.as_ref(),
+        seed: wanted.choice.seed,
         clients: flags.clients,
-        load,
+        load: wanted.load,
         retries: flags.retries,
         isolation: flags.isolation.map(Into::into),
-        length,
+        length: wanted.length,
         hdr_log: hdr_log.as_mut().map(|log| &mut log.file as &mut dyn Write),
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
@@ -111,23 +145,28 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
 
 /// The no-op database has nothing that these would change.
 fn refuse_for_noop(flags: &BenchFlags) -> Result<(), Failure> {
-    for (given, flag) in [
-        (flags.memory.is_some(), "--memory"),
-        (flags.isolation.is_some(), "--isolation"),
-        (flags.data.page_size.is_some(), "--page-size"),
-    ] {
-        if given {
-            return Err(Failure::Input(anyhow!(
-                "{flag} is not possible with --database noop, which stores nothing"
-            )));
-        }
-    }
-    match flags.system.names().first() {
+    let isolation = flags.isolation.map(|_| "--isolation".to_owned());
+    match settings_given(flags).into_iter().chain(isolation).next() {
         None => Ok(()),
         Some(flag) => Err(Failure::Input(anyhow!(
             "{flag} is not possible with --database noop, which stores nothing"
         ))),
     }
+}
+
+/// The flags that were given of those that say how a database is set up.
+fn settings_given(flags: &BenchFlags) -> Vec<String> {
+    let mut given = Vec::new();
+    for (is_given, flag) in [
+        (flags.memory.is_some(), "--memory"),
+        (flags.data.page_size.is_some(), "--page-size"),
+    ] {
+        if is_given {
+            given.push(flag.to_owned());
+        }
+    }
+    given.extend(flags.system.names());
+    given
 }
 
 /// Refuses files that are somebody else's or cannot be written, before minutes

@@ -310,6 +310,23 @@ pub(crate) struct BenchFlags {
     #[arg(long, value_name = "NAME", value_parser = bench_databases())]
     pub(crate) database: Option<String>,
 
+    /// Drive a server that you run, in a schema octavo of its own there, which
+    /// is made and loaded where it is missing: postgres://USER:PASSWORD@HOST:
+    /// PORT/DATABASE or mysql://USER:PASSWORD@HOST:PORT, with
+    /// ?host=DIRECTORY or ?socket=FILE for a Unix socket
+    // Text, since a value that cannot be parsed would be shown with its
+    // password.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["directory", "database"])]
+    pub(crate) url: Option<String>,
+
+    /// With --url: load the rows again before running
+    #[arg(long, requires = "url")]
+    pub(crate) reload: bool,
+
+    /// With --url: remove the schema octavo, and do nothing else
+    #[arg(long, requires = "url", conflicts_with_all = ["reload", "json", "csv", "hdr_log"])]
+    pub(crate) remove: bool,
+
     #[command(flatten)]
     pub(crate) data: DataFlags,
 

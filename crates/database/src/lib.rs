@@ -16,6 +16,7 @@ mod noop;
 mod postgres;
 #[cfg(test)]
 mod scratch;
+mod served;
 mod server;
 mod sqlite;
 mod wire;
@@ -34,6 +35,7 @@ pub use counters::Counters;
 pub use mysql::{Doublewrite, Mysql};
 pub use noop::Noop;
 pub use postgres::{Postgres, Programs};
+pub use served::{Protocol, SCHEMA, Served, Url, UrlError, serve};
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
 /// A kind of database.

@@ -206,12 +206,7 @@ pub fn run(
         .check(connection.as_mut())
         .map_err(DatabaseError::from)?;
     drop(connection);
-    if let Some(broken) = checks.iter().find(|check| check.violations > 0) {
-        return Err(RunError::Inconsistent {
-            clause: broken.clause.clone(),
-            what: broken.first_violation.clone().unwrap_or_default(),
-        });
-    }
+    expect_consistent(&checks)?;
     Ok(Run {
         started_at,
         restored_by,
@@ -225,6 +220,17 @@ pub fn run(
             .saturating_sub(drive.warm_up + drive.measured),
         drive,
     })
+}
+
+/// Refuses data of which a condition does not hold.
+pub(crate) fn expect_consistent(checks: &[Condition]) -> Result<(), RunError> {
+    match checks.iter().find(|check| check.violations > 0) {
+        None => Ok(()),
+        Some(broken) => Err(RunError::Inconsistent {
+            clause: broken.clause.clone(),
+            what: broken.first_violation.clone().unwrap_or_default(),
+        }),
+    }
 }
 
 /// Reads the machine's counters at each place where the figures may begin or

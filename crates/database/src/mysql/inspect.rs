@@ -10,6 +10,7 @@ use octavo_workload::{
 };
 
 use super::{
+    Flavour,
     arguments::Purpose,
     ddl,
     instance::{Instance, Layout, session_setup},
@@ -21,13 +22,12 @@ use crate::{
     server::{account::Account, tree},
 };
 
-/// A session that only reads. Its server is stopped, and its files' pages are
-/// forgotten, when it is dropped.
+/// A session that only reads. A server that was started for it is stopped, and
+/// its files' pages are forgotten, when it is dropped.
 pub(super) struct MysqlInspection {
     /// Gone before the server is stopped.
     session: Option<Session>,
-    instance: Option<Instance>,
-    layout: Layout,
+    at_rest: Option<(Instance, Layout)>,
 }
 
 impl MysqlInspection {
@@ -47,21 +47,36 @@ impl MysqlInspection {
             None,
         )?;
         drop(first);
-        // A check joins whole tables: it takes the time that it takes.
-        let mut setup = session_setup(programs.version.flavour, "REPEATABLE READ", Duration::ZERO);
-        setup.push("SET SESSION TRANSACTION READ ONLY".into());
-        let mut session = instance.session(Some(ddl::DATABASE), &setup)?;
+        let session = instance.session(Some(ddl::DATABASE), &setup(programs.version.flavour))?;
+        let mut inspection = Self::through(session, workload)?;
+        inspection.at_rest = Some((instance, layout));
+        Ok(inspection)
+    }
+
+    /// Through a session that [`setup`] was run in, of a server that is not
+    /// ours to stop.
+    pub(super) fn through(
+        mut session: Session,
+        workload: &dyn Workload,
+    ) -> Result<Self, DatabaseError> {
+        // In this order: what writes could not even be prepared behind it.
         session.prepare_all(workload.statements())?;
+        session.simple("SET SESSION TRANSACTION READ ONLY")?;
         Ok(Self {
             session: Some(session),
-            instance: Some(instance),
-            layout,
+            at_rest: None,
         })
     }
 
     fn session(&mut self) -> &mut Session {
         self.session.as_mut().expect("it leaves in `drop` alone")
     }
+}
+
+/// What a session that reads is set to. A check joins whole tables: it takes
+/// the time that it takes.
+pub(super) fn setup(flavour: Flavour) -> Vec<String> {
+    session_setup(flavour, "REPEATABLE READ", Duration::ZERO)
 }
 
 impl Connection for MysqlInspection {
@@ -115,9 +130,11 @@ impl Inspection for MysqlInspection {
 impl Drop for MysqlInspection {
     fn drop(&mut self) {
         drop(self.session.take());
-        // A server that does not stop well is killed, and recovers at its next
-        // start; nothing was changed.
-        let _stopped = self.instance.take().map(Instance::stop);
-        let _kept_in_memory = tree::forget(&self.layout.directory);
+        if let Some((instance, layout)) = self.at_rest.take() {
+            // A server that does not stop well is killed, and recovers at its
+            // next start; nothing was changed.
+            let _stopped = instance.stop();
+            let _kept_in_memory = tree::forget(&layout.directory);
+        }
     }
 }

@@ -20,6 +20,7 @@ use super::{
     infile::FORMAT,
     instance::{Instance, Layout, initialise},
     programs::Programs,
+    session::Session,
 };
 use crate::{
     DatabaseError, Loaded, Progress, files,
@@ -36,7 +37,7 @@ const REDO: ByteCount = ByteCount::mib(1024);
 
 /// How a session that loads is set: no row is checked for what the workload
 /// does not have, and none is changed to fit.
-const SETUP: &str = "SET SESSION sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', \
+pub(super) const SETUP: &str = "SET SESSION sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', \
      time_zone='+00:00', foreign_key_checks=0";
 
 /// Makes and fills the data directory; see [`crate::Database::load`].
@@ -69,7 +70,11 @@ pub(super) fn load(
         answer
     };
     let rows = fill(workload, &mut watched, |table, feed| {
-        fill_table(&server, table, feed)
+        fill_table(
+            server.session(Some(ddl::DATABASE), &[SETUP.into()])?,
+            table,
+            feed,
+        )
     })?;
     // Nothing is left for a copy's first run to purge or merge.
     session.simple("SET GLOBAL innodb_fast_shutdown=0")?;
@@ -112,9 +117,13 @@ fn shrink(
     tree::forget(&layout.directory)
 }
 
-/// Creates a table with its rows, indexes and statistics.
-fn fill_table(server: &Instance, table: &Table, feed: &mut Feed<'_>) -> Result<u64, DatabaseError> {
-    let mut session = server.session(Some(ddl::DATABASE), &[SETUP.into()])?;
+/// Creates a table with its rows, indexes and statistics, through a session
+/// that [`SETUP`] was run in.
+pub(super) fn fill_table(
+    mut session: Session,
+    table: &Table,
+    feed: &mut Feed<'_>,
+) -> Result<u64, DatabaseError> {
     session.simple(&ddl::create_table(table))?;
     let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
     let mut load = session.load_data(&ddl::load(table, FORMAT), &kinds)?;
@@ -127,9 +136,14 @@ fn fill_table(server: &Instance, table: &Table, feed: &mut Feed<'_>) -> Result<u
         }
         .into());
     }
+    complete(&mut session, table)?;
+    Ok(sent)
+}
+
+/// Gives a table that has its rows its indexes and statistics.
+pub(super) fn complete(session: &mut Session, table: &Table) -> Result<(), ConnectionError> {
     if let Some(sql) = ddl::add_indexes(table) {
         session.simple(&sql)?;
     }
-    session.simple(&format!("ANALYZE TABLE {}", ddl::quoted(table.name)))?;
-    Ok(sent)
+    session.simple(&format!("ANALYZE TABLE {}", ddl::quoted(table.name)))
 }

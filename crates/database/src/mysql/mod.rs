@@ -16,6 +16,7 @@ mod load;
 mod marks;
 mod programs;
 mod running;
+mod served;
 mod session;
 mod status;
 #[cfg(test)]
@@ -37,6 +38,8 @@ use crate::{
 };
 use instance::Layout;
 use programs::Programs;
+
+pub(crate) use served::ServedMysql;
 
 /// The name of MySQL.
 pub(crate) const MYSQL: &str = "mysql";

@@ -1,4 +1,5 @@
-//! A PostgreSQL server that the user runs.
+//! A PostgreSQL server that the user runs. The mark of Octavo's schema is its
+//! comment.
 
 use std::{
     ops::ControlFlow,
@@ -10,80 +11,230 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
 
 use super::{
-    NAME, inspect::PostgresInspection, load, programs::major_of, running::{About, Monitor, session_options},
-    session::Session, statistics::Statistics,
+    NAME,
+    cluster::{CONNECT_LIMIT, with_always},
+    failure::ServerError,
+    inspect::PostgresInspection,
+    load,
+    programs::major_of,
+    running::{About, Monitor, session_options},
+    session::Session,
+    statistics::Statistics,
 };
 use crate::{
     Counters, DatabaseError, Inspection, Isolation, Loaded, Progress, Running, StoragePath,
     fill::fill,
-    served::{LOADING, MARK, SCHEMA, Served, Url, foreign},
+    served::{
+        LOADING, MARK, SCHEMA, Served, Url, busy, entangled, foreign, is_own_table, note_of,
+        occupied,
+    },
 };
+
+/// The oldest version whose views and parameters are known here.
+const MAJOR_MIN: u32 = 14;
+
+/// The lock of the schema, of the database that it is in: "octavo" in ASCII.
+const LOCK: i64 = 0x6f63_7461_766f;
+
+/// What something else depends on is not dropped
+/// (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
+const DEPENDENT_OBJECTS: &str = "2BP01";
 
 /// A server that the user runs, with Octavo's schema in one of its databases.
 pub(crate) struct ServedPostgres {
     url: Url,
     about: About,
     page_size: PageSize,
+    /// Holds the lock for as long as it lives.
+    _lock: Mutex<Session>,
 }
 
 impl ServedPostgres {
+    /// Connects and takes the lock.
     pub(crate) fn connect(url: &Url) -> Result<Self, DatabaseError> {
         let mut session = open(url, &[])?;
         let about = About::read(&mut session)?;
+        if major_of(&about.version).is_none_or(|major| major < MAJOR_MIN) {
+            return Err(DatabaseError::Missing {
+                what: format!("{url} runs PostgreSQL {}", about.version),
+                remedy: format!("version {MAJOR_MIN} is the oldest that is known here"),
+            });
+        }
         let page_size = about.page_size.ok_or_else(|| ConnectionError::Other {
             context: format!("ask {url} for its block size"),
-            source: "it tells none that is known".into(),
+            source: "it tells none that is known here".into(),
         })?;
+        // It says nothing while others work.
+        session.simple("SET idle_session_timeout = 0")?;
+        if one(
+            &mut session,
+            &format!("SELECT pg_try_advisory_lock({LOCK})"),
+        )?
+        .as_deref()
+            != Some("t")
+        {
+            return Err(busy(url));
+        }
         Ok(Self {
             url: url.clone(),
             about,
             page_size,
+            _lock: Mutex::new(session),
         })
     }
 
-    /// A session that sees Octavo's schema alone.
+    /// A session that sees Octavo's schema alone, and takes its time.
     fn session(&self, options: &[(&str, String)]) -> Result<Session, DatabaseError> {
-        let mut all = vec![("search_path", SCHEMA.to_owned())];
+        let mut all = vec![
+            ("search_path", SCHEMA.to_owned()),
+            ("statement_timeout", "0".into()),
+            ("lock_timeout", "0".into()),
+            ("idle_in_transaction_session_timeout", "0".into()),
+            ("idle_session_timeout", "0".into()),
+            ("standard_conforming_strings", "on".into()),
+            ("client_min_messages", "error".into()),
+        ];
         all.extend_from_slice(options);
         Ok(open(&self.url, &all)?)
     }
 
     /// The mark of the schema; `None` without a schema.
     fn mark(&self, session: &mut Session) -> Result<Option<String>, DatabaseError> {
-        let rows = session.texts(&format!(
-            "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
-             WHERE nspname = '{SCHEMA}'"
-        ))?;
-        let Some(mark) = rows.into_iter().flatten().flatten().next() else {
-            return Ok(None);
-        };
-        if mark.starts_with(MARK) {
-            Ok(Some(mark))
-        } else {
-            Err(foreign(NAME, &format!("schema {SCHEMA} of {}", self.url)))
+        let mark = one(
+            session,
+            &format!(
+                "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
+                 WHERE nspname = '{SCHEMA}'"
+            ),
+        )?;
+        match mark {
+            Some(mark) if !mark.starts_with(MARK) => Err(foreign(NAME, &self.url)),
+            mark => Ok(mark),
         }
+    }
+
+    /// Refuses a user who may not make the schema.
+    fn check_right(&self, session: &mut Session) -> Result<(), DatabaseError> {
+        let answer = session.texts(
+            "SELECT has_database_privilege(current_database(), 'CREATE'), \
+             quote_ident(current_database()), quote_ident(current_user)",
+        )?;
+        let mut answer = answer.into_iter().flatten().flatten();
+        if answer.next().as_deref() == Some("t") {
+            return Ok(());
+        }
+        let (database, user) = (
+            answer.next().unwrap_or_default(),
+            answer.next().unwrap_or_default(),
+        );
+        Err(DatabaseError::Missing {
+            what: format!("{user} may not create the schema {SCHEMA} in {}", self.url),
+            remedy: format!("GRANT CREATE ON DATABASE {database} TO {user}"),
+        })
+    }
+
+    /// Drops Octavo's tables and the schema, all or nothing. What Octavo did
+    /// not make, in the schema or made from its tables, is in the way.
+    fn drop_schema(&self, session: &mut Session) -> Result<(), DatabaseError> {
+        let tables = session.texts(&format!(
+            "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE n.nspname = '{SCHEMA}' AND c.relkind = 'r'"
+        ))?;
+        let tables: Vec<String> = tables
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|name| is_own_table(name))
+            .map(|name| format!("{SCHEMA}.{name}"))
+            .collect();
+        session.simple("BEGIN")?;
+        let dropped = match tables.is_empty() {
+            true => Ok(()),
+            false => session.simple(&format!("DROP TABLE {}", tables.join(", "))),
+        }
+        .and_then(|()| session.simple(&format!("DROP SCHEMA {SCHEMA}")));
+        match dropped {
+            Ok(()) => Ok(session.simple("COMMIT")?),
+            Err(error) => {
+                // The first error is the one to tell.
+                let _undone = session.simple("ROLLBACK");
+                Err(match dependent(&error) {
+                    Some(what) => entangled(NAME, &self.url, &what),
+                    None => error.into(),
+                })
+            }
+        }
+    }
+
+    /// Makes the marked schema's tables and rows.
+    fn fill(
+        &self,
+        session: &mut Session,
+        workload: &dyn Workload,
+        progress: &mut Progress<'_>,
+    ) -> Result<(u64, ByteCount), DatabaseError> {
+        let rows = fill(workload, progress, |table, feed| {
+            load::fill_table(self.session(&[])?, table, feed)
+        })?;
+        for table in workload.tables() {
+            if progress(rows) == ControlFlow::Break(()) {
+                return Err(DatabaseError::Stopped);
+            }
+            session.simple(&format!("VACUUM ANALYZE {SCHEMA}.{}", table.name))?;
+        }
+        let size = one(
+            session,
+            &format!(
+                "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
+                 JOIN pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE n.nspname = '{SCHEMA}' AND c.relkind = 'r'"
+            ),
+        )?;
+        let size = size.and_then(|size| size.parse().ok()).unwrap_or(0);
+        Ok((rows, ByteCount::new(size)))
     }
 }
 
+/// Connects and logs in. Errors name the URL, never the password.
 fn open(url: &Url, options: &[(&str, String)]) -> Result<Session, ConnectionError> {
-    let stream = url.connect().map_err(|error| ConnectionError::Other {
-        context: format!("connect to {url}"),
-        source: Box::new(error),
-    })?;
     let database = url.database.as_deref().unwrap_or(&url.user);
     Session::open(
-        stream,
+        url.connect()?,
         &url.user,
         url.password.as_deref(),
         database,
-        &super::cluster::with_always(options),
-        super::cluster::CONNECT_LIMIT,
+        &with_always(options),
+        CONNECT_LIMIT,
     )
+    .map_err(|error| url.refused(error))
 }
 
-/// A text as a literal of SQL.
+/// The first column of a query's first row; `None` without rows, or for NULL.
+fn one(session: &mut Session, sql: &str) -> Result<Option<String>, ConnectionError> {
+    Ok(session.texts(sql)?.into_iter().flatten().next().flatten())
+}
+
+/// A text as a literal of SQL, with `standard_conforming_strings`.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+fn set_mark(session: &mut Session, mark: &str) -> Result<(), ConnectionError> {
+    session.simple(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", quoted(mark)))
+}
+
+/// What depends on what was to be dropped, when that is why it was not.
+fn dependent(error: &ConnectionError) -> Option<String> {
+    let ConnectionError::Other { source, .. } = error else {
+        return None;
+    };
+    let error = source.downcast_ref::<ServerError>()?;
+    // The detail is such as "view v depends on table t", a line each.
+    let words = error.detail.lines().next().unwrap_or_default();
+    (error.code == DEPENDENT_OBJECTS).then(|| {
+        let what = words.split(" depends on ").next().unwrap_or_default();
+        what.to_owned()
+    })
 }
 
 impl Served for ServedPostgres {
@@ -99,11 +250,13 @@ impl Served for ServedPostgres {
         self.page_size
     }
 
+    fn place(&self) -> String {
+        self.url.to_string()
+    }
+
     fn found(&self) -> Result<Option<String>, DatabaseError> {
         let mark = self.mark(&mut self.session(&[])?)?;
-        Ok(mark
-            .filter(|mark| mark != LOADING)
-            .map(|mark| mark[MARK.len()..].to_owned()))
+        Ok(mark.and_then(|mark| note_of(&mark).map(str::to_owned)))
     }
 
     fn load(
@@ -116,54 +269,47 @@ impl Served for ServedPostgres {
         let mut session = self.session(&[])?;
         match self.mark(&mut session)? {
             None => {}
-            Some(mark) if mark == LOADING => {
-                self.remove()?;
-            }
-            Some(_) => {
-                return Err(super::refuse(
-                    "schema",
-                    SCHEMA.into(),
-                    "it holds rows already: --remove takes them away".into(),
-                ));
-            }
+            Some(mark) if mark == LOADING => self.drop_schema(&mut session)?,
+            Some(_) => return Err(occupied(NAME, &self.url)),
         }
+        self.check_right(&mut session)?;
         if progress(0) == ControlFlow::Break(()) {
             return Err(DatabaseError::Stopped);
         }
-        // With its mark at once: what is not marked cannot be removed again.
+        // With its mark at once: what is not marked is not removed again.
         session.simple("BEGIN")?;
         session.simple(&format!("CREATE SCHEMA {SCHEMA}"))?;
-        let mark = |session: &mut Session, mark: &str| {
-            session.simple(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", quoted(mark)))
-        };
-        mark(&mut session, LOADING)?;
+        set_mark(&mut session, LOADING)?;
         session.simple("COMMIT")?;
-        let rows = fill(workload, progress, |table, feed| {
-            load::fill_table(self.session(&[])?, table, feed)
-        })?;
-        for table in workload.tables() {
-            session.simple(&format!("VACUUM ANALYZE {SCHEMA}.{}", table.name))?;
-        }
-        let sizes = session.texts(&format!(
-            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
-             JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE n.nspname = '{SCHEMA}' AND c.relkind = 'r'"
-        ))?;
-        let size = sizes.into_iter().flatten().flatten().next();
+        let (rows, size) = match self.fill(&mut session, workload, progress) {
+            Ok(filled) => filled,
+            Err(stopped @ DatabaseError::Stopped) => return Err(stopped),
+            Err(error) => {
+                // It may have been for want of space. The first error is the
+                // one to tell; what stays is marked.
+                let _removed = self.drop_schema(&mut session);
+                return Err(error);
+            }
+        };
         let loaded = Loaded {
             rows,
-            size: ByteCount::new(size.and_then(|size| size.parse().ok()).unwrap_or(0)),
+            size,
             elapsed: begin.elapsed(),
         };
-        mark(&mut session, &format!("{MARK}{}", note(&loaded)))?;
+        set_mark(&mut session, &format!("{MARK}{}", note(&loaded)))?;
         Ok(loaded)
     }
 
+    fn set_note(&self, note: &str) -> Result<(), DatabaseError> {
+        let mut session = self.session(&[])?;
+        Ok(set_mark(&mut session, &format!("{MARK}{note}"))?)
+    }
+
     fn remove(&self) -> Result<bool, DatabaseError> {
-        let mut session = self.session(&[("client_min_messages", "error".into())])?;
+        let mut session = self.session(&[])?;
         let is_there = self.mark(&mut session)?.is_some();
         if is_there {
-            session.simple(&format!("DROP SCHEMA {SCHEMA} CASCADE"))?;
+            self.drop_schema(&mut session)?;
         }
         Ok(is_there)
     }
@@ -173,22 +319,18 @@ impl Served for ServedPostgres {
         isolation: Option<Isolation>,
         workload: &dyn Workload,
     ) -> Result<Box<dyn Running>, DatabaseError> {
-        let major = major_of(&self.about.version).unwrap_or(0);
-        let mut monitor = Monitor::new(
-            self.session(&[])?,
-            Statistics::of(major, self.page_size),
-        );
-        monitor.read();
-        let mut conditions = vec![("server", self.url.to_string())];
-        conditions.extend(self.about.conditions());
+        let major = major_of(&self.about.version).unwrap_or(MAJOR_MIN);
+        let mut session = self.session(&[])?;
+        let mut conditions = self.about.conditions();
         for name in ["shared_buffers", "max_wal_size"] {
-            let value = self.session(&[])?.texts(&format!("SHOW {name}"))?;
-            conditions.extend(value.into_iter().flatten().flatten().map(|value| (name, value)));
+            let value = one(&mut session, &format!("SHOW {name}"))?;
+            conditions.extend(value.map(|value| (name, value)));
         }
-        let (options, isolation) = session_options(isolation);
+        let (mut options, isolation) = session_options(isolation);
         conditions.push(("isolation", isolation));
-        let mut options: Vec<(&'static str, String)> = options;
         options.push(("search_path", SCHEMA.into()));
+        let mut monitor = Monitor::new(session, Statistics::of(major, self.page_size));
+        monitor.read();
         Ok(Box::new(Visited {
             url: self.url.clone(),
             options,
@@ -238,3 +380,6 @@ impl Running for Visited {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

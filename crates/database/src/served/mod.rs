@@ -1,6 +1,12 @@
 //! Servers that the user runs: Octavo has one schema there, which it made and
 //! marked, and touches nothing else.
+//!
+//! The mark says whose the schema is and what was loaded into it. It is there
+//! before the first table, and says that rows are being loaded until all are
+//! there. Whoever uses the schema holds a lock of the server, so that two
+//! Octavos never work in it at the same time.
 
+mod own;
 mod url;
 
 use octavo_units::PageSize;
@@ -8,6 +14,7 @@ use octavo_workload::Workload;
 
 use crate::{DatabaseError, Inspection, Isolation, Loaded, Progress, Running, mysql, postgres};
 
+pub(crate) use own::is_own_table;
 pub use url::{Protocol, Url, UrlError};
 
 /// The schema that is Octavo's; for MySQL, where the two are one, the
@@ -20,7 +27,8 @@ pub(crate) const MARK: &str = "octavo: ";
 /// The mark while rows are being loaded.
 pub(crate) const LOADING: &str = "octavo: loading";
 
-/// A server that the user runs.
+/// A server that the user runs. No other Octavo uses its schema as long as
+/// this lives.
 pub trait Served: Send + Sync {
     /// The database's short name.
     fn name(&self) -> &'static str;
@@ -31,15 +39,19 @@ pub trait Served: Send + Sync {
     /// Its page size.
     fn page_size(&self) -> PageSize;
 
-    /// What [`Self::load`] noted of the rows in Octavo's schema; `None`
-    /// without a schema, or when loading did not come to its end.
+    /// Where it is and who asks, without the password.
+    fn place(&self) -> String;
+
+    /// The note on the rows in Octavo's schema; `None` without a schema, or
+    /// when loading did not come to its end.
     ///
     /// Refuses a schema of that name that Octavo did not mark.
     fn found(&self) -> Result<Option<String>, DatabaseError>;
 
-    /// Makes the schema and fills it. What an earlier load left unfinished is
-    /// replaced; anything else is refused. `note` is what [`Self::found`]
-    /// answers afterwards.
+    /// Makes the schema and fills it, durably as far as the server is. What an
+    /// earlier load left unfinished is replaced; anything else is refused.
+    /// `note` makes what [`Self::found`] answers afterwards. A load that is
+    /// stopped stays unfinished; one that fails is taken away.
     fn load(
         &self,
         workload: &dyn Workload,
@@ -47,11 +59,15 @@ pub trait Served: Send + Sync {
         progress: &mut Progress<'_>,
     ) -> Result<Loaded, DatabaseError>;
 
-    /// Removes the schema with all that is in it; `false` when there is none.
-    /// Refuses one that Octavo did not mark.
+    /// Replaces the note on the rows that are there.
+    fn set_note(&self, note: &str) -> Result<(), DatabaseError>;
+
+    /// Removes the schema with Octavo's tables; `false` when there is none.
+    /// Refuses, and changes nothing, when Octavo did not mark the schema or
+    /// when something else depends on it.
     fn remove(&self) -> Result<bool, DatabaseError>;
 
-    /// Makes ready to drive it: stopping what is answered leaves the server
+    /// Makes ready to drive it. To stop what is answered leaves the server
     /// running.
     fn start(
         &self,
@@ -63,7 +79,8 @@ pub trait Served: Send + Sync {
     fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError>;
 }
 
-/// Connects to a server.
+/// Connects to a server and takes the lock of its schema. Nothing is changed
+/// there.
 pub fn serve(url: &Url) -> Result<Box<dyn Served>, DatabaseError> {
     match url.protocol {
         Protocol::Postgres => Ok(Box::new(postgres::ServedPostgres::connect(url)?)),
@@ -71,14 +88,52 @@ pub fn serve(url: &Url) -> Result<Box<dyn Served>, DatabaseError> {
     }
 }
 
+/// The note in a mark; `None` while rows are being loaded.
+pub(crate) fn note_of(mark: &str) -> Option<&str> {
+    mark.strip_prefix(MARK).filter(|_| mark != LOADING)
+}
+
 /// The refusal of a schema that somebody else made.
-pub(crate) fn foreign(database: &'static str, what: &str) -> DatabaseError {
+pub(crate) fn foreign(database: &'static str, url: &Url) -> DatabaseError {
+    refused(
+        database,
+        format!(
+            "{url} has a {SCHEMA} that is not marked as Octavo's: rename it, or give the URL of \
+             another {}",
+            url.protocol.scope()
+        ),
+    )
+}
+
+/// The refusal to load over rows that are there.
+pub(crate) fn occupied(database: &'static str, url: &Url) -> DatabaseError {
+    refused(
+        database,
+        format!("{SCHEMA} of {url} holds rows already: --remove takes them away"),
+    )
+}
+
+/// The refusal to remove what is not Octavo's.
+pub(crate) fn entangled(database: &'static str, url: &Url, what: &str) -> DatabaseError {
+    refused(
+        database,
+        format!("{what} is not Octavo's, and in {SCHEMA} of {url} or made from it: drop it first"),
+    )
+}
+
+/// What is told while another Octavo holds the lock.
+pub(crate) fn busy(url: &Url) -> DatabaseError {
+    DatabaseError::Missing {
+        what: format!("another octavo works in {SCHEMA} of {url}"),
+        remedy: "wait until it has ended".into(),
+    }
+}
+
+fn refused(database: &'static str, reason: String) -> DatabaseError {
     DatabaseError::Setting {
         database,
         setting: "schema",
         value: SCHEMA.into(),
-        reason: format!(
-            "{what} exists and is not marked as Octavo's: rename it, or use another database"
-        ),
+        reason,
     }
 }

@@ -1,7 +1,10 @@
 //! Where a server is and who asks: `postgres://` and `mysql://` URLs.
 
-use std::{fmt, io, path::PathBuf, str::FromStr, time::Duration};
+use std::{error::Error as StdError, fmt, path::PathBuf, str::FromStr, time::Duration};
 
+use octavo_workload::ConnectionError;
+
+use super::SCHEMA;
 use crate::wire::Stream;
 
 /// How long one address may take to answer.
@@ -30,6 +33,22 @@ impl Protocol {
             Self::Mysql => "mysql",
         }
     }
+
+    /// The name as its makers write it.
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Postgres => "PostgreSQL",
+            Self::Mysql => "MySQL or MariaDB",
+        }
+    }
+
+    /// What can have only one schema of a name.
+    pub(super) const fn scope(self) -> &'static str {
+        match self {
+            Self::Postgres => "database",
+            Self::Mysql => "server",
+        }
+    }
 }
 
 /// A URL of a server: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, the same
@@ -46,7 +65,8 @@ pub struct Url {
     pub user: String,
     pub(crate) password: Option<String>,
     place: Place,
-    /// The database; for MySQL, where a schema is a database, none is needed.
+    /// The database that the schema is in; for MySQL, where a schema is a
+    /// database, none but Octavo's own can be given.
     pub database: Option<String>,
 }
 
@@ -58,7 +78,10 @@ enum Place {
 
 /// Why a text is no URL of a server.
 #[derive(Debug, thiserror::Error)]
-#[error("'{shown}' is no URL of a server ({reason}): write postgres://USER:PASSWORD@HOST/DATABASE or mysql://USER:PASSWORD@HOST")]
+#[error(
+    "'{shown}' is no URL of a server ({reason}): write postgres://USER:PASSWORD@HOST/DATABASE or \
+     mysql://USER:PASSWORD@HOST"
+)]
 pub struct UrlError {
     /// The text without its password.
     shown: String,
@@ -79,6 +102,12 @@ impl FromStr for Url {
             "mysql" | "mariadb" => Protocol::Mysql,
             _ => return Err(refused("neither postgres nor mysql")),
         };
+        // Where a password with such characters ends cannot be told.
+        if rest.matches('@').count() > 1 {
+            return Err(refused(
+                "more than one @: write those of names and passwords as %40",
+            ));
+        }
         let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (who, place) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -106,12 +135,29 @@ impl FromStr for Url {
                          network that you trust",
                     ));
                 }
-                _ => return Err(refused(&format!("parameter {parameter} is not known"))),
+                // It is not shown: some clients take a password there.
+                _ => {
+                    return Err(refused(
+                        "only host, socket and sslmode are known behind the ?",
+                    ));
+                }
             }
         }
+        let database = match decode(database, "the database")? {
+            name if name.is_empty() => None,
+            name if protocol == Protocol::Mysql && name != SCHEMA => {
+                return Err(refused(
+                    "Octavo works in a database of its own, octavo: leave the name out",
+                ));
+            }
+            name => Some(name),
+        };
         let place = match socket {
             Some(path) if protocol == Protocol::Postgres && path.is_dir() => {
-                Place::Socket(path.join(format!(".s.PGSQL.{}", port_of(place, protocol, &refused)?.1)))
+                Place::Socket(path.join(format!(
+                    ".s.PGSQL.{}",
+                    port_of(place, protocol, &refused)?.1
+                )))
             }
             Some(path) => Place::Socket(path),
             None => {
@@ -128,11 +174,11 @@ impl FromStr for Url {
         Ok(Self {
             protocol,
             user,
-            password: password.map(|text| decode(text, "the password")).transpose()?,
-            place,
-            database: (!database.is_empty())
-                .then(|| decode(database, "the database"))
+            password: password
+                .map(|text| decode(text, "the password"))
                 .transpose()?,
+            place,
+            database,
         })
     }
 }
@@ -176,15 +222,27 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A text with what may be a password replaced.
+/// A text without what may be a password. Of a text whose parts cannot be told
+/// apart nothing but the scheme is left.
 fn without_password(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let Some((who, place)) = rest.rsplit_once('@') else {
-        return text.to_owned();
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return "…".into();
+    };
+    // Parameters may hold passwords, and a password that is not well encoded
+    // a question mark: what is behind the first one is left out.
+    let (rest, more) = match rest.split_once('?') {
+        Some((rest, _)) => (rest, "?…"),
+        None => (rest, ""),
+    };
+    let parts = rest
+        .split_once('@')
+        .filter(|_| text.matches('@').count() == 1);
+    let Some((who, place)) = parts else {
+        return format!("{scheme}://…");
     };
     let user = who.split(':').next().unwrap_or_default();
     let hidden = if who.contains(':') { ":…" } else { "" };
-    format!("{scheme}://{user}{hidden}@{place}")
+    format!("{scheme}://{user}{hidden}@{place}{more}")
 }
 
 impl fmt::Display for Url {
@@ -209,10 +267,29 @@ impl fmt::Debug for Url {
 
 impl Url {
     /// Connects, trying each address of the host.
-    pub(crate) fn connect(&self) -> io::Result<Stream> {
-        match &self.place {
+    pub(crate) fn connect(&self) -> Result<Stream, ConnectionError> {
+        let connected = match &self.place {
             Place::Socket(path) => Stream::unix(path),
             Place::Tcp { host, port } => Stream::tcp(host, *port, CONNECT_LIMIT),
+        };
+        connected.map_err(|error| self.failed("", error.into()))
+    }
+
+    /// The error of a login that did not succeed.
+    pub(crate) fn refused(&self, error: ConnectionError) -> ConnectionError {
+        let where_ = match error {
+            ConnectionError::Lost(_) => {
+                format!(", where no {} server is ready", self.protocol.title())
+            }
+            _ => String::new(),
+        };
+        self.failed(&where_, error.into())
+    }
+
+    fn failed(&self, where_: &str, source: Box<dyn StdError + Send + Sync>) -> ConnectionError {
+        ConnectionError::Other {
+            context: format!("connect to {self}{where_}"),
+            source,
         }
     }
 }
@@ -232,10 +309,8 @@ mod tests {
                 "postgresql://a@[::1]:5433/shop",
                 "postgres://a@[::1]:5433/shop",
             ),
-            (
-                "mariadb://root:x@localhost",
-                "mysql://root@localhost:3306/",
-            ),
+            ("mariadb://root:x@localhost", "mysql://root@localhost:3306/"),
+            ("mysql://root@db:3307/octavo", "mysql://root@db:3307/octavo"),
             (
                 "mysql://root@/?socket=/run/mysqld/mysqld.sock",
                 "mysql://root@/?socket=/run/mysqld/mysqld.sock",
@@ -269,7 +344,18 @@ mod tests {
             ("postgres://a:secret@b:port/c", "the port"),
             ("postgres://a:secret%4@b/c", "the password is not"),
             ("postgres://a:secret@b/c?sslmode=require", "TLS"),
-            ("postgres://a:secret@b/c?fast=yes", "parameter fast=yes"),
+            ("postgres://a:secret@b/c?fast=secret", "only host, socket"),
+            ("postgres://a@b/c?password=secret", "only host, socket"),
+            ("postgres://a@b/c?secret", "only host, socket"),
+            ("postgres://a@b/c?password=1@secret", "more than one @"),
+            ("postgres://a:secret/c", "no user"),
+            ("postgres://secret", "no user"),
+            ("postgres://a:se?secret@b/c", "no user"),
+            ("postgres://a:1/secret@b/c", "no user"),
+            ("postgres:a:secret@b/c", "no ://"),
+            ("postgres://a:1@secret@b/c", "more than one @"),
+            ("postgres://a:1@2?secret@b/c", "more than one @"),
+            ("mysql://a:secret@b/shop", "leave the name out"),
         ] {
             let error = text.parse::<Url>().unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

@@ -6,6 +6,7 @@ mod cost;
 mod hdr_log;
 mod result;
 mod seconds;
+mod served;
 
 use std::{io, time::Duration};
 
@@ -31,6 +32,7 @@ use seconds::{Follower, Log};
 pub use cost::DriverCost;
 pub use hdr_log::HdrLogError;
 pub use result::{BenchResult, Conflicts, KindFindings, ResponseTime, SecondFindings, Subject};
+pub use served::{Reuse, ServedError, ServedRows, ServedSettings};
 
 /// What to run on.
 pub enum Target<'a> {
@@ -45,6 +47,8 @@ pub enum Target<'a> {
         /// All memory that may hold data.
         memory: ByteCount,
     },
+    /// What is on a server that the user runs, as it is.
+    Served(&'a ServedRows<'a>),
 }
 
 /// What to measure.
@@ -155,6 +159,7 @@ pub fn bench(
             &mut follower,
             &interrupted,
         )?,
+        Target::Served(rows) => served::run_on(rows, &settings, seed, &mut follower, &interrupted)?,
     };
     let (mut seconds, hdr_log) = follower.finish();
     let Done {
@@ -274,6 +279,7 @@ fn on_noop(
         subject: Subject {
             database: "noop".into(),
             version: settings.octavo_version.into(),
+            server: None,
             page_size: None,
             memory: None,
             size: None,
@@ -298,7 +304,8 @@ fn drive_settings<'a>(settings: &BenchSettings<'a>, seed: Seed) -> DriveSettings
         length: settings.length,
         extension: Extension::Never,
         keep_interrupted: true,
-        // Nothing is read, so the buffer counts as filled at once.
+        // Nothing is read, or it is not known what a server's buffer holds:
+        // it counts as filled at once.
         page_size: PageSize::MIN,
         memory: ByteCount::ZERO,
     }
@@ -341,6 +348,7 @@ fn on_copy(
         subject: Subject {
             database: database.name().into(),
             version: database.version(),
+            server: None,
             page_size: Some(description.page_size),
             memory: Some(memory),
             size: Some(description.size),

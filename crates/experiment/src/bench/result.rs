@@ -106,9 +106,12 @@ pub struct Subject {
     pub database: String,
     /// Its version.
     pub version: String,
+    /// Where it is, without any password, when the user runs it.
+    pub server: Option<String>,
     /// Its page size; `None` without pages.
     pub page_size: Option<PageSize>,
-    /// All memory that may hold data.
+    /// All memory that may hold data; `None` without any, or where it is not
+    /// known, as on a server that the user runs.
     pub memory: Option<ByteCount>,
     /// Bytes of the data as loaded.
     pub size: Option<ByteCount>,

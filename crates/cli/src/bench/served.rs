@@ -1,0 +1,62 @@
+//! `octavo bench --url`: a server that the user runs.
+
+use anyhow::anyhow;
+use octavo_database::{DatabaseError, SCHEMA, Url, serve};
+use octavo_experiment::bench::{Reuse, ServedError, ServedRows, ServedSettings, Target};
+
+use super::{Wanted, check_files, measure, settings_given};
+use crate::{Failure, flags::BenchFlags, report, watcher::Watcher};
+
+pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
+    let url: Url = url
+        .parse()
+        .map_err(|error: octavo_database::UrlError| Failure::Input(error.into()))?;
+    if let Some(flag) = settings_given(flags).first() {
+        return Err(Failure::Input(anyhow!(
+            "{flag} is not possible with --url: the server's own settings hold"
+        )));
+    }
+    // What is wrong without any server is told without one.
+    check_files(flags)?;
+    let server = serve(&url).map_err(|error| failure(error.into()))?;
+    let server = server.as_ref();
+    if flags.remove {
+        let is_removed = server.remove().map_err(|error| failure(error.into()))?;
+        return report::print(&match is_removed {
+            true => format!("Removed {SCHEMA} from {url}.\n"),
+            false => format!("Nothing to remove: {url} has no {SCHEMA}.\n"),
+        });
+    }
+    let found = match ServedRows::examine(server) {
+        // Whatever it is, it will be taken away.
+        Err(ServedError::Note { .. }) if flags.reload => None,
+        found => found.map_err(failure)?,
+    };
+    let wanted = Wanted::of(flags, found.as_ref())?;
+    let watcher = Watcher::new()?;
+    let settings = ServedSettings {
+        workload: wanted.workload.as_ref(),
+        seed: wanted.choice.seed,
+        reuse: match flags.reload {
+            true => Reuse::Never,
+            false => Reuse::Wanted,
+        },
+        octavo_version: env!("CARGO_PKG_VERSION"),
+    };
+    let rows = ServedRows::open_or_load(server, &settings, &watcher).map_err(failure)?;
+    measure(flags, &wanted, Target::Served(&rows), watcher)
+}
+
+fn failure(error: ServedError) -> Failure {
+    match error {
+        ServedError::Stopped | ServedError::Database(DatabaseError::Stopped) => {
+            Failure::Interrupted(
+                "loading is unfinished: the next bench begins it again, --remove takes away what \
+                 there is"
+                    .into(),
+            )
+        }
+        error if error.is_bad_input() => Failure::Input(error.into()),
+        error => Failure::Fault(error.into()),
+    }
+}

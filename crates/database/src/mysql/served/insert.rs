@@ -1,0 +1,190 @@
+//! Rows in bulk by `INSERT`, for servers whose `local_infile` is off.
+
+use octavo_workload::{
+    ConnectionError, connection::Value, population::RowBatch, schema::ColumnKind,
+};
+
+use super::super::{
+    ddl,
+    session::Session,
+    time::DateTime,
+    value::{push_decimal, push_integer},
+};
+
+/// A statement is sent once it has this many bytes: together with one row more
+/// it stays below the 1 MiB of the smallest usual `max_allowed_packet`.
+const STATEMENT_BYTES: usize = 256 << 10;
+
+/// Statements between two commits: the server flushes once for them, and has
+/// at most some 32 MB to undo.
+const STATEMENTS: u32 = 128;
+
+/// Rows on their way into a table.
+pub(super) struct Inserts<'s> {
+    session: &'s mut Session,
+    table: &'s str,
+    kinds: &'s [ColumnKind],
+    head: String,
+    sql: Vec<u8>,
+    /// Since the last commit.
+    statements: u32,
+}
+
+impl<'s> Inserts<'s> {
+    /// For rows whose columns are of these kinds.
+    pub(super) fn begin(
+        session: &'s mut Session,
+        table: &'s str,
+        kinds: &'s [ColumnKind],
+    ) -> Result<Self, ConnectionError> {
+        session.simple("BEGIN")?;
+        Ok(Self {
+            session,
+            table,
+            kinds,
+            head: format!("INSERT INTO {} VALUES ", ddl::quoted(table)),
+            sql: Vec::with_capacity(2 * STATEMENT_BYTES),
+            statements: 0,
+        })
+    }
+
+    /// Adds rows.
+    pub(super) fn batch(&mut self, batch: &RowBatch) -> Result<(), ConnectionError> {
+        for row in 0..batch.len() {
+            match self.sql.is_empty() {
+                true => self.sql.extend_from_slice(self.head.as_bytes()),
+                false => self.sql.push(b','),
+            }
+            let values = (0..batch.columns()).map(|column| batch.value(row, column));
+            push_row(&mut self.sql, values, self.kinds).ok_or_else(|| ConnectionError::Other {
+                context: format!("fill {}", self.table),
+                source: "a time is outside of the years 0 to 9999".into(),
+            })?;
+            if self.sql.len() >= STATEMENT_BYTES {
+                self.send()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<(), ConnectionError> {
+        let sent = match std::str::from_utf8(&self.sql) {
+            Ok(sql) => self.session.simple(sql),
+            Err(error) => Err(ConnectionError::Other {
+                context: String::new(),
+                source: error.into(),
+            }),
+        };
+        self.sql.clear();
+        sent.map_err(|error| match error {
+            // Not the whole statement with all its rows.
+            ConnectionError::Other { source, .. } => ConnectionError::Other {
+                context: format!("fill {}", self.table),
+                source,
+            },
+            other => other,
+        })?;
+        self.statements += 1;
+        if self.statements == STATEMENTS {
+            self.statements = 0;
+            self.session.simple("COMMIT")?;
+            self.session.simple("BEGIN")?;
+        }
+        Ok(())
+    }
+
+    /// Makes all rows durable.
+    pub(super) fn finish(mut self) -> Result<(), ConnectionError> {
+        if !self.sql.is_empty() {
+            self.send()?;
+        }
+        self.session.simple("COMMIT")
+    }
+}
+
+/// Appends a row in parentheses; `None` for a time that DATETIME cannot hold.
+fn push_row<'v>(
+    out: &mut Vec<u8>,
+    values: impl Iterator<Item = Value<'v>>,
+    kinds: &[ColumnKind],
+) -> Option<()> {
+    out.push(b'(');
+    for (position, (value, kind)) in values.zip(kinds).enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        match value {
+            Value::Null => out.extend_from_slice(b"NULL"),
+            Value::Integer(number) => push_integer(out, number),
+            Value::Decimal { unscaled, scale } => push_decimal(out, unscaled, scale),
+            // A blank at the end of a CHAR is not stored.
+            Value::Text(text) if matches!(kind, ColumnKind::Char(_)) => {
+                push_text(out, text.trim_end_matches(' '));
+            }
+            Value::Text(text) => push_text(out, text),
+            Value::Timestamp(microseconds) => {
+                let time = DateTime::of(microseconds)?;
+                let text = format!(
+                    "'{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06}'",
+                    time.year,
+                    time.month,
+                    time.day,
+                    time.hour,
+                    time.minute,
+                    time.second,
+                    time.microsecond
+                );
+                out.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+    out.push(b')');
+    Some(())
+}
+
+/// Appends a text in quotes.
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    out.push(b'\'');
+    for &byte in text.as_bytes() {
+        match byte {
+            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            0 => out.extend_from_slice(b"\\0"),
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'\'');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_all_kinds() {
+        let (unscaled, scale) = (-105, 2);
+        let mut out = Vec::new();
+        let values = [
+            Value::Integer(-7),
+            Value::Decimal { unscaled, scale },
+            Value::Null,
+            Value::Text("it's a \\ \0  "),
+            Value::Text("a  "),
+            Value::Timestamp(951_782_400_000_001),
+        ];
+        let kinds = [
+            ColumnKind::Integer,
+            ColumnKind::Integer,
+            ColumnKind::Integer,
+            ColumnKind::Varchar(20),
+            ColumnKind::Char(3),
+            ColumnKind::Timestamp,
+        ];
+        push_row(&mut out, values.into_iter(), &kinds).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            r"(-7,-1.05,NULL,'it\'s a \\ \0  ','a','2000-02-29 00:00:00.000001')"
+        );
+        let never = [Value::Timestamp(i64::MAX)];
+        assert!(push_row(&mut Vec::new(), never.into_iter(), &[ColumnKind::Timestamp]).is_none());
+    }
+}

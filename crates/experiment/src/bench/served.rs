@@ -1,0 +1,421 @@
+//! Rows in Octavo's schema of a server that the user runs: what is there,
+//! loading them, and a run on them.
+//!
+//! No copy is made, so a run begins with what the ones before it left. The
+//! note beside the rows counts them and names the kinds of transactions that
+//! they had: some conditions do not hold after some kinds, and YCSB's inserts
+//! would find their keys taken.
+
+use std::{collections::BTreeSet, ops::ControlFlow, time::Instant};
+
+use jiff::Timestamp;
+use octavo_database::{DatabaseError, Loaded, SCHEMA, Served};
+use octavo_units::Seed;
+use octavo_workload::{DataSet, Workload, WorkloadName, pgbench::Script, ycsb::Core};
+use serde::{Deserialize, Serialize};
+
+use super::{BenchError, BenchSettings, Done, Subject, drive_settings, named};
+use crate::{
+    drive::{DriveObserver, drive},
+    loaded::{Description, FORMAT},
+    observer::Observer,
+    run::{RunError, Watch},
+};
+
+/// YCSB's kind of transaction that cannot be repeated on the rows it left.
+const INSERT: &str = "Insert";
+
+/// What the note beside the rows says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Note {
+    #[serde(flatten)]
+    loaded: Description,
+    /// How many benches have begun to run on the rows.
+    benches: u64,
+    /// The kinds of transactions that they had.
+    kinds: BTreeSet<String>,
+}
+
+impl Note {
+    fn text(&self) -> String {
+        serde_json::to_string(self).expect("a note has a JSON form")
+    }
+}
+
+/// Why rows on a server cannot be loaded or used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServedError {
+    /// The server refused.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The note beside the rows cannot be read.
+    #[error(
+        "what {SCHEMA} of {place} holds cannot be told ({reason}): --reload loads it again, \
+         --remove takes it away"
+    )]
+    Note {
+        /// The server.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Other rows are there.
+    #[error(
+        "{SCHEMA} of {place} holds {found}, not {wanted}: --reload loads these in their place, \
+         --remove takes away what is there"
+    )]
+    Other {
+        /// The server.
+        place: String,
+        /// What is there.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// An earlier run has inserted what this one would insert.
+    #[error(
+        "an earlier bench has inserted the keys that this one would insert into {SCHEMA} of \
+         {place}: --reload loads the rows again before it runs"
+    )]
+    Inserted {
+        /// The server.
+        place: String,
+    },
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl ServedError {
+    /// Whether the caller gave something that cannot be done, and nothing was
+    /// changed.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Database(error) => matches!(error, DatabaseError::Setting { .. }),
+            Self::Stopped => false,
+            _ => true,
+        }
+    }
+}
+
+/// What to do with rows that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Use them; refuse others than those that are wanted.
+    Wanted,
+    /// Take them away, whichever they are, and load.
+    Never,
+}
+
+/// What to load on a server.
+pub struct ServedSettings<'a> {
+    /// Whose rows.
+    pub workload: &'a dyn Workload,
+    /// The seed that the workload was made with.
+    pub seed: Seed,
+    /// What to do with those that are there.
+    pub reuse: Reuse,
+    /// The version of Octavo.
+    pub octavo_version: &'a str,
+}
+
+/// Rows in Octavo's schema of a server.
+pub struct ServedRows<'a> {
+    server: &'a dyn Served,
+    note: Note,
+}
+
+impl<'a> ServedRows<'a> {
+    /// What was loaded on a server; `None` when there is nothing, or loading
+    /// did not come to its end.
+    pub fn examine(server: &dyn Served) -> Result<Option<Description>, ServedError> {
+        Ok(read(server)?.map(|note| note.loaded))
+    }
+
+    /// The rows that the settings want, loaded first where they are not there
+    /// yet. Refuses to run twice what would insert the same keys twice.
+    pub fn open_or_load(
+        server: &'a dyn Served,
+        settings: &ServedSettings<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Self, ServedError> {
+        let found = match settings.reuse {
+            Reuse::Wanted => read(server)?,
+            Reuse::Never => {
+                server.remove()?;
+                None
+            }
+        };
+        let Some(note) = found else {
+            let note = load(server, settings, observer)?;
+            return Ok(Self { server, note });
+        };
+        let wanted = (settings.workload.data_set(), settings.seed);
+        if (note.loaded.data, note.loaded.seed) != wanted {
+            return Err(ServedError::Other {
+                place: server.place(),
+                found: words(note.loaded.data, note.loaded.seed),
+                wanted: words(wanted.0, wanted.1),
+            });
+        }
+        let inserts = |kinds: &BTreeSet<String>| kinds.contains(INSERT);
+        if inserts(&note.kinds) && inserts(&kinds(settings.workload)) {
+            return Err(ServedError::Inserted {
+                place: server.place(),
+            });
+        }
+        Ok(Self { server, note })
+    }
+
+    /// What was loaded.
+    pub fn description(&self) -> &Description {
+        &self.note.loaded
+    }
+
+    /// Notes that a bench begins. Before it does, since rows that an
+    /// interrupted one left are changed as well.
+    fn begin(&self, workload: &dyn Workload) -> Result<Note, DatabaseError> {
+        let mut note = self.note.clone();
+        note.benches += 1;
+        note.kinds.append(&mut kinds(workload));
+        self.server.set_note(&note.text())?;
+        Ok(note)
+    }
+}
+
+fn words(data: DataSet, seed: Seed) -> String {
+    format!("{data} (seed {seed})")
+}
+
+fn read(server: &dyn Served) -> Result<Option<Note>, ServedError> {
+    let Some(text) = server.found()? else {
+        return Ok(None);
+    };
+    let refused = |reason: String| ServedError::Note {
+        place: server.place(),
+        reason,
+    };
+    // The form first: another may lack what this one has.
+    let form = serde_json::from_str::<serde_json::Value>(&text)
+        .map_err(|error| refused(error.to_string()))?["format"]
+        .as_u64();
+    if form != Some(u64::from(FORMAT)) {
+        let form = form.map_or("not told".into(), |form| form.to_string());
+        return Err(refused(format!(
+            "its form is {form}, this version of octavo knows {FORMAT}"
+        )));
+    }
+    let note = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+    Ok(Some(note))
+}
+
+fn load(
+    server: &dyn Served,
+    settings: &ServedSettings<'_>,
+    observer: &dyn Observer,
+) -> Result<Note, ServedError> {
+    let workload = settings.workload;
+    let partitions = workload.population().partitions();
+    let rows_about: u64 = partitions.iter().map(|part| part.rows_about).sum();
+    let now = format!(
+        "loading {} on {}",
+        words(workload.data_set(), settings.seed),
+        server.place()
+    );
+    let begin = Instant::now();
+    let note = |loaded: &Loaded| Note {
+        loaded: Description {
+            format: FORMAT,
+            octavo: settings.octavo_version.into(),
+            loaded_at: Timestamp::now(),
+            database: server.name().into(),
+            database_version: server.version(),
+            options: Vec::new(),
+            page_size: server.page_size(),
+            data: workload.data_set(),
+            seed: settings.seed,
+            rows: loaded.rows,
+            size: loaded.size,
+            elapsed: loaded.elapsed,
+        },
+        benches: 0,
+        kinds: BTreeSet::new(),
+    };
+    let loaded = server.load(workload, &|loaded| note(loaded).text(), &mut |rows| {
+        let spent = begin.elapsed();
+        let share = rows.max(1) as f64 / rows_about.max(1) as f64;
+        observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
+        match observer.interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    match loaded {
+        Ok(loaded) => Ok(note(&loaded)),
+        Err(DatabaseError::Stopped) => Err(ServedError::Stopped),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The kinds of transactions that a workload's mix has.
+fn kinds(workload: &dyn Workload) -> BTreeSet<String> {
+    let weights = workload.mix().weights();
+    let used = workload.transactions().iter().zip(weights);
+    used.filter(|(_, weight)| **weight > 0)
+        .map(|(kind, _)| kind.name.to_owned())
+        .collect()
+}
+
+/// The workload with all kinds that ever ran on its rows: its conditions are
+/// those that hold after all of them. `None` when nothing but the workload
+/// itself has run.
+fn of_all_kinds(workload: &dyn Workload, note: &Note) -> Option<Box<dyn Workload>> {
+    if note.kinds == kinds(workload) {
+        return None;
+    }
+    let name = match workload.data_set() {
+        DataSet::Tpcc { .. } => WorkloadName::Tpcc,
+        DataSet::Ycsb { .. } => WorkloadName::Ycsb(Core::A),
+        DataSet::Pgbench { .. } => WorkloadName::Pgbench(Script::TpcbLike),
+    };
+    let parts: Vec<String> = workload
+        .transactions()
+        .iter()
+        .filter(|kind| note.kinds.contains(kind.name))
+        .map(|kind| format!("{}=1", kind.name))
+        .collect();
+    let mix = parts.join(",");
+    let built = name.build(note.loaded.data, note.loaded.seed, Some(&mix), None);
+    // The workload could be made of the same, so this can.
+    built.ok()
+}
+
+/// Drives the server and checks what is left.
+pub(super) fn run_on(
+    rows: &ServedRows<'_>,
+    settings: &BenchSettings<'_>,
+    seed: Seed,
+    follower: &mut dyn DriveObserver,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Done, BenchError> {
+    let workload = settings.workload;
+    let server = rows.server;
+    let database = |error: DatabaseError| BenchError::from(RunError::from(error));
+    let running = server
+        .start(settings.isolation, workload)
+        .map_err(database)?;
+    let earlier = rows.note.benches;
+    let note = rows.begin(workload).map_err(database)?;
+    let mut watch = Watch::new(None, follower);
+    let driven = drive(
+        running.as_ref(),
+        drive_settings(settings, seed),
+        &mut watch,
+        interrupted,
+    );
+    let mut conditions = named(running.conditions());
+    running.stop().map_err(database)?;
+    let drive = driven.map_err(RunError::from)?;
+    conditions.push((
+        "rows".into(),
+        match earlier {
+            0 => "as loaded".into(),
+            1 => "as one earlier bench left them".into(),
+            earlier => format!("as {earlier} earlier benches left them"),
+        },
+    ));
+    let checked = of_all_kinds(workload, &note);
+    let checked = checked.as_deref().unwrap_or(workload);
+    let checks = server
+        .inspect(checked)
+        .and_then(|mut connection| Ok(checked.check(connection.as_mut())?))
+        .map_err(database)?;
+    crate::run::expect_consistent(&checks)?;
+    let description = rows.description();
+    Ok(Done {
+        subject: Subject {
+            database: server.name().into(),
+            version: server.version(),
+            server: Some(server.place()),
+            page_size: Some(server.page_size()),
+            memory: None,
+            size: Some(description.size),
+            storage_path: None,
+            restored_by: None,
+            conditions,
+        },
+        drive,
+        device: None,
+        machine: watch.machine(),
+        checks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_database::Loaded;
+    use octavo_units::{ByteCount, PageSize};
+    use octavo_workload::Pgbench;
+
+    use super::*;
+
+    fn note(workload: &dyn Workload) -> Note {
+        let Loaded {
+            rows,
+            size,
+            elapsed,
+        } = Loaded {
+            rows: 7,
+            size: ByteCount::mib(3),
+            elapsed: std::time::Duration::from_millis(1500),
+        };
+        Note {
+            loaded: Description {
+                format: FORMAT,
+                octavo: "1".into(),
+                loaded_at: Timestamp::UNIX_EPOCH,
+                database: "postgres".into(),
+                database_version: "15".into(),
+                options: Vec::new(),
+                page_size: PageSize::new(8192).unwrap(),
+                data: workload.data_set(),
+                seed: Seed::new(u64::MAX),
+                rows,
+                size,
+                elapsed,
+            },
+            benches: 2,
+            kinds: kinds(workload),
+        }
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        let ycsb = octavo_workload::Ycsb::new(1000, Seed::new(1)).unwrap();
+        let note = note(&ycsb);
+        let read: Note = serde_json::from_str(&note.text()).unwrap();
+        assert_eq!(read, note);
+    }
+
+    #[test]
+    fn conditions_are_those_after_all_kinds_that_ran() {
+        let tpcb = Pgbench::new(1, Seed::new(1)).unwrap();
+        let mut note = note(&tpcb);
+        assert!(of_all_kinds(&tpcb, &note).is_none());
+        note.kinds.insert("simple-update".into());
+        let all = of_all_kinds(&tpcb, &note).unwrap();
+        assert_eq!(kinds(all.as_ref()), note.kinds);
+        assert_eq!(all.data_set(), tpcb.data_set());
+    }
+
+    #[test]
+    fn inserts_are_known_by_their_name() {
+        let with = |core| {
+            let ycsb = octavo_workload::Ycsb::new(1000, Seed::new(1)).unwrap();
+            kinds(&ycsb.with_core(core)).contains(INSERT)
+        };
+        assert!(with(Core::D) && with(Core::E));
+        assert!(!with(Core::A) && !with(Core::F));
+    }
+}

@@ -82,8 +82,19 @@ const PARTS: [&str; 11] = [
 /// The parts that only others are made of.
 const NOT_INSTALLED: [&str; 3] = ["src/port", "src/common", "src/fe_utils"];
 
-/// What a build that is complete has at least.
-const PROGRAMS: [&str; 3] = ["postgres", "initdb", "pg_ctl"];
+/// Installed besides where a version has it: since 17 the catalogs that
+/// `initdb` fills a cluster with are not the server's part.
+const CATALOGS: &str = "src/include/catalog";
+
+/// What a build that is complete has.
+const PIECES: [&str; 6] = [
+    "bin/postgres",
+    "bin/initdb",
+    "bin/pg_ctl",
+    "share/postgres.bki",
+    "share/snowball_create.sql",
+    "share/extension/plpgsql.control",
+];
 
 /// No machine takes this long for one of the steps.
 const STEP_LIMIT: Duration = Duration::from_secs(2 * 3600);
@@ -123,13 +134,13 @@ fn find_in(
     wal_block_size: PageSize,
 ) -> Option<PathBuf> {
     let found = source::at_hand(source, cache).ok().flatten()?;
-    let bin = cache
-        .join(name_of(&found, page_size, wal_block_size))
-        .join("bin");
-    PROGRAMS
-        .iter()
-        .all(|program| bin.join(program).is_file())
-        .then_some(bin)
+    let tree = cache.join(name_of(&found, page_size, wal_block_size));
+    missing_piece(&tree).is_none().then(|| tree.join("bin"))
+}
+
+/// What a tree of programs lacks to be complete.
+fn missing_piece(tree: &Path) -> Option<&'static str> {
+    PIECES.into_iter().find(|piece| !tree.join(piece).is_file())
 }
 
 fn build_in(
@@ -159,7 +170,7 @@ fn build_in(
     let found = source::obtain(source, &cache, &workplace, &log, step)?;
     let name = name_of(&found, page_size, wal_block_size);
     let tree = root.join(&name);
-    if !tree.join("bin").join(PROGRAMS[0]).is_file() {
+    if missing_piece(&tree).is_some() {
         let log = fresh(cache.log(&name))?;
         Build {
             what: format!("build PostgreSQL {} at {page_size} pages", found.version),
@@ -270,6 +281,17 @@ impl Build<'_> {
         self.install(&objects, &staged)?;
         // The prefix begins with a slash, which joining would start anew at.
         let built = staged.join(PREFIX.trim_start_matches('/'));
+        if let Some(piece) = missing_piece(&built) {
+            return Err(DatabaseError::Program {
+                action: "install",
+                program: "make".into(),
+                reason: format!(
+                    "{}: no {piece} was installed (all of its log: {})",
+                    self.what,
+                    self.log.display()
+                ),
+            });
+        }
         cache::open_to_all(&built)?;
         // All of it is durable before it has its name.
         let opened = File::open(&built).map_err(named("open", &built))?;
@@ -424,7 +446,12 @@ impl Build<'_> {
     fn install(&mut self, objects: &Path, staged: &Path) -> Result<(), DatabaseError> {
         let mut destination = OsString::from("DESTDIR=");
         destination.push(staged);
-        for part in PARTS.iter().filter(|part| !NOT_INSTALLED.contains(part)) {
+        let has_catalogs = objects.join(CATALOGS).join("Makefile").exists();
+        let parts = PARTS
+            .iter()
+            .filter(|part| !NOT_INSTALLED.contains(part))
+            .chain(has_catalogs.then_some(&CATALOGS));
+        for part in parts {
             let arguments = vec![destination.clone(), relocatable().into(), "install".into()];
             self.tool("install", "install", "make", arguments, &objects.join(part))?;
         }

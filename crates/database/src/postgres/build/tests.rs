@@ -16,9 +16,10 @@ echo answers > config.cache
 for part in PARTS; do
   mkdir -p $part
   printf 'all generated-headers:\n\t%s\ninstall:\n\tmkdir -p $(DESTDIR)/pgsql/bin\n' 'ALL' > $part/Makefile
-  for program in postgres initdb pg_ctl; do
-    printf '\techo "$(rpathdir)" > $(DESTDIR)/pgsql/bin/%s; chmod 700 $(DESTDIR)/pgsql/bin/%s\n' \
-      $program $program >> $part/Makefile
+  printf '\tmkdir -p $(DESTDIR)/pgsql/share/extension\n' >> $part/Makefile
+  for piece in PIECES; do
+    printf '\techo "$(rpathdir)" > $(DESTDIR)/pgsql/%s; chmod 700 $(DESTDIR)/pgsql/%s\n' \
+      $piece $piece >> $part/Makefile
   done
 done
 "#;
@@ -38,6 +39,7 @@ impl Fake {
         fs::write(directory.join("src/backend/parser/gram.c"), "").unwrap();
         let configure = CONFIGURE
             .replace("PARTS", &PARTS.join(" "))
+            .replace("PIECES", &PIECES.join(" "))
             .replace("ALL", all);
         fs::write(directory.join("configure"), configure).unwrap();
         Self {
@@ -97,6 +99,10 @@ fn a_build_is_made_once_and_found_again() {
     );
     let again = fake.build(kib(4), &mut |what| panic!("{what}")).unwrap();
     assert_eq!(again, bin);
+    // What is not complete is built again.
+    fs::remove_file(bin.with_file_name("share/postgres.bki")).unwrap();
+    assert_eq!(find_in(&fake.cache(), &fake.source, kib(4), kib(8)), None);
+    assert_eq!(fake.build(kib(4), &mut go_on).unwrap(), bin);
     let other = fake.build(kib(16), &mut go_on).unwrap();
     assert_ne!(other, bin);
     let left: Vec<String> = fs::read_dir(fake.cache())

@@ -236,11 +236,11 @@ fn warnings(result: &BenchResult) -> Vec<String> {
     }
     // Processor time is counted in hundredths of a second.
     if result.measured_s >= 1.0 {
-        let mut machine = result.machine.clone();
+        let mut machine = result.machine;
         if result.subject.server.is_some() {
             // A server on this machine is none of the other programs that
             // disturb, and the two cannot be told apart.
-            machine.others = 0.0;
+            (machine.others, machine.io_pressure) = (0.0, None);
         }
         warnings.extend(machine::troubles([&machine]));
     }
@@ -678,7 +678,10 @@ mod tests {
         result.subject.server = Some("postgres://anna@db:5432/shop".into());
         result.subject.size = Some(octavo_units::ByteCount::mib(150));
         (result.machine.others, result.measured_s) = (0.9, 30.0);
+        let setting = "innodb_flush_log_at_trx_commit".to_owned();
+        result.subject.conditions = vec![(setting, "2".into())];
         let text = words(&result);
+        assert!(text.contains("innodb_flush_log_at_trx_commit 2"), "{text}");
         assert!(
             text.contains("The server, postgres://anna@db:5432/shop, is yours"),
             "{text}"

@@ -119,8 +119,13 @@ impl Page {
         const NAME: usize = 22;
         let indent = " ".repeat(NAME);
         let mut lines = self.wrapped(&indent, value).into_iter();
-        let first = lines.next().unwrap_or_default();
-        self.line(&format!("{name:<NAME$}{}", first.trim_start()));
+        if name.chars().count() < NAME {
+            let first = lines.next().unwrap_or_default();
+            self.line(&format!("{name:<NAME$}{}", first.trim_start()));
+        } else {
+            // A server's name of a setting: the value goes below it.
+            self.line(name);
+        }
         for line in lines {
             self.line(&line);
         }

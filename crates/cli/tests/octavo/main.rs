@@ -6,6 +6,7 @@ mod bench;
 mod disk_full;
 mod kill_and_resume;
 mod run;
+mod served;
 
 use std::{
     path::Path,

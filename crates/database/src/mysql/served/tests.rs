@@ -1,1 +1,163 @@
+//! A private server plays the user's.
 
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use octavo_units::Seed;
+use octavo_workload::{Pgbench, Tpcc, Ycsb};
+use tempfile::TempDir;
+
+use super::super::{
+    arguments::Purpose,
+    instance::{Instance, Layout, SOCKET, initialise},
+    programs::Programs,
+};
+use super::*;
+use crate::{Progress, contents, expected_contents, serve, server::account::Account};
+
+/// A server, and the account that may do everything.
+struct TestServer {
+    instance: Option<Instance>,
+    url: Url,
+    _directory: TempDir,
+}
+
+impl TestServer {
+    fn start() -> Self {
+        let directory = crate::scratch::directory();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let programs = Programs::find(Flavour::Mariadb, None)
+            .expect("MariaDB is needed by this test: ./test installs it");
+        let layout = Layout::of(directory.path()).unwrap();
+        let account = Account::of_servers().unwrap();
+        let account = account.as_ref();
+        let page_size = PageSize::new(4096).unwrap();
+        initialise(&programs, &layout, page_size, account, &mut || false).unwrap();
+        let purpose = Purpose::Load {
+            buffer: ByteCount::mib(32),
+            redo: ByteCount::mib(32),
+        };
+        let (instance, _) =
+            Instance::start(&programs, &layout, page_size, &purpose, account, None).unwrap();
+        let socket = layout.data.join(SOCKET);
+        let url = format!("mysql://root@/?socket={}", socket.display());
+        Self {
+            instance: Some(instance),
+            url: url.parse().unwrap(),
+            _directory: directory,
+        }
+    }
+
+    fn session(&self) -> Session {
+        open(&self.url, None, &[]).unwrap()
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        let _stopped = self.instance.take().map(Instance::stop);
+    }
+}
+
+fn load(server: &dyn Served, workload: &dyn Workload) -> Result<Loaded, DatabaseError> {
+    let on: &mut Progress<'_> = &mut |_| ControlFlow::Continue(());
+    server.load(workload, &|loaded| format!("it's \\ {}", loaded.rows), on)
+}
+
+#[test]
+fn rows_are_loaded_in_both_ways_marked_used_and_removed() {
+    let server = TestServer::start();
+    let ycsb = Ycsb::new(700, Seed::new(1)).unwrap();
+    let tpcc = Tpcc::new(1, Seed::new(1)).unwrap();
+    let pgbench = Pgbench::new(1, Seed::new(1)).unwrap();
+    for (files, workload) in [
+        (1, &ycsb as &dyn Workload),
+        (0, &ycsb),
+        (0, &tpcc),
+        (0, &pgbench),
+    ] {
+        server
+            .session()
+            .simple(&format!("SET GLOBAL local_infile={files}"))
+            .unwrap();
+        let served = serve(&server.url).unwrap();
+        let served = served.as_ref();
+        assert_eq!(served.name(), "mariadb");
+        assert_eq!(served.found().unwrap(), None);
+        assert!(!served.remove().unwrap());
+        let loaded = load(served, workload).unwrap();
+        let note = format!("it's \\ {}", loaded.rows);
+        assert_eq!(served.found().unwrap(), Some(note));
+        let mut inspection = served.inspect(workload).unwrap();
+        let found = contents(inspection.as_mut(), workload).unwrap();
+        assert!(found == expected_contents(workload), "{files}");
+        let checks = workload.check(inspection.as_mut()).unwrap();
+        assert!(checks.iter().all(|check| check.violations == 0));
+        drop(inspection);
+        let error = load(served, workload).unwrap_err().to_string();
+        assert!(error.contains("--remove"), "{error}");
+        let error = serve(&server.url).err().unwrap().to_string();
+        assert!(error.contains("another octavo"), "{error}");
+        served.set_note("used").unwrap();
+        assert_eq!(served.found().unwrap().as_deref(), Some("used"));
+        let running = served.start(None, workload).unwrap();
+        drop(running.connect(0).unwrap());
+        running.stop().unwrap();
+        assert!(served.remove().unwrap());
+    }
+}
+
+#[test]
+fn a_stopped_load_counts_as_none_and_is_replaced() {
+    let server = TestServer::start();
+    let workload = Ycsb::new(700, Seed::new(1)).unwrap();
+    let served = serve(&server.url).unwrap();
+    let served = served.as_ref();
+    let mut calls = 0;
+    let stopped = served.load(&workload, &|_| String::new(), &mut |_| {
+        calls += 1;
+        match calls {
+            1 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    });
+    assert!(matches!(stopped, Err(DatabaseError::Stopped)));
+    assert_eq!(served.found().unwrap(), None);
+    assert_eq!(load(served, &workload).unwrap().rows, 700);
+
+    // What somebody else put there is in the way, and nothing is dropped.
+    let mut owner = server.session();
+    owner
+        .simple("CREATE TABLE octavo.mine (a INT PRIMARY KEY)")
+        .unwrap();
+    let error = served.remove().unwrap_err().to_string();
+    assert!(error.contains("mine"), "{error}");
+    assert!(served.found().unwrap().is_some());
+    owner.simple("DROP TABLE octavo.mine").unwrap();
+    assert!(served.remove().unwrap());
+}
+
+#[test]
+fn a_database_of_somebody_else_is_left_alone() {
+    let server = TestServer::start();
+    let mut owner = server.session();
+    owner.simple("CREATE DATABASE octavo").unwrap();
+    let workload = Ycsb::new(700, Seed::new(1)).unwrap();
+    let served = serve(&server.url).unwrap();
+    let served = served.as_ref();
+    for made in [
+        "CREATE TABLE octavo.usertable (a INT PRIMARY KEY)",
+        "CREATE TABLE octavo.octavo_mark AS SELECT 'mine' AS mark",
+    ] {
+        owner.simple(made).unwrap();
+        for error in [
+            served.found().unwrap_err(),
+            load(served, &workload).unwrap_err(),
+            served.remove().unwrap_err(),
+        ] {
+            let error = error.to_string();
+            assert!(error.contains("not marked as Octavo's"), "{error}");
+        }
+    }
+    let tables = owner.texts("SHOW TABLES IN octavo").unwrap();
+    assert_eq!(tables.len(), 2);
+}

@@ -1,1 +1,172 @@
+//! A private server plays the user's.
 
+use octavo_units::Seed;
+use octavo_workload::{Workload, Ycsb, connection::Access};
+
+use super::super::test_server::{TestServer, shared};
+use super::*;
+use crate::{Progress, serve};
+
+/// A database of its own on the server that all tests share.
+fn url(server: &TestServer, user: &str, database: &str) -> Url {
+    let mut session = server.session();
+    let found = session
+        .texts(&format!(
+            "SELECT 1 FROM pg_database WHERE datname = '{database}'"
+        ))
+        .unwrap();
+    if found.is_empty() {
+        session
+            .simple(&format!("CREATE DATABASE {database}"))
+            .unwrap();
+    }
+    let directory = server.directory().display();
+    let text = format!(
+        "postgres://{user}@:{}/{database}?host={directory}",
+        server.port()
+    );
+    text.parse().unwrap()
+}
+
+fn workload() -> Ycsb {
+    Ycsb::new(700, Seed::new(1)).unwrap()
+}
+
+fn load(server: &dyn Served) -> Result<Loaded, DatabaseError> {
+    let on: &mut Progress<'_> = &mut |_| ControlFlow::Continue(());
+    server.load(&workload(), &|loaded| format!("it's {}", loaded.rows), on)
+}
+
+#[test]
+fn rows_are_loaded_marked_used_and_removed() {
+    let url = url(shared(), "octavo", "served_whole");
+    let served = serve(&url).unwrap();
+    let served = served.as_ref();
+    assert_eq!(served.found().unwrap(), None);
+    assert!(!served.remove().unwrap());
+    let loaded = load(served).unwrap();
+    assert_eq!(loaded.rows, 700);
+    assert!(loaded.size > ByteCount::new(700 * 1000));
+    assert_eq!(served.found().unwrap().as_deref(), Some("it's 700"));
+    let error = load(served).unwrap_err().to_string();
+    assert!(error.contains("--remove"), "{error}");
+    served.set_note("used").unwrap();
+    assert_eq!(served.found().unwrap().as_deref(), Some("used"));
+    // Nobody else may work there meanwhile.
+    let error = serve(&url).err().unwrap().to_string();
+    assert!(error.contains("another octavo"), "{error}");
+
+    let workload = workload();
+    let running = served
+        .start(Some(Isolation::Serializable), &workload)
+        .unwrap();
+    let mut connection = running.connect(0).unwrap();
+    connection.begin(Access::Read).unwrap();
+    connection.commit().unwrap();
+    let conditions = running.conditions();
+    assert!(conditions.contains(&("isolation", "serializable".into())));
+    drop(connection);
+    running.stop().unwrap();
+    let mut inspection = served.inspect(&workload).unwrap();
+    let rows = inspection.scan(&workload.tables()[0], &mut |_| {}).unwrap();
+    assert_eq!(rows, 700);
+    assert!(workload.check(inspection.as_mut()).is_ok());
+    drop(inspection);
+
+    assert!(served.remove().unwrap());
+    assert_eq!(served.found().unwrap(), None);
+}
+
+#[test]
+fn a_schema_of_somebody_else_is_left_alone() {
+    let server = shared();
+    let url = url(server, "octavo", "served_foreign");
+    let mut owner = open(&url, &[]).unwrap();
+    owner
+        .simple("CREATE SCHEMA octavo; CREATE TABLE octavo.usertable AS SELECT 7 AS a")
+        .unwrap();
+    let served = serve(&url).unwrap();
+    let served = served.as_ref();
+    for error in [
+        served.found().unwrap_err(),
+        load(served).unwrap_err(),
+        served.remove().unwrap_err(),
+    ] {
+        let error = error.to_string();
+        assert!(error.contains("not marked as Octavo's"), "{error}");
+    }
+    let rows = owner.texts("SELECT a FROM octavo.usertable").unwrap();
+    assert_eq!(rows, [[Some("7".to_owned())]]);
+}
+
+#[test]
+fn what_others_made_of_the_rows_is_not_dropped() {
+    let url = url(shared(), "octavo", "served_entangled");
+    let served = serve(&url).unwrap();
+    let served = served.as_ref();
+    load(served).unwrap();
+    let mut owner = open(&url, &[]).unwrap();
+    for (made, undone, named) in [
+        (
+            "CREATE VIEW public.mine AS SELECT * FROM octavo.usertable",
+            "DROP VIEW public.mine",
+            "view public.mine",
+        ),
+        (
+            "CREATE TABLE octavo.mine (a int)",
+            "DROP TABLE octavo.mine",
+            "table mine",
+        ),
+    ] {
+        owner.simple(made).unwrap();
+        let error = served.remove().unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
+        // All or nothing.
+        assert_eq!(served.found().unwrap().as_deref(), Some("it's 700"));
+        let rows = owner.texts("SELECT count(*) FROM octavo.usertable");
+        assert_eq!(rows.unwrap(), [[Some("700".to_owned())]]);
+        owner.simple(undone).unwrap();
+    }
+    assert!(served.remove().unwrap());
+}
+
+#[test]
+fn a_stopped_load_counts_as_none_and_is_replaced() {
+    let url = url(shared(), "octavo", "served_stopped");
+    let served = serve(&url).unwrap();
+    let served = served.as_ref();
+    let mut calls = 0;
+    let stopped = served.load(&workload(), &|_| String::new(), &mut |_| {
+        calls += 1;
+        match calls {
+            1 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    });
+    assert!(matches!(stopped, Err(DatabaseError::Stopped)));
+    assert_eq!(served.found().unwrap(), None);
+    assert_eq!(load(served).unwrap().rows, 700);
+    assert!(served.remove().unwrap());
+    assert!(!served.remove().unwrap());
+}
+
+#[test]
+fn who_may_not_is_told_what_to_grant() {
+    let url = url(shared(), "octavo_plain:plain", "served_right");
+    let served = serve(&url).unwrap();
+    let error = load(served.as_ref()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("GRANT CREATE ON DATABASE served_right TO octavo_plain"),
+        "{error}"
+    );
+    assert_eq!(served.found().unwrap(), None);
+}
+
+#[test]
+fn a_wrong_password_is_told_and_not_shown() {
+    let url = url(shared(), "octavo_plain:s3cret", "served_login");
+    let error = serve(&url).err().unwrap();
+    let text = format!("{error:?} {error}");
+    assert!(text.contains("28P01"), "{text}");
+    assert!(!text.contains("s3cret"), "{text}");
+}

@@ -107,11 +107,6 @@ impl Channel {
         Ok(())
     }
 
-    /// Bytes that wait for [`Self::flush`].
-    pub(crate) fn waiting(&mut self) -> usize {
-        self.wire.output().len()
-    }
-
     /// Forgets what waits for [`Self::flush`].
     pub(crate) fn forget(&mut self) {
         self.wire.output().clear();
@@ -121,15 +116,6 @@ impl Channel {
     #[inline]
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.wire.flush()
-    }
-
-    /// Reads what has arrived already, and tells whether that is anything.
-    pub(crate) fn has_input(&mut self) -> io::Result<bool> {
-        self.consume();
-        if self.wire.buffered().is_empty() {
-            self.wire.receive_now()?;
-        }
-        Ok(!self.wire.buffered().is_empty())
     }
 
     fn consume(&mut self) {

@@ -79,6 +79,19 @@ impl<'s> LoadData<'s> {
     /// client the server only warns, such as of a key that is there twice:
     /// these warnings are errors here.
     pub(crate) fn finish(mut self) -> Result<u64, ConnectionError> {
+        self.finish_statement()
+    }
+
+    /// As [`Self::finish`], and begins the same statement anew: rows go in
+    /// transactions of a bounded size.
+    pub(crate) fn renew(&mut self) -> Result<u64, ConnectionError> {
+        let rows = self.finish_statement()?;
+        self.session.begin_load(&self.sql)?;
+        self.is_done = false;
+        Ok(rows)
+    }
+
+    fn finish_statement(&mut self) -> Result<u64, ConnectionError> {
         let (rows, warnings) = self.end()?;
         if warnings == 0 {
             return Ok(rows);

@@ -35,6 +35,11 @@ const BUFFER_MAX: ByteCount = ByteCount::mib(1024);
 /// The redo log while loading, so that no row waits for a checkpoint.
 const REDO: ByteCount = ByteCount::mib(1024);
 
+/// Rows of one statement and so of one transaction, about. The undo of a
+/// transaction is kept until its end, in a file that never shrinks and that
+/// every copy carries.
+const ROWS_AT_ONCE: usize = 20_000;
+
 /// How a session that loads is set: no row is checked for what the workload
 /// does not have, and none is changed to fit.
 pub(super) const SETUP: &str = "SET SESSION sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', \
@@ -127,8 +132,17 @@ pub(super) fn fill_table(
     session.simple(&ddl::create_table(table))?;
     let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
     let mut load = session.load_data(&ddl::load(table, FORMAT), &kinds)?;
-    let sent = feed.send(|batch| Ok(load.batch(batch)?))?;
-    let taken = load.finish()?;
+    let (mut taken, mut waiting) = (0, 0);
+    let sent = feed.send(|batch| {
+        load.batch(batch)?;
+        waiting += batch.len();
+        if waiting >= ROWS_AT_ONCE {
+            taken += load.renew()?;
+            waiting = 0;
+        }
+        Ok(())
+    })?;
+    taken += load.finish()?;
     if taken != sent {
         return Err(ConnectionError::Other {
             context: format!("load {}", table.name),

@@ -328,6 +328,13 @@ impl Session {
         sql: &str,
         columns: &'s [ColumnKind],
     ) -> Result<LoadData<'s>, ConnectionError> {
+        self.begin_load(sql)?;
+        Ok(LoadData::new(self, sql, columns))
+    }
+
+    /// Sends the statement of a load, up to the server's question for the
+    /// file.
+    pub(super) fn begin_load(&mut self, sql: &str) -> Result<(), ConnectionError> {
         self.check_open()?;
         let started = self
             .send(|session| {
@@ -339,8 +346,7 @@ impl Session {
                 Head::File => Ok(()),
                 _ => Err(Failure::Malformed("no question for the file")),
             });
-        self.conclude(started, || format!("run {sql}"))?;
-        Ok(LoadData::new(self, sql, columns))
+        self.conclude(started, || format!("run {sql}"))
     }
 
     /// The packets.

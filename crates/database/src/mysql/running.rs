@@ -106,8 +106,8 @@ impl RunningMysql {
             // The buffer is not touched yet, so it is what is added: until it
             // is full the page cache has the rest.
             let limited = group
-                .private()
-                .and_then(|private| group.limit(private.saturating_add(settings.memory)));
+                .held()
+                .and_then(|held| group.limit(held.private.saturating_add(settings.memory)));
             limited.map_err(|source| DatabaseError::File {
                 action: "set the limit of memory of",
                 path: layout.directory.clone(),

@@ -65,9 +65,9 @@ const DIRECT_IO_PAGE_MIN: u64 = 4096;
 ///
 /// From version 16 on, its files are opened for direct I/O and
 /// [`Settings::memory`] is its `shared_buffers`. Before, the server and the
-/// page cache of what it reads share one limit of that memory, of which an
+/// page cache of what it reads are held to that memory together, of which an
 /// eighth is left to the page cache; what the server's processes take for
-/// themselves is added to the limit, as it changes.
+/// themselves comes on top, as it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Postgres {
     /// Where the programs come from.

@@ -20,6 +20,8 @@ pub(super) enum Version {
 pub(super) struct Files {
     /// Takes the limit in bytes.
     pub(super) limit: &'static str,
+    /// Takes the bytes beyond which processes are killed.
+    pub(super) cap: &'static str,
     /// Says the bytes in use.
     pub(super) usage: &'static str,
     /// Takes 0 so that nothing is swapped out.
@@ -29,6 +31,8 @@ pub(super) struct Files {
     /// The name of the page cache's bytes, shared memory among them, in
     /// `memory.stat`.
     pub(super) cache: &'static str,
+    /// The names of those of these bytes that are not on storage yet.
+    pub(super) unwritten: [&'static str; 2],
 }
 
 impl Version {
@@ -37,17 +41,21 @@ impl Version {
         match self {
             Self::V1 => Files {
                 limit: "memory.limit_in_bytes",
+                cap: "memory.limit_in_bytes",
                 usage: "memory.usage_in_bytes",
                 swap: "memory.swappiness",
                 kills: "memory.oom_control",
                 cache: "total_cache",
+                unwritten: ["total_dirty", "total_writeback"],
             },
             Self::V2 => Files {
-                limit: "memory.max",
+                limit: "memory.high",
+                cap: "memory.max",
                 usage: "memory.current",
                 swap: "memory.swap.max",
                 kills: "memory.events",
                 cache: "file",
+                unwritten: ["file_dirty", "file_writeback"],
             },
         }
     }

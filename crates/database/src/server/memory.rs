@@ -42,6 +42,16 @@ pub(crate) struct MemoryGroup {
     version: Version,
 }
 
+/// Memory of a group that holds no data that could be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Neither page cache nor shared memory: what its processes and the kernel
+    /// hold for themselves.
+    pub(crate) private: ByteCount,
+    /// Page cache that is not on storage yet and cannot be dropped before.
+    pub(crate) unwritten: ByteCount,
+}
+
 impl MemoryGroup {
     /// Makes a group without a limit, after [`sweep`]. The error says why
     /// there can be none, for a run's conditions: mostly that Octavo is not
@@ -84,7 +94,7 @@ impl MemoryGroup {
     }
 
     /// Sets the limit. The kernel drops page cache to get there; below what
-    /// else is in use it refuses (version 1) or kills (version 2).
+    /// else is in use it refuses (version 1).
     pub(crate) fn limit(&self, limit: ByteCount) -> io::Result<()> {
         let name = self.version.files().limit;
         for _ in 1..ATTEMPTS {
@@ -96,9 +106,31 @@ impl MemoryGroup {
         self.write(name, &limit.get().to_string())
     }
 
-    /// Memory of the group that is neither page cache nor shared memory: what
-    /// its processes and the kernel hold for themselves.
-    pub(crate) fn private(&self) -> io::Result<ByteCount> {
+    /// Has the kernel drop page cache until the group is at `target`, and
+    /// leaves `headroom` above it until the next time: who reads fast finds
+    /// memory, and the page cache grows no further than what is read between
+    /// two calls.
+    ///
+    /// A limit alone would be closer, but under one of version 1 the kernel
+    /// ends processes while it has page cache that only waits to be written.
+    pub(crate) fn shrink(&self, target: ByteCount, headroom: ByteCount) -> io::Result<()> {
+        let files = self.version.files();
+        // Version 1 drops pages until the group fits and then lowers the limit,
+        // or leaves it where it is; nobody is ended meanwhile. Version 2 drops
+        // them as processes ask for more.
+        let shrunk = self.write(files.limit, &target.get().to_string());
+        self.write(
+            files.cap,
+            &target.saturating_add(headroom).get().to_string(),
+        )?;
+        match shrunk {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
+            result => result,
+        }
+    }
+
+    /// What of the group's memory holds no data that could be read again.
+    pub(crate) fn held(&self) -> io::Result<Held> {
         let files = self.version.files();
         let usage = self.read(files.usage)?;
         let stat = self.read("memory.stat")?;
@@ -106,8 +138,16 @@ impl MemoryGroup {
             usage.trim().parse::<u64>(),
             cgroup::number(&stat, files.cache),
         ) {
-            // The two are read one after the other.
-            (Ok(usage), Some(cache)) => Ok(ByteCount::new(usage.saturating_sub(cache))),
+            (Ok(usage), Some(cache)) => Ok(Held {
+                // The two are read one after the other.
+                private: ByteCount::new(usage.saturating_sub(cache)),
+                unwritten: files
+                    .unwritten
+                    .iter()
+                    .filter_map(|name| cgroup::number(&stat, name))
+                    .map(ByteCount::new)
+                    .fold(ByteCount::ZERO, ByteCount::saturating_add),
+            }),
             _ => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!(
@@ -281,22 +321,33 @@ mod tests {
         let group = MemoryGroup::create_below(Version::V2, root.path()).unwrap();
         assert_eq!(group.kind(), "cgroup v2");
         for (name, text) in [
-            ("memory.max", "max\n"),
+            ("memory.high", "max\n"),
+            ("memory.max", "100000000"),
             ("memory.current", "70000\n"),
-            ("memory.stat", "anon 20000\nfile 50000\nshmem 40000\n"),
+            (
+                "memory.stat",
+                "anon 20000\nfile 50000\nshmem 40000\nfile_dirty 300\nfile_writeback 7\n",
+            ),
             ("memory.events", "low 0\noom 1\noom_kill 2\n"),
             ("cgroup.procs", ""),
         ] {
             fs::write(group.path.join(name), text).unwrap();
         }
         group.limit(ByteCount::mib(64)).unwrap();
-        let max = fs::read_to_string(group.path.join("memory.max")).unwrap();
-        assert_eq!(max, "67108864");
-        assert_eq!(group.private().unwrap(), ByteCount::new(20_000));
+        let written = |name: &str| fs::read_to_string(group.path.join(name)).unwrap();
+        assert_eq!(written("memory.high"), "67108864");
+        group
+            .shrink(ByteCount::mib(32), ByteCount::mib(96))
+            .unwrap();
+        assert_eq!(written("memory.high"), "33554432");
+        assert_eq!(written("memory.max"), "134217728");
+        let held = group.held().unwrap();
+        assert_eq!(held.private, ByteCount::new(20_000));
+        assert_eq!(held.unwritten, ByteCount::new(307));
         assert_eq!(group.kills(), 2);
         group.procs_file().unwrap();
         fs::write(group.path.join("memory.current"), "lots").unwrap();
-        let error = group.private().unwrap_err().to_string();
+        let error = group.held().unwrap_err().to_string();
         assert!(error.contains("memory.current"), "{error}");
     }
 
@@ -366,13 +417,45 @@ mod tests {
         let server = Server::launch(&shell(scratch.path(), &log, &group)).unwrap();
         assert!(processes(&group.path).contains(&server.pid()));
         group.limit(ByteCount::mib(64)).unwrap();
-        let private = group.private().unwrap().get();
+        let private = group.held().unwrap().private.get();
         assert!(private > 0 && private < 64 << 20, "{private}");
         assert_eq!(group.kills(), 0);
         drop(server);
         let path = group.path.clone();
         drop(group);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_above_the_target_is_dropped_and_nobody_is_ended() {
+        let Some(group) = real() else { return };
+        let scratch = crate::scratch::directory();
+        let (log, file) = (scratch.path().join("log"), scratch.path().join("file"));
+        fs::write(&file, vec![7; 40 << 20]).unwrap();
+        crate::files::settle(&file).unwrap();
+        let mut launch = shell(scratch.path(), &log, &group);
+        launch.arguments[1] = "cat file file file > /dev/null; echo read; sleep 600".into();
+        let server = Server::launch(&launch).unwrap();
+        let usage = || -> u64 {
+            let usage = group.read(group.version.files().usage).unwrap();
+            usage.trim().parse().unwrap()
+        };
+        for _ in 0..1500 {
+            group
+                .shrink(ByteCount::mib(12), ByteCount::mib(64))
+                .unwrap();
+            thread::sleep(PAUSE);
+            if server.last_words() == "read" {
+                break;
+            }
+        }
+        assert_eq!(server.last_words(), "read");
+        group
+            .shrink(ByteCount::mib(12), ByteCount::mib(64))
+            .unwrap();
+        assert!(usage() < 16 << 20, "{}", usage());
+        assert_eq!(group.kills(), 0);
+        assert!(server.ended().is_none());
     }
 
     #[test]

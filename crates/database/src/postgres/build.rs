@@ -292,6 +292,8 @@ impl Build<'_> {
                 ),
             });
         }
+        // Headers are for those who compile against the server.
+        tree::remove_all(&built.join("include"))?;
         cache::open_to_all(&built)?;
         // All of it is durable before it has its name.
         let opened = File::open(&built).map_err(named("open", &built))?;
@@ -447,6 +449,14 @@ impl Build<'_> {
         let mut destination = OsString::from("DESTDIR=");
         destination.push(staged);
         let has_catalogs = objects.join(CATALOGS).join("Makefile").exists();
+        if has_catalogs {
+            // It installs headers too, into a directory that is made by what
+            // is left out here.
+            let headers = staged
+                .join(PREFIX.trim_start_matches('/'))
+                .join("include/server/catalog");
+            fs::create_dir_all(&headers).map_err(named("create", &headers))?;
+        }
         let parts = PARTS
             .iter()
             .filter(|part| !NOT_INSTALLED.contains(part))

@@ -551,10 +551,19 @@ fn per_transaction(runs: &[&RunFigures]) -> Option<PerTransaction> {
         device_written_ratio: device
             .filter(|_| written > 0.0)
             .map(|(_, device)| device / written),
-        read_us_mean: ratio(sum(&|c| micros(c.read_time)), reads),
-        sync_us_mean: ratio(sum(&|c| micros(c.sync_time)), sum(&|c| c.syncs)),
+        read_us_mean: mean_time(sum(&|c| micros(c.read_time)), reads),
+        sync_us_mean: mean_time(sum(&|c| micros(c.sync_time)), sum(&|c| c.syncs)),
         cpu_cores_used: ratio(cores, measured),
     })
+}
+
+/// NaN where nothing was timed: servers are not asked to.
+fn mean_time(micros: f64, times: f64) -> f64 {
+    if micros > 0.0 {
+        micros / times
+    } else {
+        f64::NAN
+    }
 }
 
 fn latencies(kinds: &[KindLatency]) -> Vec<LatencySummary> {

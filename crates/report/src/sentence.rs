@@ -172,11 +172,11 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
         .filter_map(|figures| figures.device_reads_ratio)
         .collect();
     let how = if device.len() == figures.len() {
-        "counted by the database's file layer and, independently, by the block device"
+        "counted by the database and, independently, by the block device"
     } else if device.is_empty() {
-        "counted by the database's file layer alone: no block device's counters were found"
+        "counted by the database alone: no block device's counters were found"
     } else {
-        "counted by the database's file layer, and by the block device in some cells"
+        "counted by the database, and by the block device in some cells"
     };
     let judged = if share >= MISSES_AT_DEVICE_WANTED {
         "the storage was measured, not memory"
@@ -203,12 +203,14 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
         .iter()
         .map(|figures| figures.sync_us_mean)
         .fold(f64::NAN, f64::max);
-    sentences.push(format!(
-        "One read of a file took up to {} on average, one flush up to {} (means of the slowest \
-         cell).",
-        time(slowest),
-        time(flush)
-    ));
+    if slowest.is_finite() && flush.is_finite() {
+        sentences.push(format!(
+            "One read of a file took up to {} on average, one flush up to {} (means of the \
+             slowest cell).",
+            time(slowest),
+            time(flush)
+        ));
+    }
     sentences
 }
 

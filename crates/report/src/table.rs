@@ -268,8 +268,8 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
                 of(&|f| Some(percent_fine(f.misses_read))),
                 of(&|f| f.device_reads_ratio.map(number)),
                 of(&|f| f.device_written_ratio.map(number)),
-                of(&|f| Some(number(f.read_us_mean))),
-                of(&|f| Some(number(f.sync_us_mean))),
+                of(&|f| f.read_us_mean.is_finite().then(|| number(f.read_us_mean))),
+                of(&|f| f.sync_us_mean.is_finite().then(|| number(f.sync_us_mean))),
                 of(&|f| Some(number(f.syncs))),
                 of(&|f| Some(number(f.cpu_cores_used))),
             ]

@@ -16,8 +16,6 @@ mod running;
 mod served;
 mod session;
 #[cfg(test)]
-mod session_cost;
-#[cfg(test)]
 mod session_tests;
 mod source;
 mod statement;

@@ -300,7 +300,11 @@ impl About {
             .iter()
             // Those of the page size are the cell's.
             .filter(|(name, _)| *name != "block_size")
-            .cloned()
+            .map(|(name, value)| match *name {
+                // Without the package that it came in.
+                "server_version" => (*name, value.split(' ').take(1).collect()),
+                _ => (*name, value.clone()),
+            })
             .collect()
     }
 }

@@ -59,6 +59,11 @@ pub trait Database: Send + Sync {
     /// About how many bytes a base of this workload has at this page size.
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
 
+    /// About how many bytes a load or a run needs beside the data, for logs.
+    fn logs(&self) -> ByteCount {
+        ByteCount::ZERO
+    }
+
     /// Gets what is needed to run with these page sizes, such as programs that
     /// have to be built first. `step` is told what is being done, again and
     /// again, and may stop it, which then ends in [`DatabaseError::Stopped`].

@@ -178,10 +178,17 @@ impl Cluster {
         }
         let log = self.directory.join(LOG);
         let server = Server::launch(&self.launch(&program, arguments, &path, &log, group))?;
-        let session = start::wait_until_ready(&server, START_LIMIT, &program, &mut || {
-            connect(&path, &[]).ok()
-        })?;
-        drop(session);
+        // A server that starts or recovers refuses, and there is no socket
+        // before; anything else is an answer.
+        let answered =
+            start::wait_until_ready(&server, START_LIMIT, &program, &mut || match connect(
+                &path,
+                &[],
+            ) {
+                Err(ConnectionError::Lost(_)) => None,
+                answer => Some(answer),
+            })?;
+        drop(answered?);
         Ok(Started {
             cluster: self,
             server,
@@ -268,6 +275,11 @@ impl Started {
 
     pub(super) fn user(&self) -> Option<&str> {
         self.cluster.user()
+    }
+
+    /// Has the server end at once, without writing anything.
+    pub(super) fn end(&self) {
+        self.server.signal(Signal::QUIT);
     }
 
     /// Stops the server: its buffer is written out, sessions are ended. Its

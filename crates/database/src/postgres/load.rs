@@ -54,7 +54,15 @@ pub(super) fn load(
         ],
         None,
     )?;
-    let rows = fill(workload, progress, |table, feed| {
+    // Whoever is asked to stop does not wait for an index to be built.
+    let mut watched = |rows| {
+        let flow = progress(rows);
+        if flow.is_break() {
+            server.end();
+        }
+        flow
+    };
+    let rows = fill(workload, &mut watched, |table, feed| {
         fill_table(server.connect(&[])?, table, feed)
     })?;
     let mut session = server.connect(&[])?;

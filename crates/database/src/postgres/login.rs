@@ -31,6 +31,8 @@ pub(crate) struct Login<'l> {
     pub(crate) user: &'l str,
     pub(crate) password: Option<&'l str>,
     pub(crate) database: &'l str,
+    /// Whether nobody can listen: by a Unix socket.
+    pub(crate) is_local: bool,
     /// Parameters of the session by name.
     pub(crate) options: &'l [(&'l str, String)],
 }
@@ -91,6 +93,13 @@ impl Login<'_> {
                     );
                 }
                 request::NOTHING => return Ok(()),
+                // Anybody on the way could ask for it.
+                request::CLEARTEXT if !self.is_local => {
+                    return Err(self.unusable(
+                        "it asks for the password in the clear over a network: let it use \
+                         scram-sha-256, or connect by a Unix socket",
+                    ));
+                }
                 request::CLEARTEXT => {
                     let password = self.password()?;
                     self.send(channel, |bytes| {

@@ -173,6 +173,11 @@ impl Database for Postgres {
         ddl::estimate(workload, page_size)
     }
 
+    /// A checkpoint cycle's log, and the one before it.
+    fn logs(&self) -> ByteCount {
+        ByteCount::mib(1024)
+    }
+
     fn prepare(
         &self,
         page_sizes: &[PageSize],

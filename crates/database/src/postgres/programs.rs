@@ -2,7 +2,7 @@
 //! user names, the installed server, or a build from source.
 
 use std::{
-    fs,
+    fmt, fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
     process::Command,
@@ -27,6 +27,25 @@ pub struct Programs {
     /// What the others are built from; the distribution's own version without
     /// one.
     pub(super) source: Option<Source>,
+}
+
+impl fmt::Display for Programs {
+    /// Where the programs of which page sizes are from.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (page_size, bin) in &self.given {
+            write!(f, "{page_size} pages by {}; ", bin.display())?;
+        }
+        match &self.source {
+            None if self.given.is_empty() => {
+                f.write_str("built by Octavo from the distribution's source")
+            }
+            None => f.write_str("no others"),
+            Some(_) if self.given.is_empty() => f.write_str("built by Octavo from source"),
+            Some(_) => f.write_str(
+                "the others built by Octavo from source, which is compiled in another way",
+            ),
+        }
+    }
 }
 
 impl Programs {

@@ -44,6 +44,9 @@ const CACHE_MIN: ByteCount = ByteCount::mib(4);
 const PAGES_MIN: u64 = 64;
 const PAGES_EACH: u64 = 16;
 
+/// What the background writer may write in one of its rounds.
+const BGWRITER_BYTES: u64 = 100 * 8192;
+
 /// Sessions besides the clients': ours that reads statistics, and those that
 /// a server keeps for superusers.
 const SESSIONS_BESIDE: u32 = 10;
@@ -143,21 +146,20 @@ impl RunningPostgres {
         conditions.push((
             "memory",
             match (&group, &why_none) {
+                // The same words for every memory and page size.
                 (Some(group), _) => format!(
-                    "{} shared_buffers and {} page cache held together ({}) at {}, besides what \
-                     the server's processes take for themselves and what is being written",
-                    shares.buffer,
-                    shares.cache,
+                    "shared_buffers, and an eighth but at least {CACHE_MIN} of page cache, held \
+                     together ({}), besides what the server's processes take for themselves and \
+                     what is being written",
                     group.kind(),
-                    settings.memory
                 ),
-                (None, None) => format!("{} shared_buffers", shares.buffer),
+                (None, None) => "all in shared_buffers".into(),
                 (None, Some(reason)) => format!(
-                    "{} shared_buffers; the page cache has no limit: {reason}",
-                    shares.buffer
+                    "shared_buffers, seven eighths of it; the page cache has no limit: {reason}"
                 ),
             },
         ));
+        conditions.push(("programs", postgres.programs.to_string()));
         conditions.push(("isolation", isolation));
         if let Some(user) = server.user() {
             conditions.push(("server's user", user.to_owned()));
@@ -226,6 +228,14 @@ fn parameters(
         ("full_page_writes", on(postgres.full_page_writes)),
         // Its default follows shared_buffers; the memory alone should differ.
         ("wal_buffers", "4MB".into()),
+        // Counted in pages: the same bytes at every page size, those of the
+        // default 100 at 8 KiB.
+        (
+            "bgwriter_lru_maxpages",
+            (BGWRITER_BYTES / u64::from(settings.page_size.get())).to_string(),
+        ),
+        // Not in /dev/shm, where it would stay when a server is killed.
+        ("dynamic_shared_memory_type", "mmap".into()),
         // What is evicted is soon written, instead of staying in the page
         // cache as long as the kernel likes.
         ("backend_flush_after", "256kB".into()),
@@ -362,8 +372,12 @@ impl Running for RunningPostgres {
         self.conditions.clone()
     }
 
+    /// As it was planned, unless the page cache was not held.
     fn storage_path(&self) -> StoragePath {
-        self.storage_path
+        match &self.follower {
+            Some(follower) if !follower.held() => StoragePath::PageCache,
+            _ => self.storage_path,
+        }
     }
 
     fn death(&self) -> Option<String> {
@@ -409,13 +423,20 @@ struct Followed {
     group: Arc<MemoryGroup>,
     memory: ByteCount,
     private_max: ByteCount,
+    /// How often was looked, how often that failed, and by how many bytes in
+    /// all the group was above its memory when it was looked at.
+    looks: u64,
+    failures: u64,
+    above: u64,
     end: bool,
 }
 
 impl Followed {
     /// Brings the group back to its memory.
-    fn follow(&self) {
+    fn follow(&mut self) {
+        self.looks += 1;
         let Ok(held) = self.group.held() else {
+            self.failures += 1;
             return;
         };
         if held.private > self.private_max {
@@ -428,18 +449,34 @@ impl Followed {
             .memory
             .saturating_add(held.private)
             .saturating_add(held.unwritten);
+        self.above += held.all.get().saturating_sub(target.get());
         // What cannot be done now is done the next time.
-        let _shrunk = self.group.shrink(target, HEADROOM);
+        self.failures += u64::from(self.group.shrink(target, HEADROOM).is_err());
+    }
+
+    /// Whether the group was held to its memory: hardly a look failed, and on
+    /// average it was above by less than a tenth.
+    fn held(&self) -> bool {
+        let mean = self.above / self.looks.max(1);
+        self.failures <= self.looks / 100 && mean < self.memory.get() / 10
     }
 }
 
 impl Follower {
     fn start(group: Arc<MemoryGroup>, settings: &Settings) -> Self {
-        let sessions = SESSION_PRIVATE_MAX.saturating_mul(u64::from(settings.clients));
-        let followed = Followed {
+        // A session that has touched all of the buffer has 8 bytes of page
+        // tables for each of its 4 KiB.
+        let tables = ByteCount::new(settings.memory.get() / 512);
+        let sessions = SESSION_PRIVATE_MAX
+            .saturating_add(tables)
+            .saturating_mul(u64::from(settings.clients));
+        let mut followed = Followed {
             group,
             memory: settings.memory,
             private_max: PRIVATE_MAX.saturating_add(sessions),
+            looks: 0,
+            failures: 0,
+            above: 0,
             end: false,
         };
         followed.follow();
@@ -460,6 +497,10 @@ impl Follower {
             shared,
             thread: Some(thread),
         }
+    }
+
+    fn held(&self) -> bool {
+        self.lock().held()
     }
 
     fn lock(&self) -> MutexGuard<'_, Followed> {

@@ -77,11 +77,13 @@ impl Session {
                 .map_err(|error| Failure::from(error).into_error(String::new))
         };
         timeout(&stream, Some(limit))?;
+        let is_local = matches!(stream, Stream::Unix(_));
         let mut channel = Channel::new(stream);
         let login = Login {
             user,
             password,
             database,
+            is_local,
             options,
         };
         login.perform(&mut channel)?;

@@ -20,8 +20,6 @@ pub(super) enum Version {
 pub(super) struct Files {
     /// Takes the limit in bytes.
     pub(super) limit: &'static str,
-    /// Takes the bytes beyond which processes are killed.
-    pub(super) cap: &'static str,
     /// Says the bytes in use.
     pub(super) usage: &'static str,
     /// Takes 0 so that nothing is swapped out.
@@ -41,7 +39,6 @@ impl Version {
         match self {
             Self::V1 => Files {
                 limit: "memory.limit_in_bytes",
-                cap: "memory.limit_in_bytes",
                 usage: "memory.usage_in_bytes",
                 swap: "memory.swappiness",
                 kills: "memory.oom_control",
@@ -49,8 +46,7 @@ impl Version {
                 unwritten: ["total_dirty", "total_writeback"],
             },
             Self::V2 => Files {
-                limit: "memory.high",
-                cap: "memory.max",
+                limit: "memory.max",
                 usage: "memory.current",
                 swap: "memory.swap.max",
                 kills: "memory.events",

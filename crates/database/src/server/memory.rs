@@ -45,6 +45,8 @@ pub(crate) struct MemoryGroup {
 /// Memory of a group that holds no data that could be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
+    /// All of the group's memory.
+    pub(crate) all: ByteCount,
     /// Neither page cache nor shared memory: what its processes and the kernel
     /// hold for themselves.
     pub(crate) private: ByteCount,
@@ -114,17 +116,30 @@ impl MemoryGroup {
     /// A limit alone would be closer, but under one of version 1 the kernel
     /// ends processes while it has page cache that only waits to be written.
     pub(crate) fn shrink(&self, target: ByteCount, headroom: ByteCount) -> io::Result<()> {
-        let files = self.version.files();
-        // Version 1 drops pages until the group fits and then lowers the limit,
-        // or leaves it where it is; nobody is ended meanwhile. Version 2 drops
-        // them as processes ask for more.
-        let shrunk = self.write(files.limit, &target.get().to_string());
-        self.write(
-            files.cap,
-            &target.saturating_add(headroom).get().to_string(),
-        )?;
+        let limit = self.version.files().limit;
+        let shrunk = match self.version {
+            // Drops pages until the group fits and then lowers the limit, or
+            // leaves it where it is; nobody is ended meanwhile.
+            Version::V1 => self.write(limit, &target.get().to_string()),
+            Version::V2 => {
+                let all = self.held()?.all.get();
+                match all.saturating_sub(target.get()) {
+                    0 => Ok(()),
+                    above => self.write("memory.reclaim", &above.to_string()),
+                }
+            }
+        };
+        self.write(limit, &target.saturating_add(headroom).get().to_string())?;
         match shrunk {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
+            // Less than that can be dropped now.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock
+                ) =>
+            {
+                Ok(())
+            }
             result => result,
         }
     }
@@ -139,6 +154,7 @@ impl MemoryGroup {
             cgroup::number(&stat, files.cache),
         ) {
             (Ok(usage), Some(cache)) => Ok(Held {
+                all: ByteCount::new(usage),
                 // The two are read one after the other.
                 private: ByteCount::new(usage.saturating_sub(cache)),
                 unwritten: files
@@ -210,7 +226,8 @@ fn sweep_root(version: Version, root: &Path) {
         let path = entry.path();
         let dead = Owner::of_group(&path).is_some_and(|owner| {
             owner.namespace == this.namespace
-                && descendants::stat(owner.pid).is_none_or(|stat| stat.start != owner.start)
+                && descendants::stat(owner.pid)
+                    .is_none_or(|stat| stat.zombie || stat.start != owner.start)
         });
         if dead && path.is_dir() {
             end_processes(&path);
@@ -321,8 +338,8 @@ mod tests {
         let group = MemoryGroup::create_below(Version::V2, root.path()).unwrap();
         assert_eq!(group.kind(), "cgroup v2");
         for (name, text) in [
-            ("memory.high", "max\n"),
-            ("memory.max", "100000000"),
+            ("memory.reclaim", ""),
+            ("memory.max", "12345678"),
             ("memory.current", "70000\n"),
             (
                 "memory.stat",
@@ -335,12 +352,11 @@ mod tests {
         }
         group.limit(ByteCount::mib(64)).unwrap();
         let written = |name: &str| fs::read_to_string(group.path.join(name)).unwrap();
-        assert_eq!(written("memory.high"), "67108864");
-        group
-            .shrink(ByteCount::mib(32), ByteCount::mib(96))
-            .unwrap();
-        assert_eq!(written("memory.high"), "33554432");
-        assert_eq!(written("memory.max"), "134217728");
+        assert_eq!(written("memory.max"), "67108864");
+        let (target, headroom) = (ByteCount::new(60_000), ByteCount::mib(64));
+        group.shrink(target, headroom).unwrap();
+        assert_eq!(written("memory.reclaim"), "10000");
+        assert_eq!(written("memory.max"), "67168864");
         let held = group.held().unwrap();
         assert_eq!(held.private, ByteCount::new(20_000));
         assert_eq!(held.unwritten, ByteCount::new(307));

@@ -6,7 +6,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom},
     os::unix::{
-        fs::{OpenOptionsExt, fchown},
+        fs::{MetadataExt, OpenOptionsExt, fchown},
         process::CommandExt,
     },
     path::{Path, PathBuf},
@@ -77,11 +77,18 @@ impl Launch<'_> {
                 .append(true)
                 .create(true)
                 .mode(0o600)
+                // The directory may be another user's, who could have put a
+                // link to somebody's file there.
+                .custom_flags(libc::O_NOFOLLOW)
                 .open(self.log)?;
+            let about = log.metadata()?;
+            if !about.is_file() || about.nlink() != 1 {
+                return Err(io::Error::other("it is not a file of its own: remove it"));
+            }
             if let Some(account) = self.account {
                 fchown(&log, Some(account.uid), Some(account.gid))?;
             }
-            let length = log.metadata()?.len();
+            let length = about.len();
             Ok((log, length))
         };
         open().map_err(named("open", self.log))

@@ -24,12 +24,14 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// write.
 const ATTEMPTS: u32 = 50;
 
-/// The directory that `OCTAVO_CACHE` names; else `/var/cache/octavo` for root,
-/// and `octavo` in `XDG_CACHE_HOME` or `~/.cache` for others.
+/// `octavo` in the directory that `OCTAVO_CACHE` names; else
+/// `/var/cache/octavo` for root, and `octavo` in `XDG_CACHE_HOME` or `~/.cache`
+/// for others.
 pub(crate) fn cache_directory() -> Result<PathBuf, DatabaseError> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty());
     let directory = if let Some(chosen) = set("OCTAVO_CACHE") {
-        PathBuf::from(chosen)
+        // What is in a directory of the user's choice is the user's.
+        PathBuf::from(chosen).join("octavo")
     } else if geteuid().is_root() {
         PathBuf::from("/var/cache/octavo")
     } else if let Some(caches) = set("XDG_CACHE_HOME") {
@@ -61,14 +63,18 @@ impl Cache {
         step: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<Self, DatabaseError> {
         check_name(root)?;
+        let is_new = !root.exists();
         fs::create_dir_all(root).map_err(named("create", root))?;
+        if is_new {
+            // Servers run as another user, and the file mode mask may be
+            // strict.
+            open_up(root, 0o755)?;
+        }
         let cache = Self {
             _lock: wait_for(&root.join("lock"), step)?,
             root: root.to_owned(),
         };
         cache.sweep()?;
-        // Servers run as another user, and the file mode mask may be strict.
-        open_up(root, 0o755)?;
         cache.directory("logs")?;
         cache.directory("sources")?;
         Ok(cache)
@@ -106,7 +112,9 @@ impl Cache {
     fn sweep(&self) -> Result<(), DatabaseError> {
         for entry in fs::read_dir(&self.root).map_err(named("list", &self.root))? {
             let entry = entry.map_err(named("list", &self.root))?;
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let pid = name.strip_prefix(UNFINISHED);
+            if pid.is_some_and(|pid| pid.parse::<u32>().is_ok()) {
                 remove_busy(&entry.path())?;
             }
         }

@@ -17,7 +17,7 @@ use octavo_device::{
     calibrate::{self, CalibrateError},
     location::Location,
 };
-use octavo_units::{ByteCount, Seed};
+use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Workload, choice::ChoiceError};
 
 use crate::{
@@ -218,6 +218,7 @@ pub fn conduct(
         parts,
         store,
         session,
+        unavailable: Vec::new(),
     };
     job.work()
 }
@@ -391,9 +392,12 @@ impl Needs {
                 let all =
                     sizes().fold(sizes().max().unwrap_or_default(), ByteCount::saturating_add);
                 // What is there already needs no room again. A tenth more for
-                // logs, the store and estimates that are off.
+                // the store and estimates that are off.
                 let used = directory_size(&path.join("data"));
-                let needed = (all.get() / 10 * 11).saturating_sub(used.get());
+                let logs = parts.databases.iter().map(|database| database.logs());
+                let needed = (all.get() / 10 * 11)
+                    .saturating_add(logs.max().unwrap_or_default().get())
+                    .saturating_sub(used.get());
                 (path, ByteCount::new(needed))
             })
             .collect();
@@ -503,6 +507,15 @@ struct Job<'a> {
     session: i64,
     earlier: Duration,
     begin: Instant,
+    unavailable: Vec<Unavailable>,
+}
+
+/// A database at a page size that cannot be had.
+struct Unavailable {
+    /// The place of the database in [`Plan::systems`].
+    system: usize,
+    page_size: PageSize,
+    reason: String,
 }
 
 impl Job<'_> {
@@ -589,12 +602,7 @@ impl Job<'_> {
             };
             self.store.put_facts(&topic, &location.facts())?;
         }
-        for database in &self.parts.databases {
-            database.prepare(&self.plan().page_sizes, &mut |step| {
-                self.progress(step);
-                self.flow()
-            })?;
-        }
+        self.prepare()?;
         self.note_time()?;
         if self.settings.calibrate && self.store.calibration()?.is_none() {
             self.calibrate()?;
@@ -608,6 +616,64 @@ impl Job<'_> {
             self.round(&round, length)?;
         }
         Ok(())
+    }
+
+    /// Gets what the databases need, one page size after the other: one that
+    /// cannot be had costs its own cells alone.
+    fn prepare(&mut self) -> Result<(), ConductError> {
+        let mut had = 0;
+        for system in 0..self.parts.databases.len() {
+            for page_size in self.plan().page_sizes.clone() {
+                let prepared = self.parts.databases[system].prepare(&[page_size], &mut |step| {
+                    self.progress(step);
+                    self.flow()
+                });
+                match prepared {
+                    Ok(()) => had += 1,
+                    Err(error) => self.do_without(system, page_size, error)?,
+                }
+            }
+        }
+        match self.unavailable.first() {
+            Some(missing) if had == 0 => Err(ConductError::AllFailed(missing.reason.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on without a database at a page size, unless the error is one of
+    /// everything.
+    fn do_without(
+        &mut self,
+        system: usize,
+        page_size: PageSize,
+        error: DatabaseError,
+    ) -> Result<(), ConductError> {
+        if matches!(
+            error,
+            DatabaseError::Stopped | DatabaseError::Setting { .. }
+        ) || error.is_full()
+        {
+            return Err(error.into());
+        }
+        let reason = with_causes(&error);
+        let name = &self.plan().systems[system].database;
+        self.observer.note(&format!(
+            "{name} with {page_size} pages is left out: {reason}"
+        ));
+        self.unavailable.push(Unavailable {
+            system,
+            page_size,
+            reason,
+        });
+        Ok(())
+    }
+
+    /// Why a base cannot be had; `None` when it can.
+    fn unavailable(&self, base: BaseKey) -> Option<&str> {
+        self.unavailable
+            .iter()
+            .find(|other| (other.system, other.page_size) == (base.system, base.page_size))
+            .map(|other| other.reason.as_str())
     }
 
     fn spent(&self) -> Duration {
@@ -718,14 +784,22 @@ impl Job<'_> {
             // The first is what others are derived from.
             let needed = missing.contains(&key)
                 || (derives && from.is_none() && missing.iter().any(|other| related(other, &key)));
-            if !needed || self.is_made(key, &known) {
+            if !needed || self.is_made(key, &known) || self.unavailable(key).is_some() {
                 continue;
             }
             let base = self.base(key);
             let complete = base.join(COMPLETE);
             remove(&base)?;
             create(&base)?;
-            let made = self.make_base(key, from, &base)?;
+            let made = match self.make_base(key, from, &base) {
+                // What is derived from it would be missing too.
+                Err(ConductError::Database(error)) if !derives => {
+                    remove(&base)?;
+                    self.do_without(key.system, key.page_size, error)?;
+                    continue;
+                }
+                made => made?,
+            };
             self.store.put_base(&made)?;
             fs::write(&complete, self.identity(key))
                 .map_err(DirectoryError::io("write", &complete))?;
@@ -821,8 +895,19 @@ impl Job<'_> {
                     .groups()
                     .into_iter()
                     .map(|group| self.cells[group.cells[group.reference]])
-                    .max_by_key(|cell| cell.memory)
-                    .expect("a plan has a cell");
+                    .chain(self.cells.iter().copied())
+                    .filter(|cell| self.unavailable(cell.base()).is_none())
+                    .reduce(|most, cell| {
+                        if cell.memory > most.memory {
+                            cell
+                        } else {
+                            most
+                        }
+                    });
+                let Some(cell) = cell else {
+                    let reason = self.unavailable.first().map(|base| base.reason.clone());
+                    return Err(ConductError::AllFailed(reason.unwrap_or_default()));
+                };
                 let seed = self.plan().seed.derive("trial", 0);
                 let trial = self.run_cell(cell, seed, schedule::TRIAL)?;
                 let remaining = budget.saturating_sub(self.spent());
@@ -910,6 +995,11 @@ impl Job<'_> {
                 cell: number,
                 phase,
             };
+            if let Some(reason) = self.unavailable(cell.base()).map(str::to_owned) {
+                self.fail(key, &name, &reason)?;
+                failure = Some(reason);
+                continue;
+            }
             match self.run_cell(cell, self.plan().inputs_seed(round.number), length) {
                 Err(ConductError::Run(error)) => {
                     let reason = with_causes(&error);

@@ -244,12 +244,13 @@ impl Loaded {
     ) -> Result<Self, LoadError> {
         if let Some(description) = Self::examine(settings.directory)? {
             description.accept(settings)?;
+            prepare(settings, observer)?;
             return Self::open(settings.directory);
         }
         let size = settings
             .database
             .estimate(settings.workload, settings.page_size);
-        check_space(settings.directory, size)?;
+        check_space(settings.directory, size, settings.database.logs())?;
         let directory = WorkDirectory::open(settings.directory)?;
         // Another octavo may have loaded before we had the lock.
         if let Some(description) = Self::examine(settings.directory)? {
@@ -332,10 +333,10 @@ impl std::fmt::Display for Description {
     }
 }
 
-fn check_space(directory: &Path, size: ByteCount) -> Result<(), LoadError> {
-    // The base and a copy, and a tenth more for logs and estimates that are
-    // off. What an unfinished load left will be taken away.
-    let needed = ByteCount::new(size.saturating_mul(22).get() / 10);
+fn check_space(directory: &Path, size: ByteCount, logs: ByteCount) -> Result<(), LoadError> {
+    // The base and a copy, and a tenth more for estimates that are off. What
+    // an unfinished load left will be taken away.
+    let needed = ByteCount::new(size.saturating_mul(22).get() / 10).saturating_add(logs);
     let available = free_space(directory)?.saturating_add(directory_size(&directory.join("data")));
     if available < needed {
         return Err(LoadError::Space {
@@ -362,13 +363,7 @@ fn load(
         .sum();
     let now = format!("loading {}", settings.wanted());
     let begin = Instant::now();
-    settings
-        .database
-        .prepare(&[settings.page_size], &mut |step| {
-            observer.progress(step, begin.elapsed(), begin.elapsed());
-            flow(observer)
-        })
-        .map_err(stopped)?;
+    prepare(settings, observer)?;
     let loaded = settings
         .database
         .load(&base, settings.page_size, settings.workload, &mut |rows| {
@@ -394,6 +389,18 @@ fn load(
     };
     write(&directory.path().join(DESCRIPTION), &description)?;
     Ok(description)
+}
+
+/// Gets what the database needs at the page size.
+fn prepare(settings: &LoadSettings<'_>, observer: &dyn Observer) -> Result<(), LoadError> {
+    let begin = Instant::now();
+    settings
+        .database
+        .prepare(&[settings.page_size], &mut |step| {
+            observer.progress(step, begin.elapsed(), begin.elapsed());
+            flow(observer)
+        })
+        .map_err(stopped)
 }
 
 fn flow(observer: &dyn Observer) -> ControlFlow<()> {

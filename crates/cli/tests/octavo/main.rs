@@ -7,6 +7,7 @@ mod disk_full;
 mod kill_and_resume;
 mod run;
 mod served;
+mod servers;
 
 use std::{
     path::Path,

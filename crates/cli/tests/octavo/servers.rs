@@ -1,0 +1,291 @@
+//! Servers of Octavo's own end with it, whatever ends it, and a run whose
+//! server dies costs that run alone.
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use tempfile::TempDir;
+
+use crate::{complaint, octavo};
+
+/// How long anything here may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// PostgreSQL as the distribution has it, and MariaDB.
+const SERVERS: [(&str, &[&str]); 2] = [
+    ("postgres", &["--database=postgres", "--bin=8K=installed"]),
+    ("mariadb", &["--database=mariadb"]),
+];
+
+/// A directory that the servers' user may pass through.
+fn place() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    place
+}
+
+fn bench(directory: &Path, options: &[&str], duration: &str) -> Command {
+    let mut command = octavo();
+    command.arg("bench").arg(directory).args(options).args([
+        "--workload=pgbench",
+        "--scale=1",
+        "--clients=2",
+        "--memory=64MiB",
+        "--warm-up=0s",
+        &format!("--duration={duration}"),
+    ]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// The servers whose directories lie below this one.
+fn servers(directory: &Path) -> Vec<Pid> {
+    let below = directory.to_str().unwrap();
+    fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| {
+            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+            let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+            let line = fs::read(entry.path().join("cmdline")).ok()?;
+            let is_server = ["postgres", "mariadbd"].contains(&name.trim());
+            (is_server && String::from_utf8_lossy(&line).contains(below))
+                .then(|| Pid::from_raw(pid))
+                .flatten()
+        })
+        .collect()
+}
+
+/// Waits for the server of the first run, and lets it work for a moment.
+#[track_caller]
+fn wait_for_run(child: &mut Child, directory: &Path) -> Pid {
+    let run = directory.join("data/run");
+    let begin = Instant::now();
+    loop {
+        if let [server, ..] = servers(&run)[..] {
+            thread::sleep(Duration::from_millis(900));
+            return server;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended before");
+        assert!(begin.elapsed() < LIMIT, "no run began");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[track_caller]
+fn nothing_is_left(directory: &Path, octavo: u32) {
+    let begin = Instant::now();
+    while !servers(directory).is_empty() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(20),
+            "a server is left"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    let groups = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"]
+        .into_iter()
+        .filter_map(|root| fs::read_dir(root).ok())
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with("octavo-") && name.contains(&format!("-{octavo}-"))
+        })
+        .count();
+    assert_eq!(groups, 0, "a control group is left");
+}
+
+#[test]
+fn a_killed_octavo_leaves_no_server_and_the_same_command_works() {
+    for (name, options) in SERVERS {
+        let place = place();
+        let directory = place.path().join(name);
+        let mut child = bench(&directory, options, "60s").spawn().unwrap();
+        wait_for_run(&mut child, &directory);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let begin = Instant::now();
+        while !servers(&directory).is_empty() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{name} is left");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let again = bench(&directory, options, "1s").spawn().unwrap();
+        let ids = [child.id(), again.id()];
+        let output = again.wait_with_output().unwrap();
+        assert!(output.status.success(), "{name}: {}", complaint(&output));
+        // The group of the one that was killed went with the second start.
+        for id in ids {
+            nothing_is_left(&directory, id);
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_stops_the_server_first() {
+    for (name, options) in SERVERS {
+        let place = place();
+        let directory = place.path().join(name);
+        let mut child = bench(&directory, options, "60s").spawn().unwrap();
+        wait_for_run(&mut child, &directory);
+        let octavo = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        kill_process(octavo, Signal::INT).unwrap();
+        let id = child.id();
+        let output = child.wait_with_output().unwrap();
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(130), "{name}: {complaint}");
+        assert!(servers(&directory).is_empty(), "{name} outlived octavo");
+        nothing_is_left(&directory, id);
+    }
+}
+
+#[test]
+fn a_run_whose_server_dies_is_marked_and_the_plan_goes_on() {
+    for (name, database) in [
+        (
+            "postgres",
+            "database = \"postgres\"\nbin = \"8K=installed\"",
+        ),
+        ("mariadb", "database = \"mariadb\""),
+    ] {
+        let place = place();
+        let directory = place.path().join(name);
+        let plan = place.path().join("plan.toml");
+        let text = format!(
+            "format = 1\n[experiment]\nrounds = 3\ndesign = \"full\"\n[run]\nmeasured = \"2s\"\n\
+             [workload]\nname = \"pgbench\"\nscale = 1\n\
+             [cells]\n{database}\nmemory = [\"32MiB\", \"64MiB\"]\nclients = 2\n"
+        );
+        fs::write(&plan, text).unwrap();
+        let mut child = octavo()
+            .arg("run")
+            .args([&plan, &directory])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let server = wait_for_run(&mut child, &directory);
+        kill_process(server, Signal::KILL).unwrap();
+        let id = child.id();
+        let output = child.wait_with_output().unwrap();
+        let complaint = complaint(&output);
+        assert!(output.status.success(), "{name}: {complaint}");
+        assert!(
+            complaint.contains("gave no result: the database died"),
+            "{name}: {complaint}"
+        );
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(told.contains("1 failed"), "{name}: {told}");
+        nothing_is_left(&directory, id);
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_made_is_told_with_its_last_words() {
+    let place = place();
+    let programs = place.path().join("bin");
+    fs::create_dir(&programs).unwrap();
+    for (program, script) in [
+        ("postgres", "echo 'postgres (PostgreSQL) 15.99'"),
+        ("initdb", "echo 'the moon is in the wrong phase'; exit 3"),
+    ] {
+        let path = programs.join(program);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let directory = place.path().join("bench");
+    let bin = format!("--bin=8K={}", programs.display());
+    let output = bench(&directory, &["--database=postgres", &bin], "1s")
+        .output()
+        .unwrap();
+    let complaint = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    for word in ["make a cluster", "initdb", "wrong phase"] {
+        assert!(complaint.contains(word), "{word} in: {complaint}");
+    }
+    assert!(
+        !directory.join("data/base").exists(),
+        "nothing half-made stays"
+    );
+}
+
+/// Set in the copy of the test below that runs where a small file system is
+/// mounted.
+const INSIDE: &str = "OCTAVO_TEST_SERVER_DISK_FULL";
+
+#[test]
+fn a_full_disk_ends_a_load_with_one_line() {
+    if let Some(mount) = std::env::var_os(INSIDE) {
+        return on_a_small_disk(Path::new(&mount));
+    }
+    // Servers run as another user, whom a namespace of ours would not have.
+    if !geteuid().is_root() {
+        eprintln!("skipped: only root can mount a small file system for another user");
+        return;
+    }
+    let mount = place();
+    let status = Command::new("unshare")
+        .args(["--mount", "sh", "-c"])
+        .arg("mount -t tmpfs -o size=2600m,mode=755 none \"$0\" && exec \"$@\"")
+        .arg(mount.path())
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "servers::a_full_disk_ends_a_load_with_one_line",
+            "--nocapture",
+        ])
+        .env(INSIDE, mount.path())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+fn on_a_small_disk(mount: &Path) {
+    for (name, options) in SERVERS {
+        let directory = mount.join(name);
+        let filler = mount.join("filler");
+        let load = || {
+            let mut command = octavo();
+            command.arg("load").arg(&directory).args(options);
+            command.args(["--workload=pgbench", "--scale=20"]);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            command
+        };
+        let mut child = load().spawn().unwrap();
+        let id = child.id();
+        while servers(&directory).is_empty() {
+            assert!(child.try_wait().unwrap().is_none(), "ended before loading");
+            thread::sleep(Duration::from_millis(1));
+        }
+        // What is there at the moment but for a little, which the load needs
+        // in no time.
+        let file = File::create(&filler).unwrap();
+        let take_room = |but: u64| {
+            let room = statvfs(mount).unwrap();
+            let all = (room.f_bavail * room.f_frsize).saturating_sub(but << 20);
+            fallocate(&file, FallocateFlags::empty(), 0, all).is_ok()
+        };
+        assert!((1..40).any(|attempt| take_room(attempt * 2)));
+        let output = child.wait_with_output().unwrap();
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(1), "{name}: {complaint}");
+        assert!(complaint.contains("pace left"), "{name}: {complaint}");
+        nothing_is_left(&directory, id);
+        drop(file);
+        fs::remove_file(&filler).unwrap();
+        let output = load().output().unwrap();
+        assert!(
+            output.status.success(),
+            "{name}: {}",
+            self::complaint(&output)
+        );
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -118,6 +118,16 @@ impl Channel {
         self.wire.flush()
     }
 
+    /// Whether nothing has arrived behind the message that was read last.
+    #[inline]
+    pub(crate) fn is_dry(&self) -> bool {
+        let read = match self.current {
+            Current::Buffered(length) => length,
+            Current::None | Current::Joined => 0,
+        };
+        self.wire.buffered().len() <= read
+    }
+
     fn consume(&mut self) {
         if let Current::Buffered(length) = self.current {
             self.wire.consume(length);

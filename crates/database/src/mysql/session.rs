@@ -11,7 +11,10 @@
 //! is sent once the answers of all statements are known, and never after one
 //! that failed.
 
-use std::time::Duration;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use octavo_workload::{
     ConnectionError,
@@ -28,6 +31,7 @@ use super::{
     handshake::{self, Greeting, Login},
     infile::LoadData,
     marks,
+    patience::Patience,
     value::{BinaryRow, ServerColumn, parameter_type, push_parameter},
 };
 use crate::wire::Stream;
@@ -85,6 +89,7 @@ pub(crate) struct Session {
     /// What the server has once all that was sent is done.
     is_autocommit: bool,
     transaction: Transaction,
+    patience: Patience,
     /// Why the session ended, once it has.
     ended: Option<String>,
 }
@@ -122,6 +127,7 @@ impl Session {
             scratch: Scratch::default(),
             is_autocommit: true,
             transaction: Transaction::None,
+            patience: Patience::default(),
             ended: None,
         };
         for sql in setup {
@@ -592,8 +598,14 @@ impl Connection for Session {
                 .try_for_each(|call| session.queue_execution(call.statement, call.parameters))
         });
         self.conclude(sent, || "send statements together".into())?;
+        let begin = Instant::now();
         let mut first_error = None;
         for (position, call) in batch.calls().enumerate() {
+            if self.channel.is_dry()
+                && let Some(sleep) = self.patience.sleep(batch.len() - position)
+            {
+                thread::sleep(sleep);
+            }
             let is_wanted = first_error.is_none() && call.wants == Wants::Rows;
             let result = self.take_execution(call.statement, &mut |row| {
                 if is_wanted {
@@ -609,6 +621,7 @@ impl Connection for Session {
                 }
             }
         }
+        self.patience.learn(batch.len(), begin.elapsed());
         first_error.map_or(Ok(()), Err)
     }
 }

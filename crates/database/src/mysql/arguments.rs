@@ -11,6 +11,28 @@ use super::{
     programs::{Programs, Version},
 };
 
+/// Seconds after which a statement that waits for a row is given up. With the
+/// default of 50, each statement of a batch behind one that gave up could keep
+/// its client for as long again.
+const LOCK_WAIT_SECONDS: u32 = 10;
+
+/// What a run's server may write of pages in the background, in bytes a second:
+/// the default of 200 pages of 16 KiB, and of 2000 where it is behind
+/// (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_io_capacity>).
+const BACKGROUND: (ByteCount, ByteCount) = (ByteCount::kib(200 * 16), ByteCount::kib(2000 * 16));
+
+/// The least number of pages that servers take for each of
+/// `innodb_io_capacity`, `innodb_io_capacity_max` and `innodb_lru_scan_depth`.
+const PAGES_MIN: u64 = 100;
+
+/// What `innodb_io_capacity` is in every run, for its conditions: the number
+/// of pages is another at each page size.
+pub(crate) const IO_CAPACITY_WORDS: &str =
+    "3.1 MiB/s of pages (64K pages: 6.3 MiB/s, the least that it takes), at most 31 MiB/s";
+
+/// What `innodb_lru_scan_depth` is in every run, for its conditions.
+pub(crate) const LRU_SCAN_DEPTH_WORDS: &str = "a tenth of the buffer pool's pages, at least 100";
+
 /// Sessions besides those of clients: ours that looks, and a reserve.
 const OTHER_SESSIONS: u32 = 10;
 
@@ -144,7 +166,11 @@ fn settings(version: &Version, page_size: PageSize, purpose: &Purpose) -> Vec<St
             clients,
             doublewrite,
             ..
-        } => (1, *doublewrite, *clients),
+        } => {
+            all.extend(background(page_size, purpose.buffer()));
+            all.push(format!("--innodb-lock-wait-timeout={LOCK_WAIT_SECONDS}"));
+            (1, *doublewrite, *clients)
+        }
         Purpose::Rest => (1, Doublewrite::On, 1),
     };
     let sessions = sessions.saturating_add(OTHER_SESSIONS);
@@ -170,7 +196,7 @@ fn pool(version: &Version, buffer: ByteCount) -> Vec<String> {
     let size = (buffer.get() >> 20).max(1);
     let least = size.div_ceil(CHUNKS_MAX);
     let chunk = (least..=size)
-        .find(|chunk| size % chunk == 0)
+        .find(|chunk| size.is_multiple_of(*chunk))
         .unwrap_or(size);
     let chunk = format!("--innodb-buffer-pool-chunk-size={}", chunk << 20);
     match version.flavour {
@@ -179,6 +205,29 @@ fn pool(version: &Version, buffer: ByteCount) -> Vec<String> {
         // versions, which warn of it.
         Flavour::Mariadb => vec![chunk],
     }
+}
+
+/// What servers do in the background, which they count in pages: a number that
+/// is the same at all page sizes would let a server with pages of 64 KiB write
+/// 16 times the bytes of one with 4 KiB, and keep 16 times the share of its
+/// buffer pool free.
+///
+/// 64 KiB pages cannot be written as slowly as the others: the least that
+/// servers take is twice as much.
+fn background(page_size: PageSize, buffer: ByteCount) -> [String; 3] {
+    let page = u64::from(page_size.get());
+    let pages = |bytes: ByteCount| (bytes.get() / page).max(PAGES_MIN);
+    let (usual, most) = BACKGROUND;
+    [
+        format!("--innodb-io-capacity={}", pages(usual)),
+        format!("--innodb-io-capacity-max={}", pages(most)),
+        // The default is 1536 pages, which may be all that the pool has
+        // (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_lru_scan_depth>).
+        format!(
+            "--innodb-lru-scan-depth={}",
+            pages(ByteCount::new(buffer.get() / 10))
+        ),
+    ]
 }
 
 /// MySQL knows one capacity since 8.0.30
@@ -300,6 +349,37 @@ mod tests {
             let wanted = format!("--innodb-buffer-pool-chunk-size={}", chunk << 20);
             assert!(has(&arguments, &wanted), "{mib} {arguments:?}");
             assert_eq!(mib % chunk, 0);
+        }
+    }
+
+    #[test]
+    fn background_work_is_the_same_in_bytes_at_all_page_sizes() {
+        for (page_size, mib, capacity, capacity_max, depth) in [
+            (4096, 400, 800, 8000, 10_240),
+            (8192, 400, 400, 4000, 5120),
+            (16_384, 400, 200, 2000, 2560),
+            (32_768, 400, 100, 1000, 1280),
+            (65_536, 400, 100, 500, 640),
+            (65_536, 32, 100, 500, 100),
+        ] {
+            let purpose = Purpose::Run {
+                buffer: ByteCount::mib(mib),
+                redo: ByteCount::mib(512),
+                clients: 8,
+                doublewrite: Doublewrite::On,
+            };
+            for text in ["8.4.2", "10.11.6-MariaDB"] {
+                let page_size = PageSize::new(page_size).unwrap();
+                let arguments = settings(&version(text), page_size, &purpose);
+                for wanted in [
+                    format!("--innodb-io-capacity={capacity}"),
+                    format!("--innodb-io-capacity-max={capacity_max}"),
+                    format!("--innodb-lru-scan-depth={depth}"),
+                    "--innodb-lock-wait-timeout=10".into(),
+                ] {
+                    assert!(has(&arguments, &wanted), "{wanted} {arguments:?}");
+                }
+            }
         }
     }
 

@@ -60,7 +60,8 @@ impl<'s> LoadData<'s> {
         Ok(())
     }
 
-    /// Sends the chunk, and looks whether the server has failed meanwhile.
+    /// Sends the chunk. A server that has refused a row takes the rest of the
+    /// file all the same, and says so at the file's end.
     fn send(&mut self) -> Result<(), ConnectionError> {
         let Self { session, chunk, .. } = self;
         let channel = session.channel();

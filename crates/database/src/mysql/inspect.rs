@@ -44,7 +44,6 @@ impl MysqlInspection {
             page_size,
             &Purpose::Rest,
             account.as_ref(),
-            None,
         )?;
         drop(first);
         let session = instance.session(Some(ddl::DATABASE), &setup(programs.version.flavour))?;

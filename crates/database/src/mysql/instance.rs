@@ -32,7 +32,6 @@ use crate::{
     files::{self, named},
     server::{
         account::Account,
-        memory::MemoryGroup,
         process::{Launch, Server, run_tool},
         socket,
         start::wait_until_ready,
@@ -205,7 +204,6 @@ impl Instance {
         page_size: PageSize,
         purpose: &Purpose,
         account: Option<&Account>,
-        group: Option<&MemoryGroup>,
     ) -> Result<(Self, Session), DatabaseError> {
         layout.check()?;
         if let Some(account) = account {
@@ -219,7 +217,7 @@ impl Instance {
             directory: &layout.data,
             log: &layout.log,
             account,
-            group,
+            group: None,
             on_death: Signal::KILL,
             environment: Vec::new(),
         })?;

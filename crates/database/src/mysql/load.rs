@@ -6,7 +6,7 @@
 //! processor time for 600,000 order lines on MariaDB 10.11, the ordinary way
 //! 2.6 s.
 
-use std::{ops::ControlFlow, time::Instant};
+use std::{fs::File, ops::ControlFlow, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
@@ -63,8 +63,7 @@ pub(super) fn load(
         buffer: buffer(),
         redo: REDO,
     };
-    let (server, mut session) =
-        Instance::start(programs, layout, page_size, &purpose, account, None)?;
+    let (server, mut session) = Instance::start(programs, layout, page_size, &purpose, account)?;
     session.simple(&ddl::create_database())?;
     let mut watched = |rows| {
         let answer = progress(rows);
@@ -99,25 +98,28 @@ pub(super) fn load(
 /// A quarter of the memory, at most [`BUFFER_MAX`], in MiB.
 fn buffer() -> ByteCount {
     let system = rustix::system::sysinfo();
-    let memory = u64::try_from(system.totalram)
-        .unwrap_or(u64::MAX)
-        .saturating_mul(u64::from(system.mem_unit));
+    let memory = system.totalram.saturating_mul(u64::from(system.mem_unit));
     let mib = (memory / 4).min(BUFFER_MAX.get()) >> 20;
     ByteCount::mib(mib.max(64))
 }
 
 /// Lets the server make its redo log as small as a base keeps it, which it
-/// does at a start after a clean stop.
+/// does at a start after a clean stop; then all files are flushed, and leave
+/// the page cache.
 fn shrink(
     programs: &Programs,
     layout: &Layout,
     page_size: PageSize,
     account: Option<&Account>,
 ) -> Result<(), DatabaseError> {
-    let (server, session) =
-        Instance::start(programs, layout, page_size, &Purpose::Rest, account, None)?;
+    let (server, session) = Instance::start(programs, layout, page_size, &Purpose::Rest, account)?;
     drop(session);
     server.stop()?;
+    let path = &layout.directory;
+    let opened = File::open(path).map_err(files::named("open", path))?;
+    // Copies are made from what is on storage: neither the files that tools
+    // made nor our own were flushed by a server.
+    rustix::fs::syncfs(&opened).map_err(|error| files::named("flush", path)(error.into()))?;
     files::remove(&layout.log)?;
     tree::forget(&layout.directory)
 }

@@ -105,13 +105,13 @@ impl Flavour {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Doublewrite {
     /// Each page is written twice.
+    #[default]
     On,
     /// Each page is written once: a crash may leave a page that cannot be
     /// repaired, unless the storage writes pages whole.
     Off,
     /// As the server does on its own. It is on; MariaDB leaves it out where it
     /// finds a device that writes pages whole (`innodb_use_atomic_writes`).
-    #[default]
     Detect,
 }
 
@@ -131,14 +131,16 @@ impl Doublewrite {
 /// socket in them; a commit is flushed before it returns
 /// (`innodb_flush_log_at_trx_commit=1`), and there is no binary log. Files are
 /// opened for direct I/O, so that [`Settings::memory`], which becomes the
-/// `innodb_buffer_pool_size` in whole MiB, is all memory that holds data.
+/// `innodb_buffer_pool_size` in whole MiB, is all memory that holds data; where
+/// the file system has no direct I/O, the page cache comes on top, without a
+/// limit.
 #[derive(Clone, Debug)]
 pub struct Mysql {
     flavour: Flavour,
     /// The directory of the server's programs, or the server itself; by
     /// default what is found on `PATH` and in the usual directories.
     pub programs: Option<PathBuf>,
-    /// How torn pages are guarded against.
+    /// How torn pages are guarded against; by the doublewrite by default.
     pub doublewrite: Doublewrite,
     /// The redo log; 512 MiB by default, so that checkpoints do not dominate.
     pub redo: ByteCount,
@@ -148,7 +150,7 @@ pub struct Mysql {
 
 impl Mysql {
     /// MySQL, with defaults for everything.
-    pub fn mysql() -> Self {
+    pub fn mysql_server() -> Self {
         Self::new(Flavour::Mysql)
     }
 
@@ -191,7 +193,7 @@ impl Mysql {
 /// program; `doublewrite`, `on`, `off` or `detect`; `redo`, a size.
 pub(crate) fn choose(name: &str, options: &[(String, String)]) -> Result<Mysql, DatabaseError> {
     let mut mysql = match name {
-        MYSQL => Mysql::mysql(),
+        MYSQL => Mysql::mysql_server(),
         MARIADB => Mysql::mariadb(),
         _ => return Err(DatabaseError::Unknown { name: name.into() }),
     };

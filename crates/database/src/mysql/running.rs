@@ -11,7 +11,7 @@ use octavo_workload::{Connection, Workload, connection::Statement};
 
 use super::{
     Doublewrite, Mysql,
-    arguments::Purpose,
+    arguments::{IO_CAPACITY_WORDS, LRU_SCAN_DEPTH_WORDS, Purpose},
     ddl,
     instance::{Instance, Layout, session_setup},
     programs::Programs,
@@ -19,16 +19,20 @@ use super::{
     status,
 };
 use crate::{
-    Counters, DatabaseError, Isolation, Running, Settings, StoragePath,
-    server::{account::Account, memory::MemoryGroup},
+    Counters, DatabaseError, Isolation, Running, Settings, StoragePath, server::account::Account,
 };
 
 /// A client's statement that takes longer is given up. No statement of a
 /// workload takes a second on a server that works.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(120);
 
+/// How files are opened where the file system refuses direct I/O: the server
+/// falls back by itself.
+const WITHOUT_DIRECT_IO: &str =
+    "through the page cache, which has no limit: the file system refuses O_DIRECT";
+
 /// What conditions are made of, as the server has it in force.
-const VARIABLES: [&str; 11] = [
+const VARIABLES: [&str; 15] = [
     "version",
     "innodb_flush_log_at_trx_commit",
     "innodb_doublewrite",
@@ -37,7 +41,11 @@ const VARIABLES: [&str; 11] = [
     "innodb_adaptive_hash_index",
     "innodb_purge_threads",
     "innodb_flush_neighbors",
-    "innodb_io_capacity",
+    "innodb_lock_wait_timeout",
+    "innodb_redo_log_capacity",
+    "innodb_log_file_size",
+    "innodb_log_files_in_group",
+    "log_bin",
     "innodb_snapshot_isolation",
     "innodb_buffer_pool_size",
 ];
@@ -55,8 +63,6 @@ pub(super) struct RunningMysql {
     /// Before the server, which waits for its sessions when it stops.
     monitor: Mutex<Monitor>,
     instance: Instance,
-    /// After the server, which is in it.
-    group: Option<MemoryGroup>,
     statements: &'static [Statement],
     settings: Settings,
     storage_path: StoragePath,
@@ -80,19 +86,11 @@ impl RunningMysql {
             doublewrite: mysql.doublewrite,
         };
         layout.check()?;
-        let (group, storage_path, access) = if layout.has_direct_io() {
-            (None, StoragePath::Direct, None)
-        } else {
-            match MemoryGroup::create() {
-                Ok(group) => {
-                    let access = format!("through the page cache, limited by {}", group.kind());
-                    (Some(group), StoragePath::Limited, Some(access))
-                }
-                Err(reason) => {
-                    let access = format!("through the page cache, without a limit: {reason}");
-                    (None, StoragePath::PageCache, Some(access))
-                }
-            }
+        let (storage_path, access) = match layout.has_direct_io() {
+            true => (StoragePath::Direct, None),
+            // A memory limit would have to have room for the buffer pool,
+            // which the page cache takes until the pool is full.
+            false => (StoragePath::PageCache, Some(WITHOUT_DIRECT_IO)),
         };
         let (instance, mut session) = Instance::start(
             programs,
@@ -100,20 +98,7 @@ impl RunningMysql {
             settings.page_size,
             &purpose,
             account.as_ref(),
-            group.as_ref(),
         )?;
-        if let Some(group) = &group {
-            // The buffer is not touched yet, so it is what is added: until it
-            // is full the page cache has the rest.
-            let limited = group
-                .held()
-                .and_then(|held| group.limit(held.private.saturating_add(settings.memory)));
-            limited.map_err(|source| DatabaseError::File {
-                action: "set the limit of memory of",
-                path: layout.directory.clone(),
-                source,
-            })?;
-        }
         let names = VARIABLES.map(|name| format!("'{name}'")).join(", ");
         let variables = status::pairs(session.texts(&format!(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"
@@ -129,7 +114,6 @@ impl RunningMysql {
                 last,
             }),
             instance,
-            group,
             statements: workload.statements(),
             settings: settings.clone(),
             storage_path,
@@ -172,11 +156,23 @@ pub(super) fn isolation_level(isolation: Option<Isolation>) -> &'static str {
     }
 }
 
+/// All of the redo log: one capacity of MySQL since 8.0.30, which has a file
+/// size as well that is of no account then; files of a size before, and in
+/// MariaDB, where it is one.
+fn redo_log(variables: &HashMap<String, String>) -> String {
+    let number = |name: &str| variables.get(name)?.parse::<u64>().ok();
+    let capacity = number("innodb_redo_log_capacity").or_else(|| {
+        let files = number("innodb_log_files_in_group").unwrap_or(1);
+        Some(number("innodb_log_file_size")?.saturating_mul(files))
+    });
+    capacity.map_or("not told".into(), |bytes| ByteCount::new(bytes).to_string())
+}
+
 fn conditions(
     mysql: &Mysql,
     variables: &HashMap<String, String>,
     settings: &Settings,
-    access: Option<String>,
+    access: Option<&str>,
     user: String,
 ) -> Vec<(&'static str, String)> {
     let value = |name: &str| {
@@ -199,6 +195,7 @@ fn conditions(
     };
     let protection = match value("innodb_doublewrite").as_str() {
         "off" | "0" => "none: no doublewrite".into(),
+        "on" | "1" => format!("doublewrite on{atomic}"),
         on => format!("doublewrite {on}{atomic}"),
     };
     let mut conditions = vec![
@@ -212,20 +209,26 @@ fn conditions(
             value("innodb_flush_log_at_trx_commit"),
         ),
         ("torn_page_protection", protection),
-        ("redo_log", mysql.redo.to_string()),
+        ("redo_log", redo_log(variables)),
         (
             "innodb_flush_method",
-            access.unwrap_or_else(|| value("innodb_flush_method")),
+            access.map_or_else(|| value("innodb_flush_method"), str::to_owned),
         ),
         ("isolation", format!("{isolation}{default} (InnoDB)")),
-        ("binary_log", "off".into()),
+        ("binary_log", value("log_bin")),
         (
             "innodb_adaptive_hash_index",
             value("innodb_adaptive_hash_index"),
         ),
         ("innodb_purge_threads", value("innodb_purge_threads")),
         ("innodb_flush_neighbors", value("innodb_flush_neighbors")),
-        ("innodb_io_capacity", value("innodb_io_capacity")),
+        // Not their values: conditions are the same at all page sizes.
+        ("innodb_io_capacity", IO_CAPACITY_WORDS.into()),
+        ("innodb_lru_scan_depth", LRU_SCAN_DEPTH_WORDS.into()),
+        (
+            "innodb_lock_wait_timeout",
+            format!("{} s", value("innodb_lock_wait_timeout")),
+        ),
         ("server_user", user),
     ];
     if variables.contains_key("innodb_snapshot_isolation") {
@@ -271,12 +274,7 @@ impl Running for RunningMysql {
     }
 
     fn death(&self) -> Option<String> {
-        let death = self.instance.death()?;
-        let kills = self.group.as_ref().map_or(0, MemoryGroup::kills);
-        Some(match kills {
-            0 => death,
-            _ => format!("{death}\nthe kernel killed it for want of memory under its limit"),
-        })
+        self.instance.death()
     }
 
     fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
@@ -285,5 +283,38 @@ impl Running for RunningMysql {
         } = *self;
         drop(monitor);
         instance.stop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_redo_log_is_what_the_server_says() {
+        for (told, wanted) in [
+            (&[("innodb_log_file_size", "8388608")][..], "8 MiB"),
+            (
+                &[
+                    ("innodb_log_file_size", "8388608"),
+                    ("innodb_log_files_in_group", "2"),
+                ],
+                "16 MiB",
+            ),
+            (
+                &[
+                    ("innodb_redo_log_capacity", "536870912"),
+                    ("innodb_log_file_size", "50331648"),
+                    ("innodb_log_files_in_group", "2"),
+                ],
+                "512 MiB",
+            ),
+            (&[("innodb_log_file_size", "many")], "not told"),
+            (&[], "not told"),
+        ] {
+            let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+            let variables = told.iter().map(own).collect();
+            assert_eq!(redo_log(&variables), wanted, "{told:?}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! dropped after all others.
 
 mod insert;
+mod schema;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +23,6 @@ use octavo_workload::{
 
 use super::{
     Flavour, ddl,
-    failure::ServerError,
     inspect::{self, MysqlInspection},
     instance::session_setup,
     load,
@@ -33,15 +33,10 @@ use super::{
 use crate::{
     Counters, DatabaseError, Inspection, Isolation, Loaded, Progress, Running, StoragePath,
     fill::{Feed, fill},
-    served::{
-        LOADING, MARK, SCHEMA, Served, Url, busy, entangled, foreign, is_own_table, note_of,
-        occupied,
-    },
+    served::{LOADING, MARK, SCHEMA, Served, Url, busy, note_of, occupied},
 };
 use insert::Inserts;
-
-/// The table with the mark.
-const MARK_TABLE: &str = "octavo_mark";
+use schema::{State, set_mark};
 
 /// How long a login may take.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
@@ -51,7 +46,7 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(120);
 
 /// What conditions are made of, as the server has it in force: its name and
 /// ours. A version has most of them.
-const VARIABLES: [(&str, &str); 14] = [
+const VARIABLES: [(&str, &str); 15] = [
     ("innodb_page_size", ""),
     ("local_infile", ""),
     ("innodb_buffer_pool_size", "innodb_buffer_pool_size"),
@@ -68,12 +63,9 @@ const VARIABLES: [(&str, &str); 14] = [
     ("innodb_io_capacity", "innodb_io_capacity"),
     ("innodb_flush_neighbors", "innodb_flush_neighbors"),
     ("innodb_adaptive_hash_index", "innodb_adaptive_hash_index"),
+    ("innodb_lock_wait_timeout", "innodb_lock_wait_timeout"),
     ("innodb_snapshot_isolation", "innodb_snapshot_isolation"),
 ];
-
-/// Errors of an account that lacks a right: ER_DBACCESS_DENIED_ERROR,
-/// ER_TABLEACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR.
-const NO_RIGHT: [u16; 3] = [1044, 1142, 1227];
 
 /// A server that the user runs, with a database that is Octavo's.
 pub(crate) struct ServedMysql {
@@ -134,88 +126,6 @@ impl ServedMysql {
         let mut setup = session_setup(self.flavour, "REPEATABLE READ", Duration::ZERO);
         setup.push(load::SETUP.into());
         setup
-    }
-
-    /// The tables of Octavo's database; `None` without one.
-    fn tables(&self, session: &mut Session) -> Result<Option<Vec<String>>, DatabaseError> {
-        let found = session.texts(&format!(
-            "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{SCHEMA}'"
-        ))?;
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let tables = session.texts(&format!(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
-        ))?;
-        Ok(Some(tables.into_iter().flatten().flatten().collect()))
-    }
-
-    /// The mark of the database; `None` without a database.
-    fn mark(&self, session: &mut Session) -> Result<Option<String>, DatabaseError> {
-        let Some(tables) = self.tables(session)? else {
-            return Ok(None);
-        };
-        if !tables.iter().any(|table| table == MARK_TABLE) {
-            return Err(foreign(self.name(), &self.url));
-        }
-        match one(session, &format!("SELECT mark FROM {SCHEMA}.{MARK_TABLE}"))? {
-            Some(mark) if mark.starts_with(MARK) => Ok(Some(mark)),
-            _ => Err(foreign(self.name(), &self.url)),
-        }
-    }
-
-    /// Drops the tables and the database. What Octavo did not make is in the
-    /// way.
-    fn drop_database(&self, session: &mut Session) -> Result<(), DatabaseError> {
-        let tables = self.tables(session)?.unwrap_or_default();
-        let (own, others): (Vec<_>, Vec<_>) = tables
-            .into_iter()
-            .filter(|name| name != MARK_TABLE)
-            .partition(|name| is_own_table(name));
-        let routines = session.texts(&format!(
-            "SELECT routine_name FROM information_schema.routines \
-             WHERE routine_schema = '{SCHEMA}'"
-        ))?;
-        let routines = routines.into_iter().flatten().flatten();
-        if let Some(other) = others.into_iter().chain(routines).next() {
-            return Err(entangled(self.name(), &self.url, &other));
-        }
-        // Tables go one by one: of those that are left the mark says that they
-        // are of no use.
-        set_mark(session, LOADING)?;
-        for table in own {
-            session.simple(&format!("DROP TABLE {SCHEMA}.{}", ddl::quoted(&table)))?;
-        }
-        Ok(session.simple(&format!("DROP DATABASE {SCHEMA}"))?)
-    }
-
-    fn create_database(&self, session: &mut Session) -> Result<(), DatabaseError> {
-        let created = session.simple(&ddl::create_database());
-        created.map_err(|error| self.without_right(error))?;
-        session.simple(&format!(
-            "CREATE TABLE {SCHEMA}.{MARK_TABLE} (mark TEXT NOT NULL) ENGINE=InnoDB"
-        ))?;
-        Ok(session.simple(&format!(
-            "INSERT INTO {SCHEMA}.{MARK_TABLE} VALUES ({})",
-            quoted(LOADING)
-        ))?)
-    }
-
-    /// Names the remedy where a right is missing.
-    fn without_right(&self, error: ConnectionError) -> DatabaseError {
-        if let ConnectionError::Other { source, .. } = &error
-            && let Some(server) = source.downcast_ref::<ServerError>()
-            && NO_RIGHT.contains(&server.code)
-        {
-            return DatabaseError::Missing {
-                what: format!(
-                    "{} may not create the database {SCHEMA}: {server}",
-                    self.url
-                ),
-                remedy: format!("GRANT ALL ON {SCHEMA}.* to this account"),
-            };
-        }
-        error.into()
     }
 
     /// Whether rows can be loaded as files are.
@@ -292,13 +202,6 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-fn set_mark(session: &mut Session, mark: &str) -> Result<(), ConnectionError> {
-    session.simple(&format!(
-        "UPDATE {SCHEMA}.{MARK_TABLE} SET mark = {}",
-        quoted(mark)
-    ))
-}
-
 impl Served for ServedMysql {
     fn name(&self) -> &'static str {
         self.flavour.name()
@@ -317,8 +220,10 @@ impl Served for ServedMysql {
     }
 
     fn found(&self) -> Result<Option<String>, DatabaseError> {
-        let mark = self.mark(&mut self.outside()?)?;
-        Ok(mark.and_then(|mark| note_of(&mark).map(str::to_owned)))
+        Ok(match self.state(&mut self.outside()?)? {
+            State::Absent | State::Empty => None,
+            State::Marked(mark) => note_of(&mark).map(str::to_owned),
+        })
     }
 
     fn load(
@@ -329,22 +234,30 @@ impl Served for ServedMysql {
     ) -> Result<Loaded, DatabaseError> {
         let begin = Instant::now();
         let mut session = self.outside()?;
-        match self.mark(&mut session)? {
-            None => {}
-            Some(mark) if mark == LOADING => self.drop_database(&mut session)?,
-            Some(_) => return Err(occupied(self.name(), &self.url)),
-        }
+        let is_there = match self.state(&mut session)? {
+            State::Absent => false,
+            // An Octavo that was killed may have made it, or the user for us.
+            State::Empty => true,
+            State::Marked(mark) if mark == LOADING => {
+                self.drop_database(&mut session, &mark)?;
+                false
+            }
+            State::Marked(_) => return Err(occupied(self.name(), &self.url)),
+        };
         if progress(0) == ControlFlow::Break(()) {
             return Err(DatabaseError::Stopped);
         }
-        self.create_database(&mut session)?;
+        if !is_there {
+            self.create_database(&mut session)?;
+        }
+        self.create_mark(&mut session)?;
         let (rows, size) = match self.fill(&mut session, workload, progress) {
             Ok(filled) => filled,
             Err(stopped @ DatabaseError::Stopped) => return Err(stopped),
             Err(error) => {
                 // It may have been for want of space. The first error is the
                 // one to tell; what stays is marked.
-                let _removed = self.drop_database(&mut session);
+                let _removed = self.drop_database(&mut session, LOADING);
                 return Err(error);
             }
         };
@@ -363,11 +276,11 @@ impl Served for ServedMysql {
 
     fn remove(&self) -> Result<bool, DatabaseError> {
         let mut session = self.outside()?;
-        let is_there = self.mark(&mut session)?.is_some();
-        if is_there {
-            self.drop_database(&mut session)?;
+        match self.state(&mut session)? {
+            State::Absent => Ok(false),
+            State::Empty => Err(self.refuse_empty()),
+            State::Marked(mark) => self.drop_database(&mut session, &mark).map(|()| true),
         }
-        Ok(is_there)
     }
 
     fn start(

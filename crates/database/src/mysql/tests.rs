@@ -121,15 +121,8 @@ impl TestServer {
             buffer: ByteCount::mib(32),
             redo: ByteCount::mib(32),
         };
-        let (instance, mut session) = Instance::start(
-            programs(),
-            &layout,
-            page_size(),
-            &purpose,
-            account.as_ref(),
-            None,
-        )
-        .unwrap();
+        let (instance, mut session) =
+            Instance::start(programs(), &layout, page_size(), &purpose, account.as_ref()).unwrap();
         session.simple(&super::ddl::create_database()).unwrap();
         session
             .simple(
@@ -599,11 +592,15 @@ fn a_base_is_loaded_copied_and_run() {
     assert!(counted.buffer_misses > 0, "{counted:?}");
     assert!(counted.read_bytes >= ByteCount::mib(1), "{counted:?}");
     let conditions = running.conditions();
-    assert!(
-        conditions
-            .iter()
-            .any(|(name, _)| *name == "torn_page_protection")
-    );
+    for (name, wanted) in [
+        ("torn_page_protection", "doublewrite on"),
+        ("redo_log", "512 MiB"),
+        ("binary_log", "off"),
+        ("innodb_lock_wait_timeout", "10 s"),
+    ] {
+        let found = conditions.iter().find(|(condition, _)| *condition == name);
+        assert_eq!(found.map(|(_, value)| value.as_str()), Some(wanted));
+    }
     // A second server is refused, and the first one goes on.
     let error = database.start(&run, &settings(8), &workload).err().unwrap();
     assert!(error.to_string().contains("another server"), "{error}");

@@ -37,7 +37,7 @@ impl TestServer {
             redo: ByteCount::mib(32),
         };
         let (instance, _) =
-            Instance::start(&programs, &layout, page_size, &purpose, account, None).unwrap();
+            Instance::start(&programs, &layout, page_size, &purpose, account).unwrap();
         let socket = layout.data.join(SOCKET);
         let url = format!("mysql://root@/?socket={}", socket.display());
         Self {
@@ -124,15 +124,103 @@ fn a_stopped_load_counts_as_none_and_is_replaced() {
     assert_eq!(served.found().unwrap(), None);
     assert_eq!(load(served, &workload).unwrap().rows, 700);
 
-    // What somebody else put there is in the way, and nothing is dropped.
+    // What somebody else put there, or made from it, is in the way, and
+    // nothing is dropped.
     let mut owner = server.session();
-    owner
-        .simple("CREATE TABLE octavo.mine (a INT PRIMARY KEY)")
-        .unwrap();
+    owner.simple("CREATE DATABASE other").unwrap();
+    let child = "(k VARCHAR(255) CHARACTER SET latin1 COLLATE latin1_bin, \
+         FOREIGN KEY (k) REFERENCES octavo.usertable (ycsb_key)) ENGINE=InnoDB";
+    for (what, name) in [
+        ("TABLE", "octavo.mine (a INT PRIMARY KEY)"),
+        ("VIEW", "octavo.mine AS SELECT 1 AS a"),
+        ("VIEW", "octavo.pgbench_tellers AS SELECT 1 AS a"),
+        ("VIEW", "other.mine AS SELECT * FROM octavo.usertable"),
+        ("SEQUENCE", "octavo.mine"),
+        ("PROCEDURE", "octavo.mine() SELECT 1"),
+        ("EVENT", "octavo.mine ON SCHEDULE EVERY 1 DAY DO SELECT 1"),
+        (
+            "TRIGGER",
+            "octavo.mine BEFORE DELETE ON usertable FOR EACH ROW SET @a = 1",
+        ),
+        ("TABLE", &format!("other.mine {child}")),
+    ] {
+        owner.simple("USE octavo").unwrap();
+        owner.simple(&format!("CREATE {what} {name}")).unwrap();
+        let error = served.remove().unwrap_err().to_string();
+        let (name, _) = name.split_once([' ', '(']).unwrap_or((name, ""));
+        let short = name.trim_start_matches("octavo.");
+        assert!(error.contains(short), "{what} {name}: {error}");
+        assert!(error.contains("drop it first"), "{error}");
+        let rows = owner.texts("SELECT COUNT(*) FROM octavo.usertable");
+        assert_eq!(rows.unwrap(), [[Some("700".into())]], "{what} {name}");
+        assert_eq!(served.found().unwrap().as_deref(), Some("it's \\ 700"));
+        owner.simple(&format!("DROP {what} {name}")).unwrap();
+    }
+    assert!(served.remove().unwrap());
+}
+
+#[test]
+fn what_an_account_cannot_see_is_not_left_dangling() {
+    let server = TestServer::start();
+    let workload = Ycsb::new(700, Seed::new(1)).unwrap();
+    let mut owner = server.session();
+    for sql in [
+        "CREATE USER bench@localhost IDENTIFIED BY 'x'",
+        "GRANT ALL ON octavo.* TO bench@localhost",
+        "CREATE DATABASE other",
+    ] {
+        owner.simple(sql).unwrap();
+    }
+    let url = server.url.to_string().replacen("root@", "bench:x@", 1);
+    let served = serve(&url.parse().unwrap()).unwrap();
+    load(served.as_ref(), &workload).unwrap();
+    let child = "CREATE TABLE other.mine (k VARCHAR(255) CHARACTER SET latin1 \
+         COLLATE latin1_bin, FOREIGN KEY (k) REFERENCES octavo.usertable (ycsb_key)) \
+         ENGINE=InnoDB";
+    owner.simple(child).unwrap();
     let error = served.remove().unwrap_err().to_string();
-    assert!(error.contains("mine"), "{error}");
-    assert!(served.found().unwrap().is_some());
-    owner.simple("DROP TABLE octavo.mine").unwrap();
+    assert!(error.contains("a foreign key to usertable"), "{error}");
+    // The rows and their mark are as they were.
+    assert_eq!(served.found().unwrap().as_deref(), Some("it's \\ 700"));
+    owner.simple("DROP TABLE other.mine").unwrap();
+    assert!(served.remove().unwrap());
+}
+
+#[test]
+fn an_empty_database_is_loaded_and_not_removed() {
+    let server = TestServer::start();
+    let workload = Ycsb::new(700, Seed::new(1)).unwrap();
+    let served = serve(&server.url).unwrap();
+    let served = served.as_ref();
+    let mut owner = server.session();
+    owner.simple("CREATE DATABASE octavo").unwrap();
+    assert_eq!(served.found().unwrap(), None);
+    let error = served.remove().unwrap_err().to_string();
+    assert!(error.contains("is empty"), "{error}");
+    // Only where it is empty indeed.
+    for (what, name) in [
+        ("EVENT", " ON SCHEDULE EVERY 1 DAY DO DO 1"),
+        ("PROCEDURE", "() DO 1"),
+    ] {
+        let made = format!("CREATE {what} octavo.mine{name}");
+        owner.simple(&made).unwrap();
+        let error = load(served, &workload).unwrap_err().to_string();
+        assert!(error.contains("not marked as Octavo's"), "{error}");
+        owner.simple(&format!("DROP {what} octavo.mine")).unwrap();
+    }
+    assert_eq!(load(served, &workload).unwrap().rows, 700);
+    assert!(served.remove().unwrap());
+
+    // Killed when the mark's table was made and not filled.
+    owner.simple("CREATE DATABASE octavo").unwrap();
+    let table = "CREATE TABLE octavo.octavo_mark (mark TEXT NOT NULL) ENGINE=InnoDB";
+    owner.simple(table).unwrap();
+    let error = load(served, &workload).unwrap_err().to_string();
+    assert!(error.contains("not marked as Octavo's"), "{error}");
+    let comment = "ALTER TABLE octavo.octavo_mark COMMENT='octavo: loading'";
+    owner.simple(comment).unwrap();
+    assert_eq!(served.found().unwrap(), None);
+    assert_eq!(load(served, &workload).unwrap().rows, 700);
     assert!(served.remove().unwrap());
 }
 

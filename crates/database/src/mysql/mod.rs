@@ -14,6 +14,7 @@ mod inspect;
 mod instance;
 mod load;
 mod marks;
+mod patience;
 mod programs;
 mod running;
 mod served;

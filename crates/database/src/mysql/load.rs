@@ -33,7 +33,7 @@ use crate::{
 const BUFFER_MAX: ByteCount = ByteCount::mib(1024);
 
 /// The redo log while loading, so that no row waits for a checkpoint.
-const REDO: ByteCount = ByteCount::mib(1024);
+pub(super) const REDO: ByteCount = ByteCount::mib(1024);
 
 /// Rows of one statement and so of one transaction, about. The undo of a
 /// transaction is kept until its end, in a file that never shrinks and that

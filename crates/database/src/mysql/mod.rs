@@ -258,6 +258,11 @@ impl Database for Mysql {
         Ok(())
     }
 
+    /// The redo log of a run, or of a load.
+    fn logs(&self) -> ByteCount {
+        self.redo.max(load::REDO)
+    }
+
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
         estimate::estimate(workload, page_size)
     }

@@ -552,6 +552,12 @@ fn refuse_at<T>(entry: &Entry<T>, error: &impl ToString) -> Refusal {
     Refusal::new(&entry.span, error.to_string())
 }
 
+/// Options with their values, and where the last of these is.
+type Variant<'r> = (Vec<(String, String)>, &'r Range<usize>);
+
+/// An option with the values that the file gives.
+type GivenOption = (&'static str, Vec<Entry<String>>);
+
 /// The databases with their options.
 fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
     let databases = cells.list("database", each(text))?;
@@ -578,10 +584,9 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
     for database in &databases {
         let name = database.value.as_str();
         let own = octavo_database::options(name);
-        let mut variants: Vec<(Vec<(String, String)>, &Range<usize>)> =
-            vec![(Vec::new(), &database.span)];
+        let mut variants: Vec<Variant<'_>> = vec![(Vec::new(), &database.span)];
         for (option, values) in options.iter().filter(|(option, _)| own.contains(option)) {
-            let with = |(chosen, _): &(Vec<(String, String)>, &Range<usize>)| {
+            let with = |(chosen, _): &Variant<'_>| {
                 let chosen = chosen.clone();
                 values.iter().map(move |value| {
                     let mut chosen = chosen.clone();
@@ -607,10 +612,7 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
 
 /// The options of databases that the file gives, with their values. Each has
 /// to be one of a database that is there.
-fn options(
-    cells: Section<'_>,
-    databases: &[Entry<String>],
-) -> Result<Vec<(&'static str, Vec<Entry<String>>)>, Refusal> {
+fn options(cells: Section<'_>, databases: &[Entry<String>]) -> Result<Vec<GivenOption>, Refusal> {
     let mut given = Vec::new();
     for name in octavo_database::NAMES {
         for &option in octavo_database::options(name) {

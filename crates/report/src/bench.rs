@@ -429,6 +429,16 @@ fn load(result: &BenchResult) -> Vec<String> {
         time(result.driver.cpu_us_per_transaction),
         number(result.driver.transactions_per_second),
     ));
+    // SQLite and the database that answers at once are part of the client.
+    let is_server = !["sqlite", "noop"].contains(&result.subject.database.as_str());
+    let cpu = result.machine.client_cpu_s.filter(|_| is_server);
+    if let Some(seconds) = cpu.filter(|_| result.transactions > 0) {
+        sentences.push(format!(
+            "With its part of the server's protocol, and being woken for answers, the client took \
+             {} of processor time a transaction.",
+            time(seconds * 1e6 / result.transactions as f64)
+        ));
+    }
     sentences
 }
 
@@ -587,6 +597,17 @@ mod tests {
         fn interrupted(&self) -> bool {
             false
         }
+    }
+
+    #[test]
+    fn what_a_client_of_a_server_costs_is_told() {
+        let mut result = result();
+        result.machine.client_cpu_s = Some(0.5);
+        result.transactions = 1000;
+        assert!(!load(&result).join(" ").contains("woken"));
+        result.subject.database = "mariadb".into();
+        let told = load(&result).join(" ");
+        assert!(told.contains("the client took 500 us of"), "{told}");
     }
 
     /// TPC-C against the database that answers at once.

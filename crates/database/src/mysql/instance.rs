@@ -222,7 +222,7 @@ impl Instance {
             environment: Vec::new(),
         })?;
         let mut refusal = None;
-        let started = wait_until_ready(&server, START_LIMIT, &programs.server, &mut || {
+        let started = wait_until_ready(&server, START_LIMIT, &mut || {
             let stream = socket::connect(&layout.data, SOCKET).ok()?;
             if peer(&stream) != Some(server.pid()) {
                 // Not ours: ours waits for the other one's locks.

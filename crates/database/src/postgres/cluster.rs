@@ -181,10 +181,7 @@ impl Cluster {
         // A server that starts or recovers refuses, and there is no socket
         // before; anything else is an answer.
         let answered =
-            start::wait_until_ready(&server, START_LIMIT, &program, &mut || match connect(
-                &path,
-                &[],
-            ) {
+            start::wait_until_ready(&server, START_LIMIT, &mut || match connect(&path, &[]) {
                 Err(ConnectionError::Lost(_)) => None,
                 answer => Some(answer),
             })?;

@@ -30,6 +30,8 @@ use super::{
     memory::{self, MemoryGroup},
     spawner,
 };
+use octavo_workload::ConnectionError;
+
 use crate::{DatabaseError, files::named};
 
 /// Lines of a log that an error shows.
@@ -261,12 +263,18 @@ impl Server {
     /// wrote nothing.
     pub(crate) fn last_words(&self) -> String {
         // Without a log there are no words.
-        words_of(&self.log, self.log_start).unwrap_or_default()
+        last_lines(&tail_of(&self.log, self.log_start).unwrap_or_default())
     }
 
-    /// An error of the program that ends with its last words.
+    /// An error of the program that ends with its last words; that the storage
+    /// is full, when these say so.
     pub(crate) fn failure(&self, action: &'static str, what: String) -> DatabaseError {
-        let words = self.last_words();
+        let tail = tail_of(&self.log, self.log_start).unwrap_or_default();
+        if tells_of_no_space(&tail) {
+            let what = format!("{action} with {}: {what}", self.program.display());
+            return ConnectionError::Full(what.into()).into();
+        }
+        let words = last_lines(&tail);
         DatabaseError::Program {
             action,
             program: self.program.clone(),
@@ -349,8 +357,16 @@ fn name_of(signal: Signal) -> &'static str {
     }
 }
 
-/// The last lines of a log from `start` on.
-fn words_of(log: &Path, start: u64) -> io::Result<String> {
+/// Whether a program wrote that there is no space, in the system's words or by
+/// its number (ENOSPC).
+fn tells_of_no_space(log: &str) -> bool {
+    log.contains("No space left on device")
+        || log.contains("failed with error 28")
+        || log.contains("errno: 28")
+}
+
+/// The end of a log from `start` on.
+fn tail_of(log: &Path, start: u64) -> io::Result<String> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();
     // A character has four bytes at most.
@@ -359,7 +375,7 @@ fn words_of(log: &Path, start: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(4 * WORDS_CHARACTERS as u64)
         .read_to_end(&mut bytes)?;
-    Ok(last_lines(&String::from_utf8_lossy(&bytes)))
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The last lines that are not empty, without what would move a cursor.

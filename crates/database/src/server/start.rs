@@ -1,7 +1,6 @@
 //! Waiting until a server answers.
 
 use std::{
-    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -19,21 +18,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub(crate) fn wait_until_ready<T>(
     server: &Server,
     limit: Duration,
-    program: &Path,
     try_connect: &mut dyn FnMut() -> Option<T>,
 ) -> Result<T, DatabaseError> {
     let since = Instant::now();
-    let failure = |what: String| {
-        let words = server.last_words();
-        DatabaseError::Program {
-            action: "start the server",
-            program: program.to_owned(),
-            reason: match words.is_empty() {
-                true => what,
-                false => format!("{what}; its last words:\n{words}"),
-            },
-        }
-    };
+    let failure = |what: String| server.failure("start the server", what);
     loop {
         if let Some(status) = server.ended() {
             return Err(failure(format!(
@@ -56,6 +44,8 @@ pub(crate) fn wait_until_ready<T>(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use rustix::process::Signal;
 
     use super::{super::process::Launch, *};
@@ -78,12 +68,10 @@ mod tests {
     fn a_server_is_waited_for_until_it_answers_ends_or_is_too_slow() {
         let scratch = crate::scratch::directory();
         let directory = scratch.path();
-        let program = Path::new("/bin/sh");
         let wait = |script: &str, limit, connect: &mut dyn FnMut() -> Option<u32>| {
             wait_until_ready(
                 &shell(directory, script),
                 Duration::from_millis(limit),
-                program,
                 connect,
             )
         };

@@ -313,8 +313,7 @@ impl Database for Mysql {
     ) -> Result<Box<dyn Inspection>, DatabaseError> {
         let layout = Layout::of(directory)?;
         let page_size = layout.page_size()?;
-        let inspection =
-            inspect::MysqlInspection::open(self.programs()?, layout, page_size, workload)?;
+        let inspection = inspect::open(self.programs()?, layout, page_size, workload)?;
         Ok(Box::new(inspection))
     }
 }

@@ -22,13 +22,8 @@ use octavo_workload::{
 };
 
 use super::{
-    Flavour, ddl,
-    inspect::{self, MysqlInspection},
-    instance::session_setup,
-    load,
-    running::isolation_level,
-    session::Session,
-    status,
+    Flavour, ddl, inspect, instance::session_setup, load, running::isolation_level,
+    session::Session, status,
 };
 use crate::{
     Counters, DatabaseError, Inspection, Isolation, Loaded, Progress, Running, StoragePath,
@@ -315,7 +310,7 @@ impl Served for ServedMysql {
 
     fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
         let session = open(&self.url, Some(SCHEMA), &inspect::setup(self.flavour))?;
-        Ok(Box::new(MysqlInspection::through(session, workload)?))
+        Ok(Box::new(inspect::through(session, workload)?))
     }
 }
 

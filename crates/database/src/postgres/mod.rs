@@ -229,7 +229,7 @@ impl Database for Postgres {
         workload: &dyn Workload,
     ) -> Result<Box<dyn Inspection>, DatabaseError> {
         let cluster = self.cluster(directory, cluster::page_size_of(directory)?)?;
-        let inspection = inspect::PostgresInspection::open(cluster, workload)?;
+        let inspection = inspect::open(cluster, workload)?;
         Ok(Box::new(inspection))
     }
 }

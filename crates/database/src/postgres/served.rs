@@ -14,8 +14,7 @@ use super::{
     NAME,
     cluster::{CONNECT_LIMIT, with_always},
     failure::ServerError,
-    inspect::PostgresInspection,
-    load,
+    inspect, load,
     programs::major_of,
     running::{About, Monitor, session_options},
     session::Session,
@@ -342,7 +341,7 @@ impl Served for ServedPostgres {
 
     fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
         let session = self.session(&[("default_transaction_read_only", "on".into())])?;
-        Ok(Box::new(PostgresInspection::through(session, workload)?))
+        Ok(Box::new(inspect::through(session, workload)?))
     }
 }
 

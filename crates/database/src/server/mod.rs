@@ -3,6 +3,7 @@
 //! ended whatever happens.
 
 pub(crate) mod account;
+pub(crate) mod at_rest;
 pub(crate) mod memory;
 pub(crate) mod process;
 pub(crate) mod socket;

@@ -1,0 +1,88 @@
+//! Reading what a server keeps while nobody else uses it: through one session,
+//! of a server that may have been started for it.
+
+use octavo_workload::{
+    Connection, ConnectionError,
+    connection::{Access, Batch, BatchVisitor, RowVisitor, StatementId, Value},
+    schema::Table,
+};
+
+use crate::Inspection;
+
+/// A session that only reads, and what ends the server that was started for
+/// it, once the session is gone.
+pub(crate) struct AtRest<S> {
+    session: Option<S>,
+    end: Option<Box<dyn FnOnce()>>,
+}
+
+impl<S: Inspection> AtRest<S> {
+    /// Through `session`, which the server lets read alone. `end` is called
+    /// after it was dropped.
+    pub(crate) fn new(session: S, end: Option<Box<dyn FnOnce()>>) -> Self {
+        Self {
+            session: Some(session),
+            end,
+        }
+    }
+
+    fn session(&mut self) -> &mut S {
+        self.session.as_mut().expect("it leaves in `drop` alone")
+    }
+}
+
+impl<S: Inspection> Connection for AtRest<S> {
+    fn begin(&mut self, _: Access) -> Result<(), ConnectionError> {
+        // Writing statements fail by themselves.
+        self.session().begin(Access::Read)
+    }
+
+    fn commit(&mut self) -> Result<(), ConnectionError> {
+        self.session().commit()
+    }
+
+    fn rollback(&mut self) -> Result<(), ConnectionError> {
+        self.session().rollback()
+    }
+
+    fn execute(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError> {
+        self.session().execute(statement, parameters)
+    }
+
+    fn query(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        self.session().query(statement, parameters, visit)
+    }
+
+    fn run_batch(
+        &mut self,
+        batch: &Batch<'_>,
+        visit: &mut BatchVisitor<'_>,
+        counts: &mut Vec<u64>,
+    ) -> Result<(), ConnectionError> {
+        self.session().run_batch(batch, visit, counts)
+    }
+}
+
+impl<S: Inspection> Inspection for AtRest<S> {
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
+        self.session().scan(table, visit)
+    }
+}
+
+impl<S> Drop for AtRest<S> {
+    fn drop(&mut self) {
+        drop(self.session.take());
+        if let Some(end) = self.end.take() {
+            end();
+        }
+    }
+}

@@ -1,10 +1,20 @@
-//! What storage does, and measuring it.
+//! What storage does: measuring it, modelling it, and standing in for it.
 //!
-//! [`calibrate`] measures the storage under a directory with direct I/O and
-//! returns a [`calibrate::Profile`]; [`location`] says which file system and
-//! block device a path lies on and reads that device's counters; [`request`]
-//! is the vocabulary of both. Databases and workloads are unknown here.
+//! [`Device`] is the boundary: storage that takes [`Request`]s and completes
+//! them in its own time. Behind it stand [`simulated`] devices; [`catalogue`]
+//! holds their parameters with sources. [`probe`] measures any of them by the
+//! same points by which [`calibrate`] measures the storage under a directory,
+//! with direct I/O, into a [`calibrate::Profile`]. [`location`] says which file
+//! system and block device a path lies on and reads that device's counters.
+//! Databases and workloads are unknown here.
 
 pub mod calibrate;
+pub mod catalogue;
+mod device;
 pub mod location;
+pub mod probe;
 pub mod request;
+pub mod simulated;
+
+pub use device::{Completion, Counters, Device, DeviceError, Geometry, Tag};
+pub use request::{Command, Request};

@@ -1,5 +1,5 @@
-//! What storage is asked to do: the operation, the order of the offsets, and
-//! the share of reads.
+//! What storage is asked to do: one [`Request`], and of many the order of
+//! their offsets and the share of reads.
 
 use std::{fmt, str::FromStr};
 
@@ -21,6 +21,81 @@ impl fmt::Display for Operation {
             Self::Read => "read",
             Self::Write => "write",
         })
+    }
+}
+
+/// What a [`Request`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Reads the extent.
+    Read,
+    /// Overwrites the extent. Complete when the device says so, which with a
+    /// write-back cache is before it is durable.
+    Write,
+    /// Makes all writes that are complete durable. Offset and length are 0.
+    Flush,
+    /// Says that the extent's bytes are of no use any more.
+    Trim,
+}
+
+/// One request to a [`Device`](crate::Device).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// What is asked.
+    pub command: Command,
+    /// Where the extent begins, in bytes.
+    pub offset: u64,
+    /// How long the extent is, in bytes.
+    pub length: u32,
+}
+
+impl Request {
+    /// The request for durability.
+    pub const FLUSH: Self = Self {
+        command: Command::Flush,
+        offset: 0,
+        length: 0,
+    };
+
+    /// A read of `length` bytes from `offset` on.
+    pub const fn read(offset: u64, length: u32) -> Self {
+        Self {
+            command: Command::Read,
+            offset,
+            length,
+        }
+    }
+
+    /// A write of `length` bytes from `offset` on.
+    pub const fn write(offset: u64, length: u32) -> Self {
+        Self {
+            command: Command::Write,
+            offset,
+            length,
+        }
+    }
+
+    /// A trim of `length` bytes from `offset` on.
+    pub const fn trim(offset: u64, length: u32) -> Self {
+        Self {
+            command: Command::Trim,
+            offset,
+            length,
+        }
+    }
+
+    /// The first byte after the extent.
+    pub const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.length as u64)
+    }
+}
+
+impl From<Operation> for Command {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Read => Self::Read,
+            Operation::Write => Self::Write,
+        }
     }
 }
 

@@ -7,12 +7,14 @@
 //! parse from the same notation.
 
 mod bytes;
+mod moment;
 mod rate;
 mod request;
 mod seed;
 mod time;
 
 pub use bytes::{ByteCount, PageSize, ParseSizeError};
+pub use moment::Moment;
 pub use rate::{BytesPerSecond, Iops, Rate, RateError};
 pub use request::{QueueDepth, RequestSize};
 pub use seed::Seed;

@@ -11,11 +11,11 @@
 //! steady, which is its workload-dependent preconditioning ([`steady`]).
 
 mod aligned;
-mod engine;
+pub(crate) mod engine;
 mod preset;
 mod profile;
 pub mod steady;
-mod stream;
+pub(crate) mod stream;
 pub mod table;
 mod target;
 

@@ -181,7 +181,7 @@ impl Point {
     }
 
     /// `window` is over the last rounds, `rates` are those of all.
-    pub(super) fn new(spec: PointSpec, window: &Tally, rates: &[f64]) -> Self {
+    pub(crate) fn new(spec: PointSpec, window: &Tally, rates: &[f64]) -> Self {
         let requests = window.requests();
         let iops = Iops::over(requests, window.elapsed);
         let latency = Latency::of(&window.latencies());

@@ -1,0 +1,243 @@
+//! Devices that Octavo knows, with a source for every number.
+//!
+//! An [`Entry`] is a TOML file: those in `crates/device/catalogue/` are part of
+//! the program, others can be read with [`Entry::from_toml`]. It has a name, a
+//! title, one table of parameters named after its model (`[disk]`, `[flash]`,
+//! ...), perhaps `[power]`, and `[[published]]` figures, with which the model
+//! is compared. See docs/devices.md.
+
+mod published;
+mod sourced;
+
+use octavo_units::Seed;
+use serde::{Deserialize, Serialize};
+
+pub use published::{Figure, Published, Relation};
+pub use sourced::Sourced;
+
+use crate::{Device, simulated::constant};
+
+/// One device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// What it is called by: lower case, digits and `-`.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// The published study that it was measured in, if any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub study: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    constant: Option<constant::Parameters>,
+    /// What was published of it, to compare the model with.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub published: Vec<Published>,
+}
+
+/// How an entry behaves, of [`Entry::model`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Model<'a> {
+    /// Every request takes the same time.
+    Constant(&'a constant::Parameters),
+}
+
+/// Why a text is not a device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryError {
+    /// Not TOML, or an entry is missing, unknown or of the wrong type; the
+    /// text names it.
+    #[error("device is not valid: {0}")]
+    Toml(#[from] toml::de::Error),
+    /// A value that no device can have.
+    #[error("device '{device}': {key} = {value} is not possible: {reason}")]
+    Impossible {
+        /// Of which device.
+        device: String,
+        /// Which entry, like `flash.read_us`.
+        key: &'static str,
+        /// What it says.
+        value: String,
+        /// Why not, and what would do.
+        reason: String,
+    },
+    /// None or several tables of parameters.
+    #[error("device '{device}' has {found}: give exactly one of {}", MODELS.join(", "))]
+    Models {
+        /// Which device.
+        device: String,
+        /// What was found.
+        found: String,
+    },
+    /// A name that is not in the catalogue.
+    #[error(
+        "device '{name}' is unknown{}: `octavo devices` lists those that are",
+        nearest.map(|name| format!(", did you mean {name}?")).unwrap_or_default()
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
+}
+
+/// A value that no device can have, told by the parameters of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Impossible {
+    /// Which entry, like `flash.read_us`.
+    pub key: &'static str,
+    /// What it says.
+    pub value: String,
+    /// Why not, and what would do.
+    pub reason: String,
+}
+
+impl Impossible {
+    /// The entry `key`, its value, and why that cannot be.
+    pub fn new(
+        key: &'static str,
+        value: impl std::fmt::Display,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self {
+            key,
+            value: value.to_string(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// The tables of parameters that an entry may have.
+const MODELS: &[&str] = &["[constant]"];
+
+/// The entries that are part of the program, by name.
+const TEXTS: &[(&str, &str)] = &[("instant", include_str!("../../catalogue/instant.toml"))];
+
+/// Names of all devices that are part of the program, in the order in which
+/// they are listed.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TEXTS.iter().map(|(name, _)| *name)
+}
+
+/// The device of this name.
+///
+/// # Errors
+/// [`EntryError::Unknown`], with the nearest name that there is.
+pub fn find(name: &str) -> Result<Entry, EntryError> {
+    match TEXTS.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => Entry::from_toml(text),
+        None => Err(EntryError::Unknown {
+            name: name.to_owned(),
+            nearest: names()
+                .map(|known| (strsim::jaro_winkler(known, name), known))
+                .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+                .map(|(_, known)| known),
+        }),
+    }
+}
+
+/// Names less alike than this (Jaro-Winkler) are not suggested.
+const LIKENESS_MIN: f64 = 0.7;
+
+impl Entry {
+    /// Reads and checks an entry.
+    ///
+    /// # Errors
+    /// Which entry is missing, unknown or impossible, and why.
+    pub fn from_toml(text: &str) -> Result<Self, EntryError> {
+        let entry: Self = toml::from_str(text)?;
+        entry.models()?;
+        let result = match entry.model() {
+            Model::Constant(parameters) => parameters.check(),
+        };
+        result.map_err(|Impossible { key, value, reason }| EntryError::Impossible {
+            device: entry.name.clone(),
+            key,
+            value,
+            reason,
+        })?;
+        Ok(entry)
+    }
+
+    /// The entry as TOML.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("every field of an entry has a TOML form")
+    }
+
+    /// How it behaves.
+    pub fn model(&self) -> Model<'_> {
+        self.models()
+            .expect("entries are checked when they are made")
+    }
+
+    fn models(&self) -> Result<Model<'_>, EntryError> {
+        let mut models = [self.constant.as_ref().map(Model::Constant)]
+            .into_iter()
+            .flatten();
+        match (models.next(), models.count()) {
+            (Some(model), 0) => Ok(model),
+            (first, more) => Err(EntryError::Models {
+                device: self.name.clone(),
+                found: match first {
+                    None => "no table of parameters".into(),
+                    Some(_) => format!("{} tables of parameters", more + 1),
+                },
+            }),
+        }
+    }
+
+    /// The simulated device, at rest. One seed gives one behaviour.
+    pub fn open(&self, seed: Seed) -> Box<dyn Device + Send> {
+        let _ = seed;
+        match self.model() {
+            Model::Constant(parameters) => Box::new(parameters.open()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_valid_and_survives_being_written() {
+        for name in names() {
+            let entry = find(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(entry.name, name);
+            let written = entry.to_toml();
+            assert_eq!(Entry::from_toml(&written).unwrap(), entry, "{written}");
+        }
+    }
+
+    #[test]
+    fn bad_entries_are_named() {
+        let text = include_str!("../../catalogue/instant.toml");
+        for (from, to, named) in [
+            ("[0,", "[-1,", "latency_us"),
+            ("latency_us", "latency", "latency"),
+            ("[constant]", "[variable]", "variable"),
+            ("[0, \"no device: the definition\"]", "0", "latency_us"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = Entry::from_toml(&text.replace(from, to)).unwrap_err();
+            assert!(error.to_string().contains(named), "{from} {to}: {error}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_come_with_the_nearest() {
+        let error = find("instnat").unwrap_err();
+        assert!(
+            error.to_string().contains("did you mean instant?"),
+            "{error}"
+        );
+        assert!(!find("qqq").unwrap_err().to_string().contains("mean"));
+    }
+}

@@ -1,0 +1,6 @@
+//! Devices in virtual time: no clock is read, and one seed gives one result.
+
+pub mod constant;
+mod pending;
+
+pub use constant::Constant;

@@ -1,18 +1,19 @@
 //! Measuring any [`Device`] by a closed loop of requests, in the device's own
 //! time: what [`calibrate`](crate::calibrate) does to a directory.
 
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
-use octavo_units::{Moment, Seed};
+use octavo_units::{ByteCount, Moment, Seed};
 
 use crate::{
     Completion, Device, DeviceError, Request, Tag,
     calibrate::{
-        Durability, Point, PointSpec,
+        Access, Durability, FORMAT, Means, Point, PointSpec, Preset, Profile,
         engine::Tally,
         steady::{self, WINDOW},
         stream::{Content, Load, Stream},
     },
+    location::Location,
     request::{Command, Operation},
 };
 
@@ -112,6 +113,90 @@ pub fn measure<D: Device + ?Sized>(
     sum.cpu = Duration::ZERO;
     run.drain(device)?;
     Ok(Point::new(*spec, &sum, &rates))
+}
+
+/// What to measure of a device in [`profile`].
+#[derive(Clone, Debug)]
+pub struct ProfileSettings {
+    /// What the device is called.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// The points, and which preset they are.
+    pub points: (Vec<PointSpec>, Option<Preset>),
+    /// The largest range: what a calibrated directory has as file size.
+    pub range: ByteCount,
+    /// How long each point is measured.
+    pub effort: Effort,
+    /// The origin of offsets, and of what the device draws before.
+    pub seed: Seed,
+}
+
+/// Why a device was not measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// A request that does not fit, or real storage that fails.
+    #[error("point '{point}' cannot be measured")]
+    Point {
+        /// Which.
+        point: PointSpec,
+        /// Why.
+        #[source]
+        source: DeviceError,
+    },
+    /// The progress function stopped it.
+    #[error("measuring was stopped")]
+    Stopped,
+}
+
+/// Measures points on a device, one after the other, into the same form as
+/// that of a calibrated directory. `progress` hears before each point which
+/// one it is and how many are done.
+///
+/// # Errors
+/// A point that does not fit the device, or a break of `progress`.
+pub fn profile<D: Device + ?Sized>(
+    device: &mut D,
+    settings: &ProfileSettings,
+    progress: &mut dyn FnMut(&PointSpec, usize) -> ControlFlow<()>,
+) -> Result<Profile, ProfileError> {
+    let (specs, preset) = &settings.points;
+    let began = device.now();
+    let mut points = Vec::with_capacity(specs.len());
+    for (index, spec) in specs.iter().enumerate() {
+        if progress(spec, index).is_break() {
+            return Err(ProfileError::Stopped);
+        }
+        let seed = settings.seed.derive("point", index as u64);
+        let point =
+            measure(device, spec, settings.effort, seed).map_err(|source| ProfileError::Point {
+                point: *spec,
+                source,
+            })?;
+        points.push(point);
+    }
+    Ok(Profile {
+        format: FORMAT,
+        date: None,
+        octavo: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: None,
+        preset: *preset,
+        seed: settings.seed,
+        engine: Means::Simulation,
+        engine_reason: None,
+        access: Access::Direct,
+        alignment_bytes: u32::try_from(device.geometry().sector.get()).unwrap_or(u32::MAX),
+        file_bytes: settings.range,
+        preconditioning: "before each point that writes, until cleaning is steady".into(),
+        duration_s: (device.now() - began).as_secs_f64(),
+        storage: Location {
+            device: Some(settings.name.clone()),
+            model: Some(settings.title.clone()),
+            ..Location::default()
+        },
+        points,
+    })
 }
 
 /// A closed loop; a lane is one request in flight, then its flush.

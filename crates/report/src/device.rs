@@ -1,7 +1,7 @@
 //! A device's profile for a terminal.
 
 use octavo_device::{
-    calibrate::{Point, Profile, table},
+    calibrate::{Means, Point, Profile, table},
     request::{Mix, Pattern},
 };
 
@@ -27,23 +27,30 @@ pub fn device(profile: &Profile, width: usize) -> String {
 /// The profile in a few sentences.
 pub(crate) fn summary(profile: &Profile) -> String {
     let storage = &profile.storage;
-    let name = storage.device.as_deref().unwrap_or("storage");
-    let mut parts = vec![format!(
-        "{}{} on {}, {} by {}, file of {}, {}.",
-        name,
+    let name = format!(
+        "{}{}",
+        storage.device.as_deref().unwrap_or("storage"),
         storage
             .model
             .as_deref()
             .map_or_else(String::new, |model| format!(" ({model})")),
-        storage
-            .file_system
-            .as_deref()
-            .unwrap_or("an unknown file system"),
-        profile.access,
-        profile.engine,
-        profile.file_bytes,
-        profile.kernel,
-    )];
+    );
+    let mut parts = vec![match profile.engine {
+        Means::Simulation => format!("{name}, simulated, over {}.", profile.file_bytes),
+        means => format!(
+            "{name} on {}, {} by {means}, file of {}{}.",
+            storage
+                .file_system
+                .as_deref()
+                .unwrap_or("an unknown file system"),
+            profile.access,
+            profile.file_bytes,
+            profile
+                .kernel
+                .as_deref()
+                .map_or_else(String::new, |kernel| format!(", {kernel}")),
+        ),
+    }];
     let reads: Vec<String> = [(4096, 1), (4096, 32), (65536, 32)]
         .into_iter()
         .filter_map(|(bytes, depth)| profile.point(Mix::READ, Pattern::Random, bytes, depth))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use octavo_database::StoragePath;
 use octavo_device::{
-    calibrate::{Access, Durability, Engine, FORMAT, Latency, Point, PointSpec, Preset, Profile},
+    calibrate::{Access, Durability, FORMAT, Latency, Means, Point, PointSpec, Preset, Profile},
     location::Location,
     request::{Mix, Pattern},
 };
@@ -729,14 +729,16 @@ pub(crate) fn profile() -> Profile {
     points.push(point(Mix::WRITE, 4096, 1, 2_900, Durability::Synced));
     Profile {
         format: FORMAT,
-        date: "2026-03-01T11:58:00Z"
-            .parse()
-            .expect("a time of the fixture"),
+        date: Some(
+            "2026-03-01T11:58:00Z"
+                .parse()
+                .expect("a time of the fixture"),
+        ),
         octavo: "0.1.0".into(),
-        kernel: "Linux 6.18".into(),
+        kernel: Some("Linux 6.18".into()),
         preset: Some(Preset::Brief),
         seed: Seed::new(1),
-        engine: Engine::Ring,
+        engine: Means::Ring,
         engine_reason: None,
         access: Access::Direct,
         alignment_bytes: 512,

@@ -30,8 +30,8 @@ use std::{
 use octavo_units::{ByteCount, QueueDepth, RequestSize, Seed};
 
 pub use engine::{Durability, Engine};
-pub use preset::{PointSpec, Preset, Timing};
-pub use profile::{FORMAT, Latency, Point, Profile, ProfileError};
+pub use preset::{ParsePointError, PointSpec, Preset, Timing};
+pub use profile::{FORMAT, Latency, Means, Point, Profile, ProfileError};
 pub use target::{Access, Target};
 
 use crate::{
@@ -281,16 +281,16 @@ pub fn calibrate(
     let system = rustix::system::uname();
     Ok(Profile {
         format: FORMAT,
-        date,
+        date: Some(date),
         octavo: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: format!(
+        kernel: Some(format!(
             "{} {}",
             system.sysname().to_string_lossy(),
             system.release().to_string_lossy()
-        ),
+        )),
         preset: settings.points.is_none().then_some(settings.preset),
         seed: settings.seed,
-        engine,
+        engine: engine.into(),
         engine_reason,
         access: target.access(),
         alignment_bytes: target.alignment(),

@@ -22,12 +22,14 @@ pub const FORMAT: u32 = 1;
 pub struct Profile {
     /// The version of the format: [`FORMAT`].
     pub format: u32,
-    /// When measuring began.
-    pub date: jiff::Timestamp,
+    /// When measuring began; `None` of a simulation, which reads no clock.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub date: Option<jiff::Timestamp>,
     /// The version of Octavo.
     pub octavo: String,
-    /// The kernel's name and release.
-    pub kernel: String,
+    /// The kernel's name and release; `None` of a simulation.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kernel: Option<String>,
     /// Which points were chosen; `None` for an explicit list.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub preset: Option<Preset>,
@@ -35,7 +37,7 @@ pub struct Profile {
     #[serde(with = "seed_text")]
     pub seed: Seed,
     /// How requests were submitted.
-    pub engine: Engine,
+    pub engine: Means,
     /// Why the engine is not io_uring, when it is not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub engine_reason: Option<String>,
@@ -47,13 +49,47 @@ pub struct Profile {
     pub file_bytes: ByteCount,
     /// What was written before measuring.
     pub preconditioning: String,
-    /// Seconds from start to end.
+    /// Seconds from start to end; of a simulation those of its own time.
     pub duration_s: f64,
-    /// The file system and block device.
+    /// The file system and block device; of a simulation `device` is the
+    /// entry's name and `model` its title.
     pub storage: Location,
     /// The measured points in the order of measuring.
     #[serde(default)]
     pub points: Vec<Point>,
+}
+
+/// How the requests of a profile were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Means {
+    /// By [`Engine::Ring`], on a file.
+    #[serde(rename = "io_uring")]
+    Ring,
+    /// By [`Engine::Threads`], on a file.
+    #[serde(rename = "threads")]
+    Threads,
+    /// By [`probe`](crate::probe), of a simulated device in its own time.
+    #[serde(rename = "simulation")]
+    Simulation,
+}
+
+impl From<Engine> for Means {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Ring => Self::Ring,
+            Engine::Threads => Self::Threads,
+        }
+    }
+}
+
+impl std::fmt::Display for Means {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ring => Engine::Ring.fmt(f),
+            Self::Threads => Engine::Threads.fmt(f),
+            Self::Simulation => f.pad("simulation"),
+        }
+    }
 }
 
 /// What was measured of one [`PointSpec`].
@@ -281,12 +317,12 @@ pub(super) mod tests {
     pub(crate) fn profile(points: Vec<Point>) -> Profile {
         Profile {
             format: FORMAT,
-            date: "2026-03-01T12:00:00Z".parse().unwrap(),
+            date: Some("2026-03-01T12:00:00Z".parse().unwrap()),
             octavo: "0.1.0".into(),
-            kernel: "Linux 6.1".into(),
+            kernel: Some("Linux 6.1".into()),
             preset: Some(Preset::Quick),
             seed: Seed::new(u64::MAX),
-            engine: Engine::Threads,
+            engine: Means::Threads,
             engine_reason: Some("Operation not permitted".into()),
             access: Access::Direct,
             alignment_bytes: 512,

@@ -9,6 +9,8 @@
 mod published;
 mod sourced;
 
+use std::{fs, io, path::PathBuf};
+
 use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
@@ -71,9 +73,28 @@ pub enum EntryError {
         /// What was found.
         found: String,
     },
+    /// A file that cannot be read.
+    #[error("cannot read device {}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// An entry in a file is not valid.
+    #[error("{}", path.display())]
+    In {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: Box<EntryError>,
+    },
     /// A name that is not in the catalogue.
     #[error(
-        "device '{name}' is unknown{}: `octavo devices` lists those that are",
+        "device '{name}' is unknown{}: `octavo devices` lists those that are, and the path of a \
+         file (./mine.toml) is read",
         nearest.map(|name| format!(", did you mean {name}?")).unwrap_or_default()
     )]
     Unknown {
@@ -137,6 +158,25 @@ pub fn find(name: &str) -> Result<Entry, EntryError> {
                 .max_by(|a, b| a.0.total_cmp(&b.0))
                 .map(|(_, known)| known),
         }),
+    }
+}
+
+/// The device that a user names: one of the catalogue, or the file at a path,
+/// which has a `/` or ends in `.toml`.
+///
+/// # Errors
+/// An unknown name, a file that cannot be read, or an entry that is not valid.
+pub fn named(text: &str) -> Result<Entry, EntryError> {
+    if !text.contains('/') && !text.ends_with(".toml") {
+        return find(text);
+    }
+    let path = PathBuf::from(text);
+    match fs::read_to_string(&path) {
+        Ok(text) => Entry::from_toml(&text).map_err(|source| EntryError::In {
+            path,
+            source: Box::new(source),
+        }),
+        Err(source) => Err(EntryError::File { path, source }),
     }
 }
 

@@ -49,6 +49,16 @@ pub trait Device {
     /// [`DeviceError::Io`] when real storage fails.
     fn next(&mut self, until: Moment) -> Result<Option<Completion>, DeviceError>;
 
+    /// A moment before which nothing completes of what was submitted: of the
+    /// next completion if that is decided, or else of the device's next
+    /// decision. After [`next`](Self::next) found nothing it is later than the
+    /// `until`; with nothing in flight and nothing left to do it is
+    /// [`Moment::NEVER`]. What is composed of devices moves them on in the
+    /// order of these moments, so that none runs ahead of what another causes.
+    /// A measured device, which cannot know, says [`now`](Self::now), and
+    /// cannot be composed.
+    fn earliest(&self) -> Moment;
+
     /// The latest moment that the device knows of: of a submission, of a
     /// completion that was returned, or of an `until` that passed.
     fn now(&self) -> Moment;

@@ -107,6 +107,10 @@ impl Device for Constant {
         Ok(completion)
     }
 
+    fn earliest(&self) -> Moment {
+        self.pending.earliest()
+    }
+
     fn now(&self) -> Moment {
         self.pending.now()
     }

@@ -51,6 +51,14 @@ impl Pending {
         Some(Completion { tag: Tag(tag), at })
     }
 
+    /// The moment of the earliest.
+    #[inline]
+    pub(crate) fn earliest(&self) -> Moment {
+        self.heap
+            .peek()
+            .map_or(Moment::NEVER, |&Reverse((at, ..))| at)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.heap.len()
     }

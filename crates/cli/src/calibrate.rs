@@ -1,14 +1,17 @@
 //! `octavo calibrate`: flags to settings, the call, and what is printed.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, path::Path, time::Instant};
 
 use anyhow::{Context, anyhow};
-use octavo_device::calibrate::{
-    CalibrateError, Engine, Preset, Profile, Settings, calibrate as run,
+use octavo_device::{
+    calibrate::{CalibrateError, Engine, Preset, Profile, Settings, calibrate as run},
+    probe::{self, Effort, ProfileError as ProbeError, ProfileSettings},
 };
+use octavo_units::ByteCount;
 
 use crate::{
     Failure,
+    devices::named,
     flags::{CalibrateFlags, EngineName},
     interrupt::Interrupt,
     progress::Progress,
@@ -16,13 +19,6 @@ use crate::{
 };
 
 pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
-    let settings = settings(&flags);
-    if !flags.directory.is_dir() {
-        return Err(Failure::Input(anyhow!(
-            "{} is not a directory: name one on the storage in question",
-            flags.directory.display()
-        )));
-    }
     if let Some(output) = &flags.output {
         report::keep_foreign(output, "a device profile", |text| {
             Profile::from_toml(text).is_ok()
@@ -31,50 +27,128 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()
         .context("listen for Ctrl-C")
         .map_err(Failure::Fault)?;
-    let progress = Progress::new();
-    let result = run(&flags.directory, &settings, &mut |step| {
-        progress.show(step.name, step.done, step.total);
-        if interrupt.is_set() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+    let profile = match (&flags.device, &flags.directory) {
+        (Some(device), _) => simulate(device, &flags, &interrupt)?,
+        (None, Some(directory)) => measure(directory, &flags, &interrupt)?,
+        (None, None) => {
+            return Err(Failure::Input(anyhow!(
+                "there is nothing to measure: name a directory, or a device with --device"
+            )));
         }
-    });
-    progress.finish();
-    let profile = result.map_err(failure)?;
+    };
 
     if let Some(output) = &flags.output {
         report::write(output, &profile.to_toml())?;
     }
-    report::print(&if flags.json {
-        let text = serde_json::to_string_pretty(&profile)
-            .context("write the profile as JSON")
-            .map_err(Failure::Fault)?;
-        format!("{text}\n")
-    } else {
-        let (width, _) = report::screen();
-        let next = match &flags.output {
-            Some(output) => format!("Device profile: {}", output.display()),
-            None => "--output FILE writes the device profile".into(),
-        };
-        format!("{}\n{next}\n", octavo_report::device(&profile, width))
+    if flags.json {
+        return report::print_json(&profile);
+    }
+    let (width, _) = report::screen();
+    let next = match &flags.output {
+        Some(output) => format!("Device profile: {}", output.display()),
+        None => "--output FILE writes the device profile".into(),
+    };
+    report::print(&format!(
+        "{}\n{next}\n",
+        octavo_report::device(&profile, width)
+    ))
+}
+
+/// Measures the storage under a directory.
+fn measure(
+    directory: &Path,
+    flags: &CalibrateFlags,
+    interrupt: &Interrupt,
+) -> Result<Profile, Failure> {
+    if !directory.is_dir() {
+        return Err(Failure::Input(anyhow!(
+            "{} is not a directory: name one on the storage in question",
+            directory.display()
+        )));
+    }
+    let progress = Progress::new();
+    let result = run(directory, &settings(flags), &mut |step| {
+        progress.show(step.name, step.done, step.total);
+        go_on(interrupt)
+    });
+    progress.finish();
+    result.map_err(failure)
+}
+
+/// A device's range when none is asked for: what lee-2009 measured most on.
+const RANGE: ByteCount = ByteCount::mib(16 << 10);
+
+/// Measures a device of the catalogue in its own time.
+fn simulate(
+    device: &str,
+    flags: &CalibrateFlags,
+    interrupt: &Interrupt,
+) -> Result<Profile, Failure> {
+    let entry = named(device)?;
+    let mut device = entry.open(flags.seed);
+    let geometry = device.geometry();
+    let listed = flags.point.iter().map(|point| point.range).max();
+    let range = listed
+        .or(flags.size)
+        .unwrap_or(RANGE.min(geometry.capacity));
+    let sector = u32::try_from(geometry.sector.get()).unwrap_or(u32::MAX);
+    let preset = preset(flags);
+    let settings = ProfileSettings {
+        name: entry.name,
+        title: entry.title,
+        points: if flags.point.is_empty() {
+            (preset.points(range, sector), Some(preset))
+        } else {
+            (flags.point.clone(), None)
+        },
+        range,
+        effort: Effort::default(),
+        seed: flags.seed,
+    };
+    let count = settings.points.0.len() as u32;
+    let progress = Progress::new();
+    let began = Instant::now();
+    let result = probe::profile(&mut *device, &settings, &mut |point, done| {
+        let spent = began.elapsed();
+        let each = spent.checked_div(done as u32).unwrap_or_default();
+        progress.show(&point.to_string(), spent, each * count);
+        go_on(interrupt)
+    });
+    progress.finish();
+    result.map_err(|error| match error {
+        ProbeError::Stopped => Failure::Interrupted("nothing was changed".into()),
+        error => Failure::Input(error.into()),
     })
 }
 
-fn settings(flags: &CalibrateFlags) -> Settings {
-    let preset = if flags.full {
+fn go_on(interrupt: &Interrupt) -> ControlFlow<()> {
+    if interrupt.is_set() {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
+fn preset(flags: &CalibrateFlags) -> Preset {
+    if flags.full {
         Preset::Full
     } else {
         Preset::Quick
-    };
+    }
+}
+
+fn settings(flags: &CalibrateFlags) -> Settings {
+    let points = (!flags.point.is_empty()).then(|| flags.point.clone());
+    let listed = flags.point.iter().map(|point| point.range).max();
     Settings {
-        file_size: flags.size,
+        file_size: flags.size.or(listed),
+        points,
         engine: match flags.engine {
             EngineName::Auto => None,
             EngineName::IoUring => Some(Engine::Ring),
             EngineName::Threads => Some(Engine::Threads),
         },
-        ..Settings::preset(preset, flags.seed)
+        ..Settings::preset(preset(flags), flags.seed)
     }
 }
 

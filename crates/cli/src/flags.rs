@@ -7,6 +7,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use octavo_database::Isolation;
+use octavo_device::calibrate::PointSpec;
 use octavo_experiment::drive::RETRIES;
 use octavo_units::{ByteCount, PageSize, Rate, Seed, parse_duration};
 use octavo_workload::{WorkloadName, ycsb::Distribution};
@@ -30,8 +31,10 @@ pub(crate) enum Command {
     /// Carry out a plan that is written in a file: any combination of
     /// databases, rows, storages, memory, page sizes, CPUs and clients
     Run(RunFlags),
-    /// Measure the storage under a directory
+    /// Measure the storage under a directory, or a device of the catalogue
     Calibrate(CalibrateFlags),
+    /// List the devices that Octavo has models of
+    Devices(DevicesFlags),
     /// Print the results of an earlier advise or run again
     Report(ReportFlags),
     /// Compare the results of two experiments, cell by cell
@@ -172,7 +175,18 @@ pub(crate) struct RunFlags {
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateFlags {
     /// A directory on the storage in question; the file made there is removed
-    pub(crate) directory: PathBuf,
+    #[arg(required_unless_present = "device")]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Measure the model of this device instead: a name that octavo devices
+    /// lists, or the path of a file
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["directory", "engine"])]
+    pub(crate) device: Option<String>,
+
+    /// Measure this instead of the usual points, like 'random read 8K, depth
+    /// 32, range 1GiB'; may be repeated
+    #[arg(long, value_name = "POINT", conflicts_with_all = ["quick", "full"])]
+    pub(crate) point: Vec<PointSpec>,
 
     /// The important points in under 60 seconds (the default)
     #[arg(long, conflicts_with = "full")]
@@ -182,7 +196,8 @@ pub(crate) struct CalibrateFlags {
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Size of the file to measure on [default: 1 GiB, with --full 8 GiB]
+    /// Size of the file to measure on [default: 1 GiB, with --full 8 GiB], or
+    /// the range of a device [default: 16 GiB, or all of a smaller one]
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<ByteCount>,
 
@@ -199,6 +214,41 @@ pub(crate) struct CalibrateFlags {
     pub(crate) output: Option<PathBuf>,
 
     /// Print the profile as JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevicesFlags {
+    #[command(subcommand)]
+    pub(crate) command: Option<DevicesCommand>,
+
+    /// Print the catalogue as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DevicesCommand {
+    /// Show a device's parameters with their sources, and what was published
+    /// of it beside what the model says
+    Show(ShowFlags),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowFlags {
+    /// A name that octavo devices lists, or the path of a file
+    pub(crate) device: String,
+
+    /// Print the entry as it is written, to copy and change
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) toml: bool,
+
+    /// Origin of everything random
+    #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
+    pub(crate) seed: Seed,
+
+    /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,6 +1,5 @@
 //! `octavo load`: flags to settings, the call, and what is printed.
 
-use anyhow::Context;
 use octavo_database::Database;
 use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
 use octavo_workload::Workload;
@@ -32,14 +31,10 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     watcher.finish();
     let loaded = loaded.map_err(failure)?;
     let description = loaded.description();
-    report::print(&if flags.json {
-        let text = serde_json::to_string_pretty(description)
-            .context("write the description as JSON")
-            .map_err(Failure::Fault)?;
-        format!("{text}\n")
-    } else {
-        words(description, found.is_some(), &flags)
-    })
+    if flags.json {
+        return report::print_json(description);
+    }
+    report::print(&words(description, found.is_some(), &flags))
 }
 
 fn words(description: &Description, was_there: bool, flags: &LoadFlags) -> String {

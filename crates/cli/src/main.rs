@@ -8,6 +8,7 @@ mod bench;
 mod calibrate;
 mod check;
 mod compare;
+mod devices;
 mod flags;
 mod interrupt;
 mod load;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Advise(flags) => advise::advise(flags),
         Command::Run(flags) => run::run(flags),
         Command::Calibrate(flags) => calibrate::calibrate(flags),
+        Command::Devices(flags) => devices::devices(flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
         Command::Load(flags) => load::load(flags),

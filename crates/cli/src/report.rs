@@ -79,6 +79,14 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a value as JSON to the standard output.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .context("write as JSON")
+        .map_err(Failure::Fault)?;
+    print(&format!("{text}\n"))
+}
+
 fn refused(error: StoreError) -> Failure {
     Failure::Input(error.into())
 }

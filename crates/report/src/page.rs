@@ -1,7 +1,7 @@
 //! A page of text for a terminal: prose, entries and tables that fit its
 //! width.
 
-use comfy_table::{CellAlignment, Table as Grid, presets::NOTHING};
+use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets::NOTHING};
 
 use crate::{naming::short, number::held, table::Table};
 
@@ -18,6 +18,28 @@ pub(crate) fn grid(header: &[String], rows: &[Vec<String>], width: usize) -> Str
         rows: rows.to_vec(),
     };
     fitting(&table, width, &[])
+}
+
+/// A table whose cells break into lines where it is wider than `width`.
+pub(crate) fn wrapped(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
+    let mut grid = Grid::new();
+    grid.load_style(NOTHING)
+        .force_no_tty()
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(u16::try_from(width).unwrap_or(u16::MAX))
+        .set_header(header);
+    for row in rows {
+        grid.add_row(row.iter().map(|cell| clean(cell)));
+    }
+    for column in grid.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let mut text = String::new();
+    for line in grid.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 /// Text under way.

@@ -14,7 +14,7 @@ use std::{fs, io, path::PathBuf};
 use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
-pub use published::{Figure, Published, Relation};
+pub use published::{Compared, Figure, Published, Relation};
 pub use sourced::Sourced;
 
 use crate::{Device, simulated::constant};
@@ -211,6 +211,14 @@ impl Entry {
         toml::to_string(self).expect("every field of an entry has a TOML form")
     }
 
+    /// All parameters, in the order of the file.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let mut found = Vec::new();
+        let table = toml::Table::try_from(self).expect("every field of an entry has a TOML form");
+        collect("", &toml::Value::Table(table), &mut found);
+        found
+    }
+
     /// How it behaves.
     pub fn model(&self) -> Model<'_> {
         self.models()
@@ -239,6 +247,51 @@ impl Entry {
         match self.model() {
             Model::Constant(parameters) => Box::new(parameters.open()),
         }
+    }
+}
+
+impl Model<'_> {
+    /// The name of its table.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Constant(_) => "constant",
+        }
+    }
+}
+
+/// One parameter of an entry, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Tables and name, like `flash.read_us`.
+    pub key: String,
+    /// The value as it is written.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Finds pairs of a value and a text, which is what [`Sourced`] is written as.
+fn collect(key: &str, value: &toml::Value, found: &mut Vec<Parameter>) {
+    let within = |name: &str| match key {
+        "" => name.to_owned(),
+        _ => format!("{key}.{name}"),
+    };
+    match value {
+        toml::Value::Table(table) => {
+            for (name, value) in table {
+                collect(&within(name), value, found);
+            }
+        }
+        toml::Value::Array(pair) => {
+            if let [value, toml::Value::String(source)] = pair.as_slice() {
+                found.push(Parameter {
+                    key: key.to_owned(),
+                    value: value.to_string(),
+                    source: source.clone(),
+                });
+            }
+        }
+        _ => {}
     }
 }
 

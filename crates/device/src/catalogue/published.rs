@@ -59,6 +59,19 @@ pub enum Figure {
 }
 
 impl Published {
+    /// The model's figure beside the published one.
+    ///
+    /// # Errors
+    /// As [`Published::simulate`].
+    pub fn compare(&self, entry: &Entry, seed: Seed) -> Result<Compared, SimulateError> {
+        let simulated = self.simulate(entry, seed)?;
+        Ok(Compared {
+            published: self.clone(),
+            simulated,
+            error: self.error(simulated),
+        })
+    }
+
     /// The model's figure, in the unit of `value`.
     ///
     /// # Errors
@@ -94,6 +107,18 @@ impl Published {
             Relation::AtMost => error.max(0.0),
         }
     }
+}
+
+/// A published figure and the model's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// What was published.
+    #[serde(flatten)]
+    pub published: Published,
+    /// What the model makes of it, in the same unit.
+    pub simulated: f64,
+    /// How far that is off, as of [`Published::error`].
+    pub error: f64,
 }
 
 /// Why a published figure could not be simulated.

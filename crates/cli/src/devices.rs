@@ -1,0 +1,92 @@
+//! `octavo devices`: the catalogue, and what its models say.
+
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use octavo_device::catalogue::{self, Compared, Entry, EntryError};
+use octavo_units::Seed;
+use serde::Serialize;
+
+use crate::{
+    Failure,
+    flags::{DevicesCommand, DevicesFlags, ShowFlags},
+    interrupt::Interrupt,
+    progress::Progress,
+    report,
+};
+
+pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
+    match flags.command {
+        None => list(flags.json),
+        Some(DevicesCommand::Show(flags)) => show(&flags),
+    }
+}
+
+/// The device that a flag names.
+pub(crate) fn named(name: &str) -> Result<Entry, Failure> {
+    catalogue::named(name).map_err(|error: EntryError| Failure::Input(error.into()))
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let entries = catalogue::names()
+        .map(named)
+        .collect::<Result<Vec<Entry>, Failure>>()?;
+    if json {
+        return report::print_json(&entries);
+    }
+    let (width, _) = report::screen();
+    report::print(&octavo_report::devices(&entries, width))
+}
+
+fn show(flags: &ShowFlags) -> Result<(), Failure> {
+    let entry = named(&flags.device)?;
+    if flags.toml {
+        return report::print(&entry.to_toml());
+    }
+    let compared = compare(&entry, flags.seed)?;
+    if flags.json {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            device: &'a Entry,
+            published: &'a [Compared],
+        }
+        return report::print_json(&Shown {
+            device: &entry,
+            published: &compared,
+        });
+    }
+    let (width, _) = report::screen();
+    report::print(&format!(
+        "{}\noctavo calibrate --device {} measures it as if it were here\n",
+        octavo_report::described(&entry, &compared, width),
+        flags.device
+    ))
+}
+
+/// Simulates all published figures of an entry.
+fn compare(entry: &Entry, seed: Seed) -> Result<Vec<Compared>, Failure> {
+    let interrupt = Interrupt::listen()
+        .context("listen for Ctrl-C")
+        .map_err(Failure::Fault)?;
+    let progress = Progress::new();
+    let began = Instant::now();
+    let count = u32::try_from(entry.published.len())
+        .map_err(|_| Failure::Input(anyhow!("device {} has too many figures", entry.name)))?;
+    let mut all = Vec::new();
+    for (done, published) in (0..count).zip(&entry.published) {
+        if interrupt.is_set() {
+            progress.finish();
+            return Err(Failure::Interrupted("nothing was changed".into()));
+        }
+        let spent = began.elapsed();
+        let each = spent.checked_div(done).unwrap_or_default();
+        progress.show(&published.at.to_string(), spent, each * count);
+        let compared = published
+            .compare(entry, seed)
+            .with_context(|| format!("simulate {} on {}", published.at, entry.name))
+            .map_err(Failure::Input)?;
+        all.push(compared);
+    }
+    progress.finish();
+    Ok(all)
+}

@@ -1,0 +1,151 @@
+//! The catalogue of devices for a terminal.
+
+use octavo_device::catalogue::{Compared, Entry, Figure, Published, Relation};
+
+use crate::page::wrapped;
+
+/// The devices, one a line.
+pub fn devices(entries: &[Entry], width: usize) -> String {
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| {
+            vec![
+                entry.name.clone(),
+                entry.model().name().to_owned(),
+                entry.study.clone().unwrap_or_default(),
+                entry.title.clone(),
+            ]
+        })
+        .collect();
+    format!(
+        "{}\noctavo devices show NAME tells where its numbers come from and what they lead to\n",
+        wrapped(&["name", "model", "study", "what it is"], &rows, width)
+    )
+}
+
+/// One device: its parameters with their sources, and the published figures
+/// beside those of the model.
+pub fn described(entry: &Entry, compared: &[Compared], width: usize) -> String {
+    let parameters: Vec<Vec<String>> = entry
+        .parameters()
+        .into_iter()
+        .map(|parameter| vec![parameter.key, parameter.value, parameter.source])
+        .collect();
+    let mut text = format!(
+        "{}: {}\n\n{}",
+        entry.name,
+        entry.title,
+        wrapped(&["parameter", "value", "source"], &parameters, width)
+    );
+    if compared.is_empty() {
+        return text;
+    }
+    text.push_str("\nPublished figures, and what the model makes of them:\n");
+    let rows: Vec<Vec<String>> = compared.iter().map(row).collect();
+    text.push_str(&wrapped(
+        &["figure", "published", "model", "off by", "source"],
+        &rows,
+        width,
+    ));
+    let errors: Vec<f64> = compared.iter().map(|one| one.error.abs()).collect();
+    text.push_str(&format!(
+        "off by {:.1} % on average, by {:.1} % at most\n",
+        errors.iter().sum::<f64>() / errors.len() as f64 * 100.0,
+        errors.iter().copied().fold(0.0, f64::max) * 100.0
+    ));
+    text
+}
+
+fn row(compared: &Compared) -> Vec<String> {
+    let Compared {
+        published,
+        simulated,
+        error,
+    } = compared;
+    vec![
+        what(published),
+        format!(
+            "{}{} {}",
+            match published.relation {
+                Relation::About => "",
+                Relation::AtLeast => "at least ",
+                Relation::AtMost => "at most ",
+            },
+            figure(published.value),
+            unit(published)
+        ),
+        figure(*simulated),
+        match published.relation {
+            Relation::AtLeast | Relation::AtMost if *error == 0.0 => "holds".into(),
+            _ => format!("{:+.1} %", error * 100.0),
+        },
+        published.source.clone(),
+    ]
+}
+
+fn what(published: &Published) -> String {
+    let at = &published.at;
+    match (&published.over, &published.over_device) {
+        (None, _) => at.to_string(),
+        (Some(over), None) => format!("{at} over {over}"),
+        (Some(over), Some(device)) => format!("{at} over {over} of {device}"),
+    }
+}
+
+fn unit(published: &Published) -> &'static str {
+    match (&published.over, published.figure) {
+        (Some(_), _) => "times",
+        (None, Figure::Iops) => "IOPS",
+        (None, Figure::LatencyMs) => "ms",
+        (None, Figure::MbPerS) => "MB/s",
+    }
+}
+
+/// Three to four digits.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        0.0..10.0 => format!("{value:.3}"),
+        10.0..1000.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_device::catalogue;
+
+    use super::*;
+
+    fn compared(relation: Relation, error: f64) -> Compared {
+        Compared {
+            published: Published {
+                at: "random read 8K, depth 32, range 16GiB".parse().unwrap(),
+                figure: Figure::Iops,
+                over: None,
+                over_device: None,
+                relation,
+                value: 10_300.0,
+                source: "Lee, Moon, Park 2009, section 3".into(),
+            },
+            simulated: 10_300.0 * (1.0 + error),
+            error,
+        }
+    }
+
+    #[test]
+    fn figures_stand_beside_published_ones() {
+        let entry = catalogue::find("instant").unwrap();
+        let text = described(&entry, &[compared(Relation::About, -0.02)], 100);
+        assert!(text.contains("constant.latency_us"), "{text}");
+        assert!(text.contains("10300 IOPS  10094"), "{text}");
+        assert!(text.contains("-2.0 %"), "{text}");
+        assert!(text.contains("off by 2.0 % on average"), "{text}");
+        let text = described(&entry, &[compared(Relation::AtLeast, 0.0)], 100);
+        assert!(text.contains("at least 10300 IOPS"), "{text}");
+        assert!(text.contains("holds"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! Solid-state drives: chips, a translation layer, a controller and a link.
+//!
+//! [`Parameters`] are the `[flash]` table of a catalogue entry: `[flash.host]`,
+//! `[flash.nand]`, and one table of the translation layer, which is named after
+//! it. The frame that all drives share is `ssd.rs`, the chips are `nand.rs`,
+//! and what firmware does with them is behind the trait of `translation.rs`.
+//!
+//! Not covered: read disturb, retention and errors; the time of single-,
+//! multi- and triple-level pages of one cell (programs take their mean);
+//! compression; temperature.
+
+mod nand;
+mod ssd;
+mod timeline;
+mod translation;
+
+use octavo_units::{ByteCount, QueueDepth};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Geometry,
+    catalogue::{Impossible, Sourced},
+};
+use nand::Shape;
+use ssd::Front;
+
+/// Parameters of a solid-state drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Bytes that the host sees.
+    pub capacity_bytes: Sourced<u64>,
+    /// The unit of addressing.
+    pub sector_bytes: Sourced<u32>,
+    /// Queue, link and controller.
+    pub host: Host,
+    /// The chips.
+    pub nand: Chips,
+}
+
+/// Queue, link and controller: `[flash.host]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Requests that the drive holds; 1 without native command queueing.
+    pub queue: Sourced<u16>,
+    /// MB/s of 10^6 bytes over the link, protocol included.
+    pub link_mb_per_s: Sourced<f64>,
+    /// Whether both directions of the link can be used at once.
+    pub link: Sourced<Link>,
+    /// Microseconds for which a read of any length keeps the controller.
+    pub read_command_us: Sourced<f64>,
+    /// Microseconds for which a write of any length keeps the controller.
+    pub write_command_us: Sourced<f64>,
+    /// Microseconds of the controller for each KiB read.
+    pub read_us_per_kib: Sourced<f64>,
+    /// Microseconds of the controller for each KiB written.
+    pub write_us_per_kib: Sourced<f64>,
+    /// Microseconds that each request takes besides, next to others: protocol,
+    /// interrupts, the host's adapter and driver.
+    pub latency_us: Sourced<f64>,
+}
+
+/// Whether both directions of a link can be used at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// One direction at a time: SATA.
+    HalfDuplex,
+    /// Both at once: PCI Express, SAS.
+    FullDuplex,
+}
+
+/// The chips: `[flash.nand]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chips {
+    /// Independent buses between controller and chips.
+    pub channels: Sourced<u32>,
+    /// Dies that share a channel.
+    pub dies_per_channel: Sourced<u32>,
+    /// Planes of a die that operate together.
+    pub planes: Sourced<u32>,
+    /// Flash pages that one plane's block has.
+    pub pages_per_block: Sourced<u32>,
+    /// Bytes of one plane's flash page, without its spare area.
+    pub page_bytes: Sourced<u32>,
+    /// Microseconds that sensing a flash page takes (tR).
+    pub read_us: Sourced<f64>,
+    /// Microseconds that programming a flash page takes (tPROG).
+    pub program_us: Sourced<f64>,
+    /// Microseconds that erasing a block takes (tBERS).
+    pub erase_us: Sourced<f64>,
+    /// MB/s of 10^6 bytes over one channel.
+    pub channel_mb_per_s: Sourced<f64>,
+    /// Microseconds until a program or an erase makes way for a read; without
+    /// it, reads wait until it is over.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub suspend_us: Option<Sourced<f64>>,
+    /// What works in parallel.
+    pub parallelism: Sourced<Parallelism>,
+}
+
+/// What works in parallel inside of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parallelism {
+    /// Successive flash pages lie on successive dies, which work on different
+    /// requests at once.
+    InterCommand,
+    /// All channels work in lock-step on one request: a flash page is as wide
+    /// as they are together (a superpage over ganged channels).
+    IntraCommand,
+}
+
+/// Times and rates that no device exceeds: an hour, and 1 TB/s.
+const US_MAX: f64 = 3.6e9;
+const MB_PER_S_MAX: f64 = 1e6;
+
+/// Microseconds from 0 up.
+fn check_us(key: &'static str, value: f64) -> Result<(), Impossible> {
+    if (0.0..=US_MAX).contains(&value) {
+        Ok(())
+    } else {
+        Err(Impossible::new(
+            key,
+            value,
+            "it takes from 0 to 3.6 x 10^9 us",
+        ))
+    }
+}
+
+/// MB/s above 0.
+fn check_rate(key: &'static str, value: f64) -> Result<(), Impossible> {
+    if (0.001..=MB_PER_S_MAX).contains(&value) {
+        Ok(())
+    } else {
+        Err(Impossible::new(
+            key,
+            value,
+            "a bus moves from 0.001 to 10^6 MB/s",
+        ))
+    }
+}
+
+/// A count from 1 up to `most`.
+fn check_count(key: &'static str, value: u32, most: u32) -> Result<(), Impossible> {
+    if (1..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(Impossible::new(
+            key,
+            value,
+            format!("there are 1 to {most}"),
+        ))
+    }
+}
+
+fn ns(us: f64) -> u64 {
+    (us * 1e3).round() as u64
+}
+
+/// Picoseconds a byte.
+fn ps_per_byte(mb_per_s: f64) -> u64 {
+    (1e6 / mb_per_s).round() as u64
+}
+
+impl Parameters {
+    pub(crate) fn check(&self) -> Result<(), Impossible> {
+        let Self {
+            capacity_bytes,
+            sector_bytes,
+            host,
+            nand,
+        } = self;
+        if !sector_bytes.is_power_of_two() || !(512..=65_536).contains(&sector_bytes.value) {
+            return Err(Impossible::new(
+                "flash.sector_bytes",
+                sector_bytes.value,
+                "a sector is a power of two from 512 to 65536 bytes",
+            ));
+        }
+        if capacity_bytes.value == 0
+            || !capacity_bytes.is_multiple_of(u64::from(sector_bytes.value))
+            || capacity_bytes.value > CAPACITY_MAX
+        {
+            return Err(Impossible::new(
+                "flash.capacity_bytes",
+                capacity_bytes.value,
+                format!("a drive has whole sectors, up to {CAPACITY_MAX} bytes of them"),
+            ));
+        }
+        check_count("flash.host.queue", u32::from(host.queue.value), 65_535)?;
+        check_rate("flash.host.link_mb_per_s", host.link_mb_per_s.value)?;
+        for (key, value) in [
+            ("flash.host.read_command_us", &host.read_command_us),
+            ("flash.host.write_command_us", &host.write_command_us),
+            ("flash.host.read_us_per_kib", &host.read_us_per_kib),
+            ("flash.host.write_us_per_kib", &host.write_us_per_kib),
+            ("flash.host.latency_us", &host.latency_us),
+            ("flash.nand.read_us", &nand.read_us),
+            ("flash.nand.program_us", &nand.program_us),
+            ("flash.nand.erase_us", &nand.erase_us),
+        ] {
+            check_us(key, value.value)?;
+        }
+        if let Some(suspend_us) = &nand.suspend_us {
+            check_us("flash.nand.suspend_us", suspend_us.value)?;
+        }
+        check_rate("flash.nand.channel_mb_per_s", nand.channel_mb_per_s.value)?;
+        check_count("flash.nand.channels", nand.channels.value, 256)?;
+        check_count(
+            "flash.nand.dies_per_channel",
+            nand.dies_per_channel.value,
+            256,
+        )?;
+        check_count("flash.nand.planes", nand.planes.value, 16)?;
+        check_count(
+            "flash.nand.pages_per_block",
+            nand.pages_per_block.value,
+            16_384,
+        )?;
+        if !nand.page_bytes.is_power_of_two() || !(512..=65_536).contains(&nand.page_bytes.value) {
+            return Err(Impossible::new(
+                "flash.nand.page_bytes",
+                nand.page_bytes.value,
+                "a flash page is a power of two from 512 to 65536 bytes",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        Geometry {
+            capacity: ByteCount::new(self.capacity_bytes.value),
+            sector: ByteCount::new(u64::from(self.sector_bytes.value)),
+            queue: QueueDepth::new(self.host.queue.value).unwrap_or(QueueDepth::ONE),
+        }
+    }
+
+    pub(crate) fn front(&self) -> Front {
+        let host = &self.host;
+        let ps_of_kib = |us: f64| (us * 1e6 / 1024.0).round() as u64;
+        Front {
+            read_ns: ns(host.read_command_us.value),
+            write_ns: ns(host.write_command_us.value),
+            read_ps_per_byte: ps_of_kib(host.read_us_per_kib.value),
+            write_ps_per_byte: ps_of_kib(host.write_us_per_kib.value),
+            latency_ns: ns(host.latency_us.value),
+            link_ps_per_byte: ps_per_byte(host.link_mb_per_s.value),
+            duplex: host.link.value == Link::FullDuplex,
+        }
+    }
+
+    /// The chips as they operate: ganged channels are one that is as wide, and
+    /// the planes of a die are one.
+    pub(crate) fn shape(&self) -> Shape {
+        let nand = &self.nand;
+        let ganged = match nand.parallelism.value {
+            Parallelism::InterCommand => 1,
+            Parallelism::IntraCommand => nand.channels.value,
+        };
+        Shape {
+            channels: nand.channels.value / ganged,
+            dies_per_channel: nand.dies_per_channel.value,
+            pages_per_block: nand.pages_per_block.value,
+            page_bytes: nand.page_bytes.value * nand.planes.value * ganged,
+            read_ns: ns(nand.read_us.value),
+            program_ns: ns(nand.program_us.value),
+            erase_ns: ns(nand.erase_us.value),
+            channel_ps_per_byte: ps_per_byte(nand.channel_mb_per_s.value * f64::from(ganged)),
+            suspend_ns: nand.suspend_us.as_ref().map(|us| ns(us.value)),
+            gang: nand.planes.value * ganged,
+        }
+    }
+}
+
+/// 16 TB: more than any drive that is simulated here, and no number overflows.
+const CAPACITY_MAX: u64 = 16_000_000_000_000;

@@ -1,0 +1,302 @@
+//! Flash chips: what dies and channels do, and when.
+//!
+//! An operation takes its die from its beginning to its end: a read until the
+//! data have left the die's register, a program from the first byte into it
+//! on. (Chips with a second register overlap a little more; this is not
+//! covered.) A die does what it is asked in the order in which it is asked,
+//! but for reads that suspend. Channels are [`Timeline`]s.
+//!
+//! Everything is decided when it is asked for: an operation's end is known at
+//! once, and there are no events. Times must therefore be asked for in the
+//! order in which the controller decides; they need not ascend.
+
+use octavo_units::Moment;
+
+use super::timeline::Timeline;
+
+/// What the chips of a device are, with times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) channels: u32,
+    pub(crate) dies_per_channel: u32,
+    /// Programs that fill a block.
+    pub(crate) pages_per_block: u32,
+    /// Bytes that one program writes: the flash page of each plane.
+    pub(crate) page_bytes: u32,
+    pub(crate) read_ns: u64,
+    pub(crate) program_ns: u64,
+    pub(crate) erase_ns: u64,
+    /// Picoseconds that a byte takes over a channel.
+    pub(crate) channel_ps_per_byte: u64,
+    /// How long a program or an erase takes to stop for a read; `None` of
+    /// chips on which reads wait until it is over.
+    pub(crate) suspend_ns: Option<u64>,
+    /// Chips that each operation is made on at once, for the counters: the
+    /// channels of a gang, times planes.
+    pub(crate) gang: u32,
+}
+
+impl Shape {
+    pub(crate) fn dies(&self) -> u32 {
+        self.channels * self.dies_per_channel
+    }
+
+    /// Nanoseconds that `bytes` take over a channel.
+    #[inline]
+    pub(crate) fn transfer_ns(&self, bytes: u32) -> u64 {
+        u64::from(bytes) * self.channel_ps_per_byte / 1000
+    }
+}
+
+/// What the chips have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Operations {
+    pub(crate) reads: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) programs: u64,
+    pub(crate) programmed_bytes: u64,
+    pub(crate) erases: u64,
+}
+
+/// The chips. Dies are numbered so that successive ones are on successive
+/// channels.
+#[derive(Clone, Debug)]
+pub(crate) struct Nand {
+    shape: Shape,
+    dies: Vec<Die>,
+    channels: Vec<Timeline>,
+    /// Nothing is asked for before this any more.
+    past: Moment,
+    operations: Operations,
+    timed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Die {
+    /// Everything that was asked of it is done then.
+    free: Moment,
+    /// The last read is done then; what is done until `free` is programs and
+    /// erases, which reads may suspend.
+    read: Moment,
+}
+
+impl Nand {
+    pub(crate) fn new(shape: Shape) -> Self {
+        Self {
+            dies: vec![Die::default(); shape.dies() as usize],
+            channels: vec![Timeline::default(); shape.channels as usize],
+            shape,
+            past: Moment::START,
+            operations: Operations::default(),
+            timed: true,
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn operations(&self) -> Operations {
+        self.operations
+    }
+
+    /// Whether operations take time and are counted; while they do not, each
+    /// is over at once, which is how devices are preconditioned.
+    pub(crate) fn set_timed(&mut self, timed: bool) {
+        self.timed = timed;
+    }
+
+    /// Says that nothing is going to be asked for before `past`.
+    #[inline]
+    pub(crate) fn pass(&mut self, past: Moment) {
+        self.past = past;
+    }
+
+    /// When everything that was asked of all dies is done.
+    pub(crate) fn idle(&self) -> Moment {
+        self.dies
+            .iter()
+            .map(|die| die.free)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// When everything that was asked of a die is done.
+    #[inline]
+    pub(crate) fn die_idle(&self, die: u32) -> Moment {
+        self.dies[die as usize].free
+    }
+
+    /// Senses a flash page and moves `bytes` of it to the controller, for the
+    /// host: this may suspend programs and erases. Over when they are there.
+    #[inline]
+    pub(crate) fn read(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+        if !self.timed {
+            return at;
+        }
+        let channel = self.channel(die);
+        let Die { free, read } = self.dies[die as usize];
+        let (begin, suspended) = match self.shape.suspend_ns {
+            // It begins when the reads before it are over, and whatever else
+            // runs then has stopped.
+            Some(suspend_ns) if at.max(read) < free => {
+                let stopped = at.max(read).after(if read > at { 0 } else { suspend_ns });
+                (stopped.min(free), stopped < free)
+            }
+            _ => (at.max(free), false),
+        };
+        let sensed = begin.after(self.shape.read_ns);
+        let transfer_ns = self.shape.transfer_ns(bytes);
+        let end = channel_of(&mut self.channels, channel).take(self.past, sensed, transfer_ns);
+        self.dies[die as usize] = Die {
+            free: if suspended {
+                free.after(end.since(begin))
+            } else {
+                end
+            },
+            read: end,
+        };
+        self.operations.reads += 1;
+        self.operations.read_bytes += u64::from(bytes);
+        end
+    }
+
+    /// Moves `bytes` to a die and programs a flash page with them. Over when
+    /// they are durable.
+    #[inline]
+    pub(crate) fn program(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+        if !self.timed {
+            return at;
+        }
+        let channel = self.channel(die);
+        let free = self.dies[die as usize].free;
+        let transfer_ns = self.shape.transfer_ns(bytes);
+        let loaded =
+            channel_of(&mut self.channels, channel).take(self.past, at.max(free), transfer_ns);
+        let end = loaded.after(self.shape.program_ns);
+        self.dies[die as usize].free = end;
+        self.operations.programs += 1;
+        self.operations.programmed_bytes += u64::from(bytes);
+        end
+    }
+
+    /// Senses a flash page and programs it into another one of the same die,
+    /// without the channel. Over when it is durable there.
+    #[inline]
+    pub(crate) fn copy_back(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+        if !self.timed {
+            return at;
+        }
+        let end = self.occupy(at, die, self.shape.read_ns + self.shape.program_ns);
+        self.operations.reads += 1;
+        self.operations.read_bytes += u64::from(bytes);
+        self.operations.programs += 1;
+        self.operations.programmed_bytes += u64::from(bytes);
+        end
+    }
+
+    /// Senses a flash page and moves `bytes` of it to the controller, for the
+    /// controller itself: it waits its turn.
+    #[inline]
+    pub(crate) fn fetch(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+        if !self.timed {
+            return at;
+        }
+        let channel = self.channel(die);
+        let sensed = at
+            .max(self.dies[die as usize].free)
+            .after(self.shape.read_ns);
+        let transfer_ns = self.shape.transfer_ns(bytes);
+        let end = channel_of(&mut self.channels, channel).take(self.past, sensed, transfer_ns);
+        self.dies[die as usize].free = end;
+        self.operations.reads += 1;
+        self.operations.read_bytes += u64::from(bytes);
+        end
+    }
+
+    /// Erases a block.
+    #[inline]
+    pub(crate) fn erase(&mut self, at: Moment, die: u32) -> Moment {
+        if !self.timed {
+            return at;
+        }
+        self.operations.erases += u64::from(self.shape.gang);
+        self.occupy(at, die, self.shape.erase_ns)
+    }
+
+    fn occupy(&mut self, at: Moment, die: u32, duration_ns: u64) -> Moment {
+        let free = &mut self.dies[die as usize].free;
+        *free = at.max(*free).after(duration_ns);
+        *free
+    }
+
+    #[inline]
+    fn channel(&self, die: u32) -> u32 {
+        // Usually there are as many channels as a power of two, but X25-E has
+        // ten.
+        die % self.shape.channels
+    }
+}
+
+fn channel_of(channels: &mut [Timeline], channel: u32) -> &mut Timeline {
+    &mut channels[channel as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Single-level cells of 2008: 25 / 200 / 1500 us, 4 KiB pages at 40 MB/s.
+    const SHAPE: Shape = Shape {
+        channels: 2,
+        dies_per_channel: 2,
+        pages_per_block: 64,
+        page_bytes: 4096,
+        read_ns: 25_000,
+        program_ns: 200_000,
+        erase_ns: 1_500_000,
+        channel_ps_per_byte: 25_000,
+        suspend_ns: None,
+        gang: 1,
+    };
+
+    fn at(nanoseconds: u64) -> Moment {
+        Moment::nanoseconds(nanoseconds)
+    }
+
+    #[test]
+    fn dies_overlap_and_share_their_channel() {
+        let mut nand = Nand::new(SHAPE);
+        let start = Moment::START;
+        // 4096 bytes at 25 ns each.
+        assert_eq!(nand.read(start, 0, 4096), at(25_000 + 102_400));
+        // Die 2 is on the same channel; it has sensed meanwhile.
+        assert_eq!(nand.read(start, 2, 4096), at(25_000 + 2 * 102_400));
+        // Die 1 is on the other.
+        assert_eq!(nand.program(start, 1, 4096), at(102_400 + 200_000));
+        // The same die waits for its register.
+        assert_eq!(
+            nand.read(start, 0, 2048),
+            at(127_400 + 25_000 + 77_400 + 51_200)
+        );
+        assert_eq!(nand.erase(start, 1), at(302_400 + 1_500_000));
+        assert_eq!(nand.copy_back(start, 3, 4096), at(225_000));
+        assert_eq!(nand.operations().erases, 1);
+        assert_eq!(nand.operations().programmed_bytes, 8192);
+    }
+
+    #[test]
+    fn reads_suspend_programs_where_chips_can() {
+        let mut nand = Nand::new(Shape {
+            suspend_ns: Some(10_000),
+            ..SHAPE
+        });
+        assert_eq!(nand.program(Moment::START, 0, 4096), at(302_400));
+        // Stops after 10 us, reads for 25 and moves for 102.4.
+        assert_eq!(nand.read(at(150_000), 0, 4096), at(287_400));
+        // The program had 142.4 us to go after it stopped.
+        assert_eq!(nand.die_idle(0), at(287_400 + 142_400));
+        // Nearly over: it is waited for.
+        assert_eq!(nand.read(at(425_000), 0, 4096), at(429_800 + 127_400));
+    }
+}

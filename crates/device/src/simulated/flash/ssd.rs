@@ -1,0 +1,354 @@
+//! What all solid-state drives share: the host's queue, the link, and a
+//! controller, in front of a [`Translation`] and its chips.
+//!
+//! A request waits until the device's queue has room for it. Then
+//!
+//! 1. the controller works on it, one request at a time: a part for each
+//!    command and one for each byte;
+//! 2. the data of a write pass the link, the write waits until the translation
+//!    has room for it, and is written;
+//! 3. or a read is read, and its data pass the link;
+//! 4. the protocol takes its time, during which others go on: interrupts,
+//!    drivers, the host's adapter.
+
+use std::collections::VecDeque;
+
+use octavo_units::{Moment, Seed};
+
+use super::{
+    nand::Nand,
+    timeline::Timeline,
+    translation::{Extent, Translation},
+};
+use crate::{
+    Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
+    calibrate::{
+        PointSpec,
+        stream::{Content, Load, Stream},
+    },
+    request::{Mix, Operation},
+    simulated::pending::Pending,
+};
+
+/// The host's side of a drive, with times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Front {
+    /// The controller's time for a read, whatever its length.
+    pub(crate) read_ns: u64,
+    /// The same for a write.
+    pub(crate) write_ns: u64,
+    /// Picoseconds of the controller for each byte of a read.
+    pub(crate) read_ps_per_byte: u64,
+    /// The same of a write.
+    pub(crate) write_ps_per_byte: u64,
+    /// Time of the protocol, which requests spend side by side.
+    pub(crate) latency_ns: u64,
+    /// Picoseconds that a byte takes over the link.
+    pub(crate) link_ps_per_byte: u64,
+    /// Whether both directions of the link are used at once.
+    pub(crate) duplex: bool,
+}
+
+/// A solid-state drive.
+pub(crate) struct Ssd<T> {
+    geometry: Geometry,
+    front: Front,
+    nand: Nand,
+    translation: T,
+    controller: Moment,
+    link: [Timeline; 2],
+    /// Completions, and moments at which writes come to the translation.
+    events: Pending,
+    /// By index, which is the tag of events. Those of requests that are over
+    /// are in `unused`.
+    requests: Vec<Held>,
+    unused: Vec<u32>,
+    /// Requests that the device holds.
+    held: u32,
+    /// Requests for which it has no room, in order.
+    outside: VecDeque<(Tag, Request)>,
+    /// Writes whose data are there and for which the translation has no room,
+    /// in order. An event of the first is pending.
+    stalled: VecDeque<u32>,
+    /// Completions that nobody has asked for yet, in order.
+    done: VecDeque<Completion>,
+    busy_since: Moment,
+    now: Moment,
+    counters: Counters,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    tag: Tag,
+    request: Request,
+    stage: Stage,
+}
+
+/// What happens to a request at its event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The data of a write are there.
+    Arrival,
+    /// The translation has room for the first stalled write.
+    Admission,
+    /// It is over.
+    Completion,
+}
+
+impl<T: Translation> Ssd<T> {
+    pub(crate) fn new(geometry: Geometry, front: Front, nand: Nand, translation: T) -> Self {
+        Self {
+            geometry,
+            front,
+            nand,
+            translation,
+            controller: Moment::START,
+            link: Default::default(),
+            events: Pending::default(),
+            requests: Vec::new(),
+            unused: Vec::new(),
+            held: 0,
+            outside: VecDeque::new(),
+            stalled: VecDeque::new(),
+            done: VecDeque::new(),
+            busy_since: Moment::START,
+            now: Moment::START,
+            counters: Counters::default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn translation(&self) -> &T {
+        &self.translation
+    }
+
+    /// Begins a request for which the device has room.
+    #[inline]
+    fn begin(&mut self, at: Moment, tag: Tag, request: Request) {
+        if self.held == 0 {
+            self.busy_since = at;
+        }
+        self.held += 1;
+        let extent = Extent {
+            offset: request.offset,
+            length: request.length,
+        };
+        let bytes = u64::from(request.length);
+        let front = &self.front;
+        let (command_ns, ps_per_byte) = match request.command {
+            Command::Read => (front.read_ns, front.read_ps_per_byte),
+            Command::Write => (front.write_ns, front.write_ps_per_byte),
+            Command::Flush | Command::Trim => (front.write_ns, 0),
+        };
+        let ready = at
+            .max(self.controller)
+            .after(command_ns + bytes * ps_per_byte / 1000);
+        self.controller = ready;
+        let link_ns = bytes * front.link_ps_per_byte / 1000;
+        let (stage, event) = match request.command {
+            Command::Read => {
+                let read = self.translation.read(&mut self.nand, ready, extent);
+                let sent = self.link[0].take(at, read, link_ns);
+                (Stage::Completion, sent.after(front.latency_ns))
+            }
+            Command::Write => {
+                let received = self.link[usize::from(front.duplex)].take(at, ready, link_ns);
+                (Stage::Arrival, received)
+            }
+            Command::Flush => (Stage::Arrival, ready),
+            Command::Trim => {
+                if request.length > 0 {
+                    self.translation.trim(extent);
+                }
+                (Stage::Completion, ready.after(front.latency_ns))
+            }
+        };
+        let held = Held {
+            tag,
+            request,
+            stage,
+        };
+        let index = match self.unused.pop() {
+            Some(index) => {
+                self.requests[index as usize] = held;
+                index
+            }
+            None => {
+                self.requests.push(held);
+                (self.requests.len() - 1) as u32
+            }
+        };
+        self.events.add(event, Tag(index));
+    }
+
+    /// Hands writes and flushes to the translation in the order in which they
+    /// came, as far as it has room.
+    fn admit(&mut self, at: Moment) {
+        while let Some(&index) = self.stalled.front() {
+            let Request {
+                command,
+                offset,
+                length,
+            } = self.requests[index as usize].request;
+            let extent = Extent { offset, length };
+            let over = if command == Command::Flush {
+                self.translation.flush(&mut self.nand, at)
+            } else {
+                let room = self.translation.admit(&self.nand, at, extent);
+                if room > at {
+                    self.requests[index as usize].stage = Stage::Admission;
+                    self.events.add(room, Tag(index));
+                    return;
+                }
+                self.translation.write(&mut self.nand, at, extent)
+            };
+            self.stalled.pop_front();
+            self.requests[index as usize].stage = Stage::Completion;
+            self.events
+                .add(over.after(self.front.latency_ns), Tag(index));
+        }
+    }
+
+    /// Lets happen what happens first, if that is by `until`.
+    #[inline]
+    fn step(&mut self, until: Moment) -> Option<Step> {
+        let Completion {
+            tag: Tag(index),
+            at,
+        } = self.events.next(until)?;
+        self.nand.pass(at);
+        let Held { tag, stage, .. } = self.requests[index as usize];
+        match stage {
+            Stage::Arrival => {
+                self.stalled.push_back(index);
+                if self.stalled.len() == 1 {
+                    self.admit(at);
+                }
+                Some(Step::Inside)
+            }
+            Stage::Admission => {
+                self.admit(at);
+                Some(Step::Inside)
+            }
+            Stage::Completion => {
+                self.unused.push(index);
+                self.held -= 1;
+                if let Some((tag, request)) = self.outside.pop_front() {
+                    self.begin(at, tag, request);
+                } else if self.held == 0 {
+                    self.counters.busy_ns += at.since(self.busy_since);
+                }
+                Some(Step::Over(Completion { tag, at }))
+            }
+        }
+    }
+}
+
+enum Step {
+    Inside,
+    Over(Completion),
+}
+
+impl<T: Translation> Device for Ssd<T> {
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    #[inline]
+    fn submit(&mut self, at: Moment, tag: Tag, request: Request) -> Result<(), DeviceError> {
+        self.geometry.check(request)?;
+        self.counters.take(request);
+        debug_assert!(at >= self.now, "time went back from {} to {at}", self.now);
+        // What happens at the same moment happens after this: a completion
+        // makes room for what waits outside, not for this request.
+        while let Some(step) = self.step(at) {
+            if let Step::Over(completion) = step {
+                self.done.push_back(completion);
+            }
+        }
+        self.now = self.now.max(at);
+        self.nand.pass(self.now);
+        if self.held < u32::from(self.geometry.queue.get()) {
+            self.begin(self.now, tag, request);
+        } else {
+            self.outside.push_back((tag, request));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self, until: Moment) -> Result<Option<Completion>, DeviceError> {
+        if let Some(completion) = self.done.pop_front() {
+            return Ok(Some(completion));
+        }
+        while let Some(step) = self.step(until) {
+            if let Step::Over(completion) = step {
+                self.now = self.now.max(completion.at);
+                return Ok(Some(completion));
+            }
+        }
+        if until != Moment::NEVER {
+            self.now = self.now.max(until);
+        }
+        Ok(None)
+    }
+
+    fn now(&self) -> Moment {
+        self.now
+    }
+
+    fn counters(&self) -> Counters {
+        let operations = self.nand.operations();
+        let busy_ns = match self.held {
+            0 => 0,
+            _ => self.now.since(self.busy_since),
+        };
+        Counters {
+            busy_ns: self.counters.busy_ns + busy_ns,
+            media_read_bytes: operations.read_bytes,
+            media_written_bytes: operations.programmed_bytes,
+            erases: operations.erases,
+            ..self.counters
+        }
+    }
+
+    fn precondition(&mut self, spec: &PointSpec, seed: Seed) -> Result<(), DeviceError> {
+        let length = spec.request_size.get();
+        let range = spec.range.get();
+        self.geometry.check(Request::write(
+            range.saturating_sub(u64::from(length)) / self.geometry.sector.get()
+                * self.geometry.sector.get(),
+            length,
+        ))?;
+        let mut stream = Stream::new(
+            &Load {
+                mix: Mix::WRITE,
+                pattern: spec.pattern,
+                request_size: spec.request_size,
+                depth: spec.depth,
+                range_bytes: range,
+                content: Content::Stamped,
+                seed,
+            },
+            0,
+            1,
+        );
+        self.nand.set_timed(false);
+        let mut left = self.translation.fill(range);
+        while left > 0 {
+            let request = stream.next_request();
+            debug_assert_eq!(request.operation, Operation::Write);
+            self.translation.write(
+                &mut self.nand,
+                self.now,
+                Extent {
+                    offset: request.offset,
+                    length,
+                },
+            );
+            left = left.saturating_sub(u64::from(length));
+        }
+        self.nand.set_timed(true);
+        Ok(())
+    }
+}

@@ -293,6 +293,12 @@ impl<T: Translation> Device for Ssd<T> {
         Ok(None)
     }
 
+    fn earliest(&self) -> Moment {
+        self.done
+            .front()
+            .map_or_else(|| self.events.earliest(), |completion| completion.at)
+    }
+
     fn now(&self) -> Moment {
         self.now
     }

@@ -11,6 +11,7 @@ use octavo_units::{ByteCount, PageSize};
 
 use crate::{
     Failure,
+    devices::{emulator, storage},
     flags::{AdviseFlags, AdviseWorkload},
     outcome,
     watcher::Watcher,
@@ -89,8 +90,11 @@ fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
             "transactions 0 is not possible: at least 1 is needed"
         )));
     }
+    let device = flags.device.as_deref().map(storage).transpose()?;
     Ok(AdviseSettings {
         directory: flags.directory.clone(),
+        device,
+        emulator: emulator()?,
         system,
         budget: flags.budget.unwrap_or(usual.budget),
         page_sizes: if flags.page_sizes.is_empty() {

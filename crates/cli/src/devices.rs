@@ -1,6 +1,6 @@
 //! `octavo devices`: the catalogue, and what its models say.
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context, anyhow};
 use octavo_device::catalogue::{self, Compared, Entry, EntryError};
@@ -25,6 +25,29 @@ pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
 /// The device that a flag names.
 pub(crate) fn named(name: &str) -> Result<Entry, Failure> {
     catalogue::named(name).map_err(|error: EntryError| Failure::Input(error.into()))
+}
+
+/// A device to emulate, checked and kept so that it is found from anywhere.
+pub(crate) fn storage(device: &str) -> Result<String, Failure> {
+    let entry = named(device)?;
+    if entry.name == device {
+        return Ok(entry.name);
+    }
+    std::path::absolute(device)
+        .ok()
+        .and_then(|path| path.to_str().map(str::to_owned))
+        .ok_or_else(|| {
+            Failure::Input(anyhow!(
+                "the path of device {device} is not UTF-8: name another file"
+            ))
+        })
+}
+
+/// The program that emulates devices: this one.
+pub(crate) fn emulator() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .context("find octavo itself")
+        .map_err(Failure::Fault)
 }
 
 fn list(json: bool) -> Result<(), Failure> {

@@ -60,6 +60,11 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
 
+    /// Emulate this device under the database, instead of measuring the
+    /// storage here: a name that octavo devices lists, or the path of a file
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+
     /// Database to measure; servers are Octavo's own, in its directory
     #[arg(long, value_name = "NAME", default_value = "sqlite", value_parser = octavo_database::NAMES)]
     pub(crate) database: String,
@@ -146,6 +151,11 @@ pub(crate) struct RunFlags {
     /// on with it. octavo.db and report.html stay there [default: octavo- and
     /// the plan's name without its ending]
     pub(crate) directory: Option<PathBuf>,
+
+    /// Emulate this device under the databases of a plan that names no
+    /// storages
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
 
     /// Print what would be done and about how long it takes, and change nothing
     #[arg(long)]

@@ -6,7 +6,7 @@ use octavo_experiment::{
     conduct::{ConductError, ConductSettings, Needs, conduct},
     directory::{STORE, free_space},
     plan::{
-        Cell, Design, LiveGroup, Plan, RunLength,
+        Cell, Design, LiveGroup, Place, Plan, RunLength,
         file::{PlanFile, PlanFileError},
     },
     store::{Store, StoreError},
@@ -15,12 +15,21 @@ use octavo_units::ByteCount;
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{Failure, flags::RunFlags, outcome, report, watcher::Watcher};
+use crate::{
+    Failure,
+    devices::{emulator, storage},
+    flags::RunFlags,
+    outcome, report,
+    watcher::Watcher,
+};
 
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     let mut file = PlanFile::read(&flags.plan).map_err(refused)?;
     file.budget = flags.budget.or(file.budget);
     file.rounds = flags.rounds.or(file.rounds);
+    if let Some(device) = &flags.device {
+        emulate(&mut file, device)?;
+    }
     let directory = flags
         .directory
         .clone()
@@ -33,6 +42,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         rounds: file.rounds,
         run_length: file.run_length,
         calibrate: flags.calibrate,
+        emulator: emulator()?,
         keep_data: flags.keep_data,
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
@@ -52,6 +62,18 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     watcher.finish();
     let findings = result.map_err(failure)?;
     outcome::publish(&findings, &settings.directory, flags.json)
+}
+
+/// Puts a device in the place of the storage that a plan does not name.
+fn emulate(file: &mut PlanFile, device: &str) -> Result<(), Failure> {
+    if file.has("storage") {
+        return Err(refused(file.refuse(
+            "storage",
+            "--device is for plans that name no storages: write \"device:NAME\" here instead",
+        )));
+    }
+    file.set_storage(Place::name_of_device(&storage(device)?));
+    Ok(())
 }
 
 /// Where a plan's results go when nobody says: `octavo-` and the plan's name.

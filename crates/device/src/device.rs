@@ -2,6 +2,7 @@
 //! interpolated profiles and simulators.
 
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
+use serde::{Deserialize, Serialize};
 
 use crate::{calibrate::PointSpec, request::Request};
 
@@ -131,7 +132,7 @@ pub struct Completion {
 
 /// What a device has done. `media` is what lies behind caches and translation:
 /// platters or flash; a device that knows nothing of it leaves 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Read requests completed or in flight.
     pub reads: u64,

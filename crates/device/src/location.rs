@@ -16,6 +16,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::Counters;
+
 /// The facts about the storage under a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,7 +83,18 @@ pub struct Location {
     /// Major and minor number of `device`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_number: Option<DeviceNumber>,
+    /// Where a device is mounted that `octavo emulate` stands in for.
+    #[serde(skip)]
+    pub emulated_at: Option<PathBuf>,
 }
+
+/// The type of the file systems of `octavo emulate` in mount tables. Their
+/// source is the device's name.
+pub const EMULATED: &str = "fuse.octavo";
+
+/// The extended attribute of such a file system's root that holds the device's
+/// [`Counters`] as TOML.
+pub const EMULATED_COUNTERS: &str = "user.octavo.counters";
 
 /// A block device's major and minor number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -195,6 +208,12 @@ impl Location {
                     .map(|metadata| DeviceNumber::from_raw(metadata.rdev()))
                     .filter(|number| number.major != 0);
             }
+            if mount.file_system == EMULATED {
+                location.device = Some(mount.source.to_string_lossy().into_owned());
+                location.device_driver = Some("octavo emulate".to_owned());
+                location.emulated_at = Some(mount.point);
+                number = None;
+            }
             location.file_system = Some(mount.file_system);
             location.mount_options = Some(mount.options);
         }
@@ -233,9 +252,33 @@ impl Location {
         self.discard = count("queue/discard_max_bytes").map(|bytes| bytes > 0);
     }
 
-    /// The device's counters now, from /proc/diskstats. They include what
-    /// every other program does. `None` when the device is unknown.
+    /// Whether `octavo emulate` stands in for the device.
+    pub fn is_emulated(&self) -> bool {
+        self.emulated_at.is_some()
+    }
+
+    /// What an emulated device has done since it was mounted; `None` of real
+    /// ones.
+    pub fn emulated_counters(&self) -> Option<Counters> {
+        let mut text = vec![0; 4096];
+        let at = self.emulated_at.as_ref()?;
+        let length = rustix::fs::getxattr(at, EMULATED_COUNTERS, &mut text).ok()?;
+        toml::from_str(str::from_utf8(text.get(..length)?).ok()?).ok()
+    }
+
+    /// The device's counters now: from /proc/diskstats, where they include what
+    /// every other program does, or of an emulated device. `None` when the
+    /// device is unknown.
     pub fn disk_stats(&self) -> Option<DiskStats> {
+        if let Some(counters) = self.emulated_counters() {
+            return Some(DiskStats {
+                reads: counters.reads,
+                read_bytes: counters.read_bytes,
+                writes: counters.writes,
+                written_bytes: counters.written_bytes,
+                flushes: counters.flushes,
+            });
+        }
         let table = fs::read_to_string("/proc/diskstats").ok()?;
         parse_disk_stats(&table, self.device_number?)
     }
@@ -373,6 +416,7 @@ fn kind(whole: &Path) -> Option<String> {
 }
 
 struct Mount {
+    point: PathBuf,
     file_system: String,
     source: PathBuf,
     options: String,
@@ -384,11 +428,13 @@ impl Mount {
     fn holding(path: &Path, table: &[u8]) -> Option<Self> {
         let mut best: Option<(usize, Self)> = None;
         for line in table.split(|byte| *byte == b'\n') {
-            let Some((point, mount)) = Self::parse(line) else {
+            let Some(mount) = Self::parse(line) else {
                 continue;
             };
-            let length = point.as_os_str().len();
-            if path.starts_with(&point) && best.as_ref().is_none_or(|(best, _)| length >= *best) {
+            let length = mount.point.as_os_str().len();
+            if path.starts_with(&mount.point)
+                && best.as_ref().is_none_or(|(best, _)| length >= *best)
+            {
                 best = Some((length, mount));
             }
         }
@@ -396,7 +442,7 @@ impl Mount {
     }
 
     /// `id parent major:minor root point options optional* - type source super`
-    fn parse(line: &[u8]) -> Option<(PathBuf, Self)> {
+    fn parse(line: &[u8]) -> Option<Self> {
         let mut fields = line.split(|byte| *byte == b' ');
         let point = unescape(fields.nth(4)?);
         let options = String::from_utf8_lossy(fields.next()?).into_owned();
@@ -404,17 +450,15 @@ impl Mount {
         let file_system = String::from_utf8_lossy(fields.next()?).into_owned();
         let source = unescape(fields.next()?);
         let own = fields.next().map(String::from_utf8_lossy);
-        Some((
+        Some(Self {
             point,
-            Self {
-                file_system,
-                source,
-                options: match own {
-                    Some(own) => format!("{options}; {own}"),
-                    None => options,
-                },
+            file_system,
+            source,
+            options: match own {
+                Some(own) => format!("{options}; {own}"),
+                None => options,
             },
-        ))
+        })
     }
 }
 

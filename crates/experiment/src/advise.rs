@@ -10,7 +10,7 @@ use crate::{
     conduct::{ConductError, ConductSettings, conduct},
     findings::Findings,
     observer::Observer,
-    plan::{Design, Factor, Plan, RunLength, System},
+    plan::{Design, Factor, Place, Plan, RunLength, System},
 };
 
 /// How many times larger than the largest buffer the data has to be.
@@ -23,6 +23,11 @@ pub struct AdviseSettings {
     pub directory: PathBuf,
     /// The database.
     pub system: System,
+    /// The device to emulate, a name of the catalogue or the path of a file;
+    /// `None` for the storage under the directory.
+    pub device: Option<String>,
+    /// As in [`ConductSettings::emulator`].
+    pub emulator: PathBuf,
     /// Time for everything, results of earlier sessions included.
     pub budget: Duration,
     /// Page sizes; the database's default is added when it is missing.
@@ -67,6 +72,7 @@ pub fn advise(
             rounds: settings.rounds,
             run_length: settings.run_length,
             calibrate: settings.calibrate,
+            emulator: settings.emulator.clone(),
             keep_data: settings.keep_data,
             octavo_version: settings.octavo_version,
         },
@@ -107,7 +113,12 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
         data: vec![DataSet::Tpcc {
             warehouses: settings.warehouses.unwrap_or(1),
         }],
-        storages: vec![String::new()],
+        storages: vec![
+            settings
+                .device
+                .as_deref()
+                .map_or_else(String::new, Place::name_of_device),
+        ],
         page_sizes,
         memories,
         cpus: vec![None],

@@ -26,11 +26,12 @@ use crate::{
     cpus::{self, CpusError, HeldCpus},
     directory::{DirectoryError, STORE, WorkDirectory, directory_size, free_space},
     drive::{Extension, Load, RETRIES, Unobserved},
+    emulation::{Emulation, EmulationError, Wanted},
     findings::Findings,
     loaded::DESCRIPTION,
     machine,
     observer::Observer,
-    plan::{BaseKey, Cell, Factor, Plan, RunLength},
+    plan::{BaseKey, Cell, Factor, Place, Plan, RunLength},
     race::Phase,
     run::{Run, RunError, RunSettings, run},
     schedule::{self, Pace},
@@ -53,6 +54,8 @@ pub struct ConductSettings {
     pub run_length: Option<RunLength>,
     /// Whether to calibrate the storage first.
     pub calibrate: bool,
+    /// The program that emulates devices when it is told `emulate`: octavo.
+    pub emulator: PathBuf,
     /// Whether the loaded databases stay when everything is finished.
     pub keep_data: bool,
     /// The version of Octavo, for the store.
@@ -66,6 +69,9 @@ pub enum ConductError {
     /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
+    /// A device cannot be emulated.
+    #[error(transparent)]
+    Emulation(#[from] EmulationError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -165,6 +171,7 @@ impl ConductError {
             | Self::Setting(_)
             | Self::Choice(_)
             | Self::Cpus(CpusError::TooMany { .. })
+            | Self::Emulation(EmulationError::Refused { input: true, .. })
             | Self::Database(DatabaseError::Setting { .. } | DatabaseError::Unknown { .. }) => true,
             Self::Store(error) => {
                 !matches!(error, StoreError::Full { .. } | StoreError::Sqlite { .. })
@@ -186,22 +193,14 @@ pub fn conduct(
     examine(&storages, &settings.directory)?;
     let needs = Needs::of(settings, &parts);
     needs.check(settings)?;
-    let mut directories: Vec<WorkDirectory> = Vec::new();
-    let others = storages.iter().filter(|path| **path != settings.directory);
-    for path in [&settings.directory].into_iter().chain(others) {
-        match WorkDirectory::open(path) {
-            Ok(directory) => directories.push(directory),
-            Err(error) => {
-                abandon(directories)?;
-                return Err(error.into());
-            }
-        }
-    }
-    let mut store = match Store::open_or_create(&directories[0].store()) {
+    let mut emulations = Vec::new();
+    let mut directories = Vec::new();
+    let opened = open(settings, &storages, &mut directories, &mut emulations);
+    let mut store = match opened {
         Ok(store) => store,
         Err(error) => {
-            abandon(directories)?;
-            return Err(error.into());
+            abandon(directories, emulations)?;
+            return Err(error);
         }
     };
     store.adopt(plan, settings.run_length, settings.octavo_version)?;
@@ -219,14 +218,60 @@ pub fn conduct(
         store,
         session,
         unavailable: Vec::new(),
+        emulations,
     };
     job.work()
 }
 
-/// Takes back the directories that were made for input that is refused after
-/// all.
-fn abandon(directories: Vec<WorkDirectory>) -> Result<(), DirectoryError> {
-    directories.into_iter().try_for_each(WorkDirectory::abandon)
+/// Opens the directory to work in and the store, mounts the devices that are
+/// emulated, and opens the directories of other storages.
+fn open(
+    settings: &ConductSettings,
+    storages: &[PathBuf],
+    directories: &mut Vec<WorkDirectory>,
+    emulations: &mut Vec<Emulation>,
+) -> Result<Store, ConductError> {
+    directories.push(WorkDirectory::open(&settings.directory)?);
+    for (wanted, number) in devices(settings).iter().zip(0..) {
+        let seed = settings.plan.seed.derive("device", number);
+        emulations.push(Emulation::start(&settings.emulator, wanted, seed)?);
+    }
+    for path in storages.iter().filter(|path| **path != settings.directory) {
+        directories.push(WorkDirectory::open(path)?);
+    }
+    Ok(Store::open_or_create(&directories[0].store())?)
+}
+
+/// Takes back the directories and devices that were made for input that is
+/// refused after all.
+fn abandon(
+    directories: Vec<WorkDirectory>,
+    emulations: Vec<Emulation>,
+) -> Result<(), ConductError> {
+    let mut directories = directories.into_iter();
+    let own = directories.next();
+    directories.try_for_each(WorkDirectory::abandon)?;
+    emulations.into_iter().try_for_each(Emulation::abandon)?;
+    own.map_or(Ok(()), WorkDirectory::abandon)?;
+    Ok(())
+}
+
+/// The devices that the plan's storages are, in its order.
+fn devices(settings: &ConductSettings) -> Vec<Wanted> {
+    settings
+        .plan
+        .storages
+        .iter()
+        .map(|name| Place::of(name))
+        .filter_map(|place| match place {
+            Place::Device(device) => Some(Wanted {
+                device: device.to_owned(),
+                backing: place.backing(&settings.directory)?,
+                mount: place.path(&settings.directory),
+            }),
+            Place::Own | Place::Directory(_) => None,
+        })
+        .collect()
 }
 
 /// Where the data of each storage lies, in the plan's order.
@@ -235,13 +280,7 @@ fn storages(settings: &ConductSettings) -> Vec<PathBuf> {
         .plan
         .storages
         .iter()
-        .map(|name| {
-            if name.is_empty() {
-                settings.directory.clone()
-            } else {
-                PathBuf::from(name)
-            }
-        })
+        .map(|name| Place::of(name).path(&settings.directory))
         .collect()
 }
 
@@ -508,6 +547,8 @@ struct Job<'a> {
     earlier: Duration,
     begin: Instant,
     unavailable: Vec<Unavailable>,
+    /// Last, so that they are unmounted when nothing uses them any more.
+    emulations: Vec<Emulation>,
 }
 
 /// A database at a page size that cannot be had.
@@ -556,13 +597,21 @@ impl Job<'_> {
     }
 
     /// The answer is worth more than the room: that data stays is only noted.
-    fn remove_data(&self) {
-        for directory in &self.directories {
+    fn remove_data(self) {
+        let stay = |error: &dyn std::error::Error| {
+            self.observer.note(&format!(
+                "the loaded databases stay: {}",
+                with_causes(error)
+            ));
+        };
+        for directory in self.directories {
             if let Err(error) = directory.remove_data() {
-                self.observer.note(&format!(
-                    "the loaded databases stay: {}",
-                    with_causes(&error)
-                ));
+                stay(&error);
+            }
+        }
+        for emulation in self.emulations {
+            if let Err(error) = emulation.remove() {
+                stay(&error);
             }
         }
     }

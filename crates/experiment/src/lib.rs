@@ -20,6 +20,7 @@ mod course;
 mod cpus;
 pub mod directory;
 pub mod drive;
+mod emulation;
 pub mod findings;
 pub mod latency;
 pub mod loaded;

@@ -29,12 +29,12 @@ use toml::de::DeTable;
 
 pub use refusal::{PlanFileError, Refused};
 
-use super::{Design, Factor, Plan, RunLength, System};
+use super::{Design, Factor, Place, Plan, RunLength, System};
 use crate::{bench::automatic_warm_up, cpus};
 use refusal::{Refusal, Source, instead};
 use value::{
-    Entry, Section, bytes, clients, count, cpus as cpu_count, directory, duration,
-    duration_or_zero, each, page_size, share, text, values, whole, word,
+    Entry, Section, bytes, clients, count, cpus as cpu_count, duration, duration_or_zero, each,
+    page_size, share, storage, text, values, whole, word,
 };
 
 /// The version of the format that this reads.
@@ -188,18 +188,11 @@ impl PlanFile {
         }
         let mut seen: Vec<PathBuf> = Vec::new();
         for (storage, place) in self.plan.storages.iter().zip(&self.storages) {
-            let path = if storage.is_empty() {
-                directory
-            } else {
-                Path::new(storage)
-            };
-            let path = settled(path);
+            let path = settled(&Place::of(storage).path(directory));
             if seen.contains(&path) {
                 return Err(self.source.locate(Refusal::new(
                     place,
-                    format!(
-                        "storage '{storage}' is a directory that is named already: name each once"
-                    ),
+                    format!("storage '{storage}' is named already: name each once"),
                 )));
             }
             seen.push(path);
@@ -212,6 +205,12 @@ impl PlanFile {
             }
         }
         Ok(())
+    }
+
+    /// Sets the storage of a plan that names none.
+    pub fn set_storage(&mut self, storage: String) {
+        self.storages = std::iter::once(0..0).collect();
+        self.plan.storages = vec![storage];
     }
 
     /// A refusal at the value of a key, or where the file has no such key at
@@ -268,7 +267,7 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
     };
     let clients_given = cells.list("clients", clients)?;
     let cpus = cells.list("cpus", each(cpu_count))?;
-    let storages = cells.list("storage", each(directory))?;
+    let storages = cells.list("storage", each(storage))?;
     let isolation = cells.read("isolation", word(ISOLATIONS))?;
     let copies = experiment.read("copies", count(100))?;
 
@@ -796,7 +795,7 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
     let place = match plan.compare {
         Factor::PageSize => position(&plan.page_sizes, page_size(KEY, given)?),
         Factor::Memory => position(&plan.memories, bytes(KEY, given)?),
-        Factor::Storage => position(&plan.storages, directory(KEY, given)?),
+        Factor::Storage => position(&plan.storages, storage(KEY, given)?),
         Factor::Cpus => position(&plan.cpus, cpu_count(KEY, given)?),
         Factor::Clients => position(&plan.clients, count(u32::MAX)(KEY, given)?),
         Factor::Copy => {

@@ -3,6 +3,7 @@
 
 pub mod file;
 mod level;
+mod place;
 
 use std::{fmt, time::Duration};
 
@@ -13,6 +14,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 pub use level::{Factor, Level};
+pub use place::Place;
 
 /// An experiment, complete before its first run: the same plan always gives
 /// the same cells with the same inputs, and the same results the same order.
@@ -42,8 +44,7 @@ pub struct Plan {
     pub systems: Vec<System>,
     /// The rows: one scale, with different widths.
     pub data: Vec<DataSet>,
-    /// Where the data lies: directories, of which an empty name is the one
-    /// that the experiment works in.
+    /// Where the data lies, each to be read by [`Place::of`].
     pub storages: Vec<String>,
     /// Page sizes.
     pub page_sizes: Vec<PageSize>,

@@ -669,6 +669,19 @@ fn an_end_has_to_be_in_sight() {
 }
 
 #[test]
+fn storages_can_be_emulated_devices() {
+    let (text, _) = with("storage", "storage = [\"\", \"device:instant\"]");
+    assert_eq!(parse(&text).unwrap().plan.storages, ["", "device:instant"]);
+    let (text, line) = with("storage", "storage = [\"device:instnat\"]");
+    let refusal = parse(&text).unwrap_err().to_string();
+    assert!(
+        refusal.starts_with(&format!("plan.toml:{line}: "))
+            && refusal.contains("did you mean instant?"),
+        "{refusal}"
+    );
+}
+
+#[test]
 fn storages_and_cpus_are_looked_at_here() {
     let check = |old: &str, new: &str, directory: &str| {
         let (text, line) = with(old, new);

@@ -1,7 +1,8 @@
 //! Values of a plan file, each refused at its place.
 
-use std::{ops::Range, ops::RangeInclusive, str::FromStr, time::Duration};
+use std::{ops::Range, ops::RangeInclusive, path::Path, str::FromStr, time::Duration};
 
+use octavo_device::catalogue;
 use octavo_units::{ByteCount, PageSize, parse_duration};
 use toml::{
     Spanned,
@@ -9,6 +10,7 @@ use toml::{
 };
 
 use super::refusal::{Refusal, instead};
+use crate::{causes::with_causes, plan::Place};
 
 /// A value with its place in the file.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
@@ -158,10 +160,23 @@ pub(super) fn text(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
     }
 }
 
-/// Reads a directory, relative ones from where octavo was started; an empty
-/// text stays empty. Kept absolute, so that going on from elsewhere finds it.
-pub(super) fn directory(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
+/// Reads where data lies: a device that there is, or a directory; an empty text
+/// stays empty. Relative paths begin where octavo was started and are kept
+/// absolute, so that going on from elsewhere finds them.
+pub(super) fn storage(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
     let given = text(key, value)?;
+    if let Place::Device(device) = Place::of(&given) {
+        let entry = catalogue::named(device).map_err(|error| {
+            Refusal::new(&value.span(), format!("{key}: {}", with_causes(&error)))
+        })?;
+        let path = (entry.name != device)
+            .then(|| std::path::absolute(device).ok())
+            .flatten();
+        return Ok(match path.as_deref().and_then(Path::to_str) {
+            Some(path) => Place::name_of_device(path),
+            None => given,
+        });
+    }
     let path = std::path::absolute(&given).ok();
     Ok(path
         .and_then(|path| path.to_str().map(str::to_owned))

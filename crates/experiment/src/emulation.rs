@@ -1,0 +1,207 @@
+//! Devices that are emulated for an experiment: one `octavo emulate` each, a
+//! process of its own.
+//!
+//! Not in this process, because a file system that a process mounts and uses
+//! itself cannot be left: a process that is killed closes its files one after
+//! the other, and closing one on that file system waits for the answer of
+//! threads that are gone.
+
+use std::{
+    fs, io,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use octavo_device::location::Location;
+use octavo_units::Seed;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// What an experiment needs to know to have a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// A name of the catalogue or the path of a file.
+    pub(crate) device: String,
+    /// Where what it holds is kept.
+    pub(crate) backing: PathBuf,
+    /// Where it is mounted.
+    pub(crate) mount: PathBuf,
+}
+
+/// Why a device could not be emulated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmulationError {
+    /// It was refused.
+    #[error("device {device} is not emulated: {reason}")]
+    Refused {
+        /// Which.
+        device: String,
+        /// What the emulator said.
+        reason: String,
+        /// Whether other input would do.
+        input: bool,
+    },
+    /// It is not there in time.
+    #[error("device {device} was not mounted at {} in {START_MAX:?}", mount.display())]
+    Late {
+        /// Which.
+        device: String,
+        /// Where.
+        mount: PathBuf,
+    },
+    /// The emulator could not be started, or its directories not be made.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// A verb.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A device is mounted in seconds; a large one is first brought to the state of
+/// long use.
+const START_MAX: Duration = Duration::from_secs(120);
+
+/// After this, an emulator that was asked to end is killed. Its watcher
+/// unmounts.
+const END_MAX: Duration = Duration::from_secs(30);
+
+/// A mounted device. It is unmounted when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Emulation {
+    child: Child,
+    backing: PathBuf,
+    mount: PathBuf,
+    /// Whether it was not there before.
+    created: bool,
+}
+
+impl Emulation {
+    /// Has `program` (octavo itself) mount a device, and waits until it is.
+    pub(crate) fn start(
+        program: &Path,
+        wanted: &Wanted,
+        seed: Seed,
+    ) -> Result<Self, EmulationError> {
+        let Wanted {
+            device,
+            backing,
+            mount,
+        } = wanted;
+        let created = !backing.exists();
+        for path in [backing, mount] {
+            fs::create_dir_all(path).map_err(failed("create directory", path))?;
+        }
+        let child = Command::new(program)
+            .arg("emulate")
+            .arg(device)
+            .arg("--backing")
+            .arg(backing)
+            .arg("--mount")
+            .arg(mount)
+            .args(["--seed", &seed.to_string(), "--end-with-parent"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed("start", program))?;
+        let mut emulation = Self {
+            child,
+            backing: backing.clone(),
+            mount: mount.clone(),
+            created,
+        };
+        let deadline = Instant::now() + START_MAX;
+        while !is_mounted(mount) {
+            let exited = emulation
+                .child
+                .try_wait()
+                .map_err(failed("wait for", program))?;
+            if let Some(status) = exited {
+                return Err(emulation.refusal(device, status));
+            }
+            if Instant::now() > deadline {
+                return Err(EmulationError::Late {
+                    device: device.clone(),
+                    mount: mount.clone(),
+                });
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(emulation)
+    }
+
+    fn refusal(&mut self, device: &str, status: ExitStatus) -> EmulationError {
+        let mut said = String::new();
+        if let Some(stderr) = &mut self.child.stderr {
+            // What it said before it ended is all there is.
+            let _read = stderr.read_to_string(&mut said);
+        }
+        let line = said.lines().last().unwrap_or_default();
+        EmulationError::Refused {
+            device: device.to_owned(),
+            reason: match line.strip_prefix("octavo: ") {
+                Some(reason) => reason.to_owned(),
+                None => format!("the emulator ended with {status} {line}"),
+            },
+            input: status.code() == Some(2),
+        }
+    }
+
+    /// Unmounts, and takes back what this made.
+    pub(crate) fn abandon(self) -> Result<(), EmulationError> {
+        if self.created { self.remove() } else { Ok(()) }
+    }
+
+    /// Unmounts, and deletes what the device held.
+    pub(crate) fn remove(self) -> Result<(), EmulationError> {
+        let (backing, mount) = (self.backing.clone(), self.mount.clone());
+        drop(self);
+        fs::remove_dir(&mount).map_err(failed("delete", &mount))?;
+        fs::remove_dir_all(&backing).map_err(failed("delete", &backing))?;
+        if let Some(devices) = mount.parent()
+            && fs::read_dir(devices).is_ok_and(|mut left| left.next().is_none())
+        {
+            fs::remove_dir(devices).map_err(failed("delete", devices))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let (Some(id), Ok(None)) = (id, self.child.try_wait()) {
+            // It may end by itself at this moment.
+            let _asked = kill_process(id, Signal::TERM);
+            let deadline = Instant::now() + END_MAX;
+            while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        // Without effect on a process that has ended.
+        let _killed = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// Whether an emulated device is mounted at `path` itself.
+fn is_mounted(path: &Path) -> bool {
+    Location::of(path).is_emulated()
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EmulationError {
+    let path = path.to_owned();
+    move |source| EmulationError::Io {
+        action,
+        path,
+        source,
+    }
+}

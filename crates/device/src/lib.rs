@@ -1,8 +1,8 @@
 //! What storage does: measuring it, modelling it, and standing in for it.
 //!
 //! [`Device`] is the boundary: storage that takes [`Request`]s and completes
-//! them in its own time. Behind it stand [`simulated`] devices; [`catalogue`]
-//! holds their parameters with sources. [`probe`] measures any of them by the
+//! them in its own time. Behind it stand [`simulated`] devices, whose parameters
+//! [`catalogue`] holds with sources, and [`measured`] ones. [`probe`] measures any of them by the
 //! same points by which [`calibrate`] measures the storage under a directory,
 //! with direct I/O, into a [`calibrate::Profile`]. [`location`] says which file
 //! system and block device a path lies on and reads that device's counters.
@@ -12,6 +12,7 @@ pub mod calibrate;
 pub mod catalogue;
 mod device;
 pub mod location;
+pub mod measured;
 pub mod probe;
 pub mod request;
 pub mod simulated;

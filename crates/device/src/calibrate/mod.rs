@@ -10,7 +10,7 @@
 //! the device, is written; and each point is repeated by itself until it is
 //! steady, which is its workload-dependent preconditioning ([`steady`]).
 
-mod aligned;
+pub(crate) mod aligned;
 pub(crate) mod engine;
 mod preset;
 mod profile;
@@ -356,8 +356,9 @@ pub fn measure(
     Ok(Point::new(*spec, &window, &rates))
 }
 
-/// Writes the whole file once with incompressible bytes and syncs it.
-fn fill(
+/// Writes the whole file once with incompressible bytes and syncs it. `hook`
+/// is called about ten times a second with the time since it began.
+pub fn fill(
     target: &Target,
     engine: Engine,
     seed: Seed,

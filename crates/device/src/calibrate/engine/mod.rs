@@ -9,6 +9,7 @@ use std::{fs::File, io, ops::ControlFlow, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use ring::build as build_ring;
 pub(crate) use tally::Tally;
 
 use super::stream::Load;
@@ -107,7 +108,7 @@ impl Engine {
     }
 }
 
-fn short(operation: Operation, moved: usize) -> io::Error {
+pub(crate) fn short(operation: Operation, moved: usize) -> io::Error {
     match operation {
         Operation::Read => io::Error::new(
             io::ErrorKind::UnexpectedEof,

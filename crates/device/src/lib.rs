@@ -2,10 +2,11 @@
 //!
 //! [`Device`] is the boundary: storage that takes [`Request`]s and completes
 //! them in its own time. Behind it stand [`simulated`] devices, whose parameters
-//! [`catalogue`] holds with sources, and [`measured`] ones. [`probe`] measures any of them by the
-//! same points by which [`calibrate`] measures the storage under a directory,
-//! with direct I/O, into a [`calibrate::Profile`]. [`location`] says which file
-//! system and block device a path lies on and reads that device's counters.
+//! [`catalogue`] holds with sources, [`measured`] files, and [`profiled`] devices
+//! that give a profile back. [`probe`] measures any of them by the same points
+//! by which [`calibrate`] measures the storage under a directory, with direct
+//! I/O, into a [`calibrate::Profile`]. [`location`] says which file system and
+//! block device a path lies on and reads that device's counters.
 //! Databases and workloads are unknown here.
 
 pub mod calibrate;
@@ -14,6 +15,7 @@ mod device;
 pub mod location;
 pub mod measured;
 pub mod probe;
+pub mod profiled;
 pub mod request;
 pub mod simulated;
 

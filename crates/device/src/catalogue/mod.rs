@@ -51,8 +51,13 @@ pub enum Model<'a> {
 pub enum EntryError {
     /// Not TOML, or an entry is missing, unknown or of the wrong type; the
     /// text names it.
-    #[error("device is not valid: {0}")]
-    Toml(#[from] toml::de::Error),
+    #[error("line {line}: {}", message.trim_end().replace('\n', ", "))]
+    Toml {
+        /// Where, from 1; 0 when it is not known.
+        line: usize,
+        /// What the reader of TOML said.
+        message: String,
+    },
     /// A value that no device can have.
     #[error("device '{device}': {key} = {value} is not possible: {reason}")]
     Impossible {
@@ -189,7 +194,13 @@ impl Entry {
     /// # Errors
     /// Which entry is missing, unknown or impossible, and why.
     pub fn from_toml(text: &str) -> Result<Self, EntryError> {
-        let entry: Self = toml::from_str(text)?;
+        let entry: Self = toml::from_str(text).map_err(|error| EntryError::Toml {
+            line: error
+                .span()
+                .and_then(|span| text.get(..span.start))
+                .map_or(0, |before| before.matches('\n').count() + 1),
+            message: error.message().to_owned(),
+        })?;
         entry.models()?;
         let result = match entry.model() {
             Model::Constant(parameters) => parameters.check(),

@@ -17,7 +17,10 @@ use serde::{Deserialize, Serialize};
 pub use published::{Compared, Figure, Published, Relation};
 pub use sourced::Sourced;
 
-use crate::{Device, simulated::constant};
+use crate::{
+    Device,
+    simulated::{constant, flash},
+};
 
 /// One device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +35,8 @@ pub struct Entry {
     pub study: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     constant: Option<constant::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    flash: Option<flash::Parameters>,
     /// What was published of it, to compare the model with.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub published: Vec<Published>,
@@ -43,6 +48,8 @@ pub struct Entry {
 pub enum Model<'a> {
     /// Every request takes the same time.
     Constant(&'a constant::Parameters),
+    /// A solid-state drive.
+    Flash(&'a flash::Parameters),
 }
 
 /// Why a text is not a device.
@@ -137,10 +144,13 @@ impl Impossible {
 }
 
 /// The tables of parameters that an entry may have.
-const MODELS: &[&str] = &["[constant]"];
+const MODELS: &[&str] = &["[constant]", "[flash]"];
 
 /// The entries that are part of the program, by name.
-const TEXTS: &[(&str, &str)] = &[("instant", include_str!("../../catalogue/instant.toml"))];
+const TEXTS: &[(&str, &str)] = &[
+    ("ec", include_str!("../../catalogue/ec.toml")),
+    ("instant", include_str!("../../catalogue/instant.toml")),
+];
 
 /// Names of all devices that are part of the program, in the order in which
 /// they are listed.
@@ -204,6 +214,7 @@ impl Entry {
         entry.models()?;
         let result = match entry.model() {
             Model::Constant(parameters) => parameters.check(),
+            Model::Flash(parameters) => parameters.check(),
         };
         result.map_err(|Impossible { key, value, reason }| EntryError::Impossible {
             device: entry.name.clone(),
@@ -237,9 +248,12 @@ impl Entry {
     }
 
     fn models(&self) -> Result<Model<'_>, EntryError> {
-        let mut models = [self.constant.as_ref().map(Model::Constant)]
-            .into_iter()
-            .flatten();
+        let mut models = [
+            self.constant.as_ref().map(Model::Constant),
+            self.flash.as_ref().map(Model::Flash),
+        ]
+        .into_iter()
+        .flatten();
         match (models.next(), models.count()) {
             (Some(model), 0) => Ok(model),
             (first, more) => Err(EntryError::Models {
@@ -257,6 +271,7 @@ impl Entry {
         let _ = seed;
         match self.model() {
             Model::Constant(parameters) => Box::new(parameters.open()),
+            Model::Flash(parameters) => parameters.open(),
         }
     }
 }
@@ -266,6 +281,7 @@ impl Model<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Constant(_) => "constant",
+            Self::Flash(_) => "flash",
         }
     }
 }

@@ -9,20 +9,23 @@
 //! multi- and triple-level pages of one cell (programs take their mean);
 //! compression; temperature.
 
+mod blocks;
 mod nand;
+pub mod page;
 mod ssd;
 mod timeline;
 mod translation;
+mod work;
 
 use octavo_units::{ByteCount, QueueDepth};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Geometry,
+    Device, Geometry,
     catalogue::{Impossible, Sourced},
 };
-use nand::Shape;
-use ssd::Front;
+use nand::{Nand, Shape};
+use ssd::{Front, Ssd};
 
 /// Parameters of a solid-state drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +39,14 @@ pub struct Parameters {
     pub host: Host,
     /// The chips.
     pub nand: Chips,
+    /// The translation layer, if it maps flash pages.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub page: Option<page::Parameters>,
+}
+
+/// A translation layer's parameters.
+enum Layer<'a> {
+    Page(&'a page::Parameters),
 }
 
 /// Queue, link and controller: `[flash.host]`.
@@ -172,6 +183,7 @@ impl Parameters {
             sector_bytes,
             host,
             nand,
+            ..
         } = self;
         if !sector_bytes.is_power_of_two() || !(512..=65_536).contains(&sector_bytes.value) {
             return Err(Impossible::new(
@@ -227,7 +239,41 @@ impl Parameters {
                 "a flash page is a power of two from 512 to 65536 bytes",
             ));
         }
-        Ok(())
+        match self.layer() {
+            Some(Layer::Page(page)) => page.check(capacity_bytes.value, &self.shape()),
+            None => Err(Impossible::new(
+                "flash",
+                "its tables",
+                "give one table of a translation layer, like [flash.page]",
+            )),
+        }
+    }
+
+    /// The translation layer, if there is exactly one.
+    fn layer(&self) -> Option<Layer<'_>> {
+        let mut layers = [self.page.as_ref().map(Layer::Page)].into_iter().flatten();
+        match (layers.next(), layers.next()) {
+            (Some(layer), None) => Some(layer),
+            _ => None,
+        }
+    }
+
+    /// The drive, full and at rest.
+    pub(crate) fn open(&self) -> Box<dyn Device + Send> {
+        let shape = self.shape();
+        let nand = Nand::new(shape);
+        let capacity = self.capacity_bytes.value;
+        match self
+            .layer()
+            .expect("parameters are checked when they are made")
+        {
+            Layer::Page(page) => Box::new(Ssd::new(
+                self.geometry(),
+                self.front(),
+                nand,
+                page.open(capacity, &shape),
+            )),
+        }
     }
 
     pub(crate) fn geometry(&self) -> Geometry {

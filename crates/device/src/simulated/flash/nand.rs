@@ -75,9 +75,10 @@ pub(crate) struct Nand {
 struct Die {
     /// Everything that was asked of it is done then.
     free: Moment,
-    /// The last read is done then; what is done until `free` is programs and
-    /// erases, which reads may suspend.
+    /// The last read is done then.
     read: Moment,
+    /// The last program or erase is done then, which reads may suspend.
+    work: Moment,
 }
 
 impl Nand {
@@ -90,10 +91,6 @@ impl Nand {
             operations: Operations::default(),
             timed: true,
         }
-    }
-
-    pub(crate) fn shape(&self) -> &Shape {
-        &self.shape
     }
 
     pub(crate) fn operations(&self) -> Operations {
@@ -112,19 +109,17 @@ impl Nand {
         self.past = past;
     }
 
-    /// When everything that was asked of all dies is done.
-    pub(crate) fn idle(&self) -> Moment {
-        self.dies
-            .iter()
-            .map(|die| die.free)
-            .max()
-            .unwrap_or_default()
+    /// When the last program or erase of a die is over, as far as it is known:
+    /// reads may yet put it off.
+    #[inline]
+    pub(crate) fn work_over(&self, die: u32) -> Moment {
+        self.dies[die as usize].work
     }
 
-    /// When everything that was asked of a die is done.
+    /// Whether operations take time and are counted.
     #[inline]
-    pub(crate) fn die_idle(&self, die: u32) -> Moment {
-        self.dies[die as usize].free
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed
     }
 
     /// Senses a flash page and moves `bytes` of it to the controller, for the
@@ -135,26 +130,28 @@ impl Nand {
             return at;
         }
         let channel = self.channel(die);
-        let Die { free, read } = self.dies[die as usize];
+        let Die { free, read, work } = self.dies[die as usize];
         let (begin, suspended) = match self.shape.suspend_ns {
             // It begins when the reads before it are over, and whatever else
             // runs then has stopped.
-            Some(suspend_ns) if at.max(read) < free => {
+            Some(suspend_ns) if at.max(read) < work => {
                 let stopped = at.max(read).after(if read > at { 0 } else { suspend_ns });
-                (stopped.min(free), stopped < free)
+                (stopped.min(work), stopped < work)
             }
             _ => (at.max(free), false),
         };
         let sensed = begin.after(self.shape.read_ns);
         let transfer_ns = self.shape.transfer_ns(bytes);
         let end = channel_of(&mut self.channels, channel).take(self.past, sensed, transfer_ns);
+        let work = if suspended {
+            work.after(end.since(begin))
+        } else {
+            work
+        };
         self.dies[die as usize] = Die {
-            free: if suspended {
-                free.after(end.since(begin))
-            } else {
-                end
-            },
+            free: end.max(work),
             read: end,
+            work,
         };
         self.operations.reads += 1;
         self.operations.read_bytes += u64::from(bytes);
@@ -174,7 +171,8 @@ impl Nand {
         let loaded =
             channel_of(&mut self.channels, channel).take(self.past, at.max(free), transfer_ns);
         let end = loaded.after(self.shape.program_ns);
-        self.dies[die as usize].free = end;
+        let state = &mut self.dies[die as usize];
+        (state.free, state.work) = (end, end);
         self.operations.programs += 1;
         self.operations.programmed_bytes += u64::from(bytes);
         end
@@ -208,7 +206,8 @@ impl Nand {
             .after(self.shape.read_ns);
         let transfer_ns = self.shape.transfer_ns(bytes);
         let end = channel_of(&mut self.channels, channel).take(self.past, sensed, transfer_ns);
-        self.dies[die as usize].free = end;
+        let state = &mut self.dies[die as usize];
+        (state.free, state.read) = (end, end);
         self.operations.reads += 1;
         self.operations.read_bytes += u64::from(bytes);
         end
@@ -225,9 +224,10 @@ impl Nand {
     }
 
     fn occupy(&mut self, at: Moment, die: u32, duration_ns: u64) -> Moment {
-        let free = &mut self.dies[die as usize].free;
-        *free = at.max(*free).after(duration_ns);
-        *free
+        let state = &mut self.dies[die as usize];
+        state.free = at.max(state.free).after(duration_ns);
+        state.work = state.free;
+        state.free
     }
 
     #[inline]
@@ -295,7 +295,7 @@ mod tests {
         // Stops after 10 us, reads for 25 and moves for 102.4.
         assert_eq!(nand.read(at(150_000), 0, 4096), at(287_400));
         // The program had 142.4 us to go after it stopped.
-        assert_eq!(nand.die_idle(0), at(287_400 + 142_400));
+        assert_eq!(nand.work_over(0), at(287_400 + 142_400));
         // Nearly over: it is waited for.
         assert_eq!(nand.read(at(425_000), 0, 4096), at(429_800 + 127_400));
     }

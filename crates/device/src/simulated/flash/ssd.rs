@@ -122,6 +122,13 @@ impl<T: Translation> Ssd<T> {
         &self.translation
     }
 
+    /// Time comes to `at`.
+    #[inline]
+    fn pass(&mut self, at: Moment) {
+        self.translation.advance(&mut self.nand, at);
+        self.nand.pass(at);
+    }
+
     /// Begins a request for which the device has room.
     #[inline]
     fn begin(&mut self, at: Moment, tag: Tag, request: Request) {
@@ -194,7 +201,7 @@ impl<T: Translation> Ssd<T> {
             let over = if command == Command::Flush {
                 self.translation.flush(&mut self.nand, at)
             } else {
-                let room = self.translation.admit(&self.nand, at, extent);
+                let room = self.translation.admit(&mut self.nand, at, extent);
                 if room > at {
                     self.requests[index as usize].stage = Stage::Admission;
                     self.events.add(room, Tag(index));
@@ -216,7 +223,7 @@ impl<T: Translation> Ssd<T> {
             tag: Tag(index),
             at,
         } = self.events.next(until)?;
-        self.nand.pass(at);
+        self.pass(at);
         let Held { tag, stage, .. } = self.requests[index as usize];
         match stage {
             Stage::Arrival => {
@@ -267,7 +274,7 @@ impl<T: Translation> Device for Ssd<T> {
             }
         }
         self.now = self.now.max(at);
-        self.nand.pass(self.now);
+        self.pass(self.now);
         if self.held < u32::from(self.geometry.queue.get()) {
             self.begin(self.now, tag, request);
         } else {
@@ -341,20 +348,29 @@ impl<T: Translation> Device for Ssd<T> {
         );
         self.nand.set_timed(false);
         let mut left = self.translation.fill(range);
-        while left > 0 {
+        let mut next = || {
             let request = stream.next_request();
             debug_assert_eq!(request.operation, Operation::Write);
-            self.translation.write(
-                &mut self.nand,
-                self.now,
-                Extent {
-                    offset: request.offset,
-                    length,
-                },
-            );
+            Extent {
+                offset: request.offset,
+                length,
+            }
+        };
+        while left > 0 {
+            self.translation.write(&mut self.nand, self.now, next());
             left = left.saturating_sub(u64::from(length));
         }
         self.nand.set_timed(true);
+        // Its buffer is full.
+        let mut left = self.translation.buffer_bytes();
+        while left > 0 {
+            let extent = next();
+            if self.translation.admit(&mut self.nand, self.now, extent) > self.now {
+                break;
+            }
+            self.translation.write(&mut self.nand, self.now, extent);
+            left = left.saturating_sub(u64::from(length));
+        }
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use octavo_units::Moment;
 pub(crate) struct Timeline {
     /// Disjoint, ascending, and not adjacent: from, until.
     taken: VecDeque<(u64, u64)>,
-    /// Nanoseconds that were ever taken.
+    #[cfg(test)]
     busy_ns: u64,
 }
 
@@ -29,7 +29,10 @@ impl Timeline {
         if duration_ns == 0 {
             return from;
         }
-        self.busy_ns += duration_ns;
+        #[cfg(test)]
+        {
+            self.busy_ns += duration_ns;
+        }
         while self
             .taken
             .front()
@@ -87,6 +90,7 @@ impl Timeline {
     }
 
     /// Nanoseconds that were ever taken.
+    #[cfg(test)]
     pub(crate) fn busy_ns(&self) -> u64 {
         self.busy_ns
     }

@@ -1,6 +1,6 @@
 //! What firmware does between a device's sectors and its flash pages.
 
-use octavo_units::{ByteCount, Moment};
+use octavo_units::Moment;
 
 use super::nand::Nand;
 
@@ -37,13 +37,18 @@ impl Extent {
 /// at once when things will be done: what it starts on the chips is decided,
 /// and what is asked later comes after it there.
 pub(crate) trait Translation {
-    /// Bytes that the host sees.
-    fn capacity(&self) -> ByteCount;
+    /// Lets happen what happens inside of it by `until`; called before time
+    /// comes there.
+    #[inline]
+    fn advance(&mut self, nand: &mut Nand, until: Moment) {
+        let _ = (nand, until);
+    }
 
-    /// The earliest moment from `at` on at which it can take this write, as
-    /// the buffer has room or the write before is over. The write waits until
-    /// then outside of the device's chips, and reads pass it.
-    fn admit(&mut self, nand: &Nand, at: Moment, extent: Extent) -> Moment {
+    /// The moment from `at` on at which it can take this write, as the buffer
+    /// has room or the write before is over; it may be asked again then, and
+    /// say another. The write waits outside of the device's chips meanwhile,
+    /// and reads pass it.
+    fn admit(&mut self, nand: &mut Nand, at: Moment, extent: Extent) -> Moment {
         let _ = (nand, extent);
         at
     }
@@ -66,6 +71,12 @@ pub(crate) trait Translation {
     /// `range_bytes` bring it to where it stays when they go on. The caller
     /// makes them, while chips take no time.
     fn fill(&mut self, range_bytes: u64) -> u64;
+
+    /// Bytes of writes that it takes at once when it is at rest. A device that
+    /// was loaded for long has these waiting.
+    fn buffer_bytes(&self) -> u64 {
+        0
+    }
 
     /// Bytes that the simulation holds for it.
     #[cfg(test)]

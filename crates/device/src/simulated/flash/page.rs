@@ -1,0 +1,836 @@
+//! A page-mapped translation layer: every unit of the host may lie anywhere.
+//!
+//! The map has one entry for each unit, of usually one flash page, and a write
+//! goes to the next flash page of an open block, on the next die. When free
+//! blocks run short, the block with the fewest units in use is cleaned
+//! (greedy): what is in use moves to an open block of the same die, and the
+//! block is erased. Cleaning keeps pace with the host: a block with u of n
+//! units in use gains room for n - u writes, and is cleaned while these are
+//! made, so that no request finds the work of a whole block before it.
+//!
+//! The write buffer acknowledges a write when it has room for it, which it has
+//! again when flash pages are programmed. What is smaller than a unit, or
+//! misaligned, is merged with the rest of its unit, which is read; successive
+//! writes of parts of one unit are merged in the buffer.
+//!
+//! Not covered: rewriting in the buffer what waits there for its program;
+//! reading what is being programmed from the buffer; maps that do not fit the
+//! drive's memory (DFTL: Gupta, Kim and Urgaonkar, ASPLOS 2009).
+
+use octavo_units::Moment;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    blocks::Blocks,
+    nand::{Nand, Shape},
+    translation::{Extent, Translation},
+    work::{DieWork, Operation, Work},
+};
+use crate::catalogue::{Impossible, Sourced};
+
+/// Parameters of a page-mapped translation layer: `[flash.page]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Bytes that one entry of the map stands for.
+    pub unit_bytes: Sourced<u32>,
+    /// Bytes of flash for each byte that the host sees, less 1, not counting
+    /// the few blocks that are always free or open.
+    pub over_provisioning: Sourced<f64>,
+    /// Bytes of writes that wait in memory for being programmed.
+    pub buffer_bytes: Sourced<u64>,
+    /// Microseconds from the data's arrival to the acknowledgement.
+    pub buffer_us: Sourced<f64>,
+    /// Whether the buffer survives a loss of power.
+    pub buffer: Sourced<Buffer>,
+    /// Where cleaning puts what is in use.
+    pub cleaning: Sourced<Cleaning>,
+    /// How cleaning moves it there.
+    pub copying: Sourced<Copying>,
+    /// Erases that a block may lag behind its die's mean before it is cleaned
+    /// for that; 0 for never.
+    pub wear_gap: Sourced<u32>,
+}
+
+/// Whether a write buffer survives a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Buffer {
+    /// It does not: a flush programs it.
+    Volatile,
+    /// Capacitors program it: a flush has nothing to do.
+    Protected,
+}
+
+/// Where cleaning puts what is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cleaning {
+    /// Into the same open blocks as the host's writes.
+    Together,
+    /// Into open blocks of its own: what was not overwritten for long is kept
+    /// apart from what is new (separation of hot and cold).
+    Apart,
+}
+
+/// How cleaning moves what is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Copying {
+    /// Through the controller: over the channel and back.
+    Channel,
+    /// Within the die (copy-back), which moves whole flash pages.
+    CopyBack,
+}
+
+/// Blocks of each die that hold no data at any time: one that the host's
+/// writes fill, one that cleaning fills, and two that are free.
+const RESERVED_BLOCKS: u32 = 4;
+/// Cleaning begins when a die has no more free blocks than this.
+const FREE_BLOCKS: usize = 2;
+/// Units are fewer than this, so that the complement of a unit's number is
+/// none.
+const UNITS_MAX: u64 = 1 << 31;
+/// Bytes that the map and its inverse may take.
+const MEMORY_MAX: u64 = 16 << 30;
+
+impl Parameters {
+    pub(super) fn check(&self, capacity: u64, shape: &Shape) -> Result<(), Impossible> {
+        let unit = self.unit_bytes.value;
+        if !unit.is_power_of_two() || unit < 512 || !shape.page_bytes.is_multiple_of(unit) {
+            return Err(Impossible::new(
+                "flash.page.unit_bytes",
+                unit,
+                format!(
+                    "it is a power of two from 512 bytes up of which the {} bytes of one \
+                     program (flash page, planes and gang) are a multiple",
+                    shape.page_bytes
+                ),
+            ));
+        }
+        if !capacity.is_multiple_of(u64::from(unit)) {
+            return Err(Impossible::new(
+                "flash.capacity_bytes",
+                capacity,
+                format!("it is a multiple of flash.page.unit_bytes, {unit}"),
+            ));
+        }
+        if !(0.001..=16.0).contains(&self.over_provisioning.value) {
+            return Err(Impossible::new(
+                "flash.page.over_provisioning",
+                self.over_provisioning.value,
+                "it is from 0.001 to 16",
+            ));
+        }
+        let units_per_block = u64::from(shape.page_bytes / unit) * u64::from(shape.pages_per_block);
+        if units_per_block > u64::from(u16::MAX) {
+            return Err(Impossible::new(
+                "flash.page.unit_bytes",
+                unit,
+                format!("a block has {units_per_block} of them, and may have 65535"),
+            ));
+        }
+        let layout = Layout::new(self, capacity, shape);
+        let units = u64::from(layout.rows) * u64::from(shape.dies()) * units_per_block;
+        if units >= UNITS_MAX || units * 8 > MEMORY_MAX {
+            return Err(Impossible::new(
+                "flash.page.unit_bytes",
+                unit,
+                format!("there are {units} of them, whose map takes more than 16 GiB"),
+            ));
+        }
+        if layout.spare_units_per_die < 2 * units_per_block {
+            return Err(Impossible::new(
+                "flash.page.over_provisioning",
+                self.over_provisioning.value,
+                format!(
+                    "it makes {} units of a die, and cleaning needs two blocks of {units_per_block}",
+                    layout.spare_units_per_die
+                ),
+            ));
+        }
+        if !(0.0..=super::US_MAX).contains(&self.buffer_us.value) {
+            return Err(Impossible::new(
+                "flash.page.buffer_us",
+                self.buffer_us.value,
+                "it takes from 0 to 3.6 x 10^9 us",
+            ));
+        }
+        if self.buffer_bytes.value < 2 * u64::from(shape.page_bytes)
+            || self.buffer_bytes.value > MEMORY_MAX
+        {
+            return Err(Impossible::new(
+                "flash.page.buffer_bytes",
+                self.buffer_bytes.value,
+                format!(
+                    "it holds at least two programs of {} bytes, and at most 16 GiB",
+                    shape.page_bytes
+                ),
+            ));
+        }
+        if self.copying.value == Copying::CopyBack && shape.page_bytes != unit {
+            return Err(Impossible::new(
+                "flash.page.copying",
+                "copy-back",
+                format!(
+                    "it moves whole programs of {} bytes: unit_bytes is not that",
+                    shape.page_bytes
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn open(&self, capacity: u64, shape: &Shape) -> PageMapped {
+        PageMapped::new(self, capacity, shape)
+    }
+}
+
+/// How many blocks there are.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Blocks of each die.
+    rows: u32,
+    /// Units of each die that hold nothing when the device is full.
+    spare_units_per_die: u64,
+}
+
+impl Layout {
+    fn new(parameters: &Parameters, capacity: u64, shape: &Shape) -> Self {
+        let dies = u64::from(shape.dies());
+        let units = capacity / u64::from(parameters.unit_bytes.value);
+        let units_per_die = units.div_ceil(dies);
+        let units_per_block = u64::from(shape.page_bytes / parameters.unit_bytes.value)
+            * u64::from(shape.pages_per_block);
+        let wanted = (units as f64 * (1.0 + parameters.over_provisioning.value)
+            / (dies * units_per_block) as f64)
+            .round();
+        // A float beyond u32 becomes its largest, which `check` refuses.
+        let rows = (wanted as u32)
+            .max(u32::try_from(units_per_die.div_ceil(units_per_block)).unwrap_or(u32::MAX));
+        Self {
+            spare_units_per_die: u64::from(rows) * units_per_block - units_per_die,
+            rows: rows.saturating_add(RESERVED_BLOCKS),
+        }
+    }
+}
+
+/// The translation layer; see the module.
+///
+/// A unit of the host is `logical`, one of the chips `physical`. These are
+/// numbered so that successive ones fill a flash page, then the flash page of
+/// the next die, then the next of each, so that a device that was filled in
+/// ascending order has each at its own number.
+pub(crate) struct PageMapped {
+    unit_bytes: u32,
+    units_per_page: u32,
+    pages_per_block: u32,
+    units_per_block: u32,
+    dies: u32,
+    rows: u32,
+    logical_units: u32,
+    spare_units: u64,
+    /// Physical of each logical unit, the two exclusive-ored: a device that
+    /// was filled in order is all zeroes, and memory that was never touched
+    /// takes none. Complements of numbers are no units.
+    physical: Vec<u32>,
+    /// Logical of each physical unit that was last written there, likewise.
+    /// It is in use if it is mapped back.
+    logical: Vec<u32>,
+    blocks: Blocks,
+    /// Of each die, where the host's writes go, then where cleaning's do.
+    open: Vec<[Open; 2]>,
+    cleaning: Vec<Option<Victim>>,
+    /// The die whose flash page the host's writes fill.
+    die: u32,
+    /// A die takes no more writes of the host when this many units are in use.
+    used_max: u64,
+    /// The stream that cleaning writes: `HOST`, or `CLEANING` if apart.
+    cleaner: usize,
+    copy_back: bool,
+    wear_gap: u32,
+    protected: bool,
+    buffer_ns: u64,
+    /// Units that the write buffer has room for, and that it holds.
+    buffer_capacity: u32,
+    buffered: u32,
+    work: DieWork,
+    /// The part of a unit that waits for its rest.
+    part: Option<Part>,
+}
+
+/// An open block and the flash page that is being gathered for it.
+#[derive(Clone, Copy)]
+struct Open {
+    /// `NO_BLOCK` before the first write.
+    block: u32,
+    /// Units that were put into it.
+    units: u32,
+    /// When all units of the flash page that is gathered are in the
+    /// controller.
+    ready: Moment,
+    /// How many of these are in the write buffer.
+    buffered: u32,
+}
+
+const NO_BLOCK: u32 = u32::MAX;
+const HOST: usize = 0;
+const CLEANING: usize = 1;
+
+impl Open {
+    const NOTHING: Self = Self {
+        block: NO_BLOCK,
+        units: 0,
+        ready: Moment::START,
+        buffered: 0,
+    };
+}
+
+/// Who writes to flash pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    Host,
+    Cleaner,
+}
+
+/// A block that is being cleaned.
+#[derive(Clone, Copy)]
+struct Victim {
+    block: u32,
+    /// Unit of it that is looked at next.
+    next: u32,
+    /// Units in use when it was chosen.
+    used: u32,
+    /// Units that were moved since.
+    moved: u32,
+    /// Units that the host wrote since.
+    written: u32,
+    /// Page of it that was fetched last.
+    page: u32,
+}
+
+/// A part of a unit, in bytes from its beginning.
+#[derive(Clone, Copy)]
+struct Part {
+    unit: u32,
+    begin: u32,
+    end: u32,
+}
+
+impl PageMapped {
+    fn new(parameters: &Parameters, capacity: u64, shape: &Shape) -> Self {
+        let layout = Layout::new(parameters, capacity, shape);
+        let unit_bytes = parameters.unit_bytes.value;
+        let units_per_page = shape.page_bytes / unit_bytes;
+        let units_per_block = units_per_page * shape.pages_per_block;
+        let dies = shape.dies();
+        let buffered = parameters.buffer_bytes.value / u64::from(unit_bytes);
+        let mut device = Self {
+            unit_bytes,
+            units_per_page,
+            pages_per_block: shape.pages_per_block,
+            units_per_block,
+            dies,
+            rows: layout.rows,
+            logical_units: (capacity / u64::from(unit_bytes)) as u32,
+            spare_units: layout.spare_units_per_die * u64::from(dies),
+            physical: Vec::new(),
+            logical: Vec::new(),
+            blocks: Blocks::new(0, 0, 0),
+            open: Vec::new(),
+            cleaning: Vec::new(),
+            die: 0,
+            used_max: u64::from(layout.rows - RESERVED_BLOCKS) * u64::from(units_per_block),
+            cleaner: match parameters.cleaning.value {
+                Cleaning::Together => HOST,
+                Cleaning::Apart => CLEANING,
+            },
+            copy_back: parameters.copying.value == Copying::CopyBack,
+            wear_gap: parameters.wear_gap.value,
+            protected: parameters.buffer.value == Buffer::Protected,
+            buffer_ns: super::ns(parameters.buffer_us.value),
+            buffer_capacity: u32::try_from(buffered).unwrap_or(u32::MAX / 2),
+            buffered: 0,
+            work: DieWork::new(dies),
+            part: None,
+        };
+        device.fill(capacity);
+        device
+    }
+
+    /// The number of the flash page that holds a physical unit: dies vary
+    /// fastest.
+    #[inline]
+    fn page_of(&self, physical: u32) -> u32 {
+        physical / self.units_per_page
+    }
+
+    #[inline]
+    fn die_of_page(&self, page: u32) -> u32 {
+        page % self.dies
+    }
+
+    /// The block of a physical unit.
+    #[inline]
+    fn block_of(&self, physical: u32) -> u32 {
+        let page = self.page_of(physical);
+        page / (self.dies * self.pages_per_block) * self.dies + page % self.dies
+    }
+
+    /// The physical unit that is the `unit`th of a block.
+    #[inline]
+    fn unit_of(&self, block: u32, unit: u32) -> u32 {
+        let (row, die) = (block / self.dies, block % self.dies);
+        let (page, within) = (unit / self.units_per_page, unit % self.units_per_page);
+        ((row * self.pages_per_block + page) * self.dies + die) * self.units_per_page + within
+    }
+
+    /// Where a unit of the host lies, if anywhere.
+    #[inline]
+    fn physical(&self, logical: u32) -> Option<u32> {
+        let physical = self.physical[logical as usize] ^ logical;
+        (u64::from(physical) < UNITS_MAX).then_some(physical)
+    }
+
+    /// Whether a physical unit is gathered for a program that has not begun.
+    #[inline]
+    fn gathered(&self, physical: u32) -> bool {
+        if self.units_per_page == 1 {
+            return false;
+        }
+        let page = self.page_of(physical);
+        self.open[self.die_of_page(page) as usize]
+            .iter()
+            .any(|open| {
+                open.block != NO_BLOCK
+                    && !open.units.is_multiple_of(self.units_per_page)
+                    && self.page_of(self.unit_of(open.block, open.units)) == page
+            })
+    }
+
+    /// Puts a unit into the flash page that is gathered on a die; it is in
+    /// the controller at `ready`.
+    #[inline]
+    fn place(
+        &mut self,
+        nand: &mut Nand,
+        at: Moment,
+        ready: Moment,
+        logical: u32,
+        die: u32,
+        writer: Writer,
+    ) {
+        let into = self.stream(writer);
+        let stream = self.open[die as usize][into];
+        if stream.block == NO_BLOCK || stream.units == self.units_per_block {
+            self.turn(nand, at, die, writer);
+        }
+        if let Some(old) = self.physical(logical) {
+            self.blocks.remove(self.block_of(old));
+        }
+        let open = &mut self.open[die as usize][into];
+        let (block, unit) = (open.block, open.units);
+        open.units += 1;
+        open.ready = open.ready.max(ready);
+        open.buffered += u32::from(writer == Writer::Host);
+        let full = open.units.is_multiple_of(self.units_per_page);
+        self.blocks.put(block);
+        let physical = self.unit_of(block, unit);
+        self.physical[logical as usize] = physical ^ logical;
+        self.logical[physical as usize] = physical ^ logical;
+        if full && (writer == Writer::Host || !self.copy_back) {
+            self.program(nand, at, die, into);
+        }
+    }
+
+    /// Of the two streams of a die, that in which this writes.
+    #[inline]
+    fn stream(&self, writer: Writer) -> usize {
+        match writer {
+            Writer::Host => HOST,
+            Writer::Cleaner => self.cleaner,
+        }
+    }
+
+    /// Has the flash page programmed that was gathered on a die.
+    #[inline]
+    fn program(&mut self, nand: &mut Nand, at: Moment, die: u32, into: usize) {
+        let open = &mut self.open[die as usize][into];
+        let work = Work {
+            operation: Operation::Program,
+            ready: open.ready,
+            bytes: self.unit_bytes * self.units_per_page,
+            buffered: open.buffered,
+        };
+        open.buffered = 0;
+        open.ready = Moment::START;
+        self.work(nand, at, die, work);
+    }
+
+    #[inline]
+    fn work(&mut self, nand: &mut Nand, at: Moment, die: u32, work: Work) {
+        if nand.is_timed() {
+            self.work.add(nand, at, die, work);
+        } else {
+            self.buffered -= work.buffered;
+        }
+    }
+
+    /// Takes a free block in the place of an open one that is full.
+    fn turn(&mut self, nand: &mut Nand, at: Moment, die: u32, writer: Writer) {
+        let into = self.stream(writer);
+        loop {
+            let Open { block, units, .. } = self.open[die as usize][into];
+            if block != NO_BLOCK {
+                if units < self.units_per_block {
+                    // Cleaning, which writes into the same, has opened it.
+                    return;
+                }
+                self.blocks.close(block);
+                self.open[die as usize][into] = Open::NOTHING;
+            }
+            // The last free block is for cleaning, which then frees another.
+            if writer == Writer::Cleaner || self.blocks.free(die) >= 2 {
+                let block = self
+                    .blocks
+                    .open(die)
+                    .expect("cleaning frees more than it takes");
+                self.open[die as usize][into].block = block;
+                return;
+            }
+            self.clean(nand, at, die, self.units_per_block);
+        }
+    }
+
+    /// Cleans as much as keeps pace with `written` units that the host wrote
+    /// to a die.
+    #[inline]
+    fn clean(&mut self, nand: &mut Nand, at: Moment, die: u32, written: u32) {
+        let mut victim = match self.cleaning[die as usize] {
+            Some(victim) => victim,
+            None if self.blocks.free(die) > FREE_BLOCKS => return,
+            None => match self.blocks.victim(die, self.wear_gap) {
+                Some((block, used)) => Victim {
+                    block,
+                    next: 0,
+                    used,
+                    moved: 0,
+                    written: 0,
+                    page: u32::MAX,
+                },
+                None => return,
+            },
+        };
+        victim.written = victim.written.saturating_add(written);
+        let gain = (self.units_per_block - victim.used).max(1);
+        let due = if victim.written >= gain {
+            u32::MAX
+        } else {
+            // Below the units of a block squared.
+            (victim.written * victim.used).div_ceil(gain)
+        };
+        while victim.moved < due && victim.next < self.units_per_block {
+            self.relocate(nand, at, die, &mut victim);
+        }
+        if victim.next < self.units_per_block {
+            self.cleaning[die as usize] = Some(victim);
+            return;
+        }
+        self.cleaning[die as usize] = None;
+        self.blocks.erase(victim.block);
+        let erase = Work {
+            operation: Operation::Erase,
+            ready: at,
+            bytes: 0,
+            buffered: 0,
+        };
+        self.work(nand, at, die, erase);
+    }
+
+    /// Moves the next unit of a block if it is in use.
+    #[inline]
+    fn relocate(&mut self, nand: &mut Nand, at: Moment, die: u32, victim: &mut Victim) {
+        let unit = victim.next;
+        victim.next += 1;
+        let physical = self.unit_of(victim.block, unit);
+        let Some(logical) = self.in_use(physical) else {
+            return;
+        };
+        victim.moved += 1;
+        let mut work = Work {
+            operation: Operation::CopyBack,
+            ready: at,
+            bytes: self.unit_bytes,
+            buffered: 0,
+        };
+        if !self.copy_back {
+            let page = unit / self.units_per_page;
+            if page != victim.page {
+                // All of it that is in use comes at once.
+                victim.page = page;
+                let end = (page + 1) * self.units_per_page;
+                let used = (unit..end)
+                    .filter(|&unit| self.in_use(self.unit_of(victim.block, unit)).is_some());
+                work.operation = Operation::Fetch;
+                work.bytes = used.count() as u32 * self.unit_bytes;
+                self.work(nand, at, die, work);
+            }
+        } else {
+            self.work(nand, at, die, work);
+        }
+        // What is fetched is there when the die goes on to the next.
+        self.place(nand, at, at, logical, die, Writer::Cleaner);
+    }
+
+    /// The logical unit that a physical one holds, if that is in use.
+    #[inline]
+    fn in_use(&self, physical: u32) -> Option<u32> {
+        let logical = self.logical[physical as usize] ^ physical;
+        (logical < self.logical_units && self.physical(logical) == Some(physical))
+            .then_some(logical)
+    }
+
+    /// Takes a whole unit of the host. `merged` is when the controller has
+    /// all of it.
+    #[inline]
+    fn put(&mut self, nand: &mut Nand, at: Moment, merged: Moment, logical: u32) {
+        while self.blocks.used_of_die(self.die) >= self.used_max {
+            self.die = (self.die + 1) % self.dies;
+        }
+        let die = self.die;
+        self.place(nand, at, merged, logical, die, Writer::Host);
+        if self.open[die as usize][HOST]
+            .units
+            .is_multiple_of(self.units_per_page)
+        {
+            self.die = if die + 1 == self.dies { 0 } else { die + 1 };
+            self.clean(nand, at, die, self.units_per_page);
+        }
+    }
+
+    /// Reads the rest of a unit of which a part was written, and takes it.
+    fn merge(&mut self, nand: &mut Nand, at: Moment, part: Part) {
+        let merged = match self.physical(part.unit) {
+            Some(old) if !self.gathered(old) => {
+                let die = self.die_of_page(self.page_of(old));
+                nand.fetch(at, die, self.unit_bytes)
+            }
+            _ => at,
+        };
+        self.put(nand, at, merged, part.unit);
+    }
+
+    /// Takes a part of a unit into the buffer, where it waits for its rest as
+    /// long as no other part comes.
+    fn put_part(&mut self, nand: &mut Nand, at: Moment, part: Part) {
+        match self.part.take() {
+            Some(held) if held.unit == part.unit && held.end == part.begin => {
+                let whole = Part {
+                    begin: held.begin,
+                    ..part
+                };
+                self.buffered -= 1;
+                if whole.end - whole.begin == self.unit_bytes {
+                    self.put(nand, at, at, part.unit);
+                } else {
+                    self.part = Some(whole);
+                }
+            }
+            held => {
+                if let Some(held) = held {
+                    self.merge(nand, at, held);
+                }
+                self.part = Some(part);
+            }
+        }
+    }
+
+    /// Units of a block that are in use when the device was filled in order.
+    fn filled(&self, block: u32) -> u32 {
+        let used = |page| {
+            let first = self.unit_of(block, page * self.units_per_page);
+            let rest = self.logical_units.saturating_sub(first);
+            rest.min(self.units_per_page)
+        };
+        let last = self.pages_per_block - 1;
+        match (used(0), used(last)) {
+            (0, _) => 0,
+            (_, rest) if rest == self.units_per_page => self.units_per_block,
+            _ => (0..=last).map(used).sum(),
+        }
+    }
+
+    /// Units that an extent touches.
+    #[inline]
+    fn units(&self, extent: Extent) -> std::ops::Range<u32> {
+        let unit_bytes = u64::from(self.unit_bytes);
+        (extent.offset / unit_bytes) as u32..extent.end().div_ceil(unit_bytes) as u32
+    }
+}
+
+impl Translation for PageMapped {
+    #[inline]
+    fn advance(&mut self, nand: &mut Nand, until: Moment) {
+        self.buffered -= self.work.advance(nand, until);
+    }
+
+    fn buffer_bytes(&self) -> u64 {
+        u64::from(self.buffer_capacity) * u64::from(self.unit_bytes)
+    }
+
+    #[inline]
+    fn admit(&mut self, _: &mut Nand, at: Moment, extent: Extent) -> Moment {
+        // What is larger than the buffer passes it in parts.
+        let most = self.buffer_capacity - self.units_per_page;
+        let units = (self.units(extent).len() as u32).min(most);
+        if self.buffered + units <= self.buffer_capacity {
+            return at;
+        }
+        // Without work, there is nothing to wait for.
+        self.work.earliest().map_or(at, |over| over.max(at))
+    }
+
+    #[inline]
+    fn read(&mut self, nand: &mut Nand, at: Moment, extent: Extent) -> Moment {
+        let mut over = at;
+        let mut page = u32::MAX;
+        let mut bytes = 0;
+        for logical in self.units(extent) {
+            let Some(physical) = self.physical(logical) else {
+                continue;
+            };
+            if self.gathered(physical) {
+                over = over.max(at.after(self.buffer_ns));
+                continue;
+            }
+            let next = self.page_of(physical);
+            if next != page {
+                if bytes > 0 {
+                    over = over.max(nand.read(at, self.die_of_page(page), bytes));
+                }
+                (page, bytes) = (next, 0);
+            }
+            bytes += extent.bytes_within(u64::from(logical), self.unit_bytes);
+        }
+        if bytes > 0 {
+            over = over.max(nand.read(at, self.die_of_page(page), bytes));
+        }
+        over
+    }
+
+    fn write(&mut self, nand: &mut Nand, at: Moment, extent: Extent) -> Moment {
+        let mut at = at;
+        for logical in self.units(extent) {
+            while self.buffered >= self.buffer_capacity
+                && let Some(over) = self.work.earliest()
+            {
+                at = at.max(over);
+                self.advance(nand, at);
+            }
+            self.buffered += 1;
+            let begin = u64::from(logical) * u64::from(self.unit_bytes);
+            if extent.bytes_within(u64::from(logical), self.unit_bytes) == self.unit_bytes {
+                self.put(nand, at, at, logical);
+            } else {
+                let from = extent.offset.max(begin) - begin;
+                let until = extent.end() - begin;
+                let part = Part {
+                    unit: logical,
+                    begin: from as u32,
+                    end: until.min(u64::from(self.unit_bytes)) as u32,
+                };
+                self.put_part(nand, at, part);
+            }
+        }
+        at.after(self.buffer_ns)
+    }
+
+    fn flush(&mut self, nand: &mut Nand, at: Moment) -> Moment {
+        if self.protected {
+            return at;
+        }
+        if let Some(part) = self.part.take() {
+            self.merge(nand, at, part);
+        }
+        for die in 0..self.dies {
+            let Open {
+                block,
+                units,
+                buffered,
+                ..
+            } = self.open[die as usize][HOST];
+            let rest = units.next_multiple_of(self.units_per_page) - units;
+            if buffered == 0 || rest == 0 {
+                continue;
+            }
+            for unit in units..units + rest {
+                let physical = self.unit_of(block, unit);
+                self.logical[physical as usize] = u32::MAX;
+            }
+            self.open[die as usize][HOST].units += rest;
+            self.program(nand, at, die, HOST);
+            self.clean(nand, at, die, self.units_per_page);
+        }
+        self.work.finish(nand, at)
+    }
+
+    fn trim(&mut self, extent: Extent) {
+        for logical in self.units(extent) {
+            if extent.bytes_within(u64::from(logical), self.unit_bytes) < self.unit_bytes {
+                continue;
+            }
+            if let Some(old) = self.physical(logical) {
+                self.blocks.remove(self.block_of(old));
+                self.physical[logical as usize] = u32::MAX;
+            }
+        }
+    }
+
+    fn fill(&mut self, range_bytes: u64) -> u64 {
+        // Zeroed memory is not there until it is written.
+        self.physical = vec![0; self.logical_units as usize];
+        self.logical = vec![0; (self.rows * self.dies * self.units_per_block) as usize];
+        self.blocks = Blocks::new(self.dies, self.rows, self.units_per_block);
+        self.open = vec![[Open::NOTHING; 2]; self.dies as usize];
+        self.cleaning = vec![None; self.dies as usize];
+        self.die = 0;
+        self.part = None;
+        self.buffered = 0;
+        self.work = DieWork::new(self.dies);
+        let range = range_bytes.div_ceil(u64::from(self.unit_bytes));
+        // Under overwrites of a range that is small against what is spare,
+        // blocks are stale altogether before they are cleaned: of uniform
+        // ones, e^-(spare / range) of the units are in use. They need not be
+        // written to be as they will be.
+        let stale = self.spare_units >= SMALL_RANGE * range;
+        for block in 0..self.rows * self.dies {
+            let used = self.filled(block);
+            let reserved = block / self.dies + RESERVED_BLOCKS >= self.rows;
+            if used > 0 || (stale && !reserved) {
+                self.blocks.fill(block, used);
+            }
+        }
+        let units = if stale {
+            2 * range
+        } else {
+            self.spare_units + 4 * range
+        };
+        units * u64::from(self.unit_bytes)
+    }
+
+    #[cfg(test)]
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&self.physical[..])
+            + size_of_val(&self.logical[..])
+            + self.blocks.memory_bytes()
+            + size_of_val(&self.open[..])
+            + size_of_val(&self.cleaning[..])
+    }
+}
+
+/// A range is small if the spare units are this many times its own: 0.7 % of
+/// the units of a block are in use when it is cleaned.
+const SMALL_RANGE: u64 = 5;
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ pub use sourced::Sourced;
 
 use crate::{
     Device,
-    simulated::{constant, flash},
+    simulated::{constant, flash, raid},
 };
 
 /// One device.
@@ -37,6 +37,8 @@ pub struct Entry {
     constant: Option<constant::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     flash: Option<flash::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    raid: Option<raid::Parameters>,
     /// What was published of it, to compare the model with.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub published: Vec<Published>,
@@ -50,6 +52,8 @@ pub enum Model<'a> {
     Constant(&'a constant::Parameters),
     /// A solid-state drive.
     Flash(&'a flash::Parameters),
+    /// Several devices behind a controller.
+    Raid(&'a raid::Parameters),
 }
 
 /// Why a text is not a device.
@@ -144,7 +148,7 @@ impl Impossible {
 }
 
 /// The tables of parameters that an entry may have.
-const MODELS: &[&str] = &["[constant]", "[flash]"];
+const MODELS: &[&str] = &["[constant]", "[flash]", "[raid]"];
 
 /// The entries that are part of the program, by name.
 const TEXTS: &[(&str, &str)] = &[
@@ -211,18 +215,31 @@ impl Entry {
                 .map_or(0, |before| before.matches('\n').count() + 1),
             message: error.message().to_owned(),
         })?;
-        entry.models()?;
-        let result = match entry.model() {
+        entry.check()?;
+        Ok(entry)
+    }
+
+    /// Refuses what no device can have, of this entry and those nested in it.
+    pub(crate) fn check(&self) -> Result<(), EntryError> {
+        match self.models()? {
             Model::Constant(parameters) => parameters.check(),
             Model::Flash(parameters) => parameters.check(),
-        };
-        result.map_err(|Impossible { key, value, reason }| EntryError::Impossible {
-            device: entry.name.clone(),
+            Model::Raid(parameters) => parameters.check(),
+        }
+        .map_err(|Impossible { key, value, reason }| EntryError::Impossible {
+            device: self.name.clone(),
             key,
             value,
             reason,
-        })?;
-        Ok(entry)
+        })
+    }
+
+    /// Simulated devices that opening it makes, which are not made of others.
+    pub(crate) fn devices(&self) -> u64 {
+        match self.models() {
+            Ok(Model::Raid(parameters)) => parameters.devices(),
+            _ => 1,
+        }
     }
 
     /// The entry as TOML.
@@ -251,6 +268,7 @@ impl Entry {
         let mut models = [
             self.constant.as_ref().map(Model::Constant),
             self.flash.as_ref().map(Model::Flash),
+            self.raid.as_ref().map(Model::Raid),
         ]
         .into_iter()
         .flatten();
@@ -268,10 +286,10 @@ impl Entry {
 
     /// The simulated device, at rest. One seed gives one behaviour.
     pub fn open(&self, seed: Seed) -> Box<dyn Device + Send> {
-        let _ = seed;
         match self.model() {
             Model::Constant(parameters) => Box::new(parameters.open()),
             Model::Flash(parameters) => parameters.open(),
+            Model::Raid(parameters) => Box::new(parameters.open(seed)),
         }
     }
 }
@@ -282,6 +300,7 @@ impl Model<'_> {
         match self {
             Self::Constant(_) => "constant",
             Self::Flash(_) => "flash",
+            Self::Raid(_) => "raid",
         }
     }
 }

@@ -1,7 +1,12 @@
 //! Devices in virtual time: no clock is read, and one seed gives one result.
 
 pub mod constant;
+mod cost;
 pub mod flash;
+mod member;
+mod members;
 mod pending;
+pub mod raid;
 
 pub use constant::Constant;
+pub use raid::Raid;

@@ -14,6 +14,7 @@ pub mod catalogue;
 mod device;
 pub mod location;
 pub mod measured;
+pub mod power;
 pub mod probe;
 pub mod profiled;
 pub mod request;

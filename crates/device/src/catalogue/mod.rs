@@ -19,7 +19,8 @@ pub use sourced::Sourced;
 
 use crate::{
     Device,
-    simulated::{constant, flash, raid},
+    power::{Draw, Power},
+    simulated::{array, constant, flash, raid, volume},
 };
 
 /// One device.
@@ -39,6 +40,13 @@ pub struct Entry {
     flash: Option<flash::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     raid: Option<raid::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    array: Option<array::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    volume: Option<volume::Parameters>,
+    /// What it draws; of an array, besides its members.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub power: Option<Power>,
     /// What was published of it, to compare the model with.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub published: Vec<Published>,
@@ -54,6 +62,10 @@ pub enum Model<'a> {
     Flash(&'a flash::Parameters),
     /// Several devices behind a controller.
     Raid(&'a raid::Parameters),
+    /// A flash array with deduplication and compression.
+    Array(&'a array::Parameters),
+    /// A volume of a cloud.
+    Volume(&'a volume::Parameters),
 }
 
 /// Why a text is not a device.
@@ -148,12 +160,20 @@ impl Impossible {
 }
 
 /// The tables of parameters that an entry may have.
-const MODELS: &[&str] = &["[constant]", "[flash]", "[raid]"];
+const MODELS: &[&str] = &["[constant]", "[flash]", "[raid]", "[array]", "[volume]"];
 
 /// The entries that are part of the program, by name.
 const TEXTS: &[(&str, &str)] = &[
     ("ec", include_str!("../../catalogue/ec.toml")),
     ("instant", include_str!("../../catalogue/instant.toml")),
+    (
+        "flasharray-2012",
+        include_str!("../../catalogue/flasharray-2012.toml"),
+    ),
+    ("gp2-100", include_str!("../../catalogue/gp2-100.toml")),
+    ("gp3-3000", include_str!("../../catalogue/gp3-3000.toml")),
+    ("gp3-16000", include_str!("../../catalogue/gp3-16000.toml")),
+    ("io2", include_str!("../../catalogue/io2.toml")),
 ];
 
 /// Names of all devices that are part of the program, in the order in which
@@ -225,7 +245,10 @@ impl Entry {
             Model::Constant(parameters) => parameters.check(),
             Model::Flash(parameters) => parameters.check(),
             Model::Raid(parameters) => parameters.check(),
+            Model::Array(parameters) => parameters.check(),
+            Model::Volume(parameters) => parameters.check(),
         }
+        .and_then(|()| self.power.as_ref().map_or(Ok(()), Power::check))
         .map_err(|Impossible { key, value, reason }| EntryError::Impossible {
             device: self.name.clone(),
             key,
@@ -269,6 +292,8 @@ impl Entry {
             self.constant.as_ref().map(Model::Constant),
             self.flash.as_ref().map(Model::Flash),
             self.raid.as_ref().map(Model::Raid),
+            self.array.as_ref().map(Model::Array),
+            self.volume.as_ref().map(Model::Volume),
         ]
         .into_iter()
         .flatten();
@@ -284,12 +309,27 @@ impl Entry {
         }
     }
 
+    /// What it draws, its members included; `None` where that is not known. Of
+    /// a RAID without a `[power]` of its own, the members alone.
+    pub fn draw(&self) -> Option<Draw> {
+        let own = self.power.as_ref().map(Power::draw);
+        match self.model() {
+            Model::Raid(parameters) => {
+                let members = parameters.member.draw()?.times(*parameters.members);
+                Some(members.plus(own.unwrap_or_default()))
+            }
+            _ => own,
+        }
+    }
+
     /// The simulated device, at rest. One seed gives one behaviour.
     pub fn open(&self, seed: Seed) -> Box<dyn Device + Send> {
         match self.model() {
             Model::Constant(parameters) => Box::new(parameters.open()),
             Model::Flash(parameters) => parameters.open(),
             Model::Raid(parameters) => Box::new(parameters.open(seed)),
+            Model::Array(parameters) => Box::new(parameters.open(seed)),
+            Model::Volume(parameters) => Box::new(parameters.open(seed)),
         }
     }
 }
@@ -301,6 +341,8 @@ impl Model<'_> {
             Self::Constant(_) => "constant",
             Self::Flash(_) => "flash",
             Self::Raid(_) => "raid",
+            Self::Array(_) => "array",
+            Self::Volume(_) => "volume",
         }
     }
 }
@@ -353,6 +395,19 @@ mod tests {
             let written = entry.to_toml();
             assert_eq!(Entry::from_toml(&written).unwrap(), entry, "{written}");
         }
+    }
+
+    #[test]
+    fn power_is_checked() {
+        let text = include_str!("../../catalogue/instant.toml");
+        let disk =
+            format!("{text}[power]\nidle_w = [10.5, \"test\"]\nactive_w = [14.5, \"test\"]\n");
+        let entry = Entry::from_toml(&disk).unwrap();
+        assert_eq!(entry.draw().unwrap().active_w, 14.5);
+        assert_eq!(Entry::from_toml(text).unwrap().draw(), None);
+        let bad = disk.replace("[14.5", "[9.5");
+        let error = Entry::from_toml(&bad).unwrap_err().to_string();
+        assert!(error.contains("power.active_w"), "{error}");
     }
 
     #[test]

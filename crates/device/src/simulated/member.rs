@@ -9,7 +9,10 @@ use serde::{
 };
 
 use super::members::Members;
-use crate::catalogue::{Entry, EntryError, Impossible, Sourced, find};
+use crate::{
+    catalogue::{Entry, EntryError, Impossible, Sourced, find},
+    power::Draw,
+};
 
 /// Devices of all nested arrays together. Some simulators keep tables of
 /// hundreds of MiB.
@@ -37,6 +40,11 @@ impl Member {
             }
             Self::Nested(entry) => Ok((**entry).clone()),
         }
+    }
+
+    /// What one of them draws; `None` where that is not known.
+    pub(crate) fn draw(&self) -> Option<Draw> {
+        self.entry("member").ok()?.draw()
     }
 
     /// Simulated devices, those in nested arrays counted.

@@ -1,5 +1,6 @@
 //! Devices in virtual time: no clock is read, and one seed gives one result.
 
+pub mod array;
 pub mod constant;
 mod cost;
 pub mod flash;
@@ -7,6 +8,9 @@ mod member;
 mod members;
 mod pending;
 pub mod raid;
+pub mod volume;
 
+pub use array::Array;
 pub use constant::Constant;
 pub use raid::Raid;
+pub use volume::Volume;

@@ -272,6 +272,26 @@ fn every_request_completes_once_and_time_goes_on() {
 }
 
 #[test]
+fn power_and_busy_time_are_of_all_members() {
+    let power = "[raid.member.power]\nidle_w = [10, \"test\"]\nactive_w = [14, \"test\"]\n";
+    let text = PLAIN.replace("[raid.controller]", &format!("{power}[raid.controller]"));
+    let entry = Entry::from_toml(&text).unwrap();
+    let draw = entry.draw().unwrap();
+    assert_eq!((draw.idle_w, draw.active_w), (40.0, 56.0));
+    // One member of four works for 100 us of 1 ms: 40 mJ and 4 W x 100 us.
+    let mut device = entry.open(Seed::new(1));
+    ends_at(&mut *device, 0, Request::read(0, 4096));
+    let busy_ns = device.counters().busy_ns;
+    let joules = draw.joules(std::time::Duration::from_millis(1), busy_ns);
+    assert!((joules - 0.0404).abs() < 1e-9, "{joules}");
+    // Controllers add theirs; a member that does not tell leaves it open.
+    let own = format!("{text}\n[power]\nidle_w = [5, \"test\"]\nactive_w = [5, \"test\"]\n");
+    let draw = Entry::from_toml(&own).unwrap().draw().unwrap();
+    assert_eq!((draw.idle_w, draw.active_w), (45.0, 61.0));
+    assert_eq!(Entry::from_toml(PLAIN).unwrap().draw(), None);
+}
+
+#[test]
 fn bad_arrays_are_named() {
     for (key, value, named) in [
         ("members", "0", "raid.members"),

@@ -417,7 +417,7 @@ mod tests {
             ("[0,", "[-1,", "latency_us"),
             ("latency_us", "latency", "latency"),
             ("[constant]", "[variable]", "variable"),
-            ("[0, \"no device: the definition\"]", "0", "latency_us"),
+            ("[0, \"no device: the definition\"]", "0", "line 6"),
         ] {
             assert!(text.contains(from), "{from}");
             let error = Entry::from_toml(&text.replace(from, to)).unwrap_err();

@@ -307,7 +307,7 @@ fn bad_arrays_are_named() {
         ("destage_bytes_max", "4095", "destage_bytes_max"),
         ("cache_bytes", "9223372036854775807", "cache_bytes"),
         ("constant.latency_us", "-5", "constant.latency_us"),
-        ("constant.latency_us", "true", "latency_us"),
+        ("constant.latency_us", "true", "expected f64"),
     ] {
         let error = Entry::from_toml(&with(&[(key, value)])).unwrap_err();
         assert!(error.to_string().contains(named), "{key} {value}: {error}");

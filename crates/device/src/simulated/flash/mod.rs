@@ -9,10 +9,16 @@
 //! multi- and triple-level pages of one cell (programs take their mean);
 //! compression; temperature.
 
+mod block;
 mod blocks;
+mod gang;
+mod grouping;
+mod hybrid;
 mod nand;
 pub mod page;
+mod pool;
 mod ssd;
+pub mod superblock;
 mod timeline;
 mod translation;
 mod work;
@@ -42,11 +48,15 @@ pub struct Parameters {
     /// The translation layer, if it maps flash pages.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub page: Option<page::Parameters>,
+    /// The translation layer, if it maps superblocks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub superblock: Option<superblock::Parameters>,
 }
 
 /// A translation layer's parameters.
 enum Layer<'a> {
     Page(&'a page::Parameters),
+    Superblock(&'a superblock::Parameters),
 }
 
 /// Queue, link and controller: `[flash.host]`.
@@ -241,17 +251,25 @@ impl Parameters {
         }
         match self.layer() {
             Some(Layer::Page(page)) => page.check(capacity_bytes.value, &self.shape()),
+            Some(Layer::Superblock(superblock)) => {
+                superblock.check(capacity_bytes.value, sector_bytes.value, &self.shape())
+            }
             None => Err(Impossible::new(
                 "flash",
                 "its tables",
-                "give one table of a translation layer, like [flash.page]",
+                "give one table of a translation layer: [flash.page] or [flash.superblock]",
             )),
         }
     }
 
     /// The translation layer, if there is exactly one.
     fn layer(&self) -> Option<Layer<'_>> {
-        let mut layers = [self.page.as_ref().map(Layer::Page)].into_iter().flatten();
+        let mut layers = [
+            self.page.as_ref().map(Layer::Page),
+            self.superblock.as_ref().map(Layer::Superblock),
+        ]
+        .into_iter()
+        .flatten();
         match (layers.next(), layers.next()) {
             (Some(layer), None) => Some(layer),
             _ => None,
@@ -272,6 +290,12 @@ impl Parameters {
                 self.front(),
                 nand,
                 page.open(capacity, &shape),
+            )),
+            Layer::Superblock(superblock) => Box::new(Ssd::new(
+                self.geometry(),
+                self.front(),
+                nand,
+                superblock.open(capacity, self.sector_bytes.value, &shape),
             )),
         }
     }

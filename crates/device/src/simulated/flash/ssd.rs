@@ -311,7 +311,7 @@ impl<T: Translation> Device for Ssd<T> {
     }
 
     fn counters(&self) -> Counters {
-        let operations = self.nand.operations();
+        let operations = self.translation.operations(&self.nand);
         let busy_ns = match self.held {
             0 => 0,
             _ => self.now.since(self.busy_since),

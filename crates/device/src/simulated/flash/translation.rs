@@ -2,7 +2,7 @@
 
 use octavo_units::Moment;
 
-use super::nand::Nand;
+use super::nand::{Nand, Operations};
 
 /// Bytes that a request is about; of at least one sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,12 @@ pub(crate) trait Translation {
     /// was loaded for long has these waiting.
     fn buffer_bytes(&self) -> u64 {
         0
+    }
+
+    /// What the chips have done; of a layer that keeps the time of chips
+    /// itself, what it did.
+    fn operations(&self, nand: &Nand) -> Operations {
+        nand.operations()
     }
 
     /// Bytes that the simulation holds for it.

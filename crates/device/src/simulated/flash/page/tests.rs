@@ -43,6 +43,7 @@ pub(in super::super) fn flash(capacity: u64, over_provisioning: f64) -> Flash {
             suspend_us: None,
             parallelism: sourced(Parallelism::InterCommand),
         },
+        superblock: None,
         page: Some(Parameters {
             unit_bytes: sourced(4096),
             over_provisioning: sourced(over_provisioning),

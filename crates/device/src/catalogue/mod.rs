@@ -174,6 +174,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("gp3-3000", include_str!("../../catalogue/gp3-3000.toml")),
     ("gp3-16000", include_str!("../../catalogue/gp3-16000.toml")),
     ("io2", include_str!("../../catalogue/io2.toml")),
+    ("pc-a", include_str!("../../catalogue/pc-a.toml")),
+    ("pc-b", include_str!("../../catalogue/pc-b.toml")),
 ];
 
 /// Names of all devices that are part of the program, in the order in which

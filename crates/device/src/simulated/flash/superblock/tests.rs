@@ -6,7 +6,7 @@ use super::{
     *,
 };
 use crate::{
-    Device, Geometry, Request, Tag,
+    Device, Geometry, Request, Tag, catalogue,
     simulated::flash::ssd::{Front, Ssd},
 };
 
@@ -188,6 +188,38 @@ fn a_shared_log_takes_more_of_a_narrow_skew() {
     assert_eq!(erases(Log::Shared), 4_480 / 64 - 7);
 }
 
+#[test]
+fn memory_is_little() {
+    for name in ["pc-a", "pc-b"] {
+        let entry = catalogue::find(name).unwrap();
+        let catalogue::Model::Flash(parameters) = entry.model() else {
+            panic!("{name} is a drive");
+        };
+        let chips = parameters.shape();
+        let capacity = parameters.capacity_bytes.value;
+        let mut translation = parameters
+            .superblock
+            .as_ref()
+            .unwrap()
+            .open(capacity, 512, &chips);
+        let mut nand = Nand::new(chips);
+        nand.set_timed(false);
+        translation.fill(capacity);
+        let mut generator = Seed::new(1).generator();
+        for _ in 0..50_000 {
+            let offset = generator.random_range(0..capacity / 2048) * 2048;
+            let extent = Extent {
+                offset,
+                length: 2048,
+            };
+            translation.write(&mut nand, Moment::START, extent);
+        }
+        let flash_pages = capacity / u64::from(parameters.nand.page_bytes.value);
+        let bytes = translation.memory_bytes() as f64 / flash_pages as f64;
+        assert!(bytes < 2.0, "{name}: {bytes} bytes a flash page");
+    }
+}
+
 /// Makes parameters impossible.
 type Spoil = fn(&mut Parameters);
 
@@ -245,4 +277,22 @@ fn impossible_parameters_are_named() {
     };
     let refused = parameters(8, 2, 0).check(1 << 30, 512, &apart).unwrap_err();
     assert_eq!(refused.key, "flash.nand.channels");
+}
+
+#[test]
+fn drives_for_pcs_do_what_was_published_of_them() {
+    for name in ["pc-a", "pc-b"] {
+        let entry = catalogue::find(name).unwrap();
+        for published in &entry.published {
+            let simulated = published.simulate(&entry, Seed::new(1)).unwrap();
+            let error = published.error(simulated);
+            assert!(
+                error.abs() <= 0.15,
+                "{name}, {}: {simulated}, {} published ({})",
+                published.at,
+                published.value,
+                published.source
+            );
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use octavo_units::{ByteCount, Moment, RequestSize, Seed};
+use rand::Rng;
 
 use super::{
     Parameters,
@@ -15,6 +16,7 @@ use super::{
 use crate::{
     Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
     calibrate::PointSpec,
+    request::Pattern,
     simulated::{cost::Cost, members::Members},
 };
 
@@ -48,6 +50,9 @@ pub struct Raid {
     held: u32,
     /// Commands that wait in the host.
     waiting: VecDeque<u32>,
+    /// Whether the cache was filled while nothing was under way, so that what
+    /// it holds has yet to be sent to the members.
+    primed: bool,
     /// Writes that wait for room in the cache.
     roomless: VecDeque<u32>,
     submitted: u64,
@@ -126,6 +131,7 @@ impl Raid {
             free: Vec::new(),
             held: 0,
             waiting: VecDeque::new(),
+            primed: false,
             roomless: VecDeque::new(),
             submitted: 0,
             in_flight: 0,
@@ -149,6 +155,11 @@ impl Raid {
     fn happen(&mut self, at: Moment, event: Event) -> Result<Option<Completion>, DeviceError> {
         match event {
             Event::Arrives(command) => {
+                if std::mem::take(&mut self.primed) {
+                    for column in 0..self.layout.columns() as usize {
+                        self.destage(column, at)?;
+                    }
+                }
                 if self.held < u32::from(self.geometry.queue.get()) {
                     self.hold(at, command);
                 } else {
@@ -264,6 +275,34 @@ impl Raid {
             self.roomless.pop_front();
         }
         Ok(())
+    }
+
+    /// Fills the cache with writes of `spec`: random ones, or the last ones
+    /// before a sequence begins again.
+    fn fill(&mut self, spec: &PointSpec, seed: Seed) {
+        let Some(cache) = &mut self.cache else {
+            return;
+        };
+        self.primed = true;
+        let size = spec.request_size.get();
+        let count = spec.range.get() / u64::from(size);
+        let mut random = seed.generator();
+        // A range that is not much larger than the cache would be drawn from
+        // again and again to no avail.
+        for index in 0..(2 * cache.capacity() / u64::from(size)).min(8 * count) {
+            if !cache.has_room(size) {
+                break;
+            }
+            let request = match spec.pattern {
+                Pattern::Random => {
+                    ((u128::from(random.next_u64()) * u128::from(count)) >> 64) as u64
+                }
+                Pattern::Sequential => count - 1 - index % count,
+            };
+            for extent in self.layout.extents(request * u64::from(size), size) {
+                cache.add(extent.column, extent.offset, extent.length);
+            }
+        }
     }
 
     /// Keeps a column busy with what is dirty.
@@ -457,7 +496,8 @@ impl Device for Raid {
     }
 
     /// Each member with its share of the range, in requests as they reach it:
-    /// of at most a stripe unit.
+    /// of at most a stripe unit. A cache is full of writes after a load that
+    /// writes faster than the members do.
     fn precondition(&mut self, spec: &PointSpec, seed: Seed) -> Result<(), DeviceError> {
         let columns = self.layout.columns();
         let unit = self.layout.unit_bytes();
@@ -469,6 +509,10 @@ impl Device for Raid {
         member.range = ByteCount::new(rows * unit)
             .min(self.members.geometry().capacity)
             .max(member.request_size.bytes());
-        self.members.precondition(&member, seed)
+        self.members.precondition(&member, seed)?;
+        if spec.mix.writes() {
+            self.fill(spec, seed.derive("cache", 0));
+        }
+        Ok(())
     }
 }

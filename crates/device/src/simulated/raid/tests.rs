@@ -193,8 +193,37 @@ fn mirrors_share_reads_and_both_write() {
     assert_eq!(all(Request::FLUSH), [100, 200, 300, 400]);
 }
 
-/// Members that take 100 us and 30 us in turn, so that completions of a
-/// request cause submissions while others are in flight, at any queue.
+#[test]
+fn a_cache_is_full_after_a_load_of_writes() {
+    // Room for 256 writes, of which probes would measure nothing else if the
+    // cache were empty at first.
+    let mut device = open(&[("cache_bytes", "1048576")]);
+    let spec = PointSpec {
+        mix: Mix::WRITE,
+        pattern: Pattern::Sequential,
+        request_size: RequestSize::new(4096).unwrap(),
+        depth: QueueDepth::new(8).unwrap(),
+        range: ByteCount::mib(4),
+        durability: Durability::Device,
+    };
+    let effort = Effort {
+        ramp: 0,
+        requests: 20,
+        rounds_max: 5,
+    };
+    let point = probe::measure(&mut *device, &spec, effort, Seed::new(3)).unwrap();
+    // Four members, each a write of 100 us at a time.
+    let rate = point.iops.get();
+    assert!((rate / 40_000.0 - 1.0).abs() < 0.1, "{rate}");
+    while device.earliest() != Moment::NEVER {
+        let until = device.earliest();
+        device.next(until).unwrap();
+    }
+    // All that was written and more has come to the members.
+    let mut read = || ends_at(&mut *device, 1 << 40, Request::read(4096, 4096)) - (1 << 40);
+    assert_eq!(read(), 100_000);
+}
+
 #[test]
 fn every_request_completes_once_and_time_goes_on() {
     for (level, cache, queue) in [

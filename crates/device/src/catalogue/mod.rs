@@ -20,7 +20,7 @@ pub use sourced::Sourced;
 use crate::{
     Device,
     power::{Draw, Power},
-    simulated::{array, constant, flash, raid, volume},
+    simulated::{array, constant, disk, flash, raid, volume},
 };
 
 /// One device.
@@ -36,6 +36,8 @@ pub struct Entry {
     pub study: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     constant: Option<constant::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    disk: Option<disk::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     flash: Option<flash::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -58,6 +60,8 @@ pub struct Entry {
 pub enum Model<'a> {
     /// Every request takes the same time.
     Constant(&'a constant::Parameters),
+    /// A disk drive.
+    Disk(&'a disk::Parameters),
     /// A solid-state drive.
     Flash(&'a flash::Parameters),
     /// Several devices behind a controller.
@@ -160,7 +164,14 @@ impl Impossible {
 }
 
 /// The tables of parameters that an entry may have.
-const MODELS: &[&str] = &["[constant]", "[flash]", "[raid]", "[array]", "[volume]"];
+const MODELS: &[&str] = &[
+    "[constant]",
+    "[disk]",
+    "[flash]",
+    "[raid]",
+    "[array]",
+    "[volume]",
+];
 
 /// The entries that are part of the program, by name.
 const TEXTS: &[(&str, &str)] = &[
@@ -176,6 +187,19 @@ const TEXTS: &[(&str, &str)] = &[
     ("io2", include_str!("../../catalogue/io2.toml")),
     ("pc-a", include_str!("../../catalogue/pc-a.toml")),
     ("pc-b", include_str!("../../catalogue/pc-b.toml")),
+    (
+        "st373455ss",
+        include_str!("../../catalogue/st373455ss.toml"),
+    ),
+    (
+        "petrov-hdd",
+        include_str!("../../catalogue/petrov-hdd.toml"),
+    ),
+    (
+        "cubrid-hdd",
+        include_str!("../../catalogue/cubrid-hdd.toml"),
+    ),
+    ("hdd-7200", include_str!("../../catalogue/hdd-7200.toml")),
 ];
 
 /// Names of all devices that are part of the program, in the order in which
@@ -245,6 +269,7 @@ impl Entry {
     pub(crate) fn check(&self) -> Result<(), EntryError> {
         match self.models()? {
             Model::Constant(parameters) => parameters.check(),
+            Model::Disk(parameters) => parameters.check(),
             Model::Flash(parameters) => parameters.check(),
             Model::Raid(parameters) => parameters.check(),
             Model::Array(parameters) => parameters.check(),
@@ -292,6 +317,7 @@ impl Entry {
     fn models(&self) -> Result<Model<'_>, EntryError> {
         let mut models = [
             self.constant.as_ref().map(Model::Constant),
+            self.disk.as_ref().map(Model::Disk),
             self.flash.as_ref().map(Model::Flash),
             self.raid.as_ref().map(Model::Raid),
             self.array.as_ref().map(Model::Array),
@@ -328,6 +354,7 @@ impl Entry {
     pub fn open(&self, seed: Seed) -> Box<dyn Device + Send> {
         match self.model() {
             Model::Constant(parameters) => Box::new(parameters.open()),
+            Model::Disk(parameters) => Box::new(parameters.open()),
             Model::Flash(parameters) => parameters.open(),
             Model::Raid(parameters) => Box::new(parameters.open(seed)),
             Model::Array(parameters) => Box::new(parameters.open(seed)),
@@ -341,6 +368,7 @@ impl Model<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Constant(_) => "constant",
+            Self::Disk(_) => "disk",
             Self::Flash(_) => "flash",
             Self::Raid(_) => "raid",
             Self::Array(_) => "array",

@@ -3,6 +3,7 @@
 pub mod array;
 pub mod constant;
 mod cost;
+pub mod disk;
 pub mod flash;
 mod member;
 mod members;
@@ -12,5 +13,6 @@ pub mod volume;
 
 pub use array::Array;
 pub use constant::Constant;
+pub use disk::Disk;
 pub use raid::Raid;
 pub use volume::Volume;

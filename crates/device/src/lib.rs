@@ -6,12 +6,14 @@
 //! that give a profile back. [`probe`] measures any of them by the same points
 //! by which [`calibrate`] measures the storage under a directory, with direct
 //! I/O, into a [`calibrate::Profile`]. [`location`] says which file system and
-//! block device a path lies on and reads that device's counters.
+//! block device a path lies on and reads that device's counters. [`fit()`](fit::fit)
+//! makes a simulated twin of a measured device.
 //! Databases and workloads are unknown here.
 
 pub mod calibrate;
 pub mod catalogue;
 mod device;
+pub mod fit;
 pub mod location;
 pub mod measured;
 pub mod power;
@@ -19,6 +21,7 @@ pub mod probe;
 pub mod profiled;
 pub mod request;
 pub mod simulated;
+mod streams;
 
 pub use device::{Completion, Counters, Device, DeviceError, Geometry, Tag};
 pub use request::{Command, Request};

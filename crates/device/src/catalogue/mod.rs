@@ -20,7 +20,7 @@ pub use sourced::Sourced;
 use crate::{
     Device,
     power::{Draw, Power},
-    simulated::{array, constant, disk, flash, raid, volume},
+    simulated::{array, constant, disk, flash, raid, station, volume},
 };
 
 /// One device.
@@ -46,6 +46,8 @@ pub struct Entry {
     array: Option<array::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     volume: Option<volume::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    station: Option<station::Parameters>,
     /// What it draws; of an array, besides its members.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power: Option<Power>,
@@ -70,6 +72,8 @@ pub enum Model<'a> {
     Array(&'a array::Parameters),
     /// A volume of a cloud.
     Volume(&'a volume::Parameters),
+    /// Queues before a host, a link and servers.
+    Station(&'a station::Parameters),
 }
 
 /// Why a text is not a device.
@@ -171,6 +175,7 @@ const MODELS: &[&str] = &[
     "[raid]",
     "[array]",
     "[volume]",
+    "[station]",
 ];
 
 /// The entries that are part of the program, by name.
@@ -274,6 +279,7 @@ impl Entry {
             Model::Raid(parameters) => parameters.check(),
             Model::Array(parameters) => parameters.check(),
             Model::Volume(parameters) => parameters.check(),
+            Model::Station(parameters) => parameters.check(),
         }
         .and_then(|()| self.power.as_ref().map_or(Ok(()), Power::check))
         .map_err(|Impossible { key, value, reason }| EntryError::Impossible {
@@ -289,6 +295,24 @@ impl Entry {
         match self.models() {
             Ok(Model::Raid(parameters)) => parameters.devices(),
             _ => 1,
+        }
+    }
+
+    /// A station, as [`fit`](crate::fit) makes them.
+    pub(crate) fn station(name: &str, title: String, parameters: station::Parameters) -> Self {
+        Self {
+            name: name.to_owned(),
+            title,
+            study: None,
+            constant: None,
+            disk: None,
+            flash: None,
+            raid: None,
+            array: None,
+            volume: None,
+            station: Some(parameters),
+            power: None,
+            published: Vec::new(),
         }
     }
 
@@ -322,6 +346,7 @@ impl Entry {
             self.raid.as_ref().map(Model::Raid),
             self.array.as_ref().map(Model::Array),
             self.volume.as_ref().map(Model::Volume),
+            self.station.as_ref().map(Model::Station),
         ]
         .into_iter()
         .flatten();
@@ -359,6 +384,7 @@ impl Entry {
             Model::Raid(parameters) => Box::new(parameters.open(seed)),
             Model::Array(parameters) => Box::new(parameters.open(seed)),
             Model::Volume(parameters) => Box::new(parameters.open(seed)),
+            Model::Station(parameters) => Box::new(parameters.open(seed)),
         }
     }
 }
@@ -373,6 +399,7 @@ impl Model<'_> {
             Self::Raid(_) => "raid",
             Self::Array(_) => "array",
             Self::Volume(_) => "volume",
+            Self::Station(_) => "station",
         }
     }
 }

@@ -44,8 +44,9 @@ use crate::{
     Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
     calibrate::{Durability, Point, PointSpec, Profile},
     request::{Command, Mix, Operation, Pattern},
+    streams::Streams,
 };
-use recent::{Recent, Streams};
+use recent::Recent;
 use shared::Shared;
 use spread::Spread;
 use surface::Surface;
@@ -54,8 +55,8 @@ use surface::Surface;
 pub struct Profiled {
     geometry: Geometry,
     kinds: [Kind; 2],
-    /// Of an operation and order at a size: which of `shared`'s classes.
     flush: Flush,
+    /// By the share of reads: what mixes do to all rates.
     interference: Curve,
     recent: Recent,
     shared: Shared,
@@ -105,6 +106,25 @@ pub enum ProfiledError {
         /// Its rate.
         iops: f64,
     },
+    /// A point's range holds no request, or exceeds the measured file.
+    #[error("the profile's point '{0}' has a range that its file of {1} does not allow")]
+    Range(Box<PointSpec>, ByteCount),
+}
+
+/// Refuses points that nothing can be made of.
+pub(crate) fn check(profile: &Profile) -> Result<(), ProfiledError> {
+    for Point { spec, iops, .. } in &profile.points {
+        if !(1e-3..=1e9).contains(&iops.get()) {
+            return Err(ProfiledError::Rate {
+                point: Box::new(*spec),
+                iops: iops.get(),
+            });
+        }
+        if spec.range < spec.request_size.bytes() || spec.range > profile.file_bytes {
+            return Err(ProfiledError::Range(Box::new(*spec), profile.file_bytes));
+        }
+    }
+    Ok(())
 }
 
 impl Profiled {
@@ -113,23 +133,14 @@ impl Profiled {
     ///
     /// # Errors
     /// [`ProfiledError::Lacks`] without random reads, random writes, each over
-    /// the whole file, or a synced write; [`ProfiledError::Rate`] for rates
-    /// that are not between 10^-3 and 10^9.
+    /// the whole file, or a synced write, and points that no device can
+    /// have: rates that are not between 10^-3 and 10^9, or impossible ranges.
     pub fn new(
         profile: &Profile,
         capacity: Option<ByteCount>,
         seed: Seed,
     ) -> Result<Self, ProfiledError> {
-        if let Some(point) = profile
-            .points
-            .iter()
-            .find(|point| !(1e-3..=1e9).contains(&point.iops.get()))
-        {
-            return Err(ProfiledError::Rate {
-                point: Box::new(point.spec),
-                iops: point.iops.get(),
-            });
-        }
+        check(profile)?;
         let surface = |mix, pattern, fallback: Option<&Surface>| {
             let points = whole(profile, mix, pattern).map(|point| {
                 let PointSpec {

@@ -30,17 +30,24 @@ impl Spread {
         if !(mean.is_normal() && mean > 0.0) {
             return Self { knots: [1.0; 6] };
         }
-        let share = |us: f64| {
-            if us.is_finite() {
-                (us / mean).max(0.0)
-            } else {
-                0.0
+        let max = latency.us_max.min(2.0 * latency.us_p999);
+        Self::through([latency.us_p50, latency.us_p99, latency.us_p999, max].map(|us| us / mean))
+    }
+
+    /// Of quantiles as shares of the mean.
+    pub(crate) fn of_shares(p50: f64, p99: f64, p999: f64) -> Self {
+        Self::through([p50, p99, p999, 2.0 * p999])
+    }
+
+    fn through(shares: [f64; 4]) -> Self {
+        let mut least = 0.0;
+        let [p50, p99, p999, max] = shares.map(|share| {
+            // Greater shares than this would leave nothing to the others.
+            if share.is_finite() && share > least {
+                least = share.min(1e9);
             }
-        };
-        let p50 = share(latency.us_p50);
-        let p99 = share(latency.us_p99).max(p50);
-        let p999 = share(latency.us_p999).max(p99);
-        let max = share(latency.us_max).min(2.0 * p999).max(p999);
+            least
+        });
         let mut knots = [p50 / 2.0, p50, p50, p99, p999, max];
         // The mean is linear in each knot: raise the 90th percentile first,
         // then move the least.

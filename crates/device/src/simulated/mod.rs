@@ -9,10 +9,12 @@ mod member;
 mod members;
 mod pending;
 pub mod raid;
+pub mod station;
 pub mod volume;
 
 pub use array::Array;
 pub use constant::Constant;
 pub use disk::Disk;
 pub use raid::Raid;
+pub use station::Station;
 pub use volume::Volume;

@@ -13,6 +13,7 @@
 pub mod calibrate;
 pub mod catalogue;
 mod device;
+pub mod emulated;
 pub mod fit;
 pub mod location;
 pub mod measured;

@@ -1,0 +1,267 @@
+//! The two directories of an emulation: where files are stored, and where they
+//! are seen. Nothing of the user's is touched: the backing directory is
+//! Octavo's own, and the mount point holds nothing.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::EmulateError;
+
+/// The file that marks a backing directory as Octavo's, and locks it.
+pub const MARKER: &str = "OCTAVO";
+
+const MARKER_TEXT: &str =
+    "Octavo keeps the files of an emulated device in the directory beside this.\n";
+
+/// Where the files are, within the backing directory.
+const FILES: &str = "files";
+
+/// A backing directory, locked as long as this lives.
+#[derive(Debug)]
+pub(super) struct Backing {
+    files: PathBuf,
+    _lock: File,
+}
+
+impl Backing {
+    /// Opens the directory, making and marking it where it does not exist or
+    /// is empty. Everything else is refused unchanged.
+    pub(super) fn open(path: &Path) -> Result<Self, EmulateError> {
+        examine(path)?;
+        fs::create_dir_all(path).map_err(EmulateError::io("create directory", path))?;
+        let marker = path.join(MARKER);
+        let lock = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&marker)
+            .map_err(EmulateError::io("create", &marker))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| {
+            if error == rustix::io::Errno::WOULDBLOCK {
+                EmulateError::Busy {
+                    path: path.to_owned(),
+                }
+            } else {
+                EmulateError::io("lock", &marker)(error.into())
+            }
+        })?;
+        let marked = lock
+            .metadata()
+            .map_err(EmulateError::io("read", &marker))?
+            .len()
+            > 0;
+        if !marked {
+            fs::write(&marker, MARKER_TEXT).map_err(EmulateError::io("write", &marker))?;
+        }
+        let files = path.join(FILES);
+        match fs::create_dir(&files) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(EmulateError::io("create directory", &files)(error));
+            }
+            _ => {}
+        }
+        Ok(Self { files, _lock: lock })
+    }
+
+    /// The directory that is the root of what is mounted.
+    pub(super) fn files(&self) -> &Path {
+        &self.files
+    }
+}
+
+/// Refuses a directory that is not new, empty or ours.
+fn examine(path: &Path) -> Result<(), EmulateError> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            return Err(EmulateError::NotADirectory {
+                path: path.to_owned(),
+            });
+        }
+        Err(error) => return Err(EmulateError::io("read directory", path)(error)),
+    };
+    let mut found = None;
+    for entry in entries {
+        let entry = entry.map_err(EmulateError::io("read directory", path))?;
+        if entry.file_name() == MARKER {
+            let text = fs::read(entry.path()).map_err(EmulateError::io("read", &entry.path()))?;
+            if text == MARKER_TEXT.as_bytes() {
+                return Ok(());
+            }
+            // We were ended between making and writing it.
+            if text.is_empty() {
+                continue;
+            }
+        }
+        found = Some(entry.file_name().to_string_lossy().into_owned());
+    }
+    match found {
+        Some(found) => Err(EmulateError::Foreign {
+            path: path.to_owned(),
+            found,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A directory to mount at. One that was made for it is removed in the end.
+#[derive(Debug)]
+pub(super) struct MountPoint {
+    path: PathBuf,
+    made: bool,
+}
+
+impl MountPoint {
+    /// An empty directory, made where there is none, apart from `backing`.
+    pub(super) fn open(path: &Path, backing: &Path) -> Result<Self, EmulateError> {
+        // Before anything is made, as far as the paths exist.
+        apart(path, backing)?;
+        let made = match fs::read_dir(path) {
+            Ok(mut entries) => {
+                if let Some(entry) = entries.next() {
+                    let entry = entry.map_err(EmulateError::io("read directory", path))?;
+                    return Err(EmulateError::NotEmpty {
+                        path: path.to_owned(),
+                        found: entry.file_name().to_string_lossy().into_owned(),
+                    });
+                }
+                false
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                fs::create_dir_all(path).map_err(EmulateError::io("create directory", path))?;
+                true
+            }
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                return Err(EmulateError::NotADirectory {
+                    path: path.to_owned(),
+                });
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {
+                return Err(EmulateError::Dead {
+                    path: path.to_owned(),
+                });
+            }
+            Err(error) => return Err(EmulateError::io("read directory", path)(error)),
+        };
+        let path = path
+            .canonicalize()
+            .map_err(EmulateError::io("find", path))?;
+        Ok(Self { path, made })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for MountPoint {
+    fn drop(&mut self) {
+        if self.made {
+            // Somebody may have put something there since.
+            let _kept = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Refuses two directories of which one is in the other.
+fn apart(mount: &Path, backing: &Path) -> Result<(), EmulateError> {
+    let (within, around) = (resolved(mount)?, resolved(backing)?);
+    if within.starts_with(&around) || around.starts_with(&within) {
+        return Err(EmulateError::Nested {
+            mount: mount.to_owned(),
+            backing: backing.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The path without links, as far as it exists.
+fn resolved(path: &Path) -> Result<PathBuf, EmulateError> {
+    let absolute = std::path::absolute(path).map_err(EmulateError::io("find", path))?;
+    let mut missing = Vec::new();
+    let mut existing = absolute.as_path();
+    loop {
+        match existing.canonicalize() {
+            Ok(mut found) => {
+                found.extend(missing.iter().rev());
+                return Ok(found);
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
+                    return Err(EmulateError::io("find", path)(error));
+                };
+                missing.push(name);
+                existing = parent;
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {
+                return Err(EmulateError::Dead {
+                    path: path.to_owned(),
+                });
+            }
+            Err(error) => return Err(EmulateError::io("find", path)(error)),
+        }
+    }
+}
+
+impl EmulateError {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_and_busy_directories_are_refused_and_kept() {
+        let parent = tempfile::tempdir().unwrap();
+        fs::write(parent.path().join("precious.db"), "x").unwrap();
+        let error = Backing::open(parent.path()).unwrap_err();
+        assert!(error.to_string().contains("precious.db"), "{error}");
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+
+        let own = parent.path().join("own");
+        let first = Backing::open(&own).unwrap();
+        assert!(matches!(
+            Backing::open(&own),
+            Err(EmulateError::Busy { .. })
+        ));
+        drop(first);
+        Backing::open(&own).unwrap();
+    }
+
+    #[test]
+    fn mount_points_are_empty_apart_and_gone_when_made() {
+        let parent = tempfile::tempdir().unwrap();
+        let (backing, mount) = (parent.path().join("backing"), parent.path().join("m/n"));
+        drop(MountPoint::open(&mount, &backing).unwrap());
+        assert!(!mount.exists());
+        for (mount, backing) in [
+            (backing.join("mount"), backing.clone()),
+            (mount.clone(), mount.join("backing")),
+            (mount.clone(), mount.clone()),
+        ] {
+            assert!(matches!(
+                MountPoint::open(&mount, &backing),
+                Err(EmulateError::Nested { .. })
+            ));
+            assert!(!mount.exists());
+        }
+        fs::create_dir_all(&mount).unwrap();
+        fs::write(mount.join("mine"), "").unwrap();
+        let error = MountPoint::open(&mount, &backing).unwrap_err();
+        assert!(error.to_string().contains("mine"), "{error}");
+    }
+}

@@ -1,0 +1,452 @@
+//! Answers at the pace of the model.
+//!
+//! The device's time is the monotonic clock's, divided by the time scale.
+//! Whoever submits or finishes a request moves the device on and answers what
+//! is due; a thread does it when nobody else comes by. A thread that sleeps
+//! wakes late, so it sleeps for less than it should and spins for the rest.
+//!
+//! Between an application and this process lies a way that takes some
+//! microseconds, there and back: the *lead*, measured when mounting. Answers
+//! are sent that much before the model's moment, so that they come at it. The
+//! device cannot be given a request before a moment that it has passed, so with
+//! many requests in flight, one that comes within a lead after a completion
+//! counts from that completion; the error is at most a lead a request.
+
+use std::{
+    mem,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use octavo_units::Moment;
+
+use super::{answer::Answer, statistics::Tally};
+use crate::{Command, Completion, Counters, Device, DeviceError, Request, Tag};
+
+/// The device's time: the monotonic clock's since the mount, divided by
+/// `scale`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    origin: Instant,
+    scale: f64,
+}
+
+impl Clock {
+    pub(super) fn start(scale: f64) -> Self {
+        Self {
+            origin: Instant::now(),
+            scale,
+        }
+    }
+
+    #[inline]
+    pub(super) fn now(&self) -> Moment {
+        let elapsed = self.origin.elapsed().as_nanos() as u64;
+        if self.scale == 1.0 {
+            Moment::nanoseconds(elapsed)
+        } else {
+            Moment::nanoseconds((elapsed as f64 / self.scale) as u64)
+        }
+    }
+
+    /// How long the device's nanoseconds take.
+    fn real(&self, nanoseconds: u64) -> Duration {
+        if self.scale == 1.0 {
+            Duration::from_nanos(nanoseconds)
+        } else {
+            Duration::from_nanos((nanoseconds as f64 * self.scale) as u64)
+        }
+    }
+}
+
+/// The device, its requests in flight, and the thread that answers them.
+pub(super) struct Pacer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    clock: Clock,
+    scale: f64,
+    state: Mutex<State>,
+    wake: Condvar,
+    /// The lead in nanoseconds of the device's time.
+    lead_ns: AtomicU64,
+    /// What is answered from now on fails: the power is gone.
+    dead: AtomicBool,
+    ended: AtomicBool,
+    tally: Mutex<Tally>,
+}
+
+struct State {
+    device: Box<dyn Device + Send>,
+    slots: Vec<Slot>,
+    unused: Vec<u32>,
+    /// Parts of requests that the device has not completed, trims included.
+    in_flight: u64,
+    /// Until when the thread sleeps.
+    sleeps_until: Moment,
+}
+
+/// A request in flight. Its parts, one for each extent that it touches, share
+/// its tag.
+struct Slot {
+    parts: u32,
+    timing: Timing,
+    answer: Option<Answer>,
+}
+
+/// When a request came and when the model has it end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    /// What was asked.
+    pub(super) command: Command,
+    /// How many bytes.
+    pub(super) bytes: u64,
+    /// When it came.
+    pub(super) arrived: Moment,
+    /// When the device was given it, which can be a lead later.
+    pub(super) began: Moment,
+    /// The latest completion of a part.
+    pub(super) over: Moment,
+}
+
+/// A request that was begun. It has to be ended by [`Pacer::end`].
+#[must_use]
+pub(super) struct Ticket {
+    timing: Timing,
+    /// `None` when the device is done with it.
+    slot: Option<u32>,
+}
+
+/// The tag of requests that nobody waits for.
+const UNAWAITED: Tag = Tag(u32::MAX);
+
+impl Pacer {
+    pub(super) fn start(device: Box<dyn Device + Send>, clock: Clock) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            clock,
+            scale: clock.scale,
+            state: Mutex::new(State {
+                device,
+                slots: Vec::new(),
+                unused: Vec::new(),
+                in_flight: 0,
+                sleeps_until: Moment::NEVER,
+            }),
+            wake: Condvar::new(),
+            lead_ns: AtomicU64::new(0),
+            dead: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            tally: Mutex::new(Tally::new()),
+        });
+        let thread = {
+            let shared = Arc::clone(&shared);
+            thread::Builder::new()
+                .name("octavo-pacer".into())
+                .spawn(move || shared.pace())?
+        };
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Sends answers this much earlier than the model says.
+    pub(super) fn set_lead(&self, lead: Duration) {
+        let device_ns = lead.as_nanos() as f64 / self.shared.scale;
+        self.shared
+            .lead_ns
+            .store(device_ns as u64, Ordering::Relaxed);
+    }
+
+    /// The lead, in real time.
+    pub(super) fn lead(&self) -> Duration {
+        self.shared
+            .clock
+            .real(self.shared.lead_ns.load(Ordering::Relaxed))
+    }
+
+    /// Now, in the device's time.
+    pub(super) fn now(&self) -> Moment {
+        self.shared.clock.now()
+    }
+
+    /// Gives the device a request that came at `arrived`, as the parts that it
+    /// has on the device; none take no time.
+    ///
+    /// # Errors
+    /// A part that does not fit the device.
+    pub(super) fn begin(
+        &self,
+        arrived: Moment,
+        command: Command,
+        bytes: u64,
+        parts: &[Request],
+    ) -> Result<Ticket, DeviceError> {
+        let mut timing = Timing {
+            command,
+            bytes,
+            arrived,
+            began: arrived,
+            over: arrived,
+        };
+        if parts.is_empty() {
+            return Ok(Ticket { timing, slot: None });
+        }
+        let mut due = Vec::new();
+        let mut state = self.shared.lock();
+        timing.began = arrived.max(state.device.now());
+        timing.over = timing.began;
+        let index = state.take_slot(parts.len() as u32, timing);
+        for (done, part) in parts.iter().enumerate() {
+            if let Err(error) = state.device.submit(timing.began, Tag(index), *part) {
+                // What was submitted completes without anyone waiting for it.
+                state.slots[index as usize].parts = done as u32;
+                if done == 0 {
+                    state.unused.push(index);
+                }
+                return Err(error);
+            }
+            state.in_flight += 1;
+        }
+        self.shared.collect(&mut state, &mut due);
+        let slot = &mut state.slots[index as usize];
+        let ticket = if slot.parts == 0 {
+            let timing = slot.timing;
+            state.unused.push(index);
+            Ticket { timing, slot: None }
+        } else {
+            Ticket {
+                timing,
+                slot: Some(index),
+            }
+        };
+        let earlier = state.in_flight > 0 && state.device.earliest() < state.sleeps_until;
+        drop(state);
+        if earlier {
+            self.shared.wake.notify_one();
+        }
+        self.shared.send(&mut due);
+        Ok(ticket)
+    }
+
+    /// Has `answer` sent at the model's moment, at once when that has passed.
+    pub(super) fn end(&self, ticket: Ticket, answer: Answer) {
+        let mut due = Vec::new();
+        let Some(index) = ticket.slot else {
+            due.push((ticket.timing, answer));
+            self.shared.note_waiting_for_backing(&ticket.timing);
+            return self.shared.send(&mut due);
+        };
+        let mut state = self.shared.lock();
+        let slot = &mut state.slots[index as usize];
+        if slot.parts == 0 {
+            let timing = slot.timing;
+            state.unused.push(index);
+            due.push((timing, answer));
+            self.shared.note_waiting_for_backing(&timing);
+        } else {
+            slot.answer = Some(answer);
+        }
+        self.shared.collect(&mut state, &mut due);
+        drop(state);
+        self.shared.send(&mut due);
+    }
+
+    /// Gives the device a request that nobody waits for, such as a trim.
+    pub(super) fn pass_on(&self, request: Request) {
+        let mut due = Vec::new();
+        let mut state = self.shared.lock();
+        let at = self.shared.clock.now().max(state.device.now());
+        if state.device.submit(at, UNAWAITED, request).is_ok() {
+            state.in_flight += 1;
+        }
+        self.shared.collect(&mut state, &mut due);
+        drop(state);
+        self.shared.send(&mut due);
+    }
+
+    /// From now on every answer is an error.
+    pub(super) fn die(&self) {
+        self.shared.dead.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        lock(&self.shared.tally).clone()
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        self.shared.lock().device.counters()
+    }
+}
+
+impl Drop for Pacer {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        drop(self.shared.lock());
+        self.shared.wake.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // It panicked if this fails, which was told then.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl State {
+    fn take_slot(&mut self, parts: u32, timing: Timing) -> u32 {
+        let slot = Slot {
+            parts,
+            timing,
+            answer: None,
+        };
+        match self.unused.pop() {
+            Some(index) => {
+                self.slots[index as usize] = slot;
+                index
+            }
+            None => {
+                self.slots.push(slot);
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Takes what the device completes by now and a lead, and of that what can
+    /// be answered into `due`.
+    fn collect(&self, state: &mut State, due: &mut Vec<(Timing, Answer)>) {
+        let until = self
+            .clock
+            .now()
+            .after(self.lead_ns.load(Ordering::Relaxed))
+            .max(state.device.now());
+        // Time passes only to completions: see the module's head.
+        while state.in_flight > 0 && state.device.earliest() <= until {
+            let moment = state.device.earliest();
+            let Ok(Some(Completion { tag, at })) = state.device.next(moment) else {
+                // A decision of the device that completed nothing; simulated
+                // devices do not fail.
+                continue;
+            };
+            state.in_flight -= 1;
+            if tag == UNAWAITED {
+                continue;
+            }
+            let slot = &mut state.slots[tag.0 as usize];
+            slot.parts -= 1;
+            slot.timing.over = slot.timing.over.max(at);
+            if slot.parts == 0
+                && let Some(answer) = slot.answer.take()
+            {
+                due.push((slot.timing, answer));
+                state.unused.push(tag.0);
+            }
+        }
+    }
+
+    fn send(&self, due: &mut Vec<(Timing, Answer)>) {
+        if due.is_empty() {
+            return;
+        }
+        let lead_ns = self.lead_ns.load(Ordering::Relaxed);
+        let mut sent = Vec::with_capacity(due.len());
+        for (timing, answer) in mem::take(due) {
+            answer.send(self.dead.load(Ordering::SeqCst));
+            sent.push((timing, self.clock.now()));
+        }
+        let mut tally = lock(&self.tally);
+        for (timing, at) in sent {
+            let late_ns = at.after(lead_ns).since(timing.over);
+            tally.record(&timing, at, self.clock.real(late_ns));
+        }
+    }
+
+    /// Counts a request that the model had done before the backing storage had.
+    fn note_waiting_for_backing(&self, timing: &Timing) {
+        let now = self.clock.now();
+        let late = self.clock.real(now.since(timing.over));
+        if late > super::statistics::LATE && timing.over > timing.arrived {
+            lock(&self.tally).backing_late += 1;
+        }
+    }
+
+    /// What the thread does.
+    fn pace(&self) {
+        // Timers of a thread are late by its slack, 50 us unless it asks for
+        // less (prctl(2)).
+        // SAFETY: this option takes one number and touches no memory.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+        let oversleeping = oversleeping();
+        let mut due = Vec::new();
+        let mut state = self.lock();
+        while !self.ended.load(Ordering::SeqCst) {
+            self.collect(&mut state, &mut due);
+            if !due.is_empty() {
+                drop(state);
+                self.send(&mut due);
+                state = self.lock();
+                continue;
+            }
+            if state.in_flight == 0 {
+                state.sleeps_until = Moment::NEVER;
+                state = self
+                    .wake
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let next = state.device.earliest();
+            let lead_ns = self.lead_ns.load(Ordering::Relaxed);
+            let wait = self.clock.real(next.since(self.clock.now().after(lead_ns)));
+            if wait > oversleeping {
+                state.sleeps_until = next;
+                state = self
+                    .wake
+                    .wait_timeout(state, wait - oversleeping)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+                // Nobody needs to wake a thread that is awake.
+                state.sleeps_until = Moment::START;
+            } else {
+                state.sleeps_until = Moment::START;
+                drop(state);
+                while self.clock.now().after(lead_ns) < next {
+                    std::hint::spin_loop();
+                }
+                state = self.lock();
+            }
+        }
+    }
+}
+
+/// By how much sleeping takes longer than it should here: of some tries the
+/// larger ones, at most [`SPIN_MAX`].
+fn oversleeping() -> Duration {
+    let mut late: Vec<Duration> = (0..20)
+        .map(|_| {
+            let length = Duration::from_micros(100);
+            let began = Instant::now();
+            thread::sleep(length);
+            began.elapsed().saturating_sub(length)
+        })
+        .collect();
+    late.sort();
+    late[15].min(SPIN_MAX)
+}
+
+/// The longest spin. Two cores serve the database, its clients and this.
+const SPIN_MAX: Duration = Duration::from_micros(50);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

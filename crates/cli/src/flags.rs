@@ -8,8 +8,9 @@ use clap::{
 };
 use octavo_database::Isolation;
 use octavo_device::calibrate::PointSpec;
+use octavo_device::emulated::Faults;
 use octavo_experiment::drive::RETRIES;
-use octavo_units::{ByteCount, PageSize, Rate, Seed, parse_duration};
+use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
 use octavo_workload::{WorkloadName, ycsb::Distribution};
 
 use crate::system::SystemFlags;
@@ -35,6 +36,9 @@ pub(crate) enum Command {
     Calibrate(CalibrateFlags),
     /// List the devices that Octavo has models of
     Devices(DevicesFlags),
+    /// Mount a directory whose files are read, written and synced at the pace
+    /// of a device that is not here
+    Emulate(EmulateFlags),
     /// Print the results of an earlier advise or run again
     Report(ReportFlags),
     /// Compare the results of two experiments, cell by cell
@@ -271,6 +275,53 @@ pub(crate) enum EngineName {
     IoUring,
     /// One thread with pread and pwrite for each request in flight
     Threads,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EmulateFlags {
+    /// A name that octavo devices lists, or the path of a file
+    pub(crate) device: String,
+
+    /// Where files are stored: a new or empty directory, or one of an earlier
+    /// emulation. It stays, and should be on storage that is faster than the
+    /// device
+    #[arg(long, value_name = "DIR")]
+    pub(crate) backing: PathBuf,
+
+    /// Where they are seen: an empty directory, made where there is none
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mount: PathBuf,
+
+    /// Seconds that a second of the device takes: above 1 for devices that this
+    /// machine cannot keep pace with
+    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    pub(crate) time_scale: f64,
+
+    /// What goes wrong, such as cut=5000,lose=1/2,tear=1/4 or eio=write:50:3;
+    /// docs/emulation.md has them all
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) faults: Option<Faults>,
+
+    /// Begin with the device as it is after long random writes of this size
+    /// [default: as it was delivered]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) precondition: Option<RequestSize>,
+
+    /// The range of these writes, from the device's start [default: all of it]
+    #[arg(long, value_name = "SIZE", requires = "precondition")]
+    pub(crate) precondition_range: Option<ByteCount>,
+
+    /// Unmount and end when the program that started this one does
+    #[arg(long)]
+    pub(crate) end_with_parent: bool,
+
+    /// Origin of everything random
+    #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
+    pub(crate) seed: Seed,
+
+    /// Print statistics as JSON when it is unmounted
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

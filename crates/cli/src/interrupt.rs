@@ -10,7 +10,7 @@ use std::{
 };
 
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
 };
 
@@ -21,8 +21,21 @@ pub(crate) struct Interrupt(Arc<AtomicBool>);
 impl Interrupt {
     /// Listens from now on.
     pub(crate) fn listen() -> io::Result<Self> {
+        Self::listen_to(&[SIGINT, SIGTERM])
+    }
+
+    /// The same, and to SIGHUP: a terminal that closes ends what would
+    /// otherwise stay, unless nohup says that it is to stay.
+    pub(crate) fn listen_also_to_hangup() -> io::Result<Self> {
+        if hangup_is_ignored() {
+            return Self::listen();
+        }
+        Self::listen_to(&[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    fn listen_to(signals: &[i32]) -> io::Result<Self> {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for &signal in signals {
             // In this order: the first signal finds the flag unset.
             flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
             flag::register(signal, Arc::clone(&flag))?;
@@ -34,4 +47,16 @@ impl Interrupt {
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Whether whoever started this process had it ignore SIGHUP (proc(5): a mask
+/// in which the lowest bit is signal 1).
+fn hangup_is_ignored() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigIgn:"))
+            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
+    })
 }

@@ -9,6 +9,7 @@ mod calibrate;
 mod check;
 mod compare;
 mod devices;
+mod emulate;
 mod flags;
 mod interrupt;
 mod load;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Run(flags) => run::run(flags),
         Command::Calibrate(flags) => calibrate::calibrate(flags),
         Command::Devices(flags) => devices::devices(flags),
+        Command::Emulate(flags) => emulate::emulate(flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
         Command::Load(flags) => load::load(flags),

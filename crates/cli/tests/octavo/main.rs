@@ -4,6 +4,7 @@ mod advise;
 mod bad_input;
 mod bench;
 mod disk_full;
+mod emulate;
 mod kill_and_resume;
 mod run;
 mod served;

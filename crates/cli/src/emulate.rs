@@ -1,0 +1,176 @@
+//! `octavo emulate`: flags to settings, the mount, and what is printed when it
+//! ends.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, anyhow};
+use octavo_device::{
+    calibrate::{Durability, PointSpec},
+    emulated::{EmulateError, LATE, Latency, Mounted, OperationStatistics, Settings, Statistics},
+    request::{Mix, Pattern},
+};
+use octavo_units::{ByteCount, QueueDepth, Seed};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use signal_hook::{consts::SIGUSR1, flag};
+
+use crate::{Failure, devices, flags::EmulateFlags, interrupt::Interrupt, report};
+
+/// How often signals and the mount are looked at.
+const WATCH: Duration = Duration::from_millis(20);
+
+pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
+    let settings = settings(&flags)?;
+    let interrupt = Interrupt::listen_also_to_hangup()
+        .context("listen for signals")
+        .map_err(Failure::Fault)?;
+    let cut = Arc::new(AtomicBool::new(false));
+    flag::register(SIGUSR1, Arc::clone(&cut))
+        .context("listen for SIGUSR1")
+        .map_err(Failure::Fault)?;
+    let parent = getppid();
+    if flags.end_with_parent {
+        set_parent_process_death_signal(Some(Signal::TERM))
+            .context("ask for a signal when the parent ends")
+            .map_err(Failure::Fault)?;
+        // It may have ended before that.
+        if getppid() != parent {
+            return Err(Failure::Interrupted("the parent has ended".into()));
+        }
+    }
+    let mounted = Mounted::mount(&settings).map_err(failure)?;
+    eprintln!(
+        "{} is mounted at {}; Ctrl-C unmounts it",
+        settings.entry.name,
+        mounted.path().display()
+    );
+    while mounted.is_mounted() && !interrupt.is_set() {
+        if cut.swap(false, Ordering::Relaxed) {
+            mounted
+                .cut_power()
+                .context("put back what the power cut loses")
+                .map_err(Failure::Fault)?;
+        }
+        thread::sleep(WATCH);
+    }
+    let statistics = mounted.unmount().map_err(failure)?;
+    if flags.json {
+        report::print_json(&statistics)
+    } else {
+        report::print(&told(&statistics, &settings.entry.name))
+    }
+}
+
+fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
+    let entry = devices::named(&flags.device)?;
+    let precondition = match flags.precondition {
+        None => None,
+        Some(request_size) => {
+            let capacity = entry.open(Seed::new(0)).geometry().capacity;
+            let size = u64::from(request_size.get());
+            let range = flags.precondition_range.unwrap_or(capacity);
+            if range > capacity || range.get() < size {
+                return Err(Failure::Input(anyhow!(
+                    "--precondition-range {range}: give a range from {request_size} to the device's {capacity}"
+                )));
+            }
+            Some(PointSpec {
+                mix: Mix::WRITE,
+                pattern: Pattern::Random,
+                request_size,
+                depth: QueueDepth::new(1).expect("is not 0"),
+                range: ByteCount::new(range.get() / size * size),
+                durability: Durability::Device,
+            })
+        }
+    };
+    Ok(Settings {
+        time_scale: flags.time_scale,
+        faults: flags.faults.clone().unwrap_or_default(),
+        precondition,
+        seed: flags.seed,
+        ..Settings::new(entry, &flags.backing, &flags.mount)
+    })
+}
+
+fn failure(error: EmulateError) -> Failure {
+    if error.is_bad_input() {
+        Failure::Input(error.into())
+    } else {
+        Failure::Fault(error.into())
+    }
+}
+
+/// What is said in the end.
+fn told(statistics: &Statistics, device: &str) -> String {
+    let mut text = String::new();
+    for (name, operation) in [
+        ("reads", &statistics.reads),
+        ("writes", &statistics.writes),
+        ("flushes", &statistics.flushes),
+    ] {
+        if operation.requests > 0 {
+            text.push_str(&line(name, operation));
+        }
+    }
+    let pace = &statistics.pace;
+    if text.is_empty() {
+        text.push_str("no requests reached the device\n");
+    } else {
+        text.push_str(&format!(
+            "kept pace in {:.2} % of requests (answered within {} us of the model), at most {:.2} ms late; \
+             answers were sent {:.0} us early for the way through the kernel\n",
+            pace.kept * 100.0,
+            LATE.as_micros(),
+            pace.late_us_max / 1e3,
+            pace.lead_us
+        ));
+    }
+    if pace.backing_late >= 0.001 {
+        text.push_str(&format!(
+            "the storage of --backing was slower than {device} in {:.1} % of requests: \
+             put it on faster storage, or give --time-scale above 1\n",
+            pace.backing_late * 100.0
+        ));
+    } else if pace.kept < 0.99 {
+        text.push_str(
+            "this machine is too slow for the device at this load: give --time-scale above 1\n",
+        );
+    }
+    if let Some(amplification) = statistics.write_amplification {
+        text.push_str(&format!(
+            "device: {} written to the media, {:.2} times what it was sent; {} erases; busy {:.1} s\n",
+            ByteCount::new(statistics.device.media_written_bytes),
+            amplification,
+            statistics.device.erases,
+            statistics.device.busy_s
+        ));
+    }
+    if statistics.power_cut {
+        text.push_str("the power was cut: --backing holds what the device would\n");
+    }
+    text
+}
+
+fn line(name: &str, operation: &OperationStatistics) -> String {
+    let latency = |latency: &Latency| {
+        format!(
+            "mean {:.0}, p50 {:.0}, p99 {:.0}, max {:.0} us",
+            latency.us_mean, latency.us_p50, latency.us_p99, latency.us_max
+        )
+    };
+    format!(
+        "{} {name}, {}, {:.0} a second\n  modelled {}\n  answered {}\n",
+        operation.requests,
+        ByteCount::new(operation.bytes),
+        operation.iops,
+        latency(&operation.modelled),
+        latency(&operation.answered)
+    )
+}

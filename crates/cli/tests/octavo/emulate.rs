@@ -1,0 +1,516 @@
+//! A device under files: what programs may do there, what it costs them, what
+//! a power cut leaves, and that nothing stays behind however it ends.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Whether file systems can be mounted here; says so where not.
+fn can_mount() -> bool {
+    let can = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse")
+        .is_ok()
+        && (rustix::process::geteuid().is_root()
+            || fs::read_to_string("/etc/fuse.conf")
+                .is_ok_and(|text| text.lines().any(|line| line.trim() == "user_allow_other")));
+    if !can {
+        eprintln!("skipped: FUSE file systems cannot be mounted here");
+    }
+    can
+}
+
+/// A running `octavo emulate`.
+struct Emulator {
+    child: Child,
+    mount: PathBuf,
+    backing: PathBuf,
+}
+
+impl Emulator {
+    fn start(home: &Path, device: &str, more: &[&str]) -> Self {
+        let (backing, mount) = (home.join("backing"), home.join("mount"));
+        let mut child = crate::octavo()
+            .args(["emulate", device, "--json"])
+            .arg("--backing")
+            .arg(&backing)
+            .arg("--mount")
+            .arg(&mount)
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert!(line.contains("is mounted at"), "{line}");
+        Self {
+            child,
+            mount,
+            backing,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(id, signal).unwrap();
+    }
+
+    /// Ends it in order and gives what it said of what was done.
+    fn end(mut self) -> serde_json::Value {
+        self.signal(Signal::TERM);
+        let mut said = String::new();
+        self.child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        assert!(self.child.wait().unwrap().success());
+        assert!(!mounted(&self.mount));
+        serde_json::from_str(&said).unwrap()
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // After a failed assertion; the watcher unmounts.
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            self.signal(Signal::TERM);
+            let _ended = self.child.wait();
+        }
+    }
+}
+
+fn mounted(path: &Path) -> bool {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    table
+        .lines()
+        .any(|line| line.split(' ').nth(4) == path.to_str())
+}
+
+/// A device of which every request takes `latency_us`.
+fn constant(home: &Path, latency_us: u32) -> String {
+    let path = home.join("constant.toml");
+    fs::write(
+        &path,
+        format!(
+            "name = \"constant\"\ntitle = \"for a test\"\n[constant]\n\
+             capacity_bytes = [1073741824, \"assumed: room for a test\"]\n\
+             latency_us = [{latency_us}, \"assumed: more than the way takes\"]\n"
+        ),
+    )
+    .unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn programs_find_a_file_system() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(home.path(), "instant", &[]);
+    let at = |name: &str| emulator.mount.join(name);
+
+    // Names: make, link, replace, list, remove; an open file outlives its name.
+    fs::create_dir_all(at("a/b")).unwrap();
+    fs::write(at("a/one"), "one").unwrap();
+    fs::hard_link(at("a/one"), at("a/two")).unwrap();
+    assert_eq!(fs::metadata(at("a/two")).unwrap().nlink(), 2);
+    symlink("two", at("a/soft")).unwrap();
+    assert_eq!(fs::read_to_string(at("a/soft")).unwrap(), "one");
+    fs::write(at("a/new"), "replaced").unwrap();
+    fs::rename(at("a/new"), at("a/one")).unwrap();
+    assert_eq!(fs::read_to_string(at("a/one")).unwrap(), "replaced");
+    assert_eq!(fs::read_to_string(at("a/two")).unwrap(), "one");
+    let mut open = File::open(at("a/one")).unwrap();
+    fs::remove_file(at("a/one")).unwrap();
+    let mut text = String::new();
+    open.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "replaced");
+    let mut names: Vec<_> = fs::read_dir(at("a"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["b", "soft", "two"]);
+    assert!(fs::remove_dir(at("a")).is_err());
+    fs::set_permissions(at("a/two"), fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(fs::metadata(at("a/two")).unwrap().mode() & 0o777, 0o640);
+
+    // Many names are listed in several pieces.
+    fs::create_dir(at("many")).unwrap();
+    for index in 0..1000 {
+        File::create(at(&format!("many/{index:04}"))).unwrap();
+    }
+    assert_eq!(fs::read_dir(at("many")).unwrap().count(), 1000);
+    fs::remove_dir_all(at("many")).unwrap();
+
+    // Content: what is written direct is read cached, and the other way round.
+    let mut cached = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(at("data"))
+        .unwrap();
+    cached.write_all(&[1; 10_000]).unwrap();
+    let direct = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(0o40000)
+        .open(at("data"))
+        .unwrap();
+    let mut page = [0; 4096];
+    direct.read_exact_at(&mut page, 4096).unwrap();
+    assert_eq!(page, [1; 4096]);
+    direct.write_all_at(&[2; 4096], 4096).unwrap();
+    cached.read_exact_at(&mut page, 4096).unwrap();
+    assert_eq!(page, [2; 4096]);
+    cached.set_len(5000).unwrap();
+    assert_eq!(cached.seek(SeekFrom::End(0)).unwrap(), 5000);
+    cached.sync_all().unwrap();
+    rustix::fs::fallocate(&cached, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).unwrap();
+    assert_eq!(fs::metadata(at("data")).unwrap().len(), 1 << 20);
+
+    let stored = fs::read(emulator.backing.join("files/data")).unwrap();
+    assert_eq!((stored.len(), stored[4500], stored[5500]), (1 << 20, 2, 0));
+    drop((cached, direct));
+    let said = emulator.end();
+    assert_eq!(said["flushes"]["requests"], 1);
+    assert_eq!(said["power_cut"], false);
+
+    // The files are there again.
+    let again = Emulator::start(home.path(), "instant", &[]);
+    assert_eq!(fs::read(again.mount.join("data")).unwrap(), stored);
+    again.end();
+    assert!(!home.path().join("mount").exists());
+}
+
+#[test]
+fn requests_take_the_models_time() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let device = constant(home.path(), 2000);
+    let emulator = Emulator::start(home.path(), &device, &["--time-scale", "2"]);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .custom_flags(0o40000)
+        .open(emulator.mount.join("data"))
+        .unwrap();
+    let timed = |count: u32, request: &dyn Fn()| {
+        let began = Instant::now();
+        (0..count).for_each(|_| request());
+        began.elapsed()
+    };
+    // Never sooner than the model, twice 2 ms by the time scale; the lead is
+    // taken from the way, not from the model.
+    let margin = 0.95;
+    for (count, took) in [
+        (20, timed(20, &|| file.write_all_at(&[1; 4096], 0).unwrap())),
+        (
+            20,
+            timed(20, &|| file.read_exact_at(&mut [0; 4096], 0).unwrap()),
+        ),
+        (5, timed(5, &|| file.sync_data().unwrap())),
+    ] {
+        assert!(
+            took.as_secs_f64() > f64::from(count) * 4e-3 * margin,
+            "{took:?}"
+        );
+    }
+    drop(file);
+    let said = emulator.end();
+    for (kind, count) in [("reads", 20), ("writes", 20), ("flushes", 5)] {
+        assert_eq!(said[kind]["requests"], count);
+        let modelled = said[kind]["modelled"]["us_p50"].as_f64().unwrap();
+        assert!((modelled - 2000.0).abs() < 2.0, "{kind}: {modelled}");
+        assert_eq!(said["device"][kind], count);
+    }
+}
+
+#[test]
+fn faults_strike() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(
+        home.path(),
+        "instant",
+        &["--faults", "eio=read:2,eio=flush:1,full=1MiB"],
+    );
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .custom_flags(0o40000)
+        .open(emulator.mount.join("data"))
+        .unwrap();
+    file.write_all_at(&[1; 4096], 0).unwrap();
+    let mut data = [0; 4096];
+    file.read_exact_at(&mut data, 0).unwrap();
+    let errno = |result: std::io::Result<()>| result.unwrap_err().raw_os_error();
+    assert_eq!(errno(file.read_exact_at(&mut data, 0)), Some(5));
+    file.read_exact_at(&mut data, 0).unwrap();
+    assert_eq!(errno(file.sync_all()), Some(5));
+    file.sync_all().unwrap();
+    assert_eq!(errno(file.write_all_at(&[1; 4096], 1 << 20)), Some(28));
+    drop(file);
+    fs::remove_file(emulator.mount.join("data")).unwrap();
+    // Its room is free again.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while rustix::fs::statvfs(&emulator.mount).unwrap().f_bfree < 256 {
+        assert!(Instant::now() < deadline, "no room came back");
+        thread::sleep(Duration::from_millis(5));
+    }
+    emulator.end();
+}
+
+/// Commits rows until the power is gone; tells how many were acknowledged.
+fn commit_until_cut(database: &Path, journal: &str) -> u32 {
+    let Ok(connection) = Connection::open(database) else {
+        return 0;
+    };
+    let prepared = connection
+        .execute_batch(&format!(
+            "PRAGMA journal_mode={journal}; PRAGMA synchronous=FULL; PRAGMA cache_size=10;
+             CREATE TABLE IF NOT EXISTS counter (n INTEGER);
+             CREATE TABLE IF NOT EXISTS filler (n INTEGER PRIMARY KEY, text TEXT);
+             INSERT INTO counter SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM counter);"
+        ))
+        .is_ok();
+    let mut acknowledged = 0;
+    while prepared
+        && connection
+            .execute_batch(
+                "BEGIN; UPDATE counter SET n = n + 1;
+                 REPLACE INTO filler
+                 SELECT abs(random()) % 400, hex(randomblob(700)) FROM
+                 (WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 12)
+                  SELECT n FROM i);
+                 COMMIT",
+            )
+            .is_ok()
+    {
+        acknowledged += 1;
+    }
+    // The connection cannot be closed in order, and must not hold the files.
+    drop(connection);
+    acknowledged
+}
+
+/// What is wrong with the database that a cut left, if anything.
+fn complaint_of(database: &Path, acknowledged: u32) -> Option<String> {
+    let connection = Connection::open(database).ok()?;
+    let check: rusqlite::Result<String> =
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0));
+    match check {
+        Ok(text) if text == "ok" => {}
+        other => return Some(format!("integrity check: {other:?}")),
+    }
+    let tables: u32 = connection
+        .query_row(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'counter'",
+            [],
+            |row| row.get(0),
+        )
+        .ok()?;
+    let found: u32 = match tables {
+        0 => 0,
+        _ => connection
+            .query_row("SELECT coalesce(max(n), 0) FROM counter", [], |row| {
+                row.get(0)
+            })
+            .unwrap_or(0),
+    };
+    (found < acknowledged || found > acknowledged + 1)
+        .then(|| format!("{acknowledged} commits were acknowledged, {found} are there"))
+}
+
+/// Cuts the power of a database at work; tells what is wrong afterwards.
+fn cut_database(home: &Path, journal: &str, cut: u32, more: &str) -> (u32, Option<String>) {
+    let faults = format!("cut={cut}{more}");
+    let seed = cut.to_string();
+    let emulator = Emulator::start(home, "instant", &["--faults", &faults, "--seed", &seed]);
+    let acknowledged = commit_until_cut(&emulator.mount.join("test.db"), journal);
+    assert_eq!(emulator.end()["power_cut"], true);
+    // What the device holds, opened by a database after the power came back.
+    let complaint = complaint_of(&home.join("backing/files/test.db"), acknowledged);
+    (acknowledged, complaint)
+}
+
+#[test]
+fn sqlite_survives_power_cuts() {
+    if !can_mount() {
+        return;
+    }
+    let mut acknowledged_in_all = 0;
+    for (journal, cuts) in [("WAL", [301, 733, 1212]), ("DELETE", [157, 402, 1001])] {
+        for cut in cuts {
+            let home = tempfile::tempdir().unwrap();
+            let (acknowledged, complaint) = cut_database(home.path(), journal, cut, "");
+            assert_eq!(complaint, None, "{journal} cut={cut}");
+            acknowledged_in_all += acknowledged;
+        }
+    }
+    assert!(acknowledged_in_all > 50, "{acknowledged_in_all}");
+}
+
+#[test]
+fn a_lying_device_is_found_out() {
+    if !can_mount() {
+        return;
+    }
+    let complaints = [811, 812, 813].map(|cut| {
+        let home = tempfile::tempdir().unwrap();
+        cut_database(home.path(), "WAL", cut, ",lie").1
+    });
+    assert!(complaints.iter().any(Option::is_some), "{complaints:?}");
+}
+
+#[test]
+fn nothing_stays_behind() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let gone = |path: &Path| {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while mounted(path) {
+            assert!(Instant::now() < deadline, "{} stays", path.display());
+            thread::sleep(Duration::from_millis(5));
+        }
+    };
+    // Killed, while a file is open.
+    let mut emulator = Emulator::start(home.path(), "instant", &[]);
+    let open = File::create(emulator.mount.join("data")).unwrap();
+    emulator.child.kill().unwrap();
+    emulator.child.wait().unwrap();
+    gone(&emulator.mount);
+    drop(open);
+    // Asked to end, while a file is open and the disk is slow.
+    let emulator = Emulator::start(home.path(), "instant", &[]);
+    let open = File::create(emulator.mount.join("data")).unwrap();
+    (&open).write_all(b"kept").unwrap();
+    emulator.end();
+    assert_eq!(
+        fs::read(home.path().join("backing/files/data")).unwrap(),
+        b"kept"
+    );
+    drop(open);
+    // Unmounted by somebody else.
+    let mut emulator = Emulator::start(home.path(), "instant", &[]);
+    let unmounted = Command::new("umount")
+        .arg(&emulator.mount)
+        .status()
+        .unwrap();
+    if unmounted.success() {
+        assert!(emulator.child.wait().unwrap().success());
+    }
+    // The parent is gone.
+    let mount = home.path().join("mount");
+    let script = "\"$@\" & while ! grep -q \"$0\" /proc/self/mountinfo; do :; done; kill -9 $$";
+    let status = Command::new("sh")
+        .args(["-c", script])
+        .arg(&mount)
+        .args([
+            env!("CARGO_BIN_EXE_octavo"),
+            "emulate",
+            "instant",
+            "--end-with-parent",
+        ])
+        .arg("--backing")
+        .arg(home.path().join("backing"))
+        .arg("--mount")
+        .arg(&mount)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(!status.success());
+    gone(&mount);
+}
+
+#[test]
+fn what_is_not_fit_is_refused_in_one_line() {
+    let home = tempfile::tempdir().unwrap();
+    let (full, empty) = (home.path().join("full"), home.path().join("empty"));
+    fs::create_dir(&full).unwrap();
+    fs::write(full.join("mine"), "precious").unwrap();
+    let within = full.join("within");
+    let cases: [(&str, &Path, &Path, &[&str], &str); 7] = [
+        (
+            "instnat",
+            &empty,
+            &home.path().join("m"),
+            &[],
+            "did you mean instant?",
+        ),
+        ("instant", &full, &home.path().join("m"), &[], "mine"),
+        ("instant", &empty, &full, &[], "not empty"),
+        (
+            "instant",
+            &empty,
+            &within.join("x"),
+            &["--faults", "melt"],
+            "melt",
+        ),
+        (
+            "instant",
+            &within,
+            &within.join("x"),
+            &[],
+            "one in the other",
+        ),
+        (
+            "instant",
+            &empty,
+            &home.path().join("m"),
+            &["--time-scale", "0"],
+            "time scale 0",
+        ),
+        (
+            "instant",
+            &empty,
+            &home.path().join("m"),
+            &["--precondition", "4K", "--precondition-range", "2TiB"],
+            "2 TiB",
+        ),
+    ];
+    for (device, backing, mount, more, named) in cases {
+        let Output { status, stderr, .. } = crate::octavo()
+            .args(["emulate", device])
+            .arg("--backing")
+            .arg(backing)
+            .arg("--mount")
+            .arg(mount)
+            .args(more)
+            .output()
+            .unwrap();
+        let complaint = String::from_utf8_lossy(&stderr);
+        assert_eq!(status.code(), Some(2), "{named}: {complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert!(complaint.contains(named), "{named} in {complaint}");
+    }
+    assert_eq!(fs::read_to_string(full.join("mine")).unwrap(), "precious");
+    assert_eq!(fs::read_dir(&full).unwrap().count(), 1);
+    assert!(!home.path().join("m").exists());
+}

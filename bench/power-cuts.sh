@@ -1,0 +1,17 @@
+#!/bin/sh
+# Whether databases survive power cuts of an emulated device, and whether a
+# device that lies is found out.
+#
+#   bench/power-cuts.sh [CUTS] [DIRECTORY]
+#
+# CUTS (default 100) of SQLite with each kind of journal, of MariaDB, and a fifth
+# as many with a lying device. DIRECTORY (default: /dev/shm) is where files are
+# stored. Needs /dev/fuse, python3, and mariadb-server; as root. 15 minutes.
+set -eu
+cd "$(dirname "$0")/.."
+cargo build --release -p octavo
+folder="bench/runs/2026-11-21-power-cuts"
+mkdir -p "$folder"
+target=${CARGO_TARGET_DIR:-target}
+{ uname -srm; git rev-parse HEAD; mariadbd --version; python3 -c 'import sqlite3; print("SQLite", sqlite3.sqlite_version)'; } > "$folder/machine.txt"
+exec python3 bench/power-cuts.py "$target/release/octavo" "$folder" "${1:-100}" "${2:-/dev/shm}"

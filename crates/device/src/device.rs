@@ -212,6 +212,16 @@ pub enum DeviceError {
         /// What can be asked.
         geometry: Geometry,
     },
+    /// Requests of this size do not fit into the range.
+    #[error(
+        "a request of {length} bytes does not fit into a range of {range}: give a larger range"
+    )]
+    Range {
+        /// Bytes of one request.
+        length: u32,
+        /// The range.
+        range: ByteCount,
+    },
     /// Real storage failed.
     #[error("{:?} of {} bytes at offset {} failed", request.command, request.length, request.offset)]
     Io {

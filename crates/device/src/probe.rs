@@ -64,14 +64,15 @@ pub fn measure<D: Device + ?Sized>(
         seed,
     };
     // What does not fit is refused before a stream is made of it.
-    let last = spec
-        .range
-        .get()
-        .saturating_sub(u64::from(spec.request_size.get()));
-    device.geometry().check(Request::read(
-        last - last % device.geometry().sector.get(),
-        spec.request_size.get(),
-    ))?;
+    let geometry = device.geometry();
+    let length = spec.request_size.get();
+    let Some(last) = spec.range.get().checked_sub(u64::from(length)) else {
+        return Err(DeviceError::Range {
+            length,
+            range: spec.range,
+        });
+    };
+    geometry.check(Request::read(last - last % geometry.sector.get(), length))?;
     if spec.mix.writes() {
         device.precondition(spec, seed.derive("precondition", 0))?;
     }
@@ -305,7 +306,9 @@ mod tests {
         let point = measure(&mut device, &spec, Effort::default(), seed).unwrap();
         assert!((point.iops.get() / 80_000.0 - 1.0).abs() < 1e-3);
 
-        spec.range = ByteCount::mib(65);
-        assert!(measure(&mut device, &spec, Effort::default(), seed).is_err());
+        for range in [ByteCount::mib(65), ByteCount::kib(2), ByteCount::ZERO] {
+            spec.range = range;
+            assert!(measure(&mut device, &spec, Effort::default(), seed).is_err());
+        }
     }
 }

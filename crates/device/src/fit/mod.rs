@@ -25,6 +25,7 @@ mod trials;
 use std::ops::ControlFlow;
 
 use octavo_units::{Iops, Seed};
+use serde::Serialize;
 
 use crate::{
     DeviceError,
@@ -39,7 +40,7 @@ use side::{Side, rounded};
 use trials::{TRIALS, Trials};
 
 /// A twin, and how near it comes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
     /// The twin, to be kept as a file with [`Entry::to_toml`].
     pub entry: Entry,
@@ -53,7 +54,7 @@ pub struct Fit {
 }
 
 /// A point of the profile and of its twin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FitPoint {
     /// How the device was loaded.
     pub spec: PointSpec,

@@ -4,9 +4,10 @@
 //! Requests reach the kernel as those of [`calibrate`] do:
 //! through one io_uring with a registered file and registered buffers, in
 //! batches, or through one thread for each request in flight where io_uring is
-//! forbidden. With the ring, [`probe`](crate::probe) therefore finds what
-//! `calibrate` finds; with threads it finds less at high rates, since each
-//! request is handed over to a thread and back.
+//! forbidden. With threads it finds less than `calibrate` at high rates, since
+//! each request is handed over to a thread and back. A flush is an fsync of the
+//! ring, which the kernel hands to a worker, where `calibrate` calls
+//! `fdatasync` itself: commits may differ.
 //!
 //! Not covered: content. What is written is incompressible and tells sectors
 //! apart; what is read is dropped.

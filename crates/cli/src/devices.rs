@@ -1,15 +1,19 @@
 //! `octavo devices`: the catalogue, and what its models say.
 
-use std::{path::PathBuf, time::Instant};
+use std::{fs, ops::ControlFlow, path::PathBuf, time::Instant};
 
 use anyhow::{Context, anyhow};
-use octavo_device::catalogue::{self, Compared, Entry, EntryError};
+use octavo_device::{
+    calibrate::Profile,
+    catalogue::{self, Compared, Entry, EntryError},
+    fit::{self, FitError},
+};
 use octavo_units::Seed;
 use serde::Serialize;
 
 use crate::{
     Failure,
-    flags::{DevicesCommand, DevicesFlags, ShowFlags},
+    flags::{DevicesCommand, DevicesFlags, FitFlags, ShowFlags},
     interrupt::Interrupt,
     progress::Progress,
     report,
@@ -19,6 +23,7 @@ pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
     match flags.command {
         None => list(flags.json),
         Some(DevicesCommand::Show(flags)) => show(&flags),
+        Some(DevicesCommand::Fit(flags)) => fit(&flags),
     }
 }
 
@@ -84,6 +89,52 @@ fn show(flags: &ShowFlags) -> Result<(), Failure> {
         octavo_report::described(&entry, &compared, width),
         flags.device
     ))
+}
+
+/// Makes a twin of calibrated storage.
+fn fit(flags: &FitFlags) -> Result<(), Failure> {
+    let path = &flags.profile;
+    let profile = fs::read_to_string(path)
+        .with_context(|| format!("cannot read {}", path.display()))
+        .and_then(|text| Profile::from_toml(&text).with_context(|| path.display().to_string()))
+        .map_err(Failure::Input)?;
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let name = flags.name.as_deref().or(stem).unwrap_or("twin");
+    if let Some(output) = &flags.output {
+        report::keep_foreign(output, "a device", |text| Entry::from_toml(text).is_ok())?;
+    }
+    let interrupt = Interrupt::listen()
+        .context("listen for Ctrl-C")
+        .map_err(Failure::Fault)?;
+    let progress = Progress::new();
+    let began = Instant::now();
+    let result = fit::fit(&profile, name, flags.seed, &mut |step| {
+        let spent = began.elapsed();
+        let whole = step.total as f64 / step.done.max(1) as f64;
+        progress.show("fit", spent, spent.mul_f64(whole.max(1.0)));
+        if interrupt.is_set() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    progress.finish();
+    let twin = result.map_err(|error| match error {
+        FitError::Stopped => Failure::Interrupted("nothing was changed".into()),
+        error => Failure::Input(anyhow::Error::from(error).context(path.display().to_string())),
+    })?;
+    if let Some(output) = &flags.output {
+        report::write(output, &twin.entry.to_toml())?;
+    }
+    if flags.json {
+        return report::print_json(&twin);
+    }
+    let (width, _) = report::screen();
+    let next = match &flags.output {
+        Some(output) => format!("Twin: {}", output.display()),
+        None => "--output FILE writes the twin, which can be named as a device then".into(),
+    };
+    report::print(&format!("{}\n{next}\n", octavo_report::twin(&twin, width)))
 }
 
 /// Simulates all published figures of an entry.

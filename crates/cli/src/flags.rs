@@ -247,6 +247,31 @@ pub(crate) enum DevicesCommand {
     /// Show a device's parameters with their sources, and what was published
     /// of it beside what the model says
     Show(ShowFlags),
+    /// Fit a model to storage that octavo calibrate --output measured: a twin
+    /// of your disk
+    Fit(FitFlags),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FitFlags {
+    /// A device profile, as octavo calibrate --output writes it
+    pub(crate) profile: PathBuf,
+
+    /// What the twin is called [default: the profile's name without its ending]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Write the twin to this file, which can be named as a device then
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Origin of everything random
+    #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
+    pub(crate) seed: Seed,
+
+    /// Print the twin and the errors as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,9 @@
 //! The catalogue of devices for a terminal.
 
-use octavo_device::catalogue::{Compared, Entry, Figure, Published, Relation};
+use octavo_device::{
+    catalogue::{Compared, Entry, Figure, Published, Relation},
+    fit::Fit,
+};
 
 use crate::page::wrapped;
 
@@ -54,6 +57,41 @@ pub fn described(entry: &Entry, compared: &[Compared], width: usize) -> String {
         errors.iter().copied().fold(0.0, f64::max) * 100.0
     ));
     text
+}
+
+/// A twin of measured storage: how far it is off at each point.
+pub fn twin(fit: &Fit, width: usize) -> String {
+    let rows: Vec<Vec<String>> = fit
+        .points
+        .iter()
+        .map(|point| {
+            vec![
+                point.spec.to_string(),
+                figure(point.measured_iops.get()),
+                figure(point.twin_iops.get()),
+                format!("{:+.1} %", point.error * 100.0),
+                if point.held_out { "held out" } else { "fitted" }.into(),
+            ]
+        })
+        .collect();
+    let held_out = match fit.held_out_median_error {
+        Some(error) => format!(
+            ", {:.1} % at points that the fit did not see",
+            error * 100.0
+        ),
+        None => String::new(),
+    };
+    format!(
+        "{}: {}\n\n{}\nhalf of the points are off by at most {:.1} %{held_out}\n",
+        fit.entry.name,
+        fit.entry.title,
+        wrapped(
+            &["point", "measured IOPS", "twin IOPS", "off by", ""],
+            &rows,
+            width
+        ),
+        fit.median_error * 100.0
+    )
 }
 
 fn row(compared: &Compared) -> Vec<String> {

@@ -28,7 +28,7 @@ pub use bench::{bench, bench_csv, bench_json};
 pub use check::{check, check_json};
 pub use compare::{compare, compare_json};
 pub use device::device;
-pub use devices::{described, devices};
+pub use devices::{described, devices, twin};
 pub use html::html;
 pub use json::json;
 pub use terminal::terminal;

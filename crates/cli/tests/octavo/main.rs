@@ -3,6 +3,7 @@
 mod advise;
 mod bad_input;
 mod bench;
+mod devices;
 mod disk_full;
 mod emulate;
 mod kill_and_resume;

@@ -180,31 +180,45 @@ const MODELS: &[&str] = &[
 
 /// The entries that are part of the program, by name.
 const TEXTS: &[(&str, &str)] = &[
-    ("ec", include_str!("../../catalogue/ec.toml")),
-    ("instant", include_str!("../../catalogue/instant.toml")),
     (
-        "flasharray-2012",
-        include_str!("../../catalogue/flasharray-2012.toml"),
-    ),
-    ("gp2-100", include_str!("../../catalogue/gp2-100.toml")),
-    ("gp3-3000", include_str!("../../catalogue/gp3-3000.toml")),
-    ("gp3-16000", include_str!("../../catalogue/gp3-16000.toml")),
-    ("io2", include_str!("../../catalogue/io2.toml")),
-    ("pc-a", include_str!("../../catalogue/pc-a.toml")),
-    ("pc-b", include_str!("../../catalogue/pc-b.toml")),
-    (
-        "st373455ss",
-        include_str!("../../catalogue/st373455ss.toml"),
-    ),
-    (
-        "petrov-hdd",
-        include_str!("../../catalogue/petrov-hdd.toml"),
+        "coelho-ssd",
+        include_str!("../../catalogue/coelho-ssd.toml"),
     ),
     (
         "cubrid-hdd",
         include_str!("../../catalogue/cubrid-hdd.toml"),
     ),
+    (
+        "cubrid-ssd",
+        include_str!("../../catalogue/cubrid-ssd.toml"),
+    ),
+    ("ec", include_str!("../../catalogue/ec.toml")),
+    (
+        "flasharray-2012",
+        include_str!("../../catalogue/flasharray-2012.toml"),
+    ),
+    ("gp2-100", include_str!("../../catalogue/gp2-100.toml")),
+    ("gp3-16000", include_str!("../../catalogue/gp3-16000.toml")),
+    ("gp3-3000", include_str!("../../catalogue/gp3-3000.toml")),
     ("hdd-7200", include_str!("../../catalogue/hdd-7200.toml")),
+    ("instant", include_str!("../../catalogue/instant.toml")),
+    ("io2", include_str!("../../catalogue/io2.toml")),
+    ("nvme-tlc", include_str!("../../catalogue/nvme-tlc.toml")),
+    ("pc-a", include_str!("../../catalogue/pc-a.toml")),
+    ("pc-b", include_str!("../../catalogue/pc-b.toml")),
+    (
+        "petrov-hdd",
+        include_str!("../../catalogue/petrov-hdd.toml"),
+    ),
+    (
+        "petrov-ssd",
+        include_str!("../../catalogue/petrov-ssd.toml"),
+    ),
+    ("sata-tlc", include_str!("../../catalogue/sata-tlc.toml")),
+    (
+        "st373455ss",
+        include_str!("../../catalogue/st373455ss.toml"),
+    ),
 ];
 
 /// Names of all devices that are part of the program, in the order in which

@@ -69,6 +69,10 @@ pub struct Host {
     pub link_mb_per_s: Sourced<f64>,
     /// Whether both directions of the link can be used at once.
     pub link: Sourced<Link>,
+    /// Microseconds for which each command takes the link besides its data:
+    /// frames of commands and states, and turning round. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub link_command_us: Option<Sourced<f64>>,
     /// Microseconds for which a read of any length keeps the controller.
     pub read_command_us: Sourced<f64>,
     /// Microseconds for which a write of any length keeps the controller.
@@ -226,6 +230,9 @@ impl Parameters {
         ] {
             check_us(key, value.value)?;
         }
+        if let Some(link_command_us) = &host.link_command_us {
+            check_us("flash.host.link_command_us", link_command_us.value)?;
+        }
         if let Some(suspend_us) = &nand.suspend_us {
             check_us("flash.nand.suspend_us", suspend_us.value)?;
         }
@@ -317,6 +324,7 @@ impl Parameters {
             read_ps_per_byte: ps_of_kib(host.read_us_per_kib.value),
             write_ps_per_byte: ps_of_kib(host.write_us_per_kib.value),
             latency_ns: ns(host.latency_us.value),
+            link_ns: host.link_command_us.as_ref().map_or(0, |us| ns(us.value)),
             link_ps_per_byte: ps_per_byte(host.link_mb_per_s.value),
             duplex: host.link.value == Link::FullDuplex,
         }

@@ -674,6 +674,10 @@ impl Translation for PageMapped {
         self.buffered -= self.work.advance(nand, until);
     }
 
+    fn unit_bytes(&self) -> u32 {
+        self.unit_bytes
+    }
+
     fn buffer_bytes(&self) -> u64 {
         u64::from(self.buffer_capacity) * u64::from(self.unit_bytes)
     }
@@ -813,7 +817,7 @@ impl Translation for PageMapped {
         let units = if stale {
             2 * range
         } else {
-            self.spare_units + 4 * range
+            self.spare_units + 2 * range
         };
         units * u64::from(self.unit_bytes)
     }

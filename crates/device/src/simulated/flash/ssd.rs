@@ -43,6 +43,8 @@ pub(crate) struct Front {
     pub(crate) write_ps_per_byte: u64,
     /// Time of the protocol, which requests spend side by side.
     pub(crate) latency_ns: u64,
+    /// Time that a command takes on the link besides its data.
+    pub(crate) link_ns: u64,
     /// Picoseconds that a byte takes over the link.
     pub(crate) link_ps_per_byte: u64,
     /// Whether both directions of the link are used at once.
@@ -151,7 +153,7 @@ impl<T: Translation> Ssd<T> {
             .max(self.controller)
             .after(command_ns + bytes * ps_per_byte / 1000);
         self.controller = ready;
-        let link_ns = bytes * front.link_ps_per_byte / 1000;
+        let link_ns = front.link_ns + bytes * front.link_ps_per_byte / 1000;
         let (stage, event) = match request.command {
             Command::Read => {
                 let read = self.translation.read(&mut self.nand, ready, extent);
@@ -358,7 +360,7 @@ impl<T: Translation> Device for Ssd<T> {
         };
         while left > 0 {
             self.translation.write(&mut self.nand, self.now, next());
-            left = left.saturating_sub(u64::from(length));
+            left = left.saturating_sub(u64::from(length.max(self.translation.unit_bytes())));
         }
         self.nand.set_timed(true);
         // Its buffer is full.

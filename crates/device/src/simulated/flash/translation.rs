@@ -72,6 +72,12 @@ pub(crate) trait Translation {
     /// makes them, while chips take no time.
     fn fill(&mut self, range_bytes: u64) -> u64;
 
+    /// Bytes that a smaller write moves just as well, on the way to where the
+    /// device stays.
+    fn unit_bytes(&self) -> u32 {
+        1
+    }
+
     /// Bytes of writes that it takes at once when it is at rest. A device that
     /// was loaded for long has these waiting.
     fn buffer_bytes(&self) -> u64 {

@@ -24,6 +24,7 @@ pub(in super::super) fn flash(capacity: u64, over_provisioning: f64) -> Flash {
             queue: sourced(32),
             link_mb_per_s: sourced(250.0),
             link: sourced(Link::HalfDuplex),
+            link_command_us: None,
             read_command_us: sourced(5.0),
             write_command_us: sourced(5.0),
             read_us_per_kib: sourced(0.0),

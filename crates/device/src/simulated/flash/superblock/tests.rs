@@ -34,6 +34,7 @@ const FRONT: Front = Front {
     read_ps_per_byte: 0,
     write_ps_per_byte: 0,
     latency_ns: 0,
+    link_ns: 0,
     link_ps_per_byte: 0,
     duplex: false,
 };

@@ -156,8 +156,10 @@ impl Pacer {
         })
     }
 
-    /// Sends answers this much earlier than the model says.
+    /// Sends answers this much earlier than the model says. What was answered
+    /// to find that out is not counted.
     pub(super) fn set_lead(&self, lead: Duration) {
+        *lock(&self.shared.tally) = Tally::new();
         let device_ns = lead.as_nanos() as f64 / self.shared.scale;
         self.shared
             .lead_ns

@@ -12,7 +12,10 @@ use std::{
 };
 
 use rusqlite::Connection;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::{
+    fs::OFlags,
+    process::{Pid, Signal, kill_process},
+};
 
 /// Whether file systems can be mounted here; says so where not.
 fn can_mount() -> bool {
@@ -171,7 +174,7 @@ fn programs_find_a_file_system() {
     let direct = OpenOptions::new()
         .read(true)
         .write(true)
-        .custom_flags(0o40000)
+        .custom_flags(OFlags::DIRECT.bits().cast_signed())
         .open(at("data"))
         .unwrap();
     let mut page = [0; 4096];
@@ -212,7 +215,7 @@ fn requests_take_the_models_time() {
         .read(true)
         .write(true)
         .create_new(true)
-        .custom_flags(0o40000)
+        .custom_flags(OFlags::DIRECT.bits().cast_signed())
         .open(emulator.mount.join("data"))
         .unwrap();
     let timed = |count: u32, request: &dyn Fn()| {
@@ -261,7 +264,7 @@ fn faults_strike() {
         .read(true)
         .write(true)
         .create_new(true)
-        .custom_flags(0o40000)
+        .custom_flags(OFlags::DIRECT.bits().cast_signed())
         .open(emulator.mount.join("data"))
         .unwrap();
     file.write_all_at(&[1; 4096], 0).unwrap();

@@ -76,7 +76,7 @@ fn measure(
 }
 
 /// A device's range when none is asked for: what lee-2009 measured most on.
-const RANGE: ByteCount = ByteCount::mib(16 << 10);
+pub(crate) const RANGE: ByteCount = ByteCount::mib(16 << 10);
 
 /// Measures a device of the catalogue in its own time.
 fn simulate(

@@ -20,7 +20,9 @@ use octavo_units::{ByteCount, QueueDepth, Seed};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use signal_hook::{consts::SIGUSR1, flag};
 
-use crate::{Failure, devices, flags::EmulateFlags, interrupt::Interrupt, report};
+use crate::{
+    Failure, calibrate::RANGE, devices, flags::EmulateFlags, interrupt::Interrupt, report,
+};
 
 /// How often signals and the mount are looked at.
 const WATCH: Duration = Duration::from_millis(20);
@@ -74,7 +76,7 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
         Some(request_size) => {
             let capacity = entry.open(Seed::new(0)).geometry().capacity;
             let size = u64::from(request_size.get());
-            let range = flags.precondition_range.unwrap_or(capacity);
+            let range = flags.precondition_range.unwrap_or(RANGE.min(capacity));
             if range > capacity || range.get() < size {
                 return Err(Failure::Input(anyhow!(
                     "--precondition-range {range}: give a range from {request_size} to the device's {capacity}"

@@ -332,7 +332,8 @@ pub(crate) struct EmulateFlags {
     #[arg(long, value_name = "SIZE")]
     pub(crate) precondition: Option<RequestSize>,
 
-    /// The range of these writes, from the device's start [default: all of it]
+    /// The range of these writes, from the device's start [default: 16 GiB, or
+    /// all of a smaller device]
     #[arg(long, value_name = "SIZE", requires = "precondition")]
     pub(crate) precondition_range: Option<ByteCount>,
 

@@ -7,15 +7,16 @@
 //! threads that are gone.
 
 use std::{
-    fs, io,
-    io::Read,
+    fs,
+    io::{self, BufRead, BufReader},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
 
-use octavo_device::location::Location;
 use octavo_units::Seed;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -69,6 +70,10 @@ pub enum EmulationError {
 /// long use.
 const START_MAX: Duration = Duration::from_secs(120);
 
+/// Devices are as long use left them: full, and overwritten at random where the
+/// data will lie, which is from the device's beginning on.
+const PRECONDITION: [&str; 2] = ["--precondition", "8K"];
+
 /// After this, an emulator that was asked to end is killed. Its watcher
 /// unmounts.
 const END_MAX: Duration = Duration::from_secs(30);
@@ -107,9 +112,13 @@ impl Emulation {
             .arg("--mount")
             .arg(mount)
             .args(["--seed", &seed.to_string(), "--end-with-parent"])
+            .args(PRECONDITION)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
+            // Ctrl-C is for octavo, which unmounts when nothing uses the
+            // device any more.
+            .process_group(0)
             .spawn()
             .map_err(failed("start", program))?;
         let mut emulation = Self {
@@ -118,40 +127,32 @@ impl Emulation {
             mount: mount.clone(),
             created,
         };
-        let deadline = Instant::now() + START_MAX;
-        while !is_mounted(mount) {
-            let exited = emulation
-                .child
-                .try_wait()
-                .map_err(failed("wait for", program))?;
-            if let Some(status) = exited {
-                return Err(emulation.refusal(device, status));
-            }
-            if Instant::now() > deadline {
-                return Err(EmulationError::Late {
+        let said = emulation.child.stderr.take().map(lines);
+        let first = said.map(|said| said.recv_timeout(START_MAX));
+        match first {
+            Some(Ok(line)) if line.contains(MOUNTED) => Ok(emulation),
+            Some(Err(RecvTimeoutError::Timeout)) => Err(EmulationError::Late {
+                device: device.clone(),
+                mount: mount.clone(),
+            }),
+            other => {
+                let line = other.and_then(Result::ok).unwrap_or_default();
+                let status = emulation
+                    .child
+                    .wait()
+                    .map_err(failed("wait for", program))?;
+                let refusal = EmulationError::Refused {
                     device: device.clone(),
-                    mount: mount.clone(),
-                });
+                    reason: match line.strip_prefix("octavo: ") {
+                        Some(reason) => reason.to_owned(),
+                        None => format!("the emulator ended with {status} {line}"),
+                    },
+                    input: status.code() == Some(2),
+                };
+                // What was refused is worth more than what stays.
+                let _abandoned = emulation.abandon();
+                Err(refusal)
             }
-            thread::sleep(Duration::from_millis(5));
-        }
-        Ok(emulation)
-    }
-
-    fn refusal(&mut self, device: &str, status: ExitStatus) -> EmulationError {
-        let mut said = String::new();
-        if let Some(stderr) = &mut self.child.stderr {
-            // What it said before it ended is all there is.
-            let _read = stderr.read_to_string(&mut said);
-        }
-        let line = said.lines().last().unwrap_or_default();
-        EmulationError::Refused {
-            device: device.to_owned(),
-            reason: match line.strip_prefix("octavo: ") {
-                Some(reason) => reason.to_owned(),
-                None => format!("the emulator ended with {status} {line}"),
-            },
-            input: status.code() == Some(2),
         }
     }
 
@@ -192,9 +193,20 @@ impl Drop for Emulation {
     }
 }
 
-/// Whether an emulated device is mounted at `path` itself.
-fn is_mounted(path: &Path) -> bool {
-    Location::of(path).is_emulated()
+/// What the emulator's first line says when the device can be used.
+const MOUNTED: &str = " is mounted at ";
+
+/// The lines that the emulator writes, read to the end so that it never waits
+/// for a reader.
+fn lines(stderr: ChildStderr) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            // Nobody wants more than the first.
+            let _received = sender.send(line);
+        }
+    });
+    lines
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EmulationError {

@@ -9,6 +9,7 @@
 //! multi- and triple-level pages of one cell (programs take their mean);
 //! compression; temperature.
 
+mod ahead;
 mod block;
 mod blocks;
 mod gang;
@@ -84,7 +85,14 @@ pub struct Host {
     /// Microseconds that each request takes besides, next to others: protocol,
     /// interrupts, the host's adapter and driver.
     pub latency_us: Sourced<f64>,
+    /// Bytes that the drive reads ahead into its memory once reads come in
+    /// sequence, at most [`READ_AHEAD_BYTES_MAX`]. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub read_ahead_bytes: Option<Sourced<u32>>,
 }
+
+/// The most that a drive reads ahead: 1 GiB.
+pub const READ_AHEAD_BYTES_MAX: u32 = 1 << 30;
 
 /// Whether both directions of a link can be used at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,6 +241,16 @@ impl Parameters {
         if let Some(link_command_us) = &host.link_command_us {
             check_us("flash.host.link_command_us", link_command_us.value)?;
         }
+        if let Some(read_ahead_bytes) = &host.read_ahead_bytes
+            && (read_ahead_bytes.value > READ_AHEAD_BYTES_MAX
+                || !read_ahead_bytes.is_multiple_of(sector_bytes.value))
+        {
+            return Err(Impossible::new(
+                "flash.host.read_ahead_bytes",
+                read_ahead_bytes.value,
+                format!("a drive reads whole sectors ahead, up to {READ_AHEAD_BYTES_MAX} bytes"),
+            ));
+        }
         if let Some(suspend_us) = &nand.suspend_us {
             check_us("flash.nand.suspend_us", suspend_us.value)?;
         }
@@ -288,22 +306,33 @@ impl Parameters {
         let shape = self.shape();
         let nand = Nand::new(shape);
         let capacity = self.capacity_bytes.value;
+        let read_ahead_bytes = self
+            .host
+            .read_ahead_bytes
+            .as_ref()
+            .map_or(0, |bytes| bytes.value);
         match self
             .layer()
             .expect("parameters are checked when they are made")
         {
-            Layer::Page(page) => Box::new(Ssd::new(
-                self.geometry(),
-                self.front(),
-                nand,
-                page.open(capacity, &shape),
-            )),
-            Layer::Superblock(superblock) => Box::new(Ssd::new(
-                self.geometry(),
-                self.front(),
-                nand,
-                superblock.open(capacity, self.sector_bytes.value, &shape),
-            )),
+            Layer::Page(page) => Box::new(
+                Ssd::new(
+                    self.geometry(),
+                    self.front(),
+                    nand,
+                    page.open(capacity, &shape),
+                )
+                .reading_ahead(read_ahead_bytes),
+            ),
+            Layer::Superblock(superblock) => Box::new(
+                Ssd::new(
+                    self.geometry(),
+                    self.front(),
+                    nand,
+                    superblock.open(capacity, self.sector_bytes.value, &shape),
+                )
+                .reading_ahead(read_ahead_bytes),
+            ),
         }
     }
 

@@ -7,7 +7,7 @@
 //!    command and one for each byte;
 //! 2. the data of a write pass the link, the write waits until the translation
 //!    has room for it, and is written;
-//! 3. or a read is read, and its data pass the link;
+//! 3. or a read is read, unless it was read [ahead](super::ahead), and its data pass the link;
 //! 4. the protocol takes its time, during which others go on: interrupts,
 //!    drivers, the host's adapter.
 
@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use octavo_units::{Moment, Seed};
 
 use super::{
+    ahead::Ahead,
     nand::Nand,
     timeline::Timeline,
     translation::{Extent, Translation},
@@ -57,6 +58,7 @@ pub(crate) struct Ssd<T> {
     front: Front,
     nand: Nand,
     translation: T,
+    ahead: Option<Ahead>,
     controller: Moment,
     link: [Timeline; 2],
     /// Completions, and moments at which writes come to the translation.
@@ -104,6 +106,7 @@ impl<T: Translation> Ssd<T> {
             front,
             nand,
             translation,
+            ahead: None,
             controller: Moment::START,
             link: Default::default(),
             events: Pending::default(),
@@ -117,6 +120,12 @@ impl<T: Translation> Ssd<T> {
             now: Moment::START,
             counters: Counters::default(),
         }
+    }
+
+    /// Lets it read so many bytes ahead; 0 for none.
+    pub(crate) fn reading_ahead(mut self, bytes: u32) -> Self {
+        self.ahead = (bytes > 0).then(|| Ahead::new(bytes, self.geometry.capacity.get()));
+        self
     }
 
     #[cfg(test)]
@@ -156,7 +165,12 @@ impl<T: Translation> Ssd<T> {
         let link_ns = front.link_ns + bytes * front.link_ps_per_byte / 1000;
         let (stage, event) = match request.command {
             Command::Read => {
-                let read = self.translation.read(&mut self.nand, ready, extent);
+                let (translation, nand) = (&mut self.translation, &mut self.nand);
+                let mut fetch = |extent| translation.read(nand, ready, extent);
+                let read = match &mut self.ahead {
+                    Some(ahead) => ahead.read(ready, extent, fetch),
+                    None => fetch(extent),
+                };
                 let sent = self.link[0].take(at, read, link_ns);
                 (Stage::Completion, sent.after(front.latency_ns))
             }

@@ -30,6 +30,7 @@ pub(in super::super) fn flash(capacity: u64, over_provisioning: f64) -> Flash {
             read_us_per_kib: sourced(0.0),
             write_us_per_kib: sourced(0.0),
             latency_us: sourced(20.0),
+            read_ahead_bytes: None,
         },
         nand: Chips {
             channels: sourced(2),

@@ -32,6 +32,7 @@ pub struct Raid {
     mirrors: usize,
     members: Members,
     processor: Cost,
+    /// Of writes also a time a byte.
     latency: Cost,
     link: Cost,
     processor_free: Moment,
@@ -393,17 +394,17 @@ impl Raid {
     /// Sends the host what it waits for: read bytes over the link.
     fn answer(&mut self, at: Moment, command: u32) {
         let request = self.commands[command as usize].request;
-        let sent = match request.command {
+        let done = match request.command {
             Command::Read => {
                 let sent = at
                     .max(self.read_link_free)
                     .after(self.link.of(request.length));
                 self.read_link_free = sent;
-                sent
+                sent.after(self.latency.of(0))
             }
-            _ => at,
+            Command::Write => at.after(self.latency.of(request.length)),
+            Command::Flush | Command::Trim => at.after(self.latency.of(0)),
         };
-        let done = sent.after(self.latency.of(request.length));
         self.plan(done, Event::Completes(command));
     }
 }

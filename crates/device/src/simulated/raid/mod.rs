@@ -76,9 +76,9 @@ pub struct Controller {
     pub latency_us: Sourced<f64>,
     /// MB/s (10^6 bytes) between host and controller, each way.
     pub link_mb_per_s: Sourced<f64>,
-    /// Microseconds for each KiB of a command besides, others going on:
-    /// transfers inside of the controller.
-    pub latency_us_per_kib: Sourced<f64>,
+    /// Microseconds for each KiB of a write besides, others going on: copies
+    /// inside of the controllers, such as to a mirror of the cache.
+    pub write_latency_us_per_kib: Sourced<f64>,
     /// Bytes of battery-backed write-back cache; 0 without. With it, writes
     /// are complete when they are in the cache, and flushes at once.
     pub cache_bytes: Sourced<u64>,
@@ -149,8 +149,8 @@ impl Controller {
                 COMMAND_US_MAX,
             ),
             (
-                "raid.controller.latency_us_per_kib",
-                &self.latency_us_per_kib,
+                "raid.controller.write_latency_us_per_kib",
+                &self.write_latency_us_per_kib,
                 KIB_US_MAX,
             ),
         ] {
@@ -204,7 +204,7 @@ impl Controller {
     }
 
     fn latency(&self) -> Cost {
-        Cost::new(*self.latency_us, *self.latency_us_per_kib)
+        Cost::new(*self.latency_us, *self.write_latency_us_per_kib)
     }
 
     fn link(&self) -> Cost {

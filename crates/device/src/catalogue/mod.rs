@@ -204,6 +204,14 @@ const TEXTS: &[(&str, &str)] = &[
     ("instant", include_str!("../../catalogue/instant.toml")),
     ("io2", include_str!("../../catalogue/io2.toml")),
     ("nvme-tlc", include_str!("../../catalogue/nvme-tlc.toml")),
+    (
+        "petrov-array",
+        include_str!("../../catalogue/petrov-array.toml"),
+    ),
+    (
+        "raid0-8x15k",
+        include_str!("../../catalogue/raid0-8x15k.toml"),
+    ),
     ("pc-a", include_str!("../../catalogue/pc-a.toml")),
     ("pc-b", include_str!("../../catalogue/pc-b.toml")),
     (

@@ -356,3 +356,21 @@ fn bad_arrays_are_named() {
     assert!(error.contains("'nothing' is unknown"), "{error}");
     assert!(Entry::from_toml(&named.replace("nothing", "instant")).is_ok());
 }
+
+#[test]
+fn petrov_array_reads_as_published() {
+    let entry = crate::catalogue::find("petrov-array").unwrap();
+    let reads = entry
+        .published
+        .iter()
+        .filter(|published| !published.at.mix.writes());
+    let errors: Vec<f64> = reads
+        .map(|published| {
+            let compared = published.compare(&entry, Seed::new(1)).unwrap();
+            compared.error.abs()
+        })
+        .collect();
+    assert_eq!(errors.len(), 26);
+    let mean = errors.iter().sum::<f64>() / 26.0;
+    assert!(mean < 0.08, "{mean}: {errors:?}");
+}

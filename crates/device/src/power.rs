@@ -3,10 +3,9 @@
 //! A device draws its idle power always, and the difference to its active
 //! power while it is busy, which its [`Counters::busy_ns`](crate::Counters)
 //! tell. A machine draws its idle power, and the difference to that at full
-//! load in proportion to its CPUs' use: a line through two points, which
-//! servers of 2009 follow within about 10 % (Barroso and Hölzle, "The case for
-//! energy-proportional computing", IEEE Computer 40(12), 2007, show the range
-//! and the shape).
+//! load in proportion to its CPUs' use: assumed, as two points are all that
+//! lee-2009 tells of its server. Where that goes wrong there is told in the
+//! tests.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -237,40 +236,52 @@ mod tests {
         (found / published - 1.0).abs()
     }
 
+    /// Nothing here is more than sums of a few figures of the study itself,
+    /// which keeps the arithmetic right but says little of other machines.
+    ///
+    /// Inputs, which hold by construction: 113.1 W idle and 135 W with all CPUs
+    /// busy, 2.1 W of EC at rest (115.2 W less 113.1 W), 10.5 W of a disk at
+    /// rest (197.2 W less 113.1 W, by eight), 6 W of a busy EC (141.0 W at its
+    /// peak less 135 W), and 14.5 W of a busy disk (232.0 W with a 10 % buffer
+    /// less machine and CPUs, by eight).
+    ///
+    /// Predicted: RAID-0 at its peak, for which the study does not tell how
+    /// busy the disks are, so that there is a range; EC with a 10 % buffer from
+    /// the use of the CPUs, and with it the ratio of joules a transaction.
     #[test]
-    fn lee_2009_draws_what_was_measured() {
+    fn lee_2009_adds_up() {
         let machine = Machine::find("lee-2009").unwrap();
-        let ec = Draw {
-            idle_w: 2.1,
-            active_w: 6.0,
-        };
-        let raid = DISK.times(8);
-        // At rest: bare, with EC, with the eight disks.
+        let ec = crate::catalogue::find("ec").unwrap().draw().unwrap();
+        let raid = crate::catalogue::find("raid0-8x15k")
+            .unwrap()
+            .draw()
+            .unwrap();
+        // Inputs: bare, with EC, with the eight disks; EC at its peak.
         assert!(off(total_watts(&machine, 0.0, &[]), 113.1) < 1e-9);
         assert!(off(total_watts(&machine, 0.0, &[(ec, 0.0)]), 115.2) < 1e-3);
         assert!(off(total_watts(&machine, 0.0, &[(raid, 0.0)]), 197.2) < 1e-3);
         assert!(off(total_watts(&machine, 1.0, &[]), 135.0) < 1e-9);
-        // Order-status at equal peak, 4269 and 4274 TPS. How busy the disks
-        // were with a 70 % buffer is not published: whatever it was.
-        let on_ec = total_watts(&machine, 1.0, &[(ec, 1.0)]);
-        assert!(off(on_ec, 141.0) < 0.03, "{on_ec}");
-        for busy in [0.0, 0.5, 1.0] {
-            let on_raid = total_watts(&machine, 1.0, &[(raid, busy)]);
-            assert!(off(on_raid, 231.4) < 0.09, "{on_raid}");
-        }
-        let on_raid = total_watts(&machine, 1.0, &[(raid, 0.5)]);
-        assert!(off(on_raid, 231.4) < 0.03, "{on_raid}");
-        // A 10 % buffer: 4026 TPS at 54 % CPU, 845 TPS at 14 %.
-        let on_ec = total_watts(&machine, 0.54, &[(ec, 1.0)]);
-        assert!(off(on_ec, 142.0) < 0.10, "{on_ec}");
+        assert!(off(total_watts(&machine, 1.0, &[(ec, 1.0)]), 141.0) < 1e-3);
+        // And RAID-0 with a 10 % buffer, the CPU at 14 %.
         let on_raid = total_watts(&machine, 0.14, &[(raid, 1.0)]);
-        assert!(off(on_raid, 232.0) < 0.03, "{on_raid}");
+        assert!(off(on_raid, 232.0) < 0.01, "{on_raid}");
+        // Predicted: RAID-0 at its peak lies between disks at rest, 5 % below
+        // what was measured, and busy ones, 8 % above.
+        let at_rest = total_watts(&machine, 1.0, &[(raid, 0.0)]);
+        let busy = total_watts(&machine, 1.0, &[(raid, 1.0)]);
+        assert!(at_rest < 231.4 && 231.4 < busy, "{at_rest} to {busy}");
+        assert!(off(at_rest, 231.4) < 0.06 && off(busy, 231.4) < 0.09);
+        // Predicted: EC with a 10 % buffer (4026 TPS, CPU at 54 %) 7.8 % below
+        // the 142.0 W measured: the server drew as much as with its CPUs busy,
+        // which no line through its idle power gives.
+        let on_ec = total_watts(&machine, 0.54, &[(ec, 1.0)]);
+        assert!(off(on_ec, 142.0) < 0.08, "{on_ec}");
+        // RAID-0 did 845 TPS. That makes the joules of a transaction 8 % too
+        // favourable to EC.
         let joules = |watts, rate| joules_per_transaction(watts, rate).unwrap();
         let ratio = joules(on_raid, 845.0) / joules(on_ec, 4026.0);
-        assert!(
-            off(ratio, (232.0 / 845.0) / (142.0 / 4026.0)) < 0.10,
-            "{ratio}"
-        );
+        let published = (232.0 / 845.0) / (142.0 / 4026.0);
+        assert!(off(ratio, published) < 0.09, "{ratio} and {published}");
     }
 
     #[test]

@@ -4,14 +4,17 @@
 #
 #   bench/power-cuts.sh [CUTS] [DIRECTORY]
 #
-# CUTS (default 100) of SQLite with each kind of journal, of MariaDB, and a fifth
-# as many with a lying device. DIRECTORY (default: /dev/shm) is where files are
-# stored. Needs /dev/fuse, python3, and mariadb-server; as root. 15 minutes.
+# CUTS (default 100) of SQLite with each kind of journal and of MariaDB, half as
+# many of MariaDB without and with all writes torn, and a fifth as many with a
+# lying device; then torn-page.py. DIRECTORY (default: /dev/shm) is where files
+# are stored. Needs /dev/fuse, python3, and mariadb-server; as root. 15 minutes.
 set -eu
+export PYTHONDONTWRITEBYTECODE=1
 cd "$(dirname "$0")/.."
 cargo build --release -p octavo
-folder="bench/runs/2026-11-21-power-cuts"
+folder="bench/runs/2026-11-21-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}
-{ uname -srm; git rev-parse HEAD; mariadbd --version; python3 -c 'import sqlite3; print("SQLite", sqlite3.sqlite_version)'; } > "$folder/machine.txt"
-exec python3 bench/power-cuts.py "$target/release/octavo" "$folder" "${1:-100}" "${2:-/dev/shm}"
+{ uname -srm; git rev-parse HEAD; mariadbd --version; python3 -c 'import sqlite3; print("SQLite", sqlite3.sqlite_version)'; } > "$folder/cuts-machine.txt"
+python3 bench/power-cuts.py "$target/release/octavo" "$folder" "${1:-100}" "${2:-/dev/shm}"
+exec python3 bench/torn-page.py "${2:-/dev/shm}" > "$folder/torn-page.txt"

@@ -367,11 +367,17 @@ impl Mounted {
         }
         // Not `umount_and_join`: it is unmounted, and fuser 0.18 takes a session
         // that has ended for one that is mounted.
-        session.join().map_err(|source| EmulateError::Io {
-            action: "end the emulation at",
-            path: self.point.path().to_owned(),
-            source,
-        })
+        match session.join() {
+            // A thread was taking a request when `detach` ended the connection:
+            // the kernel says so (fuse_dev_do_read), and fuser 0.18 knows only
+            // ENODEV.
+            Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
+            result => result.map_err(|source| EmulateError::Io {
+                action: "end the emulation at",
+                path: self.point.path().to_owned(),
+                source,
+            }),
+        }
     }
 }
 

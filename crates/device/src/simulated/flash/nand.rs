@@ -116,6 +116,12 @@ impl Nand {
         self.dies[die as usize].work
     }
 
+    /// When a die has done everything that was asked of it.
+    #[inline]
+    pub(crate) fn idle(&self, die: u32) -> Moment {
+        self.dies[die as usize].free
+    }
+
     /// Whether operations take time and are counted.
     #[inline]
     pub(crate) fn is_timed(&self) -> bool {

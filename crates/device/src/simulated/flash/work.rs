@@ -37,8 +37,8 @@ pub(super) enum Operation {
 /// What waits for each die, and what runs.
 pub(super) struct DieWork {
     die: Vec<Die>,
-    /// The end of what runs on each die that is at work. Reads that suspend
-    /// put it off.
+    /// The end of what runs on each die that is at work, or of the reads that
+    /// go before what waits. Reads that come later put it off.
     running: BinaryHeap<Reverse<(Moment, u32)>>,
 }
 
@@ -64,10 +64,18 @@ impl DieWork {
         let state = &mut self.die[die as usize];
         if state.at_work {
             state.waiting.push_back(work);
-        } else {
-            let end = start(state, nand, at, die, work);
-            self.running.push(Reverse((end, die)));
+            return;
         }
+        let idle = nand.idle(die);
+        let next = if idle > at {
+            // It reads. More reads that come by then go first, too.
+            state.waiting.push_back(work);
+            state.at_work = true;
+            idle
+        } else {
+            start(state, nand, at, die, work)
+        };
+        self.running.push(Reverse((next, die)));
     }
 
     /// The next moment at which something may be over.
@@ -92,7 +100,14 @@ impl DieWork {
                 continue;
             }
             let state = &mut self.die[die as usize];
-            freed += state.buffered;
+            freed += std::mem::take(&mut state.buffered);
+            let idle = nand.idle(die);
+            if idle > end && !state.waiting.is_empty() {
+                // Reads that came meanwhile go first, and those that come
+                // while these last.
+                next.0.0 = idle;
+                continue;
+            }
             match state.waiting.pop_front() {
                 Some(work) => next.0.0 = start(state, nand, end, die, work),
                 None => {

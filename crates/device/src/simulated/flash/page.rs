@@ -837,4 +837,6 @@ impl Translation for PageMapped {
 const SMALL_RANGE: u64 = 5;
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod tests;

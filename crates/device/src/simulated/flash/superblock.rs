@@ -2,13 +2,12 @@
 //! channels, a map of whole superblocks with a few that take new data, and a
 //! write buffer that gathers by superblock.
 //!
-//! Three parts are apart: the map ([`block`](super::block),
-//! [`hybrid`](super::hybrid)) says what a write takes in copies, programs and
-//! erases; the gang ([`gang`](super::gang)) says when that is done; and the
-//! buffer ([`grouping`](super::grouping)) says what is written next. Writes are
-//! acknowledged from the buffer. One that finds no room has every way that is
-//! at rest evict its best victim, and waits for the first to be done. Without
-//! a buffer the controller still holds one write for each way.
+//! Three parts are apart: the map (`block`, `hybrid`) says what a write takes in
+//! copies, programs and erases; the gang (`gang`) says when that is done; and
+//! the buffer (`grouping`) says what is written next. Writes are acknowledged
+//! from the buffer. One that finds no room has every way that is at rest evict
+//! its best victim, and waits for the first to be done. Without a buffer the
+//! controller still holds one write for each way.
 //!
 //! What the map itself costs to keep on flash is not covered: it is part of
 //! the spare areas of the superblocks.

@@ -567,9 +567,7 @@ impl Job<'_> {
         result.map_err(|error| self.explain(error))?;
         noted?;
         let findings = Findings::of(&self.store)?.expect("the plan was adopted");
-        if !self.settings.keep_data {
-            self.remove_data();
-        }
+        self.clear_up();
         Ok(findings)
     }
 
@@ -596,8 +594,10 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The answer is worth more than the room: that data stays is only noted.
-    fn remove_data(self) {
+    /// Deletes what is not to be kept, and unmounts. The answer is worth more
+    /// than the room: that data stays is only noted.
+    fn clear_up(self) {
+        let keep = self.settings.keep_data;
         let stay = |error: &dyn std::error::Error| {
             self.observer.note(&format!(
                 "the loaded databases stay: {}",
@@ -605,12 +605,15 @@ impl Job<'_> {
             ));
         };
         for directory in self.directories {
-            if let Err(error) = directory.remove_data() {
+            if !keep && let Err(error) = directory.remove_data() {
                 stay(&error);
             }
         }
-        for emulation in self.emulations {
-            if let Err(error) = emulation.remove() {
+        for mut emulation in self.emulations {
+            if let Some(slow) = emulation.end() {
+                self.observer.note(&slow);
+            }
+            if !keep && let Err(error) = emulation.remove() {
                 stay(&error);
             }
         }

@@ -19,6 +19,7 @@ use std::{
 
 use octavo_units::Seed;
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
 
 /// What an experiment needs to know to have a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,10 +79,15 @@ const PRECONDITION: [&str; 2] = ["--precondition", "8K"];
 /// unmounts.
 const END_MAX: Duration = Duration::from_secs(30);
 
+/// A device of which less than this share of requests was answered in time was
+/// not what was measured.
+const KEPT_MIN: f64 = 0.9;
+
 /// A mounted device. It is unmounted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Emulation {
     child: Child,
+    device: String,
     backing: PathBuf,
     mount: PathBuf,
     /// Whether it was not there before.
@@ -113,8 +119,9 @@ impl Emulation {
             .arg(mount)
             .args(["--seed", &seed.to_string(), "--end-with-parent"])
             .args(PRECONDITION)
+            .arg("--json")
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Ctrl-C is for octavo, which unmounts when nothing uses the
             // device any more.
@@ -123,6 +130,7 @@ impl Emulation {
             .map_err(failed("start", program))?;
         let mut emulation = Self {
             child,
+            device: device.clone(),
             backing: backing.clone(),
             mount: mount.clone(),
             created,
@@ -156,17 +164,45 @@ impl Emulation {
         }
     }
 
+    /// Unmounts, and tells in a sentence where this machine was too slow to
+    /// stand in for the device.
+    pub(crate) fn end(&mut self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Statistics {
+            pace: Pace,
+        }
+        #[derive(Deserialize)]
+        struct Pace {
+            kept: f64,
+            late_us_max: f64,
+        }
+        self.terminate();
+        // Without what it said, there is nothing to tell.
+        let said = self.child.stdout.take()?;
+        let Statistics { pace } = serde_json::from_reader(said).ok()?;
+        (pace.kept < KEPT_MIN).then(|| {
+            format!(
+                "device {}: only {:.0} % of its requests were answered within 50 us of its model, \
+                 the others up to {:.1} ms later, because this machine is too slow or too busy for \
+                 it: figures are worse than the device's",
+                self.device,
+                pace.kept * 100.0,
+                pace.late_us_max / 1e3
+            )
+        })
+    }
+
     /// Unmounts, and takes back what this made.
     pub(crate) fn abandon(self) -> Result<(), EmulationError> {
         if self.created { self.remove() } else { Ok(()) }
     }
 
     /// Unmounts, and deletes what the device held.
-    pub(crate) fn remove(self) -> Result<(), EmulationError> {
-        let (backing, mount) = (self.backing.clone(), self.mount.clone());
-        drop(self);
-        fs::remove_dir(&mount).map_err(failed("delete", &mount))?;
-        fs::remove_dir_all(&backing).map_err(failed("delete", &backing))?;
+    pub(crate) fn remove(mut self) -> Result<(), EmulationError> {
+        self.terminate();
+        let (backing, mount) = (&self.backing, &self.mount);
+        fs::remove_dir(mount).map_err(failed("delete", mount))?;
+        fs::remove_dir_all(backing).map_err(failed("delete", backing))?;
         if let Some(devices) = mount.parent()
             && fs::read_dir(devices).is_ok_and(|mut left| left.next().is_none())
         {
@@ -174,10 +210,9 @@ impl Emulation {
         }
         Ok(())
     }
-}
 
-impl Drop for Emulation {
-    fn drop(&mut self) {
+    /// Asks the emulator to unmount and end, and waits until it has.
+    fn terminate(&mut self) {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let (Some(id), Ok(None)) = (id, self.child.try_wait()) {
             // It may end by itself at this moment.
@@ -190,6 +225,12 @@ impl Drop for Emulation {
         // Without effect on a process that has ended.
         let _killed = self.child.kill();
         let _reaped = self.child.wait();
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        self.terminate();
     }
 }
 

@@ -75,14 +75,16 @@ def accuracy():
     for kind in ("read", "write"):
         for size in (2048, 4096, 8192, 16384, 65536):
             for depth in (1, 32):
-                simulated = json.loads(subprocess.run(
-                    [binaries + "/examples/simulate", device, kind, str(size), str(depth), str(RANGE), "1"],
+                point = "random %s %d, depth %d, range %d" % (kind, size, depth, RANGE)
+                profile = json.loads(subprocess.run(
+                    [binaries + "/octavo", "calibrate", "--device", device, "--point", point, "--json"],
                     check=True, capture_output=True, text=True).stdout)
+                simulated = profile["points"][0]
                 more = ["--precondition", str(size), "--precondition-range", str(RANGE)] if kind == "write" else []
                 with Emulator(device, *more) as emulator:
                     iops, mean = fio(emulator.mount, kind, size, depth)
                 error = iops / simulated["iops"] - 1
-                rows.append([kind, size, depth, simulated["iops"], iops, error, simulated["latency_us_mean"], mean,
+                rows.append([kind, size, depth, simulated["iops"], iops, error, simulated["latency"]["us_mean"], mean,
                              emulator.said["pace"]["kept"], emulator.said["pace"]["late_us_p99"]])
                 paces.append(emulator.said)
                 print("%s %d depth %d: simulated %.1f IOPS, through %.1f, %+.2f %%, kept pace %.4f"

@@ -11,7 +11,6 @@
 set -eu
 cd "$(dirname "$0")/.."
 cargo build --release -p octavo
-cargo build --release -p octavo-device --example simulate
 folder="bench/runs/2026-11-21-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}

@@ -86,7 +86,7 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
                 mix: Mix::WRITE,
                 pattern: Pattern::Random,
                 request_size,
-                depth: QueueDepth::new(1).expect("is not 0"),
+                depth: QueueDepth::ONE,
                 range: ByteCount::new(range.get() / size * size),
                 durability: Durability::Device,
             })

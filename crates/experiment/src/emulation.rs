@@ -183,8 +183,8 @@ impl Emulation {
         (pace.kept < KEPT_MIN).then(|| {
             format!(
                 "device {}: only {:.0} % of its requests were answered within 50 us of its model, \
-                 the others up to {:.1} ms later, because this machine is too slow or too busy for \
-                 it: figures are worse than the device's",
+                 the others up to {:.1} ms later, because this machine or its storage is too slow or \
+                 too busy for it: figures are worse than the device's",
                 self.device,
                 pace.kept * 100.0,
                 pace.late_us_max / 1e3

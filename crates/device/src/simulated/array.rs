@@ -26,10 +26,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     cost::{COMMAND_US_MAX, Cost, KIB_US_MAX},
-    pending::Pending,
+    foreseen::{Foreseen, Foresight},
 };
 use crate::{
-    Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
+    Command, Counters, Geometry, Request,
     catalogue::{Impossible, Sourced},
 };
 
@@ -178,12 +178,12 @@ impl Parameters {
         let data_drives = u64::from(*self.drives - *self.parity_drives);
         let shard_bytes = self.segment_bytes.div_ceil(data_drives) as u32;
         let per_million = |ratio: f64| (1e6 / ratio).round() as u64;
-        Array {
-            geometry: Geometry {
-                capacity: ByteCount::new(*self.capacity_bytes),
-                sector: ByteCount::new(512),
-                queue: QueueDepth::new(*self.queue).unwrap_or(QueueDepth::ONE),
-            },
+        let geometry = Geometry {
+            capacity: ByteCount::new(*self.capacity_bytes),
+            sector: ByteCount::new(512),
+            queue: QueueDepth::new(*self.queue).unwrap_or(QueueDepth::ONE),
+        };
+        let inside = Inside {
             core: Cost::new(*self.command_us, *self.command_us_per_kib),
             cores: vec![Reverse(Moment::START); *self.cores as usize].into(),
             latency: Cost::new(*self.latency_us, 0.0),
@@ -211,18 +211,18 @@ impl Parameters {
             drives: vec![Moment::START; *self.drives as usize],
             segments_free: Moment::START,
             places: seed.derive("places", 0),
-            held: BinaryHeap::new(),
-            admitted: Moment::START,
-            pending: Pending::default(),
-            busy_until: Moment::START,
-            counters: Counters::default(),
-        }
+            media_read_bytes: 0,
+            media_written_bytes: 0,
+        };
+        Array::limited(geometry, inside)
     }
 }
 
 /// A flash array.
-pub struct Array {
-    geometry: Geometry,
+pub type Array = Foreseen<Inside>;
+
+/// The foresight of an [`Array`].
+pub struct Inside {
     core: Cost,
     /// When each core is free.
     cores: BinaryHeap<Reverse<Moment>>,
@@ -246,11 +246,8 @@ pub struct Array {
     /// When the last segment is on all drives.
     segments_free: Moment,
     places: Seed,
-    held: BinaryHeap<Reverse<Moment>>,
-    admitted: Moment,
-    pending: Pending,
-    busy_until: Moment,
-    counters: Counters,
+    media_read_bytes: u64,
+    media_written_bytes: u64,
 }
 
 struct Nvram {
@@ -280,7 +277,7 @@ impl Nvram {
     }
 }
 
-impl Array {
+impl Inside {
     fn read(&mut self, at: Moment, request: Request) -> Moment {
         let mut fetched = at;
         let mut offset = request.offset;
@@ -294,7 +291,7 @@ impl Array {
             let free = &mut self.drives[drive as usize];
             *free = at.max(*free).after(self.drive.of(stored));
             fetched = fetched.max(free.after(self.drive_latency.of(0)));
-            self.counters.media_read_bytes += u64::from(stored);
+            self.media_read_bytes += u64::from(stored);
             offset = end;
         }
         let sent = fetched
@@ -343,30 +340,16 @@ impl Array {
             .saturating_sub(self.segment_bytes * 1_000_000);
         nvram.written.push_back((written, nvram.open_bytes));
         nvram.open_bytes = 0;
-        self.counters.media_written_bytes += self.stored_bytes;
+        self.media_written_bytes += self.stored_bytes;
     }
 }
 
-impl Device for Array {
-    fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    fn submit(&mut self, at: Moment, tag: Tag, request: Request) -> Result<(), DeviceError> {
-        self.geometry.check(request)?;
-        self.counters.take(request);
-        self.pending.pass(at);
-        let mut admitted = at.max(self.admitted);
-        if self.held.len() >= usize::from(self.geometry.queue.get())
-            && let Some(Reverse(freed)) = self.held.pop()
-        {
-            admitted = admitted.max(freed);
-        }
-        self.admitted = admitted;
-        let core = self.cores.pop().map_or(admitted, |Reverse(free)| free);
-        let computed = admitted.max(core).after(self.core.of(request.length));
+impl Foresight for Inside {
+    fn end(&mut self, at: Moment, request: Request) -> Moment {
+        let core = self.cores.pop().map_or(at, |Reverse(free)| free);
+        let computed = at.max(core).after(self.core.of(request.length));
         self.cores.push(Reverse(computed));
-        let done = match request.command {
+        match request.command {
             Command::Read => self.read(computed, request),
             Command::Write => self.write(computed, request),
             // What is in the NVRAM is durable, and a trim changes tables only.
@@ -374,28 +357,12 @@ impl Device for Array {
             Command::Flush => computed.max(self.nvram.free.after(self.nvram.latency.of(0))),
             Command::Trim => computed,
         }
-        .after(self.latency.of(0));
-        self.held.push(Reverse(done));
-        self.pending.add(done, tag);
-        self.counters.busy_ns += done.since(at.max(self.busy_until));
-        self.busy_until = self.busy_until.max(done);
-        Ok(())
+        .after(self.latency.of(0))
     }
 
-    fn next(&mut self, until: Moment) -> Result<Option<Completion>, DeviceError> {
-        Ok(self.pending.next(until))
-    }
-
-    fn earliest(&self) -> Moment {
-        self.pending.earliest()
-    }
-
-    fn now(&self) -> Moment {
-        self.pending.now()
-    }
-
-    fn counters(&self) -> Counters {
-        self.counters
+    fn add_media(&self, counters: &mut Counters) {
+        counters.media_read_bytes += self.media_read_bytes;
+        counters.media_written_bytes += self.media_written_bytes;
     }
 }
 
@@ -405,6 +372,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        Device, Tag,
         calibrate::{Durability, PointSpec},
         catalogue::{self, Entry},
         probe::{self, Effort},

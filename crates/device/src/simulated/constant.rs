@@ -4,9 +4,9 @@ use octavo_units::{ByteCount, Moment, QueueDepth};
 
 use serde::{Deserialize, Serialize};
 
-use super::pending::Pending;
+use super::foreseen::{Foreseen, Foresight};
 use crate::{
-    Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
+    Geometry, Request,
     catalogue::{Impossible, Sourced},
 };
 
@@ -49,30 +49,24 @@ impl Parameters {
 
 /// Serves any number of requests at once, each in the same time. Where the
 /// time is zero, what remains of a measurement is the cost of measuring.
+pub type Constant = Foreseen<SameTime>;
+
+/// The foresight of a [`Constant`].
 #[derive(Clone, Debug)]
-pub struct Constant {
-    geometry: Geometry,
+pub struct SameTime {
     latency_ns: u64,
-    pending: Pending,
-    busy_since: Moment,
-    counters: Counters,
 }
 
 impl Constant {
     /// A device of `capacity` whose requests take `latency_ns`, in sectors of
     /// 512 bytes.
     pub fn new(capacity: ByteCount, latency_ns: u64) -> Self {
-        Self {
-            geometry: Geometry {
-                capacity,
-                sector: ByteCount::new(512),
-                queue: QueueDepth::new(u16::MAX).expect("is not 0"),
-            },
-            latency_ns,
-            pending: Pending::default(),
-            busy_since: Moment::START,
-            counters: Counters::default(),
-        }
+        let geometry = Geometry {
+            capacity,
+            sector: ByteCount::new(512),
+            queue: QueueDepth::new(u16::MAX).expect("is not 0"),
+        };
+        Self::unlimited(geometry, SameTime { latency_ns })
     }
 
     /// 1 TiB that answers at once.
@@ -81,41 +75,9 @@ impl Constant {
     }
 }
 
-impl Device for Constant {
-    fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    fn submit(&mut self, at: Moment, tag: Tag, request: Request) -> Result<(), DeviceError> {
-        self.geometry.check(request)?;
-        self.counters.take(request);
-        self.pending.pass(at);
-        if self.pending.len() == 0 {
-            self.busy_since = at;
-        }
-        self.pending.add(at.after(self.latency_ns), tag);
-        Ok(())
-    }
-
-    fn next(&mut self, until: Moment) -> Result<Option<Completion>, DeviceError> {
-        let completion = self.pending.next(until);
-        if let Some(Completion { at, .. }) = completion
-            && self.pending.len() == 0
-        {
-            self.counters.busy_ns += at.since(self.busy_since);
-        }
-        Ok(completion)
-    }
-
-    fn earliest(&self) -> Moment {
-        self.pending.earliest()
-    }
-
-    fn now(&self) -> Moment {
-        self.pending.now()
-    }
-
-    fn counters(&self) -> Counters {
-        self.counters
+impl Foresight for SameTime {
+    #[inline]
+    fn end(&mut self, at: Moment, _: Request) -> Moment {
+        at.after(self.latency_ns)
     }
 }

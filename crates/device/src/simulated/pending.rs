@@ -58,8 +58,4 @@ impl Pending {
             .peek()
             .map_or(Moment::NEVER, |&Reverse((at, ..))| at)
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.heap.len()
-    }
 }

@@ -33,9 +33,9 @@ use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
-use super::pending::Pending;
+use super::foreseen::{Foreseen, Foresight};
 use crate::{
-    Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
+    Geometry, Request,
     catalogue::{Impossible, Sourced},
     profiled::spread::Spread,
     request::{Command, Operation, Pattern},
@@ -144,23 +144,21 @@ impl Parameters {
 
     pub(crate) fn open(&self, seed: Seed) -> Station {
         let sector = *self.sector_bytes;
-        Station {
-            geometry: Geometry {
-                capacity: ByteCount::new(*self.capacity_bytes / sector * sector),
-                sector: ByteCount::new(sector),
-                // Its stages hold what waits, as many as come.
-                queue: QueueDepth::new(u16::MAX).expect("is not 0"),
-            },
+        let geometry = Geometry {
+            capacity: ByteCount::new(*self.capacity_bytes / sector * sector),
+            sector: ByteCount::new(sector),
+            // Its stages hold what waits, as many as come.
+            queue: QueueDepth::new(u16::MAX).expect("is not 0"),
+        };
+        let stages = Stages {
             paths: [Path::new(&self.read), Path::new(&self.write)],
             flush_ns: (*self.flush_us * 1e3) as u64,
             host_free: Moment::START,
             link_free: Moment::START,
             servers_free: (0..*self.servers).map(|_| Reverse(Moment::START)).collect(),
             generator: seed.derive("station", 0).generator(),
-            pending: Pending::default(),
-            busy_since: Moment::START,
-            counters: Counters::default(),
-        }
+        };
+        Station::unlimited(geometry, stages)
     }
 }
 
@@ -182,19 +180,18 @@ fn check_share(key: &'static str, share: f64) -> Result<(), Impossible> {
     Err(Impossible::new(key, share, "it is a share from 0 to 10^6"))
 }
 
-/// A queueing station as a [`Device`].
+/// A queueing station as a [`Device`](crate::Device).
+pub type Station = Foreseen<Stages>;
+
+/// The foresight of a [`Station`].
 #[derive(Clone, Debug)]
-pub struct Station {
-    geometry: Geometry,
+pub struct Stages {
     paths: [Path; 2],
     flush_ns: u64,
     host_free: Moment,
     link_free: Moment,
     servers_free: BinaryHeap<Reverse<Moment>>,
     generator: Pcg64Mcg,
-    pending: Pending,
-    busy_since: Moment,
-    counters: Counters,
 }
 
 /// Times of one operation in nanoseconds, and its streams.
@@ -227,9 +224,9 @@ impl Path {
     }
 }
 
-impl Station {
+impl Stages {
     /// When a read or write ends that is submitted at `at`.
-    fn end(&mut self, at: Moment, operation: Operation, request: Request) -> Moment {
+    fn pass(&mut self, at: Moment, operation: Operation, request: Request) -> Moment {
         let path = &mut self.paths[operation as usize];
         let bytes = f64::from(request.length);
         let share = match path.streams.note(request) {
@@ -248,49 +245,16 @@ impl Station {
     }
 }
 
-impl Device for Station {
-    fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    fn submit(&mut self, at: Moment, tag: Tag, request: Request) -> Result<(), DeviceError> {
-        self.geometry.check(request)?;
-        self.counters.take(request);
-        self.pending.pass(at);
-        if self.pending.len() == 0 {
-            self.busy_since = at;
-        }
-        let end = match request.command {
-            Command::Read => self.end(at, Operation::Read, request),
-            Command::Write => self.end(at, Operation::Write, request),
+impl Foresight for Stages {
+    #[inline]
+    fn end(&mut self, at: Moment, request: Request) -> Moment {
+        match request.command {
+            Command::Read => self.pass(at, Operation::Read, request),
+            Command::Write => self.pass(at, Operation::Write, request),
             Command::Flush => at.after(self.flush_ns),
             // Assumed: nothing was measured of it.
             Command::Trim => at,
-        };
-        self.pending.add(end, tag);
-        Ok(())
-    }
-
-    fn next(&mut self, until: Moment) -> Result<Option<Completion>, DeviceError> {
-        let completion = self.pending.next(until);
-        if let Some(Completion { at, .. }) = completion
-            && self.pending.len() == 0
-        {
-            self.counters.busy_ns += at.since(self.busy_since);
         }
-        Ok(completion)
-    }
-
-    fn earliest(&self) -> Moment {
-        self.pending.earliest()
-    }
-
-    fn now(&self) -> Moment {
-        self.pending.now()
-    }
-
-    fn counters(&self) -> Counters {
-        self.counters
     }
 }
 

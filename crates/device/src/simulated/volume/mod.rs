@@ -18,8 +18,6 @@
 mod bucket;
 mod spread;
 
-use std::{cmp::Reverse, collections::BinaryHeap};
-
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
@@ -27,11 +25,10 @@ use serde::{Deserialize, Serialize};
 use self::{bucket::TokenBucket, spread::Spread};
 use super::{
     cost::{Cost, KIB_US_MAX},
-    pending::Pending,
+    foreseen::{Foreseen, Foresight},
 };
 use crate::{
-    Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
-    calibrate::PointSpec,
+    Command, Geometry, Request,
     catalogue::{Impossible, Sourced},
 };
 
@@ -120,12 +117,12 @@ impl Parameters {
             let tokens = u128::from(rate) * u128::from(*self.bucket_ms) / 1000;
             TokenBucket::new(rate, u64::try_from(tokens).unwrap_or(u64::MAX).max(1))
         };
-        Volume {
-            geometry: Geometry {
-                capacity: ByteCount::new(*self.capacity_bytes),
-                sector: ByteCount::new(512),
-                queue: QueueDepth::new(*self.queue).unwrap_or(QueueDepth::ONE),
-            },
+        let geometry = Geometry {
+            capacity: ByteCount::new(*self.capacity_bytes),
+            sector: ByteCount::new(512),
+            queue: QueueDepth::new(*self.queue).unwrap_or(QueueDepth::ONE),
+        };
+        let limits = Limits {
             operations: bucket(*self.iops),
             bytes: bucket(*self.bytes_per_s),
             credits: (*self.credits > 0)
@@ -137,19 +134,17 @@ impl Parameters {
             write: Spread::new(&self.write_us),
             transfer: Cost::new(0.0, *self.us_per_kib),
             random: seed.derive("latency", 0).generator(),
-            held: BinaryHeap::new(),
-            admitted: Moment::START,
             writes_done: Moment::START,
-            pending: Pending::default(),
-            busy_until: Moment::START,
-            counters: Counters::default(),
-        }
+        };
+        Volume::limited(geometry, limits)
     }
 }
 
 /// A volume with buckets of operations, bytes and credits.
-pub struct Volume {
-    geometry: Geometry,
+pub type Volume = Foreseen<Limits>;
+
+/// The foresight of a [`Volume`].
+pub struct Limits {
     operations: TokenBucket,
     bytes: TokenBucket,
     credits: Option<TokenBucket>,
@@ -160,15 +155,7 @@ pub struct Volume {
     write: Spread,
     transfer: Cost,
     random: Pcg64Mcg,
-    /// When those that the volume holds are done; at most as many as its
-    /// queue.
-    held: BinaryHeap<Reverse<Moment>>,
-    /// When the last one was taken from the host's queue.
-    admitted: Moment,
     writes_done: Moment,
-    pending: Pending,
-    busy_until: Moment,
-    counters: Counters,
 }
 
 /// The last operation, which a contiguous request may join.
@@ -180,7 +167,7 @@ struct Operation {
     done: Moment,
 }
 
-impl Volume {
+impl Limits {
     /// Operations that this request begins.
     fn operations(&mut self, at: Moment, request: Request) -> u64 {
         let size = self.operation_bytes;
@@ -210,9 +197,10 @@ impl Volume {
         // An empty request is an operation as well.
         u64::from(if request.length == 0 { 1 } else { begun })
     }
+}
 
-    /// When a request that comes at `at` is complete.
-    fn serve(&mut self, at: Moment, request: Request) -> Moment {
+impl Foresight for Limits {
+    fn end(&mut self, at: Moment, request: Request) -> Moment {
         let spread = match request.command {
             Command::Read => &self.read,
             Command::Write => &self.write,
@@ -239,54 +227,12 @@ impl Volume {
         }
         done
     }
-}
-
-impl Device for Volume {
-    fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    fn submit(&mut self, at: Moment, tag: Tag, request: Request) -> Result<(), DeviceError> {
-        self.geometry.check(request)?;
-        self.counters.take(request);
-        self.pending.pass(at);
-        let mut admitted = at.max(self.admitted);
-        if self.held.len() >= usize::from(self.geometry.queue.get())
-            && let Some(Reverse(freed)) = self.held.pop()
-        {
-            admitted = admitted.max(freed);
-        }
-        self.admitted = admitted;
-        let done = self.serve(admitted, request);
-        self.held.push(Reverse(done));
-        self.pending.add(done, tag);
-        self.counters.busy_ns += done.since(at.max(self.busy_until));
-        self.busy_until = self.busy_until.max(done);
-        Ok(())
-    }
-
-    fn next(&mut self, until: Moment) -> Result<Option<Completion>, DeviceError> {
-        Ok(self.pending.next(until))
-    }
-
-    fn earliest(&self) -> Moment {
-        self.pending.earliest()
-    }
-
-    fn now(&self) -> Moment {
-        self.pending.now()
-    }
-
-    fn counters(&self) -> Counters {
-        self.counters
-    }
 
     /// After a load that has lasted, a volume has no credits left.
-    fn precondition(&mut self, _: &PointSpec, _: Seed) -> Result<(), DeviceError> {
+    fn precondition(&mut self) {
         if let Some(credits) = &mut self.credits {
             credits.drain();
         }
-        Ok(())
     }
 }
 
@@ -296,7 +242,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        calibrate::Durability,
+        Completion, Device, Tag,
+        calibrate::{Durability, PointSpec},
         catalogue::{self, Entry, EntryError},
         probe::{self, Effort},
         request::{Mix, Pattern},

@@ -12,11 +12,15 @@ use std::{
     ops::Sub,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::Counters;
+use crate::{
+    Counters,
+    power::{Draw, Energy},
+};
 
 /// The facts about the storage under a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,8 +96,8 @@ pub struct Location {
 /// source is the device's name.
 pub const EMULATED: &str = "fuse.octavo";
 
-/// The extended attribute of such a file system's root that holds the device's
-/// [`Counters`] as TOML.
+/// The extended attribute of such a file system's root that holds an
+/// [`EmulatedReading`] as TOML.
 pub const EMULATED_COUNTERS: &str = "user.octavo.counters";
 
 /// A block device's major and minor number.
@@ -142,6 +146,44 @@ impl Sub for DiskStats {
             written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
             flushes: self.flushes.saturating_sub(earlier.flushes),
         }
+    }
+}
+
+impl From<Counters> for DiskStats {
+    fn from(counters: Counters) -> Self {
+        Self {
+            reads: counters.reads,
+            read_bytes: counters.read_bytes,
+            writes: counters.writes,
+            written_bytes: counters.written_bytes,
+            flushes: counters.flushes,
+        }
+    }
+}
+
+/// What an emulated device tells of itself while it is mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmulatedReading {
+    /// Nanoseconds since it was mounted, in the device's time: with a time
+    /// scale of 10, a tenth of the clock's.
+    pub elapsed_ns: u64,
+    /// What it has done since.
+    pub counters: Counters,
+    /// What it draws; `None` where that is not known.
+    pub draw: Option<Draw>,
+}
+
+impl EmulatedReading {
+    /// What the device took since `earlier`; `None` where its power is not
+    /// known, or another device was mounted meanwhile.
+    pub fn energy_since(&self, earlier: &Self) -> Option<Energy> {
+        let elapsed_ns = self.elapsed_ns.checked_sub(earlier.elapsed_ns)?;
+        let busy_ns = self
+            .counters
+            .busy_ns
+            .checked_sub(earlier.counters.busy_ns)?;
+        let draw = self.draw.filter(|_| self.draw == earlier.draw)?;
+        Some(draw.energy(Duration::from_nanos(elapsed_ns), busy_ns))
     }
 }
 
@@ -257,28 +299,17 @@ impl Location {
         self.emulated_at.is_some()
     }
 
-    /// What an emulated device has done since it was mounted; `None` of real
-    /// ones.
-    pub fn emulated_counters(&self) -> Option<Counters> {
+    /// What an emulated device tells of itself; `None` of real ones.
+    pub fn emulated_reading(&self) -> Option<EmulatedReading> {
         let mut text = vec![0; 4096];
         let at = self.emulated_at.as_ref()?;
         let length = rustix::fs::getxattr(at, EMULATED_COUNTERS, &mut text).ok()?;
         toml::from_str(str::from_utf8(text.get(..length)?).ok()?).ok()
     }
 
-    /// The device's counters now: from /proc/diskstats, where they include what
-    /// every other program does, or of an emulated device. `None` when the
-    /// device is unknown.
+    /// A real device's counters now, from /proc/diskstats, where they include
+    /// what every other program does. `None` when the device is unknown.
     pub fn disk_stats(&self) -> Option<DiskStats> {
-        if let Some(counters) = self.emulated_counters() {
-            return Some(DiskStats {
-                reads: counters.reads,
-                read_bytes: counters.read_bytes,
-                writes: counters.writes,
-                written_bytes: counters.written_bytes,
-                flushes: counters.flushes,
-            });
-        }
         let table = fs::read_to_string("/proc/diskstats").ok()?;
         parse_disk_stats(&table, self.device_number?)
     }

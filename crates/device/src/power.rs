@@ -51,7 +51,7 @@ fn check_watts(key: &'static str, watts: f64, least: f64) -> Result<(), Impossib
 }
 
 /// What a device draws, its members included.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Draw {
     /// Watts when it has nothing to do.
     pub idle_w: f64,
@@ -76,17 +76,60 @@ impl Draw {
         }
     }
 
-    /// Joules in `elapsed`, of which it was busy for `busy_ns`: a difference
-    /// of [`Counters::busy_ns`](crate::Counters).
-    pub fn joules(self, elapsed: Duration, busy_ns: u64) -> f64 {
-        let busy_s = (busy_ns as f64 / 1e9).min(elapsed.as_secs_f64());
-        self.idle_w * elapsed.as_secs_f64() + (self.active_w - self.idle_w) * busy_s
+    /// What it takes in `elapsed`, of which it was busy for `busy_ns`: a
+    /// difference of [`Counters::busy_ns`](crate::Counters). Busy for longer
+    /// than there was is busy all the time.
+    pub fn energy(self, elapsed: Duration, busy_ns: u64) -> Energy {
+        let elapsed_s = elapsed.as_secs_f64();
+        let busy_s = (busy_ns as f64 / 1e9).min(elapsed_s);
+        let idle_joules = self.idle_w * elapsed_s;
+        Energy {
+            joules: idle_joules + (self.active_w - self.idle_w) * busy_s,
+            idle_joules,
+            elapsed_s,
+            busy_s,
+        }
     }
 
     /// Watts when it is busy for this share of the time, 0 to 1; other values
     /// are brought there.
     pub fn watts(self, busy: f64) -> f64 {
         self.idle_w + (self.active_w - self.idle_w) * busy.clamp(0.0, 1.0)
+    }
+}
+
+/// What a device took in a time. Times are the device's own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Joules in all: idle power for all of the time, and the difference to
+    /// active power for the time that it was busy.
+    pub joules: f64,
+    /// Of these, what it would have taken with nothing to do.
+    pub idle_joules: f64,
+    /// Seconds.
+    pub elapsed_s: f64,
+    /// Of these, the seconds in which it was busy.
+    pub busy_s: f64,
+}
+
+impl Energy {
+    /// Both together, one after the other.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            joules: self.joules + other.joules,
+            idle_joules: self.idle_joules + other.idle_joules,
+            elapsed_s: self.elapsed_s + other.elapsed_s,
+            busy_s: self.busy_s + other.busy_s,
+        }
+    }
+
+    /// The share of the time in which it was busy, 0 to 1; 0 of no time.
+    pub fn busy(self) -> f64 {
+        if self.elapsed_s > 0.0 {
+            self.busy_s / self.elapsed_s
+        } else {
+            0.0
+        }
     }
 }
 
@@ -217,10 +260,13 @@ mod tests {
     #[test]
     fn energy_is_idle_power_and_what_work_adds() {
         let ten = Duration::from_secs(10);
-        assert!((DISK.joules(ten, 0) - 105.0).abs() < 1e-9);
-        assert!((DISK.joules(ten, 5_000_000_000) - 125.0).abs() < 1e-9);
+        assert!((DISK.energy(ten, 0).joules - 105.0).abs() < 1e-9);
+        let half = DISK.energy(ten, 5_000_000_000);
+        assert!((half.joules - 125.0).abs() < 1e-9);
+        assert!((half.idle_joules - 105.0).abs() < 1e-9);
+        assert_eq!((half.elapsed_s, half.busy_s), (10.0, 5.0));
         // Never busy for longer than there was.
-        assert!((DISK.joules(ten, u64::MAX) - 145.0).abs() < 1e-9);
+        assert!((DISK.energy(ten, u64::MAX).joules - 145.0).abs() < 1e-9);
         assert!((DISK.watts(0.5) * 10.0 - 125.0).abs() < 1e-9);
         assert_eq!(DISK.times(8).idle_w, 84.0);
         let both = DISK.plus(Draw {

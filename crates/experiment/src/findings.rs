@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::{
     course::{Course, rules},
     drive::Sample,
+    energy::{CellEnergy, RunEnergy},
     latency::Percentiles,
     machine,
     plan::{Cell, Design, Group, Plan, RunLength},
@@ -150,6 +151,10 @@ pub struct CellFindings {
     pub periodic: usize,
     /// Means over all runs.
     pub per_transaction: Option<PerTransaction>,
+    /// What its transactions took of the device's energy; `None` where that is
+    /// not known, as of real devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<CellEnergy>,
     /// Latencies by kind of transaction, all runs together.
     pub latencies: Vec<LatencySummary>,
     /// The per-second series of its last runs, by round.
@@ -404,6 +409,12 @@ impl<'a> Table<'a> {
             .collect()
     }
 
+    fn energy(&self, cell: usize) -> BTreeMap<u32, RunEnergy> {
+        self.comparable(cell)
+            .filter_map(|(round, figures)| Some((round, RunEnergy::of(figures)?)))
+            .collect()
+    }
+
     fn group(&self, group: &Group, race: &Race) -> GroupFindings {
         GroupFindings {
             name: self.plan.group_name(self.cells[group.cells[0]]),
@@ -450,6 +461,12 @@ impl<'a> Table<'a> {
                 .filter(|run| matches!(run.steadiness.label, Label::Periodic { .. }))
                 .count(),
             per_transaction: per_transaction(&runs),
+            energy: CellEnergy::of(
+                &self.energy(number),
+                (contestant != group.reference)
+                    .then(|| self.energy(group.cells[group.reference]))
+                    .as_ref(),
+            ),
             latencies: self
                 .latencies
                 .get(&number)

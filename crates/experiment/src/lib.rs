@@ -21,6 +21,7 @@ mod cpus;
 pub mod directory;
 pub mod drive;
 mod emulation;
+pub mod energy;
 pub mod findings;
 pub mod latency;
 pub mod loaded;

@@ -7,7 +7,10 @@ use std::{
 
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, RestoreMethod, Settings, StoragePath};
-use octavo_device::location::{DiskStats, Location};
+use octavo_device::{
+    location::{DiskStats, EmulatedReading, Location},
+    power::Energy,
+};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Condition, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};
@@ -22,7 +25,7 @@ use crate::{
 /// What the device under the database counted while measured: the second way
 /// to know what a run read and wrote. Other programs on the machine are
 /// counted as well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceUse {
     /// Completed read requests.
     pub reads: u64,
@@ -32,6 +35,11 @@ pub struct DeviceUse {
     pub writes: u64,
     /// Their bytes.
     pub written_bytes: ByteCount,
+    /// What the device alone took, without the machine: calculated from what an
+    /// emulated device draws at rest and at work. `None` where that is not
+    /// known, as of real devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
 }
 
 /// A finished run.
@@ -233,6 +241,46 @@ pub(crate) fn expect_consistent(checks: &[Condition]) -> Result<(), RunError> {
     }
 }
 
+/// What the device under a database tells of itself.
+#[derive(Clone, Copy)]
+enum DeviceReading {
+    Real(DiskStats),
+    Emulated(EmulatedReading),
+}
+
+impl DeviceReading {
+    /// Of now; `None` where there is none, or it does not tell.
+    fn of(location: &Location) -> Option<Self> {
+        if location.is_emulated() {
+            location.emulated_reading().map(Self::Emulated)
+        } else {
+            location.disk_stats().map(Self::Real)
+        }
+    }
+
+    /// What it did between `earlier` and now.
+    fn since(&self, earlier: &Self) -> DeviceUse {
+        let used = self.counters() - earlier.counters();
+        DeviceUse {
+            reads: used.reads,
+            read_bytes: ByteCount::new(used.read_bytes),
+            writes: used.writes,
+            written_bytes: ByteCount::new(used.written_bytes),
+            energy: match (self, earlier) {
+                (Self::Emulated(now), Self::Emulated(earlier)) => now.energy_since(earlier),
+                _ => None,
+            },
+        }
+    }
+
+    fn counters(&self) -> DiskStats {
+        match self {
+            Self::Real(counters) => *counters,
+            Self::Emulated(reading) => reading.counters.into(),
+        }
+    }
+}
+
 /// Reads the machine's counters at each place where the figures may begin or
 /// end.
 pub(crate) struct Watch<'a> {
@@ -240,7 +288,7 @@ pub(crate) struct Watch<'a> {
     observer: &'a mut dyn DriveObserver,
     machine: MachineWatch,
     /// At the beginning of the measured part, then at each edge.
-    readings: Vec<(Option<DiskStats>, Option<Reading>)>,
+    readings: Vec<(Option<DeviceReading>, Option<Reading>)>,
     /// The one with which the figures begin.
     first: usize,
 }
@@ -258,23 +306,17 @@ impl<'a> Watch<'a> {
     }
 
     fn read(&mut self) {
-        let device = self.location.and_then(Location::disk_stats);
+        let device = self.location.and_then(DeviceReading::of);
         self.readings.push((device, self.machine.reading()));
     }
 
-    fn ends(&self) -> Option<[&(Option<DiskStats>, Option<Reading>); 2]> {
+    fn ends(&self) -> Option<[&(Option<DeviceReading>, Option<Reading>); 2]> {
         Some([self.readings.get(self.first)?, self.readings.last()?])
     }
 
     fn device(&self) -> Option<DeviceUse> {
         let [(before, _), (after, _)] = self.ends()?;
-        let used = (*after)? - (*before)?;
-        Some(DeviceUse {
-            reads: used.reads,
-            read_bytes: ByteCount::new(used.read_bytes),
-            writes: used.writes,
-            written_bytes: ByteCount::new(used.written_bytes),
-        })
+        Some((*after)?.since(&(*before)?))
     }
 
     /// How the machine was used in the time of the figures.
@@ -308,5 +350,66 @@ impl DriveObserver for Watch<'_> {
 
     fn second(&mut self, second: &Second<'_>) {
         self.observer.second(second);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_device::{Counters, power::Draw};
+
+    use super::*;
+
+    /// EC, 2.1 W at rest and 6 W at work, for 10 s of which it works for 4:
+    /// 21 J at rest and 3.9 W x 4 s more.
+    #[test]
+    fn energy_is_of_the_time_between_two_readings() {
+        let at = |elapsed_s: u64, busy_s: u64, reads| {
+            DeviceReading::Emulated(EmulatedReading {
+                elapsed_ns: elapsed_s * 1_000_000_000,
+                counters: Counters {
+                    reads,
+                    busy_ns: busy_s * 1_000_000_000,
+                    ..Counters::default()
+                },
+                draw: Some(Draw {
+                    idle_w: 2.1,
+                    active_w: 6.0,
+                }),
+            })
+        };
+        let used = at(17, 9, 1200).since(&at(7, 5, 200));
+        assert_eq!(used.reads, 1000);
+        let energy = used.energy.unwrap();
+        assert!((energy.joules - 36.6).abs() < 1e-9, "{energy:?}");
+        assert!((energy.idle_joules - 21.0).abs() < 1e-9, "{energy:?}");
+        assert_eq!((energy.elapsed_s, energy.busy_s), (10.0, 4.0));
+        // Mounted again meanwhile.
+        assert_eq!(at(7, 5, 200).since(&at(17, 9, 1200)).energy, None);
+    }
+
+    #[test]
+    fn devices_without_known_power_tell_no_energy() {
+        let reading = |elapsed_ns| EmulatedReading {
+            elapsed_ns,
+            counters: Counters::default(),
+            draw: None,
+        };
+        let emulated = DeviceReading::Emulated;
+        let real = DeviceReading::Real(DiskStats::default());
+        for (before, after) in [
+            (emulated(reading(1)), emulated(reading(2))),
+            (real, real),
+            (real, emulated(reading(2))),
+        ] {
+            let used = after.since(&before);
+            assert_eq!(used.energy, None);
+            // As runs were kept before there was energy.
+            let kept = serde_json::to_string(&used).unwrap();
+            assert_eq!(
+                kept,
+                r#"{"reads":0,"read_bytes":0,"writes":0,"written_bytes":0}"#
+            );
+            assert_eq!(serde_json::from_str::<DeviceUse>(&kept).unwrap(), used);
+        }
     }
 }

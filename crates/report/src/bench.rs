@@ -9,7 +9,7 @@ use octavo_experiment::{
 };
 
 use crate::{
-    number::{count, number, percent, percent_fine, seconds, time},
+    number::{count, joules, number, percent, percent_fine, seconds, time},
     page::Page,
     sentence::{stall, why},
     table::Table,
@@ -473,6 +473,16 @@ fn work(result: &BenchResult) -> Vec<String> {
             bytes(device.read_bytes.get()),
             per(device.writes),
             bytes(device.written_bytes.get()),
+        ));
+    }
+    let energy = result.device.as_ref().and_then(|device| device.energy);
+    if let Some(energy) = energy.filter(|_| result.transactions > 0) {
+        sentences.push(format!(
+            "The device alone took {}, of which {} idle: calculated from what it draws at rest and \
+             at work, and that it was busy {} of the time.",
+            joules(energy.joules / transactions),
+            joules(energy.idle_joules / transactions),
+            percent_fine(energy.busy()),
         ));
     }
     sentences

@@ -9,6 +9,8 @@ use octavo_device::{
     location::Location,
     request::{Mix, Pattern},
 };
+#[cfg(test)]
+use octavo_experiment::energy::CellEnergy;
 use octavo_experiment::{
     drive::Sample,
     findings::{
@@ -108,6 +110,29 @@ pub(crate) fn full() -> Findings {
 #[cfg(test)]
 pub(crate) fn one_round() -> Findings {
     build(plan(&[8, 32]), 1)
+}
+
+/// Has every cell with figures know its device's energy, the page size 8192 the
+/// least.
+#[cfg(test)]
+pub(crate) fn give_energy(findings: &mut Findings) {
+    for cell in findings
+        .groups
+        .iter_mut()
+        .flat_map(|group| &mut group.cells)
+    {
+        let (each, idle) = match cell.cell.page_size.get() {
+            8192 => (0.012_3, 0.010_1),
+            4096 => (0.015, 0.012),
+            _ => (0.123, 0.1),
+        };
+        cell.energy = cell.throughput.map(|_| CellEnergy {
+            joules_per_transaction: each,
+            idle_joules_per_transaction: idle,
+            busy: 0.25,
+            ratio: cell.ratio,
+        });
+    }
 }
 
 /// One memory, so that no buffers are compared.
@@ -539,6 +564,7 @@ fn cell(
             Vec::new()
         },
         periodic: usize::from(cell.page_size == page(2048) && !runs.is_empty()),
+        energy: None,
         latencies: latencies(plan, &runs),
         series: runs.iter().map(|&level| series(level, small)).collect(),
         buffer_not_filled: 0,

@@ -246,6 +246,7 @@ fn storage(page: &mut String, findings: &Findings) {
         );
         page.push_str("</details>\n");
     }
+    energy(page, findings);
     if let Some(profile) = &findings.calibration {
         page.push_str(&format!(
             "<h3>The device by itself{}</h3>\n<p>{}</p>\n",
@@ -271,6 +272,24 @@ fn storage(page: &mut String, findings: &Findings) {
         page.push_str("</details>\n");
     }
     page.push_str("</section>\n");
+}
+
+/// Silent where no device's power is known.
+fn energy(page: &mut String, findings: &Findings) {
+    let sentences = sentence::energy(findings);
+    if sentences.is_empty() {
+        return;
+    }
+    page.push_str("<h3>Energy</h3>\n");
+    for sentence in sentences {
+        page.push_str(&format!("<p>{}</p>\n", escape(&held(&sentence))));
+    }
+    for group in naming::groups(findings) {
+        if let Some(table) = table::energy(findings, group) {
+            let name = naming::capital(naming::group(group));
+            grid(page, &format!("{name}: {}", table::ENERGY), &table);
+        }
+    }
 }
 
 fn diagnostics(page: &mut String, findings: &Findings) {
@@ -419,6 +438,16 @@ mod tests {
             }
         }
         assert!(open.is_empty(), "never closed: {open:?}");
+    }
+
+    #[test]
+    fn energy_is_told_where_it_is_known() {
+        let mut findings = fixture::findings();
+        assert!(!html(&findings).contains("<h3>Energy</h3>"));
+        fixture::give_energy(&mut findings);
+        let page = html(&findings);
+        assert_well_formed(&page);
+        assert!(page.contains("<h3>Energy</h3>") && page.contains("energy that the device alone"));
     }
 
     fn pages() -> Vec<String> {

@@ -83,6 +83,22 @@ pub(crate) fn time(microseconds: f64) -> String {
     }
 }
 
+/// An energy: `85 uJ`, `12.3 mJ`, `1.23 J`, `4.20 kJ`.
+pub(crate) fn joules(value: f64) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.into();
+    }
+    // A little less than a whole unit, so that what is rounded up to a thousand
+    // is one of the next.
+    let (scale, unit) = match value.abs() {
+        small if small < 0.999_5e-3 => (1e6, "uJ"),
+        small if small < 0.999_5 => (1e3, "mJ"),
+        usual if usual < 999.5 => (1.0, "J"),
+        _ => (1e-3, "kJ"),
+    };
+    format!("{} {unit}", number(value * scale))
+}
+
 /// Seconds as people say them: `45 s`, `4 min 30 s`, `2 h 5 min`.
 pub(crate) fn seconds(value: f64) -> String {
     if !value.is_finite() || value < 0.0 {
@@ -258,6 +274,22 @@ mod tests {
             assert_eq!(number(value), text);
         }
         assert_eq!(count(12_345), "12\u{202f}345");
+    }
+
+    #[test]
+    fn energies_have_the_unit_of_their_size() {
+        for (value, text) in [
+            (0.0, "0 uJ"),
+            (85e-6, "85.0 uJ"),
+            (0.999_6e-3, "1.00 mJ"),
+            (0.012_34, "12.3 mJ"),
+            (0.999_7, "1.00 J"),
+            (14.5, "14.5 J"),
+            (999.7, "1.00 kJ"),
+            (f64::NAN, UNKNOWN),
+        ] {
+            assert_eq!(joules(value), text);
+        }
     }
 
     #[test]

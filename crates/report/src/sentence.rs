@@ -6,6 +6,7 @@
 mod answer;
 mod commands;
 mod conditions;
+mod energy;
 mod interaction;
 mod method;
 mod race;
@@ -22,6 +23,7 @@ use octavo_units::{ByteCount, PageSize};
 pub(crate) use answer::answer;
 pub(crate) use commands::commands;
 pub(crate) use conditions::{caption, conditions};
+pub(crate) use energy::energy;
 pub(crate) use interaction::{contrast, interactions, word};
 pub(crate) use method::method;
 pub(crate) use race::{all_left, place, saved};
@@ -47,6 +49,7 @@ pub(crate) fn all(findings: &Findings) -> Vec<String> {
     sentences.extend(interactions(findings));
     sentences.extend(stability(findings));
     sentences.extend(buffers(findings));
+    sentences.extend(energy(findings));
     sentences
 }
 

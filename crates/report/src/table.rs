@@ -1,6 +1,7 @@
 //! The tables of both reports as text cells.
 
 use octavo_experiment::{
+    energy::CellEnergy,
     findings::{
         CellFindings, CellStability, Findings, GroupFindings, LatencySummary, PerTransaction, share,
     },
@@ -9,7 +10,9 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{UNKNOWN, bytes, count, number, percent, percent_fine, ratio_interval, seconds},
+    number::{
+        UNKNOWN, bytes, count, joules, number, percent, percent_fine, ratio_interval, seconds,
+    },
     sentence::{contrast, not_steady, place, stall, standing, word},
 };
 
@@ -275,6 +278,43 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
             ]
         }),
     )
+}
+
+/// The words for the columns of [`energy`].
+pub(crate) const ENERGY: &str = "energy that the device alone took for each transaction of any \
+    kind, calculated from what it draws at rest and at work; of that, what it would have taken \
+    idle; share of the time in which it was busy";
+
+/// What transactions took of the device's energy; `None` where that is not
+/// known of any cell. [`ENERGY`] says what the columns are.
+pub(crate) fn energy(findings: &Findings, group: &GroupFindings) -> Option<Table> {
+    group.cells.iter().find_map(|cell| cell.energy)?;
+    let ratio = format!("ratio to {} (95 %)", naming::reference_word(findings));
+    Some(Table::new(
+        [
+            naming::column(findings),
+            "energy",
+            "of it idle",
+            "busy",
+            &ratio,
+        ],
+        group.cells.iter().map(|cell| {
+            let of = |figure: &dyn Fn(&CellEnergy) -> String| {
+                cell.energy.as_ref().map_or_else(|| UNKNOWN.into(), figure)
+            };
+            [
+                naming::cell(cell),
+                of(&|e| joules(e.joules_per_transaction)),
+                of(&|e| joules(e.idle_joules_per_transaction)),
+                of(&|e| percent_fine(e.busy)),
+                of(&|e| match e.ratio {
+                    _ if cell.reference => "1".into(),
+                    None => UNKNOWN.into(),
+                    Some(ratio) => ratio_interval(&ratio),
+                }),
+            ]
+        }),
+    ))
 }
 
 /// Latencies of every kind of transaction of one cell, in milliseconds.

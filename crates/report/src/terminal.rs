@@ -41,6 +41,7 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     page.sentences("Stability", &sentence::stability(findings));
     page.sentences("Buffer sizes", &sentence::buffers(findings));
     page.sentences("Storage", &sentence::evidence(findings));
+    energy(&mut page, findings);
     if let Some(profile) = &findings.calibration {
         page.heading("Device");
         page.prose("", &crate::device::summary(profile));
@@ -70,6 +71,19 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     page.blank();
     page.sentences("Next", &sentence::next_steps(findings));
     page.finish()
+}
+
+/// Silent where no device's power is known.
+fn energy(page: &mut Page, findings: &Findings) {
+    page.sentences("Energy", &sentence::energy(findings));
+    for group in naming::groups(findings) {
+        if let Some(table) = table::energy(findings, group) {
+            if !group.name.is_empty() {
+                page.prose("", &naming::capital(&group.name));
+            }
+            page.table(&table, &[3, 2, 4]);
+        }
+    }
 }
 
 fn show_group(page: &mut Page, group: &GroupFindings, findings: &Findings, explained: bool) {
@@ -274,6 +288,24 @@ the default 4096 (9\u{a0}% to 15\u{a0}%, 5 fresh rounds after choosing).
             "{text}"
         );
         assert!(!terminal(&fixture::copies(), 100, false).contains("PRAGMA"));
+    }
+
+    #[test]
+    fn energy_has_a_section_where_it_is_known() {
+        let mut findings = fixture::findings();
+        assert!(!terminal(&findings, 100, false).contains("Energy"));
+        fixture::give_energy(&mut findings);
+        let text = terminal(&findings, 100, false).replace('\u{a0}', " ");
+        assert!(
+            text.contains("\nEnergy\n  With 32 MiB of memory: the device alone took"),
+            "{text}"
+        );
+        let table = "\
+ page   energy  of it idle    busy  ratio to default (95 %)
+ 2048   123 mJ      100 mJ  25.0 %  0.851 (0.830 to 0.873)
+ 4096  15.0 mJ     12.0 mJ  25.0 %  1
+";
+        assert!(text.contains(table), "{text}");
     }
 
     #[test]

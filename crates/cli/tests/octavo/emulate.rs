@@ -18,7 +18,7 @@ use rustix::{
 };
 
 /// Whether file systems can be mounted here; says so where not.
-fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     let can = OpenOptions::new()
         .read(true)
         .write(true)
@@ -34,14 +34,14 @@ fn can_mount() -> bool {
 }
 
 /// A running `octavo emulate`.
-struct Emulator {
+pub(crate) struct Emulator {
     child: Child,
-    mount: PathBuf,
+    pub(crate) mount: PathBuf,
     backing: PathBuf,
 }
 
 impl Emulator {
-    fn start(home: &Path, device: &str, more: &[&str]) -> Self {
+    pub(crate) fn start(home: &Path, device: &str, more: &[&str]) -> Self {
         let (backing, mount) = (home.join("backing"), home.join("mount"));
         let mut child = crate::octavo()
             .args(["emulate", device, "--json"])
@@ -72,7 +72,7 @@ impl Emulator {
     }
 
     /// Ends it in order and gives what it said of what was done.
-    fn end(mut self) -> serde_json::Value {
+    pub(crate) fn end(mut self) -> serde_json::Value {
         self.signal(Signal::TERM);
         let mut said = String::new();
         self.child

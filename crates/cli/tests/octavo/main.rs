@@ -6,6 +6,7 @@ mod bench;
 mod devices;
 mod disk_full;
 mod emulate;
+mod energy;
 mod kill_and_resume;
 mod run;
 mod served;

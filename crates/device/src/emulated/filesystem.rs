@@ -24,7 +24,10 @@ use fuser::{
 };
 use rustix::fs::{self, AtFlags, FallocateFlags, Stat, Timespec, Timestamps};
 
-use crate::location::EMULATED_COUNTERS;
+use crate::{
+    location::{EMULATED_COUNTERS, EmulatedReading},
+    power::Draw,
+};
 
 use super::{
     files::{Files, Pace, errno},
@@ -36,6 +39,8 @@ use super::{
 pub(super) struct EmulatedFiles {
     files: Arc<Files>,
     names: Names,
+    /// What the device draws, for those who ask.
+    draw: Option<Draw>,
     /// Entries of open directories, as they were when reading began.
     directories: RwLock<HashMap<u64, Mutex<Vec<Entry>>>>,
     directories_opened: AtomicU64,
@@ -52,10 +57,11 @@ const REQUEST_BYTES_MAX: u32 = 1 << 20;
 const BACKGROUND_MAX: u16 = 1024;
 
 impl EmulatedFiles {
-    pub(super) fn new(files: Arc<Files>, names: Names) -> Self {
+    pub(super) fn new(files: Arc<Files>, names: Names, draw: Option<Draw>) -> Self {
         Self {
             files,
             names,
+            draw,
             directories: RwLock::default(),
             directories_opened: AtomicU64::new(0),
         }
@@ -602,12 +608,17 @@ impl Filesystem for EmulatedFiles {
         size: u32,
         reply: ReplyXattr,
     ) {
-        // The device's counters are all there is. ENOSYS would have the kernel
-        // never ask again, of these neither.
+        // What the device tells of itself is all there is. ENOSYS would have
+        // the kernel never ask again, of that neither.
         if node != INodeNo::ROOT || name != EMULATED_COUNTERS {
             return reply.error(Errno::ENODATA);
         }
-        let Ok(text) = toml::to_string(&self.files.pacer.counters()) else {
+        let reading = EmulatedReading {
+            elapsed_ns: self.files.pacer.now().get(),
+            counters: self.files.pacer.counters(),
+            draw: self.draw,
+        };
+        let Ok(text) = toml::to_string(&reading) else {
             return reply.error(Errno::EIO);
         };
         if size == 0 {

@@ -284,7 +284,7 @@ impl Mounted {
         config.n_threads = Some(THREADS);
         config.clone_fd = true;
         let session = Session::new(
-            EmulatedFiles::new(Arc::clone(&files), names),
+            EmulatedFiles::new(Arc::clone(&files), names, settings.entry.draw()),
             point.path(),
             &config,
         )

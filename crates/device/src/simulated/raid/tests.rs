@@ -312,7 +312,9 @@ fn power_and_busy_time_are_of_all_members() {
     let mut device = entry.open(Seed::new(1));
     ends_at(&mut *device, 0, Request::read(0, 4096));
     let busy_ns = device.counters().busy_ns;
-    let joules = draw.joules(std::time::Duration::from_millis(1), busy_ns);
+    let joules = draw
+        .energy(std::time::Duration::from_millis(1), busy_ns)
+        .joules;
     assert!((joules - 0.0404).abs() < 1e-9, "{joules}");
     // Controllers add theirs; a member that does not tell leaves it open.
     let own = format!("{text}\n[power]\nidle_w = [5, \"test\"]\nactive_w = [5, \"test\"]\n");

@@ -1,0 +1,117 @@
+//! What transactions took of the energy of emulated devices.
+
+use octavo_experiment::{
+    energy::CellEnergy,
+    findings::{CellFindings, Findings, GroupFindings},
+};
+
+use crate::{naming, number::joules};
+
+/// One sentence for each group of which it is known, then how it is known.
+pub(crate) fn energy(findings: &Findings) -> Vec<String> {
+    let mut sentences: Vec<String> = naming::groups(findings)
+        .into_iter()
+        .filter_map(|group| least(findings, group))
+        .collect();
+    if !sentences.is_empty() {
+        sentences.push(
+            "That is calculated from what the device draws at rest and at work, and how long it \
+             was busy; what the machine draws is not in it."
+                .into(),
+        );
+    }
+    sentences
+}
+
+/// The cell of the least energy, and beside it the reference.
+fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
+    let known: Vec<(&CellFindings, CellEnergy)> = group
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell, cell.energy?)))
+        .collect();
+    let (cell, energy) = known.iter().min_by(|(_, a), (_, b)| {
+        a.joules_per_transaction
+            .total_cmp(&b.joules_per_transaction)
+    })?;
+    let with = |cell: &CellFindings| {
+        findings
+            .plan
+            .level(cell.cell, findings.plan.compare)
+            .with_noun()
+    };
+    let mut sentence = match known.len() {
+        1 if group.cells.len() == 1 => "the device alone took".to_owned(),
+        1 => format!("with {} the device alone took", with(cell)),
+        _ => format!(
+            "the device alone took the least energy with {},",
+            with(cell)
+        ),
+    };
+    sentence += &format!(
+        " {} a transaction, of which {} idle",
+        each(energy),
+        idle(energy)
+    );
+    if let Some((reference, energy)) = known.iter().find(|(cell, _)| cell.reference)
+        && reference.cell != cell.cell
+    {
+        sentence += &format!(
+            "; with {} {}, of which {} idle",
+            with(reference),
+            each(energy),
+            idle(energy)
+        );
+    }
+    sentence.push('.');
+    Some(if group.name.is_empty() {
+        naming::capital(&sentence)
+    } else {
+        format!("With {}: {sentence}", group.name)
+    })
+}
+
+fn each(energy: &CellEnergy) -> String {
+    joules(energy.joules_per_transaction)
+}
+
+fn idle(energy: &CellEnergy) -> String {
+    joules(energy.idle_joules_per_transaction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_least_is_told_beside_the_reference() {
+        assert_eq!(energy(&fixture::findings()), [""; 0]);
+        let mut findings = fixture::one_memory();
+        fixture::give_energy(&mut findings);
+        assert_eq!(
+            energy(&findings)[0],
+            "The device alone took the least energy with page size 8192, 12.3 mJ a transaction, of \
+             which 10.1 mJ idle; with page size 4096 15.0 mJ, of which 12.0 mJ idle."
+        );
+        let cells = &mut findings.groups[0].cells;
+        cells.retain(|cell| cell.reference);
+        assert_eq!(
+            energy(&findings)[0],
+            "The device alone took 15.0 mJ a transaction, of which 12.0 mJ idle."
+        );
+    }
+
+    #[test]
+    fn one_of_several_cells_is_named() {
+        let mut findings = fixture::one_memory();
+        fixture::give_energy(&mut findings);
+        for cell in &mut findings.groups[0].cells {
+            cell.energy = cell.energy.filter(|_| cell.reference);
+        }
+        assert_eq!(
+            energy(&findings)[0],
+            "With page size 4096 the device alone took 15.0 mJ a transaction, of which 12.0 mJ idle."
+        );
+    }
+}

@@ -8,11 +8,13 @@
 //! I/O, into a [`calibrate::Profile`]. [`location`] says which file system and
 //! block device a path lies on and reads that device's counters. [`fit()`](fit::fit)
 //! makes a simulated twin of a measured device.
+//! [`directory`] marks and locks the directories that Octavo works in.
 //! Databases and workloads are unknown here.
 
 pub mod calibrate;
 pub mod catalogue;
 mod device;
+pub mod directory;
 pub mod emulated;
 pub mod fit;
 pub mod location;

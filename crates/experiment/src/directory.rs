@@ -1,19 +1,22 @@
-//! The directory that Octavo works in. It is made and marked by Octavo; a
-//! directory with anything else in it is refused and left as it is.
+//! The directory that an experiment works in, and what is where in it.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, ErrorKind},
+    fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
+use octavo_device::directory::{Mark, MarkedDirectory, examine};
 use octavo_units::ByteCount;
-use rustix::fs::{FlockOperation, flock};
 
-/// The file that marks a directory as Octavo's, and locks it while in use.
-pub const MARKER: &str = "OCTAVO";
+pub use octavo_device::directory::DirectoryError;
 
-const MARKER_TEXT: &str = "Octavo made this directory and may delete what is in it.\n";
+/// What marks a directory that experiments work in.
+const WORK: Mark = Mark {
+    text: "Octavo made this directory and may delete what is in it.\n",
+    whose: "Octavo's",
+    user: "octavo",
+};
 
 /// The result store's name.
 pub const STORE: &str = "octavo.db";
@@ -21,173 +24,46 @@ pub const STORE: &str = "octavo.db";
 /// The report's name.
 pub const REPORT: &str = "report.html";
 
-/// Why a directory cannot be worked in.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DirectoryError {
-    /// It holds files that are not Octavo's.
-    #[error(
-        "{} holds files that are not Octavo's, such as '{found}': name a new or empty directory",
-        path.display()
-    )]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-        /// One of the files.
-        found: String,
-    },
-    /// It is no directory.
-    #[error("{} is not a directory: name a new or empty directory", path.display())]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
-    /// Another Octavo is at work there.
-    #[error("{} is in use by another octavo", path.display())]
-    Busy {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// It could not be read or written.
-    #[error("{action} {}", path.display())]
-    Io {
-        /// A verb.
-        action: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl DirectoryError {
-    /// Whether the disk, or the user's share of it, is full.
-    pub fn is_full(&self) -> bool {
-        matches!(
-            self,
-            Self::Io { source, .. }
-                if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
-        )
-    }
-
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
-    }
-}
-
 /// A marked directory, locked as long as this lives.
 #[derive(Debug)]
-pub struct WorkDirectory {
-    path: PathBuf,
-    _lock: File,
-    created: bool,
-}
+pub struct WorkDirectory(MarkedDirectory);
 
 impl WorkDirectory {
     /// Opens Octavo's directory at `path`, making and marking it when it does
     /// not exist or is empty. Everything else is refused unchanged.
     pub fn open(path: &Path) -> Result<Self, DirectoryError> {
-        let existed = Self::examine(path)?;
-        fs::create_dir_all(path).map_err(DirectoryError::io("create directory", path))?;
-        let marker = path.join(MARKER);
-        let lock = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&marker)
-            .map_err(DirectoryError::io("create", &marker))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| {
-            if error == rustix::io::Errno::WOULDBLOCK {
-                DirectoryError::Busy {
-                    path: path.to_owned(),
-                }
-            } else {
-                DirectoryError::io("lock", &marker)(error.into())
-            }
-        })?;
-        let length = lock
-            .metadata()
-            .map_err(DirectoryError::io("read", &marker))?
-            .len();
-        let created = length == 0;
-        if created {
-            fs::write(&marker, MARKER_TEXT).map_err(DirectoryError::io("write", &marker))?;
-        }
-        Ok(Self {
-            path: path.to_owned(),
-            _lock: lock,
-            created: created && !existed,
-        })
+        MarkedDirectory::open(path, &WORK).map(Self)
     }
 
     /// Whether `path` may become or is Octavo's, without changing anything;
     /// true when it exists.
     pub fn examine(path: &Path) -> Result<bool, DirectoryError> {
-        let entries = match fs::read_dir(path) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                return Err(DirectoryError::NotADirectory {
-                    path: path.to_owned(),
-                });
-            }
-            Err(error) => return Err(DirectoryError::io("read directory", path)(error)),
-        };
-        let mut found = None;
-        for entry in entries {
-            let entry = entry.map_err(DirectoryError::io("read directory", path))?;
-            if entry.file_name() == MARKER {
-                let text =
-                    fs::read(entry.path()).map_err(DirectoryError::io("read", &entry.path()))?;
-                if text == MARKER_TEXT.as_bytes() {
-                    return Ok(true);
-                }
-                // An empty marker is ours when we were ended between making
-                // and writing it, and then it is alone.
-                if text.is_empty() {
-                    continue;
-                }
-            }
-            found = Some(entry.file_name().to_string_lossy().into_owned());
-        }
-        match found {
-            Some(found) => Err(DirectoryError::Foreign {
-                path: path.to_owned(),
-                found,
-            }),
-            None => Ok(true),
-        }
+        examine(path, &WORK)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// The result store's path.
     pub fn store(&self) -> PathBuf {
-        self.path.join(STORE)
+        self.path().join(STORE)
     }
 
     /// The report's path.
     pub fn report(&self) -> PathBuf {
-        self.path.join(REPORT)
+        self.path().join(REPORT)
     }
 
     /// A directory for the database's files, `name` below `data/`.
     pub fn data(&self, name: &str) -> PathBuf {
-        self.path.join("data").join(name)
+        self.path().join("data").join(name)
     }
 
     /// Deletes all databases below `data/`; results stay.
     pub fn remove_data(&self) -> Result<(), DirectoryError> {
-        let data = self.path.join("data");
+        let data = self.path().join("data");
         match fs::remove_dir_all(&data) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(DirectoryError::io("delete", &data)(error))
@@ -199,12 +75,7 @@ impl WorkDirectory {
     /// Takes the directory back when this call made it and nothing was kept in
     /// it: for input that is refused after the directory was opened.
     pub fn abandon(self) -> Result<(), DirectoryError> {
-        if !self.created {
-            return Ok(());
-        }
-        let marker = self.path.join(MARKER);
-        fs::remove_file(&marker).map_err(DirectoryError::io("delete", &marker))?;
-        fs::remove_dir(&self.path).map_err(DirectoryError::io("delete", &self.path))
+        self.0.abandon()
     }
 }
 
@@ -247,7 +118,11 @@ mod tests {
         assert!(error.to_string().contains("precious.db"), "{error}");
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
         // A file that only has the marker's name protects as well.
-        fs::write(parent.path().join(MARKER), "my own notes").unwrap();
+        fs::write(
+            parent.path().join(octavo_device::directory::MARKER),
+            "my own notes",
+        )
+        .unwrap();
         assert!(WorkDirectory::open(parent.path()).is_err());
         assert!(matches!(
             WorkDirectory::open(&file),

@@ -3,20 +3,20 @@
 //! Octavo's own, and the mount point holds nothing.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
-
 use super::EmulateError;
+use crate::directory::{DirectoryError, Mark, MarkedDirectory};
 
-/// The file that marks a backing directory as Octavo's, and locks it.
-pub const MARKER: &str = "OCTAVO";
-
-const MARKER_TEXT: &str =
-    "Octavo keeps the files of an emulated device in the directory beside this.\n";
+/// What marks a backing directory.
+const BACKING: Mark = Mark {
+    text: "Octavo keeps the files of an emulated device in the directory beside this.\n",
+    whose: "those of an emulated device",
+    user: "emulation",
+};
 
 /// Where the files are, within the backing directory.
 const FILES: &str = "files";
@@ -25,39 +25,14 @@ const FILES: &str = "files";
 #[derive(Debug)]
 pub(super) struct Backing {
     files: PathBuf,
-    _lock: File,
+    _directory: MarkedDirectory,
 }
 
 impl Backing {
     /// Opens the directory, making and marking it where it does not exist or
     /// is empty. Everything else is refused unchanged.
     pub(super) fn open(path: &Path) -> Result<Self, EmulateError> {
-        examine(path)?;
-        fs::create_dir_all(path).map_err(EmulateError::io("create directory", path))?;
-        let marker = path.join(MARKER);
-        let lock = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&marker)
-            .map_err(EmulateError::io("create", &marker))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| {
-            if error == rustix::io::Errno::WOULDBLOCK {
-                EmulateError::Busy {
-                    path: path.to_owned(),
-                }
-            } else {
-                EmulateError::io("lock", &marker)(error.into())
-            }
-        })?;
-        let marked = lock
-            .metadata()
-            .map_err(EmulateError::io("read", &marker))?
-            .len()
-            > 0;
-        if !marked {
-            fs::write(&marker, MARKER_TEXT).map_err(EmulateError::io("write", &marker))?;
-        }
+        let directory = MarkedDirectory::open(path, &BACKING)?;
         let files = path.join(FILES);
         match fs::create_dir(&files) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -65,48 +40,15 @@ impl Backing {
             }
             _ => {}
         }
-        Ok(Self { files, _lock: lock })
+        Ok(Self {
+            files,
+            _directory: directory,
+        })
     }
 
     /// The directory that is the root of what is mounted.
     pub(super) fn files(&self) -> &Path {
         &self.files
-    }
-}
-
-/// Refuses a directory that is not new, empty or ours.
-fn examine(path: &Path) -> Result<(), EmulateError> {
-    let entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotADirectory => {
-            return Err(EmulateError::NotADirectory {
-                path: path.to_owned(),
-            });
-        }
-        Err(error) => return Err(EmulateError::io("read directory", path)(error)),
-    };
-    let mut found = None;
-    for entry in entries {
-        let entry = entry.map_err(EmulateError::io("read directory", path))?;
-        if entry.file_name() == MARKER {
-            let text = fs::read(entry.path()).map_err(EmulateError::io("read", &entry.path()))?;
-            if text == MARKER_TEXT.as_bytes() {
-                return Ok(());
-            }
-            // We were ended between making and writing it.
-            if text.is_empty() {
-                continue;
-            }
-        }
-        found = Some(entry.file_name().to_string_lossy().into_owned());
-    }
-    match found {
-        Some(found) => Err(EmulateError::Foreign {
-            path: path.to_owned(),
-            found,
-        }),
-        None => Ok(()),
     }
 }
 
@@ -138,9 +80,10 @@ impl MountPoint {
                 true
             }
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                return Err(EmulateError::NotADirectory {
+                return Err(DirectoryError::NotADirectory {
                     path: path.to_owned(),
-                });
+                }
+                .into());
             }
             Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {
                 return Err(EmulateError::Dead {
@@ -236,7 +179,7 @@ mod tests {
         let first = Backing::open(&own).unwrap();
         assert!(matches!(
             Backing::open(&own),
-            Err(EmulateError::Busy { .. })
+            Err(EmulateError::Directory(DirectoryError::Busy { .. }))
         ));
         drop(first);
         Backing::open(&own).unwrap();

@@ -39,11 +39,13 @@ use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use octavo_units::Seed;
 use rustix::mount::{UnmountFlags, unmount};
 
-pub use backing::MARKER;
 pub use faults::{Faults, ParseFaultsError};
 pub use statistics::{DeviceCounters, LATE, Latency, OperationStatistics, Pace, Statistics};
 
-use crate::{DeviceError, calibrate::PointSpec, catalogue::Entry, location::EMULATED};
+use crate::{
+    DeviceError, calibrate::PointSpec, catalogue::Entry, directory::DirectoryError,
+    location::EMULATED,
+};
 use backing::{Backing, MountPoint};
 use extents::Space;
 use files::Files;
@@ -95,23 +97,9 @@ impl Settings {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmulateError {
-    /// The backing directory holds files that are not Octavo's.
-    #[error(
-        "{} holds files that are not those of an emulated device, such as '{found}': name a new or empty directory",
-        path.display()
-    )]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-        /// One of the files.
-        found: String,
-    },
-    /// Another emulation has its files there.
-    #[error("{} is in use by another emulation", path.display())]
-    Busy {
-        /// The directory.
-        path: PathBuf,
-    },
+    /// A directory that cannot be worked in.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// The mount point holds something, which mounting would hide.
     #[error("{} is not empty, it holds '{found}': name an empty directory to mount at", path.display())]
     NotEmpty {
@@ -119,12 +107,6 @@ pub enum EmulateError {
         path: PathBuf,
         /// One of the files.
         found: String,
-    },
-    /// It is no directory.
-    #[error("{} is not a directory", path.display())]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
     },
     /// A file system is mounted there whose process is gone.
     #[error(
@@ -187,12 +169,14 @@ impl EmulateError {
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Mount { .. } => false,
-            Self::Io { source, .. } => matches!(
-                source.kind(),
-                io::ErrorKind::PermissionDenied
-                    | io::ErrorKind::ReadOnlyFilesystem
-                    | io::ErrorKind::NotADirectory
-            ),
+            Self::Io { source, .. } | Self::Directory(DirectoryError::Io { source, .. }) => {
+                matches!(
+                    source.kind(),
+                    io::ErrorKind::PermissionDenied
+                        | io::ErrorKind::ReadOnlyFilesystem
+                        | io::ErrorKind::NotADirectory
+                )
+            }
             _ => true,
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
             return Err(Failure::Interrupted("the parent has ended".into()));
         }
     }
-    let mounted = Mounted::mount(&settings).map_err(failure)?;
+    let mounted = Mounted::mount(&settings, &|| interrupt.is_set()).map_err(failure)?;
     eprintln!(
         "{} is mounted at {}; Ctrl-C unmounts it",
         settings.entry.name,
@@ -102,7 +102,9 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
 }
 
 fn failure(error: EmulateError) -> Failure {
-    if error.is_bad_input() {
+    if matches!(error, EmulateError::Interrupted) {
+        Failure::Interrupted("nothing was mounted yet".into())
+    } else if error.is_bad_input() {
         Failure::Input(error.into())
     } else {
         Failure::Fault(error.into())

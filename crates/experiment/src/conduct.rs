@@ -195,12 +195,21 @@ pub fn conduct(
     needs.check(settings)?;
     let mut emulations = Vec::new();
     let mut directories = Vec::new();
-    let opened = open(settings, &storages, &mut directories, &mut emulations);
+    let opened = open(
+        settings,
+        &storages,
+        observer,
+        &mut directories,
+        &mut emulations,
+    );
     let mut store = match opened {
         Ok(store) => store,
         Err(error) => {
             abandon(directories, emulations)?;
-            return Err(error);
+            return Err(match error {
+                ConductError::Emulation(EmulationError::Stopped) => ConductError::Stopped,
+                error => error,
+            });
         }
     };
     store.adopt(plan, settings.run_length, settings.octavo_version)?;
@@ -228,13 +237,16 @@ pub fn conduct(
 fn open(
     settings: &ConductSettings,
     storages: &[PathBuf],
+    observer: &dyn Observer,
     directories: &mut Vec<WorkDirectory>,
     emulations: &mut Vec<Emulation>,
 ) -> Result<Store, ConductError> {
     directories.push(WorkDirectory::open(&settings.directory)?);
     for (wanted, number) in devices(settings).iter().zip(0..) {
         let seed = settings.plan.seed.derive("device", number);
-        emulations.push(Emulation::start(&settings.emulator, wanted, seed)?);
+        let interrupted = || observer.interrupted();
+        let started = Emulation::start(&settings.emulator, wanted, seed, &interrupted);
+        emulations.push(started?);
     }
     for path in storages.iter().filter(|path| **path != settings.directory) {
         directories.push(WorkDirectory::open(path)?);
@@ -243,7 +255,7 @@ fn open(
 }
 
 /// Takes back the directories and devices that were made for input that is
-/// refused after all.
+/// refused after all, or before there was an interrupt.
 fn abandon(
     directories: Vec<WorkDirectory>,
     emulations: Vec<Emulation>,

@@ -46,6 +46,9 @@ pub enum EmulationError {
         /// Whether other input would do.
         input: bool,
     },
+    /// The caller asked to stop while it started; nothing of it is left.
+    #[error("stopped")]
+    Stopped,
     /// It is not there in time.
     #[error("device {device} was not mounted at {} in {START_MAX:?}", mount.display())]
     Late {
@@ -71,6 +74,9 @@ pub enum EmulationError {
 /// long use.
 const START_MAX: Duration = Duration::from_secs(120);
 
+/// How often the interrupt is looked at while a device is mounted.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Devices are as long use left them: full, and overwritten at random where the
 /// data will lie, which is from the device's beginning on.
 const PRECONDITION: [&str; 2] = ["--precondition", "8K"];
@@ -95,11 +101,13 @@ pub(crate) struct Emulation {
 }
 
 impl Emulation {
-    /// Has `program` (octavo itself) mount a device, and waits until it is.
+    /// Has `program` (octavo itself) mount a device, and waits until it is, or
+    /// until `interrupted`.
     pub(crate) fn start(
         program: &Path,
         wanted: &Wanted,
         seed: Seed,
+        interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, EmulationError> {
         let Wanted {
             device,
@@ -135,16 +143,9 @@ impl Emulation {
             mount: mount.clone(),
             created,
         };
-        let said = emulation.child.stderr.take().map(lines);
-        let first = said.map(|said| said.recv_timeout(START_MAX));
-        match first {
-            Some(Ok(line)) if line.contains(MOUNTED) => Ok(emulation),
-            Some(Err(RecvTimeoutError::Timeout)) => Err(EmulationError::Late {
-                device: device.clone(),
-                mount: mount.clone(),
-            }),
-            other => {
-                let line = other.and_then(Result::ok).unwrap_or_default();
+        match emulation.first_line(interrupted) {
+            Ok(line) if line.contains(MOUNTED) => Ok(emulation),
+            Ok(line) => {
                 let status = emulation
                     .child
                     .wait()
@@ -161,7 +162,34 @@ impl Emulation {
                 let _abandoned = emulation.abandon();
                 Err(refusal)
             }
+            Err(unmounted) => {
+                let _abandoned = emulation.abandon();
+                Err(unmounted)
+            }
         }
+    }
+
+    /// The first line that the emulator writes, when it is mounted or why it is
+    /// not; empty when it ends without.
+    fn first_line(&mut self, interrupted: &dyn Fn() -> bool) -> Result<String, EmulationError> {
+        let Some(said) = self.child.stderr.take().map(lines) else {
+            return Ok(String::new());
+        };
+        let began = Instant::now();
+        while began.elapsed() < START_MAX {
+            match said.recv_timeout(LOOK) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
+                Err(RecvTimeoutError::Timeout) if interrupted() => {
+                    return Err(EmulationError::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        Err(EmulationError::Late {
+            device: self.device.clone(),
+            mount: self.mount.clone(),
+        })
     }
 
     /// Unmounts, and tells in a sentence where this machine was too slow to

@@ -454,6 +454,94 @@ fn nothing_stays_behind() {
     gone(&mount);
 }
 
+/// Waits until a process brings a device to its state: the thread that does it
+/// has this name, of which the kernel keeps 15 characters.
+fn wait_until_conditioning(octavo: u32) {
+    let conditioning = || {
+        fs::read_dir(format!("/proc/{octavo}/task"))
+            .unwrap()
+            .flatten()
+            .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok())
+            .any(|name| name.trim() == "octavo-conditio")
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !conditioning() {
+        assert!(Instant::now() < deadline, "no device is conditioned");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The only child of a process, once it is there.
+fn child_of(parent: u32) -> u32 {
+    let wanted = format!("PPid:\t{parent}");
+    let is_child = |status: String| status.lines().any(|line| line == wanted);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let found = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .find(|process| fs::read_to_string(process.path().join("status")).is_ok_and(is_child));
+        if let Some(found) = found {
+            return found.file_name().to_str().unwrap().parse().unwrap();
+        }
+        assert!(Instant::now() < deadline, "{parent} has no child");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Bringing this device to its state takes seconds at least: nothing of what
+/// follows may have begun when it is interrupted.
+const SLOW: &str = "sata-tlc";
+
+#[test]
+fn an_interrupt_is_heard_while_a_device_starts() {
+    let home = tempfile::tempdir().unwrap();
+    let (backing, mount) = (home.path().join("backing"), home.path().join("mount"));
+    let child = crate::octavo()
+        .args(["emulate", SLOW, "--precondition=8K"])
+        .arg("--backing")
+        .arg(&backing)
+        .arg("--mount")
+        .arg(&mount)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    wait_until_conditioning(child.id());
+    kill_process(id, Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let complaint = crate::complaint(&output);
+    assert_eq!(output.status.code(), Some(130), "{complaint}");
+    assert!(complaint.contains("nothing was mounted yet"), "{complaint}");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_interrupt_is_heard_while_an_experiments_device_starts() {
+    let home = tempfile::tempdir().unwrap();
+    let child = crate::octavo()
+        .arg("advise")
+        .arg(home.path().join("work"))
+        .args(["--device", SLOW])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    let emulator = child_of(child.id());
+    wait_until_conditioning(emulator);
+    kill_process(id, Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let complaint = crate::complaint(&output);
+    assert_eq!(output.status.code(), Some(130), "{complaint}");
+    assert!(
+        complaint.contains("nothing was measured yet"),
+        "{complaint}"
+    );
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    assert!(!fs::exists(format!("/proc/{emulator}")).unwrap());
+}
+
 #[test]
 fn what_is_not_fit_is_refused_in_one_line() {
     let home = tempfile::tempdir().unwrap();

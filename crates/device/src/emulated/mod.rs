@@ -16,6 +16,7 @@
 mod answer;
 mod backing;
 mod buffers;
+mod conditioned;
 mod extents;
 mod faults;
 mod files;
@@ -142,6 +143,9 @@ pub enum EmulateError {
     /// The device cannot be preconditioned so.
     #[error("precondition the device")]
     Precondition(#[source] DeviceError),
+    /// The caller asked to stop before it was mounted; nothing was made.
+    #[error("stopped")]
+    Interrupted,
     /// Mounting failed.
     #[error("mount a FUSE file system at {}{}", path.display(), remedy(source))]
     Mount {
@@ -168,7 +172,7 @@ impl EmulateError {
     /// Whether what was asked for is at fault.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            Self::Mount { .. } => false,
+            Self::Mount { .. } | Self::Interrupted => false,
             Self::Io { source, .. } | Self::Directory(DirectoryError::Io { source, .. }) => {
                 matches!(
                     source.kind(),
@@ -210,21 +214,21 @@ pub struct Mounted {
 const THREADS: usize = 4;
 
 impl Mounted {
-    /// Mounts the device's files.
+    /// Mounts the device's files. `interrupted` is looked at while the device is
+    /// brought to its state, which can take minutes.
     ///
     /// # Errors
     /// A directory that is not fit, a device that cannot be what the settings
-    /// say, or a system that does not let us mount.
-    pub fn mount(settings: &Settings) -> Result<Self, EmulateError> {
+    /// say, a system that does not let us mount, or an interrupt.
+    pub fn mount(
+        settings: &Settings,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Self, EmulateError> {
         if !(0.001..=1000.0).contains(&settings.time_scale) {
             return Err(EmulateError::TimeScale(settings.time_scale));
         }
-        let mut device = settings.entry.open(settings.seed);
-        if let Some(spec) = &settings.precondition {
-            device
-                .precondition(spec, settings.seed.derive("precondition", 0))
-                .map_err(EmulateError::Precondition)?;
-        }
+        // Before anything is made that would stay.
+        let device = conditioned::open(settings, interrupted)?;
         let point = MountPoint::open(&settings.mount, &settings.backing)?;
         let backing = Backing::open(&settings.backing)?;
         // Each open file takes two descriptors.

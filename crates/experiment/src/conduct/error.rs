@@ -1,0 +1,132 @@
+//! Why an experiment ends without findings.
+
+use std::path::PathBuf;
+
+use octavo_database::DatabaseError;
+use octavo_device::calibrate::CalibrateError;
+use octavo_units::ByteCount;
+use octavo_workload::choice::ChoiceError;
+
+use crate::{
+    cpus::CpusError, directory::DirectoryError, emulation::EmulationError, run::RunError,
+    store::StoreError,
+};
+
+/// Why an experiment ended without findings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConductError {
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// A device cannot be emulated.
+    #[error(transparent)]
+    Emulation(#[from] EmulationError),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The database refused a setting or failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The workload cannot be had.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// The CPUs cannot be had.
+    #[error(transparent)]
+    Cpus(#[from] CpusError),
+    /// A run failed in a way that would repeat.
+    #[error(transparent)]
+    Run(RunError),
+    /// Calibrating failed.
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
+    /// The file system has too little room.
+    #[error(
+        "{} has {available} free, {needed} are needed: name a directory on a larger file system, \
+         or choose less --memory or fewer --page-sizes",
+        path.display()
+    )]
+    Space {
+        /// The directory.
+        path: PathBuf,
+        /// Bytes needed.
+        needed: ByteCount,
+        /// Bytes free.
+        available: ByteCount,
+    },
+    /// The experiment does not fit into the budget.
+    #[error(
+        "{cells} cells over {data} of data need about {needed_s} s, more than the budget of \
+         {budget_s} s: give a larger --budget, or fewer --page-sizes or less --memory"
+    )]
+    Budget {
+        /// Cells of the plan.
+        cells: usize,
+        /// Size of the data.
+        data: ByteCount,
+        /// Seconds needed at least.
+        needed_s: u64,
+        /// Seconds allowed.
+        budget_s: u64,
+    },
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Setting(String),
+    /// A run is so long here that the fewest rounds do not fit.
+    #[error(
+        "a round takes about {round_s} s on this storage, too long for the budget of {budget_s} s: \
+         repeat the command with a larger --budget"
+    )]
+    TooSlow {
+        /// Seconds of a round.
+        round_s: u64,
+        /// Seconds allowed.
+        budget_s: u64,
+    },
+    /// A file could not be made or deleted while at work.
+    #[error(transparent)]
+    File(DirectoryError),
+    /// A base does not satisfy the workload's specification.
+    #[error("consistency condition {clause} does not hold after loading: {what}")]
+    Inconsistent {
+        /// The clause.
+        clause: String,
+        /// The first place.
+        what: String,
+    },
+    /// No run of a whole round gave a result.
+    #[error("every run of a round failed, the last one with: {0}")]
+    AllFailed(String),
+    /// The disk ran full; what was finished is kept.
+    #[error(
+        "no space left in {}: free some space and run the same command again to resume",
+        path.display()
+    )]
+    Full {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The caller asked to stop; what was finished is kept.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl ConductError {
+    /// Whether the user's input is at fault, rather than the machine.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Directory(_)
+            | Self::Space { .. }
+            | Self::Budget { .. }
+            | Self::Setting(_)
+            | Self::Choice(_)
+            | Self::Cpus(CpusError::TooMany { .. })
+            | Self::Emulation(EmulationError::Refused { input: true, .. })
+            | Self::Database(DatabaseError::Setting { .. } | DatabaseError::Unknown { .. }) => true,
+            Self::Store(error) => {
+                !matches!(error, StoreError::Full { .. } | StoreError::Sqlite { .. })
+            }
+            _ => false,
+        }
+    }
+}

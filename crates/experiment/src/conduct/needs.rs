@@ -1,0 +1,206 @@
+//! What a plan needs of time and room, and whether it can be carried out at
+//! all: known before anything is changed.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use octavo_database::Settings;
+use octavo_units::ByteCount;
+
+use super::{
+    ConductError, ConductSettings,
+    bases::bases,
+    parts::Parts,
+    places::{examine, storages},
+};
+use crate::{
+    cpus,
+    directory::{directory_size, free_space},
+    plan::{BaseKey, RunLength},
+    schedule,
+};
+
+/// Refuses what cannot be, before anything is changed.
+pub(super) fn check(settings: &ConductSettings, parts: &Parts) -> Result<(), ConductError> {
+    let plan = &settings.plan;
+    let refuse = |text: String| Err(ConductError::Setting(text));
+    if settings.rounds == Some(0) {
+        return refuse("rounds 0 is not possible: at least 1 is needed".into());
+    }
+    if settings.rounds.is_none() && settings.budget.is_none() {
+        return refuse("neither a budget nor a number of rounds is given: one is needed".into());
+    }
+    if settings.run_length.is_none() && settings.budget.is_none() {
+        return refuse("neither a budget nor the length of a run is given: one is needed".into());
+    }
+    for path in storages(settings) {
+        if path.to_str().is_none() {
+            return refuse(format!(
+                "{} is not UTF-8, which SQL needs: name another directory",
+                path.display()
+            ));
+        }
+    }
+    if plan.clients.iter().any(|&clients| clients > 1)
+        && matches!(settings.run_length, Some(RunLength::Transactions { .. }))
+    {
+        return refuse(
+            "a fixed number of transactions goes with one client: several would wait for the \
+             slowest"
+                .into(),
+        );
+    }
+    for &cpus in plan.cpus.iter().flatten() {
+        cpus::check(cpus)?;
+    }
+    for cell in plan.cells() {
+        parts.databases[cell.system].accept(&Settings {
+            page_size: cell.page_size,
+            memory: cell.memory,
+            clients: cell.clients,
+            isolation: plan.isolation,
+        })?;
+    }
+    Ok(())
+}
+
+/// What an experiment takes at least, before anything is known of the
+/// machine.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// Space in each directory, beside what is there already.
+    pub space: Vec<(PathBuf, ByteCount)>,
+    /// The largest base.
+    pub largest: ByteCount,
+    /// Bases to be made, in that order, with about the bytes of each.
+    pub bases: Vec<(BaseKey, ByteCount)>,
+    /// Cells to be measured.
+    pub cells: usize,
+    /// The least time in which the plan makes sense.
+    pub time_min: Duration,
+    /// About the time of calibrating and of making the bases.
+    pub making: Duration,
+    /// About the time of a run with its copy: as long as the plan wants it at
+    /// least, or as the budget is foreseen to leave.
+    pub run: Duration,
+}
+
+impl Needs {
+    /// Estimates without changing anything.
+    pub fn estimate(settings: &ConductSettings) -> Result<Self, ConductError> {
+        let parts = Parts::of(&settings.plan)?;
+        check(settings, &parts)?;
+        examine(&storages(settings), &settings.directory)?;
+        Ok(Self::of(settings, &parts))
+    }
+
+    pub(super) fn of(settings: &ConductSettings, parts: &Parts) -> Self {
+        let bases: Vec<(BaseKey, ByteCount)> = bases(&settings.plan)
+            .into_iter()
+            .map(|base| {
+                let size = parts
+                    .database(base)
+                    .estimate(parts.workload(base), base.page_size);
+                (base, size)
+            })
+            .collect();
+        let space = storages(settings)
+            .into_iter()
+            .enumerate()
+            .map(|(number, path)| {
+                let sizes = || {
+                    bases
+                        .iter()
+                        .filter(|(base, _)| base.storage == number)
+                        .map(|&(_, size)| size)
+                };
+                // All bases and the largest copy.
+                let all =
+                    sizes().fold(sizes().max().unwrap_or_default(), ByteCount::saturating_add);
+                // What is there already needs no room again. A tenth more for
+                // the store and estimates that are off.
+                let used = directory_size(&path.join("data"));
+                let logs = parts.databases.iter().map(|database| database.logs());
+                let needed = (all.get() / 10 * 11)
+                    .saturating_add(logs.max().unwrap_or_default().get())
+                    .saturating_sub(used.get());
+                (path, ByteCount::new(needed))
+            })
+            .collect();
+        let largest = bases
+            .iter()
+            .map(|&(_, size)| size)
+            .max()
+            .unwrap_or_default();
+        let cells = settings.plan.cells().len();
+        let making = schedule::making(largest, bases.len(), settings.calibrate);
+        Self {
+            space,
+            largest,
+            cells,
+            time_min: schedule::shortest(
+                largest,
+                bases.len(),
+                cells,
+                settings.calibrate,
+                settings.run_length,
+            ),
+            making,
+            run: schedule::foreseen(
+                largest,
+                cells,
+                settings.run_length,
+                settings.budget.map(|budget| budget.saturating_sub(making)),
+            ),
+            bases,
+        }
+    }
+
+    /// Refuses what cannot fit.
+    pub fn check(&self, settings: &ConductSettings) -> Result<(), ConductError> {
+        if let (None, Some(budget)) = (settings.rounds, settings.budget)
+            && self.time_min > budget
+        {
+            return Err(ConductError::Budget {
+                cells: self.cells,
+                data: self.largest,
+                needed_s: self.time_min.as_secs() + 1,
+                budget_s: budget.as_secs(),
+            });
+        }
+        // Directories on one file system share its room.
+        let mut together: Vec<(u64, &Path, ByteCount)> = Vec::new();
+        for (path, needed) in &self.space {
+            let device = device_of(path);
+            match together.iter_mut().find(|(other, ..)| *other == device) {
+                Some((.., sum)) => *sum = sum.saturating_add(*needed),
+                None => together.push((device, path, *needed)),
+            }
+        }
+        for (_, path, needed) in together {
+            let available = free_space(path)?;
+            if available < needed {
+                return Err(ConductError::Space {
+                    path: path.to_owned(),
+                    needed,
+                    available,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The file system's number under a path that may not exist yet; 0 where it
+/// cannot be told.
+fn device_of(path: &Path) -> u64 {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .ancestors()
+        .find_map(|existing| fs::metadata(existing).ok())
+        .map_or(0, |data| data.dev())
+}

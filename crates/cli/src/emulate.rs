@@ -147,6 +147,12 @@ fn told(statistics: &Statistics, device: &str) -> String {
             "this machine is too slow for the device at this load: give --time-scale above 1\n",
         );
     }
+    if pace.kept < 0.99 && !pace.cores_awake {
+        text.push_str(
+            "idle cores fell asleep, and wake late: let octavo write to /dev/cpu_dma_latency \
+             (root may), and they will stay awake\n",
+        );
+    }
     if let Some(amplification) = statistics.write_amplification {
         text.push_str(&format!(
             "device: {} written to the media, {:.2} times what it was sent; {} erases; busy {:.1} s\n",

@@ -203,6 +203,7 @@ impl Emulation {
         struct Pace {
             kept: f64,
             late_us_max: f64,
+            cores_awake: bool,
         }
         self.terminate();
         // Without what it said, there is nothing to tell.
@@ -212,10 +213,15 @@ impl Emulation {
             format!(
                 "device {}: only {:.0} % of its requests were answered within 50 us of its model, \
                  the others up to {:.1} ms later, because this machine or its storage is too slow or \
-                 too busy for it: figures are worse than the device's",
+                 too busy for it{}: figures are worse than the device's",
                 self.device,
                 pace.kept * 100.0,
-                pace.late_us_max / 1e3
+                pace.late_us_max / 1e3,
+                if pace.cores_awake {
+                    ""
+                } else {
+                    ", or its idle cores wake late (root can keep them awake)"
+                }
             )
         })
     }

@@ -37,6 +37,16 @@ impl Moment {
         Self(self.0.saturating_add(nanoseconds))
     }
 
+    /// This many nanoseconds earlier; [`Moment::START`] when that is too early.
+    /// What is never stays so.
+    #[inline]
+    pub const fn before(self, nanoseconds: u64) -> Self {
+        match self {
+            Self::NEVER => Self::NEVER,
+            Self(moment) => Self(moment.saturating_sub(nanoseconds)),
+        }
+    }
+
     /// Nanoseconds from `earlier` until this moment; 0 when it is later.
     #[inline]
     pub const fn since(self, earlier: Self) -> u64 {
@@ -83,6 +93,9 @@ mod tests {
         assert_eq!(moment.after(500).get(), 2_000);
         assert_eq!(Moment::NEVER.after(1), Moment::NEVER);
         assert_eq!(Moment::START + Duration::MAX, Moment::NEVER);
+        assert_eq!(moment.before(500).get(), 1_000);
+        assert_eq!(moment.before(2_000), Moment::START);
+        assert_eq!(Moment::NEVER.before(1), Moment::NEVER);
         assert_eq!(Moment::START.since(moment), 0);
         assert_eq!(moment - Moment::START, Duration::from_nanos(1_500));
         assert_eq!(moment.to_string(), "0.000001500 s");

@@ -68,8 +68,9 @@ pub(super) struct OpenFile {
 pub(super) enum Pace {
     /// They are.
     Device,
-    /// They take no time and meet no faults: the lead is measured with it.
-    None,
+    /// They lie nowhere on it and meet no faults: the lead is measured with
+    /// them.
+    Probe,
 }
 
 impl Files {
@@ -355,35 +356,46 @@ impl Files {
         let arrived = self.pacer.now();
         self.check_power().map_err(errno)?;
         let opened = self.opened(handle)?;
-        let mut requests = Vec::new();
-        if opened.pace == Pace::Device {
-            match self.requests.meet(&self.faults, command) {
-                Fate::Done => {}
-                Fate::Error => return Err(Errno::EIO),
-                Fate::Cut => {
-                    // A backing store that fails as well leaves as little.
-                    let _cut = self.cut_power();
-                    return Err(Errno::EIO);
-                }
-            }
-            requests = match command {
-                Command::Flush => vec![Request::FLUSH],
-                _ => {
-                    let mut layout = lock(&opened.content.layout);
-                    if command == Command::Write {
-                        layout
-                            .allocate(&self.space, offset, length)
-                            .map_err(|Full| Errno::ENOSPC)?;
+        let requests = match opened.pace {
+            Pace::Probe => vec![Request::read(0, 512)],
+            Pace::Device => {
+                match self.requests.meet(&self.faults, command) {
+                    Fate::Done => {}
+                    Fate::Error => return Err(Errno::EIO),
+                    Fate::Cut => {
+                        // A backing store that fails as well leaves as little.
+                        let _cut = self.cut_power();
+                        return Err(Errno::EIO);
                     }
-                    layout.requests(&self.space, command, offset, length)
                 }
-            };
-        }
+                self.extents(&opened, command, offset, length)?
+            }
+        };
         let ticket = self
             .pacer
             .begin(arrived, command, length, &requests)
             .map_err(|_| Errno::EIO)?;
         Ok((ticket, opened))
+    }
+
+    /// What the bytes of an open file are on the device; writes get room there.
+    fn extents(
+        &self,
+        opened: &OpenFile,
+        command: Command,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<Request>, Errno> {
+        if command == Command::Flush {
+            return Ok(vec![Request::FLUSH]);
+        }
+        let mut layout = lock(&opened.content.layout);
+        if command == Command::Write {
+            layout
+                .allocate(&self.space, offset, length)
+                .map_err(|Full| Errno::ENOSPC)?;
+        }
+        Ok(layout.requests(&self.space, command, offset, length))
     }
 
     /// Changes a file's bytes, keeping those that were there where a power cut

@@ -392,7 +392,7 @@ impl Filesystem for EmulatedFiles {
         match self.named(|names| names.make_file(owner(request), parent.0, name, mode)) {
             Ok((stat, file)) => {
                 let pace = if parent.0 == ROOT && name == lead::PROBE {
-                    Pace::None
+                    Pace::Probe
                 } else {
                     Pace::Device
                 };

@@ -14,6 +14,7 @@
 //! memory and journals, and reads of holes, which no device sees.
 
 mod answer;
+mod awake;
 mod backing;
 mod buffers;
 mod conditioned;
@@ -47,10 +48,12 @@ use crate::{
     DeviceError, calibrate::PointSpec, catalogue::Entry, directory::DirectoryError,
     location::EMULATED,
 };
+use awake::Awake;
 use backing::{Backing, MountPoint};
 use extents::Space;
 use files::Files;
 use filesystem::EmulatedFiles;
+use lead::Lead;
 use names::Names;
 use pacer::{Clock, Pacer};
 use reaper::Reaper;
@@ -207,6 +210,8 @@ pub struct Mounted {
     _reaper: Reaper,
     point: MountPoint,
     _backing: Backing,
+    /// `None` where it is not allowed.
+    awake: Option<Awake>,
 }
 
 /// Threads that take requests. One that waits for the backing storage's sync
@@ -234,12 +239,15 @@ impl Mounted {
         // Each open file takes two descriptors.
         let _as_many_as_allowed = raise_descriptors();
 
+        let awake = Awake::keep().ok();
         let space = Space::new(device.geometry(), settings.faults.full);
         let mount_error = |source| EmulateError::Mount {
             path: settings.mount.clone(),
             source,
         };
-        let pacer = Pacer::start(device, Clock::start(settings.time_scale)).map_err(mount_error)?;
+        let scale = settings.time_scale;
+        let pacer = Pacer::start(Box::new(lead::device(scale)), Clock::start(scale))
+            .map_err(mount_error)?;
         let files = Arc::new(Files::new(
             pacer,
             space,
@@ -285,9 +293,10 @@ impl Mounted {
             _reaper: reaper,
             point,
             _backing: backing,
+            awake,
         };
-        let lead = lead::measure(mounted.path()).map_err(mount_error)?;
-        mounted.files.pacer.set_lead(lead);
+        let lead = Lead::measure(mounted.path()).map_err(mount_error)?;
+        mounted.files.pacer.go_on(device, lead);
         Ok(mounted)
     }
 
@@ -307,7 +316,8 @@ impl Mounted {
     pub fn statistics(&self) -> Statistics {
         self.files.pacer.tally().statistics(
             self.files.pacer.counters(),
-            self.files.pacer.lead(),
+            &self.files.pacer.lead(),
+            self.awake.is_some(),
             self.files.is_off(),
         )
     }

@@ -6,17 +6,20 @@
 //! wakes late, so it sleeps for less than it should and spins for the rest.
 //!
 //! Between an application and this process lies a way that takes some
-//! microseconds, there and back: the *lead*, measured when mounting. Answers
-//! are sent that much before the model's moment, so that they come at it. The
-//! device cannot be given a request before a moment that it has passed, so with
-//! many requests in flight, one that comes within a lead after a completion
-//! counts from that completion; the error is at most a lead a request.
+//! microseconds, there and back, more for more bytes: the *lead*, measured when
+//! mounting. Answers are sent that much before the model's moment, so that they
+//! come at it. The device is moved on by as much as the longest lead of the
+//! requests in flight, and cannot be given a request before a moment that it
+//! has passed: one that comes within that after a completion counts from that
+//! completion. The error is at most a lead a request.
 
 use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
     mem,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -24,7 +27,7 @@ use std::{
 
 use octavo_units::Moment;
 
-use super::{answer::Answer, statistics::Tally};
+use super::{answer::Answer, lead::Lead, statistics::Tally};
 use crate::{Command, Completion, Counters, Device, DeviceError, Request, Tag};
 
 /// The device's time: the monotonic clock's since the mount, divided by
@@ -53,6 +56,16 @@ impl Clock {
         }
     }
 
+    /// The nanoseconds of the device in a real time.
+    fn device_ns(&self, real: Duration) -> u64 {
+        let nanoseconds = real.as_nanos() as u64;
+        if self.scale == 1.0 {
+            nanoseconds
+        } else {
+            (nanoseconds as f64 / self.scale) as u64
+        }
+    }
+
     /// How long the device's nanoseconds take.
     fn real(&self, nanoseconds: u64) -> Duration {
         if self.scale == 1.0 {
@@ -71,11 +84,8 @@ pub(super) struct Pacer {
 
 struct Shared {
     clock: Clock,
-    scale: f64,
     state: Mutex<State>,
     wake: Condvar,
-    /// The lead in nanoseconds of the device's time.
-    lead_ns: AtomicU64,
     /// What is answered from now on fails: the power is gone.
     dead: AtomicBool,
     ended: AtomicBool,
@@ -84,10 +94,14 @@ struct Shared {
 
 struct State {
     device: Box<dyn Device + Send>,
+    lead: Lead,
     slots: Vec<Slot>,
     unused: Vec<u32>,
     /// Parts of requests that the device has not completed, trims included.
     in_flight: u64,
+    /// Answers that the device and the backing storage are done with, by the
+    /// moment at which they are sent.
+    ready: BinaryHeap<Reverse<(Moment, u32)>>,
     /// Until when the thread sleeps.
     sleeps_until: Moment,
 }
@@ -113,13 +127,15 @@ pub(super) struct Timing {
     pub(super) began: Moment,
     /// The latest completion of a part.
     pub(super) over: Moment,
+    /// By how much the answer is sent before that.
+    pub(super) lead_ns: u64,
 }
 
 /// A request that was begun. It has to be ended by [`Pacer::end`].
 #[must_use]
 pub(super) struct Ticket {
     timing: Timing,
-    /// `None` when the device is done with it.
+    /// `None` when the device has nothing to do with it.
     slot: Option<u32>,
 }
 
@@ -130,16 +146,16 @@ impl Pacer {
     pub(super) fn start(device: Box<dyn Device + Send>, clock: Clock) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             clock,
-            scale: clock.scale,
             state: Mutex::new(State {
                 device,
+                lead: Lead::default(),
                 slots: Vec::new(),
                 unused: Vec::new(),
                 in_flight: 0,
+                ready: BinaryHeap::new(),
                 sleeps_until: Moment::NEVER,
             }),
             wake: Condvar::new(),
-            lead_ns: AtomicU64::new(0),
             dead: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             tally: Mutex::new(Tally::new()),
@@ -156,21 +172,18 @@ impl Pacer {
         })
     }
 
-    /// Sends answers this much earlier than the model says. What was answered
-    /// to find that out is not counted.
-    pub(super) fn set_lead(&self, lead: Duration) {
+    /// Goes on with another device, and sends answers this much earlier than
+    /// it says. What was answered until now is not counted.
+    pub(super) fn go_on(&self, device: Box<dyn Device + Send>, lead: Lead) {
+        let mut state = self.shared.lock();
+        debug_assert_eq!(state.in_flight, 0, "the device before is at rest");
+        state.device = device;
+        state.lead = lead;
         *lock(&self.shared.tally) = Tally::new();
-        let device_ns = lead.as_nanos() as f64 / self.shared.scale;
-        self.shared
-            .lead_ns
-            .store(device_ns as u64, Ordering::Relaxed);
     }
 
-    /// The lead, in real time.
-    pub(super) fn lead(&self) -> Duration {
-        self.shared
-            .clock
-            .real(self.shared.lead_ns.load(Ordering::Relaxed))
+    pub(super) fn lead(&self) -> Lead {
+        self.shared.lock().lead
     }
 
     /// Now, in the device's time.
@@ -196,6 +209,7 @@ impl Pacer {
             arrived,
             began: arrived,
             over: arrived,
+            lead_ns: 0,
         };
         if parts.is_empty() {
             return Ok(Ticket { timing, slot: None });
@@ -204,6 +218,7 @@ impl Pacer {
         let mut state = self.shared.lock();
         timing.began = arrived.max(state.device.now());
         timing.over = timing.began;
+        timing.lead_ns = self.shared.clock.device_ns(state.lead.of(command, bytes));
         let index = state.take_slot(parts.len() as u32, timing);
         for (done, part) in parts.iter().enumerate() {
             if let Err(error) = state.device.submit(timing.began, Tag(index), *part) {
@@ -217,24 +232,16 @@ impl Pacer {
             state.in_flight += 1;
         }
         self.shared.collect(&mut state, &mut due);
-        let slot = &mut state.slots[index as usize];
-        let ticket = if slot.parts == 0 {
-            let timing = slot.timing;
-            state.unused.push(index);
-            Ticket { timing, slot: None }
-        } else {
-            Ticket {
-                timing,
-                slot: Some(index),
-            }
-        };
-        let earlier = state.in_flight > 0 && state.device.earliest() < state.sleeps_until;
+        let earlier = state.next() < state.sleeps_until;
         drop(state);
         if earlier {
             self.shared.wake.notify_one();
         }
         self.shared.send(&mut due);
-        Ok(ticket)
+        Ok(Ticket {
+            timing,
+            slot: Some(index),
+        })
     }
 
     /// Has `answer` sent at the model's moment, at once when that has passed.
@@ -242,21 +249,21 @@ impl Pacer {
         let mut due = Vec::new();
         let Some(index) = ticket.slot else {
             due.push((ticket.timing, answer));
-            self.shared.note_waiting_for_backing(&ticket.timing);
             return self.shared.send(&mut due);
         };
         let mut state = self.shared.lock();
         let slot = &mut state.slots[index as usize];
+        slot.answer = Some(answer);
         if slot.parts == 0 {
-            let timing = slot.timing;
-            state.unused.push(index);
-            due.push((timing, answer));
-            self.shared.note_waiting_for_backing(&timing);
-        } else {
-            slot.answer = Some(answer);
+            self.shared.note_waiting_for_backing(&slot.timing);
+            state.make_ready(index);
         }
         self.shared.collect(&mut state, &mut due);
+        let earlier = state.next() < state.sleeps_until;
         drop(state);
+        if earlier {
+            self.shared.wake.notify_one();
+        }
         self.shared.send(&mut due);
     }
 
@@ -317,6 +324,35 @@ impl State {
             }
         }
     }
+
+    /// The device and the backing storage are done with a request.
+    fn make_ready(&mut self, index: u32) {
+        let timing = &self.slots[index as usize].timing;
+        let moment = timing.over.before(timing.lead_ns);
+        self.ready.push(Reverse((moment, index)));
+    }
+
+    /// How far the device is moved on: the longest lead of what it has in
+    /// flight.
+    fn ahead_ns(&self) -> u64 {
+        let in_flight = self.slots.iter().filter(|slot| slot.parts > 0);
+        in_flight
+            .map(|slot| slot.timing.lead_ns)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// When there is something to do next.
+    fn next(&self) -> Moment {
+        let ready = self
+            .ready
+            .peek()
+            .map_or(Moment::NEVER, |Reverse((moment, _))| *moment);
+        if self.in_flight == 0 {
+            return ready;
+        }
+        ready.min(self.device.earliest().before(self.ahead_ns()))
+    }
 }
 
 impl Shared {
@@ -324,14 +360,10 @@ impl Shared {
         lock(&self.state)
     }
 
-    /// Takes what the device completes by now and a lead, and of that what can
-    /// be answered into `due`.
+    /// Moves the device on, and takes what is to be sent by now into `due`.
     fn collect(&self, state: &mut State, due: &mut Vec<(Timing, Answer)>) {
-        let until = self
-            .clock
-            .now()
-            .after(self.lead_ns.load(Ordering::Relaxed))
-            .max(state.device.now());
+        let now = self.clock.now();
+        let until = now.after(state.ahead_ns()).max(state.device.now());
         // Time passes only to completions: see the module's head.
         while state.in_flight > 0 && state.device.earliest() <= until {
             let moment = state.device.earliest();
@@ -347,12 +379,17 @@ impl Shared {
             let slot = &mut state.slots[tag.0 as usize];
             slot.parts -= 1;
             slot.timing.over = slot.timing.over.max(at);
-            if slot.parts == 0
-                && let Some(answer) = slot.answer.take()
-            {
-                due.push((slot.timing, answer));
-                state.unused.push(tag.0);
+            if slot.parts == 0 && slot.answer.is_some() {
+                state.make_ready(tag.0);
             }
+        }
+        while let Some(&Reverse((moment, index))) = state.ready.peek()
+            && moment <= now
+        {
+            state.ready.pop();
+            let slot = &mut state.slots[index as usize];
+            due.extend(slot.answer.take().map(|answer| (slot.timing, answer)));
+            state.unused.push(index);
         }
     }
 
@@ -360,7 +397,6 @@ impl Shared {
         if due.is_empty() {
             return;
         }
-        let lead_ns = self.lead_ns.load(Ordering::Relaxed);
         let mut sent = Vec::with_capacity(due.len());
         for (timing, answer) in mem::take(due) {
             answer.send(self.dead.load(Ordering::SeqCst));
@@ -368,7 +404,7 @@ impl Shared {
         }
         let mut tally = lock(&self.tally);
         for (timing, at) in sent {
-            let late_ns = at.after(lead_ns).since(timing.over);
+            let late_ns = at.after(timing.lead_ns).since(timing.over);
             tally.record(&timing, at, self.clock.real(late_ns));
         }
     }
@@ -399,7 +435,8 @@ impl Shared {
                 state = self.lock();
                 continue;
             }
-            if state.in_flight == 0 {
+            let next = state.next();
+            if next == Moment::NEVER {
                 state.sleeps_until = Moment::NEVER;
                 state = self
                     .wake
@@ -407,9 +444,7 @@ impl Shared {
                     .unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let next = state.device.earliest();
-            let lead_ns = self.lead_ns.load(Ordering::Relaxed);
-            let wait = self.clock.real(next.since(self.clock.now().after(lead_ns)));
+            let wait = self.clock.real(next.since(self.clock.now()));
             if wait > oversleeping {
                 state.sleeps_until = next;
                 state = self
@@ -422,7 +457,8 @@ impl Shared {
             } else {
                 state.sleeps_until = Moment::START;
                 drop(state);
-                while self.clock.now().after(lead_ns) < next {
+                let look = next.min(self.clock.now() + LOOK);
+                while self.clock.now() < look {
                     std::hint::spin_loop();
                 }
                 state = self.lock();
@@ -430,6 +466,10 @@ impl Shared {
         }
     }
 }
+
+/// How long the thread spins before it looks for requests that came meanwhile
+/// and are due earlier.
+const LOOK: Duration = Duration::from_micros(5);
 
 /// By how much sleeping takes longer than it should here: of some tries the
 /// larger ones, at most [`SPIN_MAX`].

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use octavo_units::Moment;
 use serde::Serialize;
 
-use super::pacer::Timing;
+use super::{lead::Lead, pacer::Timing};
 use crate::{Command, Counters};
 
 /// Answers that come this much after the model's moment are late. A page cache
@@ -78,7 +78,13 @@ impl Tally {
         self.lateness.saturating_record(late.as_nanos() as u64);
     }
 
-    pub(super) fn statistics(&self, device: Counters, lead: Duration, cut: bool) -> Statistics {
+    pub(super) fn statistics(
+        &self,
+        device: Counters,
+        lead: &Lead,
+        cores_awake: bool,
+        cut: bool,
+    ) -> Statistics {
         let seconds = self
             .first
             .map_or(0.0, |first| self.last.since(first) as f64 / 1e9);
@@ -101,7 +107,8 @@ impl Tally {
                 late_us_p99: self.lateness.value_at_quantile(0.99) as f64 / 1e3,
                 late_us_max: self.lateness.max() as f64 / 1e3,
                 backing_late: share(self.backing_late),
-                lead_us: lead.as_nanos() as f64 / 1e3,
+                lead_us: lead.of(Command::Read, 4096).as_nanos() as f64 / 1e3,
+                cores_awake,
             },
             write_amplification: device.write_amplification(),
             device: DeviceCounters {
@@ -214,8 +221,12 @@ pub struct Pace {
     /// Share of the requests that were late because the storage of the backing
     /// directory was slower than the model.
     pub backing_late: f64,
-    /// By how much earlier answers are sent, for the way that they have to go.
+    /// By how much earlier answers to reads of 4 KiB are sent, for the way that
+    /// they have to go.
     pub lead_us: f64,
+    /// Whether idle cores were kept from falling asleep, which needs permission
+    /// to write to `/dev/cpu_dma_latency`.
+    pub cores_awake: bool,
 }
 
 /// The device's own counters.

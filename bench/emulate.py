@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import time
 binaries, folder, device, place, seconds = sys.argv[1:]
 seconds = float(seconds)
 RANGE = 256 << 20
+REPEATS = 3
 
 
 class Emulator:
@@ -35,8 +37,9 @@ class Emulator:
         subprocess.run(["rm", "-r", self.home], check=True)
 
 
-def fio(directory, kind, size, depth, ramp=0.5, direct=1):
-    """fio's IOPS and mean latency in us; the file is written beforehand."""
+def fio(directory, kind, size, depth, direct=1):
+    """fio's IOPS and mean latency in us; the file is written beforehand. No ramp:
+    fio 3.33 takes part of it into the time that it divides by."""
     path = directory + "/fio.bin"
     if not os.path.exists(path):
         with open(path, "wb") as file:
@@ -46,7 +49,7 @@ def fio(directory, kind, size, depth, ramp=0.5, direct=1):
     out = subprocess.run(
         ["fio", "--name=x", "--filename=" + path, f"--rw=rand{kind}", f"--bs={size}", f"--iodepth={depth}",
          f"--ioengine={'psync' if depth == 1 else 'libaio'}", f"--direct={direct}", f"--size={RANGE}",
-         "--time_based", f"--runtime={seconds}", f"--ramp_time={ramp}", "--norandommap", "--randrepeat=0",
+         "--time_based", f"--runtime={seconds}", "--norandommap", "--randrepeat=0",
          "--output-format=json"], check=True, capture_output=True, text=True).stdout
     job = json.loads(out[out.index("{"):])["jobs"][0][kind]
     return job["iops"], job["lat_ns"]["mean"] / 1e3
@@ -63,7 +66,7 @@ def overhead():
                     bare = fio(directory, kind, 4096, depth, direct=0)
                     through = fio(emulator.mount, kind, 4096, depth)
                     rows.append([kind, depth, *bare, *through])
-                    print("%s depth %d: bare %.0f IOPS %.1f us, through %.0f IOPS %.1f us" % tuple(rows[-1]))
+                    print("%s depth %d: bare %.0f IOPS %.1f us, through %.0f IOPS %.1f us" % tuple(rows[-1]), flush=True)
     with open(folder + "/overhead.csv", "w") as file:
         writer = csv.writer(file)
         writer.writerow(["kind", "depth", "bare_iops", "bare_us", "through_iops", "through_us"])
@@ -71,7 +74,8 @@ def overhead():
 
 
 def accuracy():
-    rows, paces = [], []
+    """Each point REPEATS times; the errors are of the medians."""
+    rows, errors = [], []
     for kind in ("read", "write"):
         for size in (2048, 4096, 8192, 16384, 65536):
             for depth in (1, 32):
@@ -81,20 +85,25 @@ def accuracy():
                     check=True, capture_output=True, text=True).stdout)
                 simulated = profile["points"][0]
                 more = ["--precondition", str(size), "--precondition-range", str(RANGE)] if kind == "write" else []
-                with Emulator(device, *more) as emulator:
-                    iops, mean = fio(emulator.mount, kind, size, depth)
-                error = iops / simulated["iops"] - 1
-                rows.append([kind, size, depth, simulated["iops"], iops, error, simulated["latency"]["us_mean"], mean,
-                             emulator.said["pace"]["kept"], emulator.said["pace"]["late_us_p99"]])
-                paces.append(emulator.said)
-                print("%s %d depth %d: simulated %.1f IOPS, through %.1f, %+.2f %%, kept pace %.4f"
-                      % (kind, size, depth, simulated["iops"], iops, error * 100, emulator.said["pace"]["kept"]))
+                runs = []
+                for _ in range(REPEATS):
+                    with Emulator(device, *more) as emulator:
+                        runs.append(fio(emulator.mount, kind, size, depth))
+                    pace = emulator.said["pace"]
+                    rows.append([kind, size, depth, simulated["iops"], simulated["latency"]["us_mean"], *runs[-1],
+                                 pace["kept"], pace["late_us_p99"], pace["lead_us"], pace["cores_awake"]])
+                iops = statistics.median(run[0] for run in runs)
+                mean = statistics.median(run[1] for run in runs)
+                errors.append(iops / simulated["iops"] - 1)
+                print("%s %d depth %d: simulated %.1f IOPS %.1f us, through %.1f IOPS %.1f us: %+.1f %%, latency %+.1f %%"
+                      % (kind, size, depth, simulated["iops"], simulated["latency"]["us_mean"], iops, mean,
+                         errors[-1] * 100, 100 * (mean / simulated["latency"]["us_mean"] - 1)), flush=True)
     with open(folder + f"/accuracy-{os.path.basename(device).removesuffix('.toml')}.csv", "w") as file:
         writer = csv.writer(file)
-        writer.writerow(["kind", "request_size", "depth", "simulated_iops", "fio_iops", "error",
-                         "simulated_us_mean", "fio_us_mean", "pace_kept", "late_us_p99"])
+        writer.writerow(["kind", "request_size", "depth", "simulated_iops", "simulated_us_mean", "fio_iops",
+                         "fio_us_mean", "pace_kept", "late_us_p99", "lead_us", "cores_awake"])
         writer.writerows(rows)
-    print("largest error %.2f %%" % (100 * max(abs(row[5]) for row in rows)))
+    print("largest error of IOPS %.1f %%" % (100 * max(map(abs, errors))))
 
 
 overhead()

@@ -6,13 +6,13 @@
 #
 # DEVICE (default: ec) is the one whose accuracy is measured. DIRECTORY (default:
 # /dev/shm) is where files are stored; it should be faster than the device.
-# Needs /dev/fuse, fio and python3. About 5 minutes on a quiet machine.
-# SECONDS_EACH (default 4) is how long fio measures a point.
+# Needs /dev/fuse, fio and python3. About 8 minutes on a quiet machine.
+# SECONDS_EACH (default 3) is how long fio measures a point.
 set -eu
 cd "$(dirname "$0")/.."
 cargo build --release -p octavo
-folder="bench/runs/2026-11-21-emulate"
+folder="bench/runs/2026-11-22-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}
 { uname -srm; grep -m1 'model name' /proc/cpuinfo; nproc; git rev-parse HEAD; fio --version; } > "$folder/machine.txt"
-exec python3 bench/emulate.py "$target/release" "$folder" "${1:-ec}" "${2:-/dev/shm}" "${SECONDS_EACH:-4}"
+exec python3 bench/emulate.py "$target/release" "$folder" "${1:-ec}" "${2:-/dev/shm}" "${SECONDS_EACH:-3}"

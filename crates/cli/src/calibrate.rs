@@ -143,6 +143,7 @@ fn settings(flags: &CalibrateFlags) -> Settings {
     Settings {
         file_size: flags.size.or(listed),
         points,
+        passes: flags.passes,
         engine: match flags.engine {
             EngineName::Auto => None,
             EngineName::IoUring => Some(Engine::Ring),

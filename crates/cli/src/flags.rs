@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -209,6 +209,11 @@ pub(crate) struct CalibrateFlags {
     /// The whole grid, each point until it is steady
     #[arg(long)]
     pub(crate) full: bool,
+
+    /// Measure all points this often, and keep the median of each: for storage
+    /// that others use as well
+    #[arg(long, value_name = "N", default_value_t = NonZeroU32::MIN, conflicts_with = "device")]
+    pub(crate) passes: NonZeroU32,
 
     /// Size of the file to measure on [default: 1 GiB, with --full 8 GiB], or
     /// the range of a device [default: 16 GiB, or all of a smaller one]

@@ -81,6 +81,13 @@ pub(crate) fn summary(profile: &Profile) -> String {
     {
         parts.push("Some points were not steady.".into());
     }
+    if let Some(apart) = profile.passes_apart() {
+        parts.push(format!(
+            "All is the median of passes, of which the fastest was {:.0} % above the slowest at half \
+             of the points.",
+            apart * 100.0
+        ));
+    }
     parts.join(" ")
 }
 

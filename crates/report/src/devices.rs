@@ -81,8 +81,15 @@ pub fn twin(fit: &Fit, width: usize) -> String {
         ),
         None => String::new(),
     };
+    let apart = match fit.passes_apart {
+        Some(apart) => format!(
+            "; the storage's own passes lie {:.0} % apart at half of the points",
+            apart * 100.0
+        ),
+        None => String::new(),
+    };
     format!(
-        "{}: {}\n\n{}\nhalf of the points are off by at most {:.1} %{held_out}\n",
+        "{}: {}\n\n{}\nhalf of the points are off by at most {:.1} %{held_out}{apart}\n",
         fit.entry.name,
         fit.entry.title,
         wrapped(

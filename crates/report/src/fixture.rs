@@ -730,6 +730,7 @@ pub(crate) fn profile() -> Profile {
             },
             read_latency: None,
             write_latency: None,
+            passes: None,
         }
     };
     let mut points = Vec::new();

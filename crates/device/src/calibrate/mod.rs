@@ -22,6 +22,7 @@ mod target;
 use std::{
     collections::VecDeque,
     io,
+    num::NonZeroU32,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -31,7 +32,7 @@ use octavo_units::{ByteCount, QueueDepth, RequestSize, Seed};
 
 pub use engine::{Durability, Engine};
 pub use preset::{ParsePointError, PointSpec, Preset, Timing};
-pub use profile::{FORMAT, Latency, Means, Point, Profile, ProfileError};
+pub use profile::{FORMAT, Latency, Means, Passes, Point, Profile, ProfileError};
 pub use target::{Access, Target};
 
 use crate::{
@@ -51,6 +52,10 @@ pub struct Settings {
     pub file_size: Option<ByteCount>,
     /// The points; default: the preset's.
     pub points: Option<Vec<PointSpec>>,
+    /// How often all points are measured, 1 by default; the median pass over
+    /// each stands in the profile. Storage that others use as well differs from
+    /// one minute to the next by more than within one.
+    pub passes: NonZeroU32,
     /// The engine; default: io_uring where it is allowed, else threads.
     pub engine: Option<Engine>,
     /// The origin of offsets and content.
@@ -79,6 +84,7 @@ impl Settings {
             preset,
             file_size: None,
             points: None,
+            passes: NonZeroU32::MIN,
             engine: None,
             seed,
         }
@@ -94,7 +100,8 @@ impl Settings {
         };
         points.iter().fold(Default::default(), |sum: (_, _), spec| {
             let (least, most) = self.preset.timing(spec).bounds();
-            (sum.0 + least, sum.1 + most)
+            let passes = self.passes.get();
+            (sum.0 + least * passes, sum.1 + most * passes)
         })
     }
 }
@@ -236,7 +243,8 @@ pub fn calibrate(
     let fill_expected =
         Duration::from_secs_f64(target.size().get() as f64 / FILL_BYTES_PER_SECOND as f64) * fills;
     let expected = |spec: &PointSpec| settings.preset.timing(spec).bounds().0;
-    let points_expected: Duration = specs.iter().map(expected).sum();
+    let passes = settings.passes.get();
+    let points_expected = specs.iter().map(expected).sum::<Duration>() * passes;
     let mut done = Duration::ZERO;
     let mut total = fill_expected + points_expected;
     for pass in 1..=fills {
@@ -252,32 +260,39 @@ pub fn calibrate(
         done = started.elapsed();
     }
     total = done + points_expected;
-    let mut points = Vec::with_capacity(specs.len());
-    for (index, spec) in specs.iter().enumerate() {
-        let name = spec.to_string();
-        let seed = settings.seed.derive("point", index as u64);
-        let before = Instant::now();
-        points.push(measure(
-            &target,
-            engine,
-            spec,
-            settings.preset.timing(spec),
-            seed,
-            &mut |_| {
-                let elapsed = before.elapsed();
-                progress(Step {
-                    name: &name,
-                    done: done + elapsed,
-                    total: total.max(done + elapsed),
-                })
-            },
-        )?);
-        // A point that took longer than expected moves the end, not the
-        // share that is done of the others.
-        let elapsed = before.elapsed();
-        done += elapsed;
-        total = (total + elapsed).saturating_sub(expected(spec)).max(done);
+    let mut measured = vec![Vec::with_capacity(passes as usize); specs.len()];
+    for pass in 1..=passes {
+        for (index, spec) in specs.iter().enumerate() {
+            let name = match passes {
+                1 => spec.to_string(),
+                _ => format!("pass {pass} of {passes}: {spec}"),
+            };
+            let number = u64::from(pass - 1) * specs.len() as u64 + index as u64;
+            let seed = settings.seed.derive("point", number);
+            let before = Instant::now();
+            measured[index].push(measure(
+                &target,
+                engine,
+                spec,
+                settings.preset.timing(spec),
+                seed,
+                &mut |_| {
+                    let elapsed = before.elapsed();
+                    progress(Step {
+                        name: &name,
+                        done: done + elapsed,
+                        total: total.max(done + elapsed),
+                    })
+                },
+            )?);
+            // A point that took longer than expected moves the end, not the
+            // share that is done of the others.
+            let elapsed = before.elapsed();
+            done += elapsed;
+            total = (total + elapsed).saturating_sub(expected(spec)).max(done);
+        }
     }
+    let points = measured.into_iter().map(Point::median_of).collect();
     let system = rustix::system::uname();
     Ok(Profile {
         format: FORMAT,

@@ -123,6 +123,22 @@ pub struct Point {
     /// Latencies of writes, in a mix.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_latency: Option<Latency>,
+    /// All passes over this point, of which the other figures are one; `None`
+    /// if there was no other.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub passes: Option<Passes>,
+}
+
+/// How the same point came out again and again, minutes apart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Passes {
+    /// How many, 2 or more.
+    pub count: u32,
+    /// Requests per second of the slowest.
+    pub iops_min: Iops,
+    /// Requests per second of the fastest.
+    pub iops_max: Iops,
 }
 
 /// Latencies in microseconds from submission to completion.
@@ -202,6 +218,17 @@ impl Profile {
         })
     }
 
+    /// How far the passes over a point lie apart, the fastest above the slowest
+    /// as a share: the median over all points. `None` of a single pass.
+    pub fn passes_apart(&self) -> Option<f64> {
+        let passes = self.points.iter().filter_map(|point| point.passes);
+        let mut apart: Vec<f64> = passes
+            .map(|passes| passes.iops_max.get() / passes.iops_min.get() - 1.0)
+            .collect();
+        apart.sort_by(f64::total_cmp);
+        apart.get(apart.len() / 2).copied()
+    }
+
     /// What a commit costs: a small write and `fdatasync`, one at a time.
     pub fn commit(&self) -> Option<&Point> {
         self.points
@@ -242,6 +269,25 @@ impl Point {
             latency,
             read_latency: part(&window.reads),
             write_latency: part(&window.writes),
+            passes: None,
+        }
+    }
+
+    /// Of passes over one point, the one with the median rate (of an even
+    /// number the slower of two), with what is to be said of all.
+    ///
+    /// # Panics
+    /// Without any.
+    pub(crate) fn median_of(mut passes: Vec<Self>) -> Self {
+        passes.sort_by(|a, b| a.iops.get().total_cmp(&b.iops.get()));
+        let all = (passes.len() > 1).then(|| Passes {
+            count: passes.len() as u32,
+            iops_min: passes[0].iops,
+            iops_max: passes[passes.len() - 1].iops,
+        });
+        Self {
+            passes: all,
+            ..passes.swap_remove((passes.len() - 1) / 2)
         }
     }
 
@@ -376,6 +422,23 @@ pub(super) mod tests {
             let error = Profile::from_toml(&text.replace(from, to)).unwrap_err();
             assert!(error.to_string().contains(name), "{name}: {error}");
         }
+    }
+
+    #[test]
+    fn the_median_pass_stands_for_all() {
+        let spec = spec(Mix::READ, Pattern::Random, 4096, 1);
+        let pass = |iops| point(spec, iops);
+        assert_eq!(Point::median_of(vec![pass(9e3)]), pass(9e3));
+        let median = Point::median_of(vec![pass(9e3), pass(2e3), pass(4e3), pass(5e3)]);
+        let all = median.passes.unwrap();
+        assert_eq!(all.count, 4);
+        for (iops, expected) in [(median.iops, 4e3), (all.iops_min, 2e3), (all.iops_max, 9e3)] {
+            assert!((iops.get() - expected).abs() < 1.0, "{iops:?}");
+        }
+        assert_eq!(median.latency, pass(4e3).latency);
+        let profile = profile(vec![median, pass(1e3)]);
+        assert_eq!(Profile::from_toml(&profile.to_toml()).unwrap(), profile);
+        assert!((profile.passes_apart().unwrap() - 3.5).abs() < 0.01);
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub struct Fit {
     /// The median of the absolute errors of points that the fit did not see;
     /// `None` when there are none.
     pub held_out_median_error: Option<f64>,
+    /// How far the profile's own passes lie apart,
+    /// [`Profile::passes_apart`]: no twin can be nearer than what it is fitted
+    /// to is to itself.
+    pub passes_apart: Option<f64>,
 }
 
 /// A point of the profile and of its twin.
@@ -184,6 +188,7 @@ pub fn fit(
     Ok(Fit {
         median_error: median(points.iter().map(error).collect()).unwrap_or(0.0),
         held_out_median_error: median(held_out.collect()),
+        passes_apart: profile.passes_apart(),
         entry,
         points,
     })

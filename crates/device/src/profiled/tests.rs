@@ -54,6 +54,7 @@ fn profile(specs: Vec<PointSpec>) -> Profile {
             },
             read_latency: None,
             write_latency: None,
+            passes: None,
         }
     });
     Profile {

@@ -144,7 +144,7 @@ def series(template):
         ("SQLite rollback journal", cuts, partial(journal, "")),
         ("MariaDB", cuts, partial(mariadb, "")),
         # Is it torn writes that MariaDB does not survive?
-        ("MariaDB, no write torn", cuts // 2, partial(mariadb, ",tear=0/1")),
+        ("MariaDB, no write torn", cuts, partial(mariadb, ",tear=0/1")),
         ("MariaDB, every write that is not lost torn", cuts // 2, partial(mariadb, ",tear=1/1")),
         ("SQLite WAL, lying device", cuts // 5, partial(wal, ",lie")),
         ("SQLite rollback journal, lying device", cuts // 5, partial(journal, ",lie")),

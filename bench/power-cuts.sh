@@ -4,15 +4,15 @@
 #
 #   bench/power-cuts.sh [CUTS] [DIRECTORY]
 #
-# CUTS (default 100) of SQLite with each kind of journal and of MariaDB, half as
-# many of MariaDB without and with all writes torn, and a fifth as many with a
-# lying device; then torn-page.py. DIRECTORY (default: /dev/shm) is where files
-# are stored. Needs /dev/fuse, python3, and mariadb-server; as root. 15 minutes.
+# CUTS (default 100) of SQLite with each kind of journal, and of MariaDB with and
+# without torn writes; half as many of MariaDB with all writes torn; a fifth as
+# many with a lying device; then torn-page.py. DIRECTORY (default: /dev/shm) is
+# where files are stored. Needs /dev/fuse, python3, and mariadb-server; as root. 20 minutes.
 set -eu
 export PYTHONDONTWRITEBYTECODE=1
 cd "$(dirname "$0")/.."
 cargo build --release -p octavo
-folder="bench/runs/2026-11-21-emulate"
+folder="bench/runs/2026-11-22-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}
 { uname -srm; git rev-parse HEAD; mariadbd --version; python3 -c 'import sqlite3; print("SQLite", sqlite3.sqlite_version)'; } > "$folder/cuts-machine.txt"

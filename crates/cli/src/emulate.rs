@@ -94,6 +94,7 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
     };
     Ok(Settings {
         time_scale: flags.time_scale,
+        sync_backing: !flags.volatile_backing,
         faults: flags.faults.clone().unwrap_or_default(),
         precondition,
         seed: flags.seed,

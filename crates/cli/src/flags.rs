@@ -327,6 +327,11 @@ pub(crate) struct EmulateFlags {
     #[arg(long, value_name = "F", default_value_t = 1.0)]
     pub(crate) time_scale: f64,
 
+    /// Do not sync --backing when programs sync: they wait for the device alone,
+    /// and what they synced survives anything but a crash of this machine
+    #[arg(long)]
+    pub(crate) volatile_backing: bool,
+
     /// What goes wrong, such as cut=5000,lose=1/2,tear=1/4 or eio=write:50:3;
     /// docs/emulation.md has them all
     #[arg(long, value_name = "SPEC")]

@@ -127,7 +127,8 @@ impl Emulation {
             .arg(mount)
             .args(["--seed", &seed.to_string(), "--end-with-parent"])
             .args(PRECONDITION)
-            .arg("--json")
+            // The data are made again for each experiment.
+            .args(["--volatile-backing", "--json"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -33,6 +33,7 @@ pub(super) struct Files {
     contents: RwLock<HashMap<u64, Arc<Content>>>,
     opened: RwLock<HashMap<u64, Arc<OpenFile>>>,
     opened_ever: AtomicU64,
+    pub(super) sync_backing: bool,
     faults: Faults,
     requests: Requests,
     seed: Seed,
@@ -74,13 +75,20 @@ pub(super) enum Pace {
 }
 
 impl Files {
-    pub(super) fn new(pacer: Pacer, space: Space, faults: Faults, seed: Seed) -> Self {
+    pub(super) fn new(
+        pacer: Pacer,
+        space: Space,
+        sync_backing: bool,
+        faults: Faults,
+        seed: Seed,
+    ) -> Self {
         Self {
             pacer,
             space,
             contents: RwLock::default(),
             opened: RwLock::default(),
             opened_ever: AtomicU64::new(0),
+            sync_backing,
             faults,
             requests: Requests::default(),
             seed,
@@ -229,10 +237,10 @@ impl Files {
         match begun {
             Ok((ticket, opened)) => {
                 let next = lock(&opened.content.undo).next();
-                let result = if data_only {
-                    opened.file.sync_data()
-                } else {
-                    opened.file.sync_all()
+                let result = match (self.sync_backing, data_only) {
+                    (false, _) => Ok(()),
+                    (true, true) => opened.file.sync_data(),
+                    (true, false) => opened.file.sync_all(),
                 };
                 if result.is_ok() && !self.faults.lie {
                     let freed = lock(&opened.content.undo).forget_before(next);
@@ -245,16 +253,19 @@ impl Files {
         }
     }
 
-    /// A flush of the device alone, after `result`.
-    pub(super) fn flush(&self, result: io::Result<()>, reply: ReplyEmpty) {
+    /// Makes names durable, which `sync` does for the backing storage.
+    pub(super) fn sync_names(&self, sync: impl FnOnce() -> io::Result<()>, reply: ReplyEmpty) {
         let arrived = self.pacer.now();
-        match self
-            .pacer
-            .begin(arrived, Command::Flush, 0, &[Request::FLUSH])
-        {
-            Ok(ticket) => self
-                .pacer
-                .end(ticket, Answer::Done(reply, result.map_err(errno))),
+        if let Err(error) = self.check_power() {
+            return reply.error(errno(error));
+        }
+        let flush = [Request::FLUSH];
+        match self.pacer.begin(arrived, Command::Flush, 0, &flush) {
+            Ok(ticket) => {
+                let result = if self.sync_backing { sync() } else { Ok(()) };
+                self.pacer
+                    .end(ticket, Answer::Done(reply, result.map_err(errno)));
+            }
             Err(_) => reply.error(Errno::EIO),
         }
     }

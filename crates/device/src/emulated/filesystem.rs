@@ -575,10 +575,8 @@ impl Filesystem for EmulatedFiles {
         _data_only: bool,
         reply: ReplyEmpty,
     ) {
-        match self.named(|names| names.sync_directory(node.0)) {
-            Ok(()) => self.files.flush(Ok(()), reply),
-            Err(errno) => reply.error(errno),
-        }
+        self.files
+            .sync_names(|| self.names.sync_directory(node.0), reply);
     }
 
     fn statfs(&self, _request: &Request, _node: INodeNo, reply: ReplyStatfs) {

@@ -72,6 +72,10 @@ pub struct Settings {
     /// Seconds that a second of the device takes, 1 by default: with 10, a
     /// device that this machine could not keep pace with has ten times as long.
     pub time_scale: f64,
+    /// Whether syncs reach the backing storage, as they do by default. Without,
+    /// they wait for the model alone, and a crash of this machine before it is
+    /// unmounted can lose what was synced.
+    pub sync_backing: bool,
     /// What goes wrong; by default nothing.
     pub faults: Faults,
     /// What the device was loaded with before, see
@@ -90,6 +94,7 @@ impl Settings {
             backing: backing.into(),
             mount: mount.into(),
             time_scale: 1.0,
+            sync_backing: true,
             faults: Faults::default(),
             precondition: None,
             seed: Seed::new(1),
@@ -209,7 +214,7 @@ pub struct Mounted {
     files: Arc<Files>,
     _reaper: Reaper,
     point: MountPoint,
-    _backing: Backing,
+    backing: Backing,
     /// `None` where it is not allowed.
     awake: Option<Awake>,
 }
@@ -251,6 +256,7 @@ impl Mounted {
         let files = Arc::new(Files::new(
             pacer,
             space,
+            settings.sync_backing,
             settings.faults.clone(),
             settings.seed,
         ));
@@ -292,7 +298,7 @@ impl Mounted {
             files,
             _reaper: reaper,
             point,
-            _backing: backing,
+            backing,
             awake,
         };
         let lead = Lead::measure(mounted.path()).map_err(mount_error)?;
@@ -362,6 +368,11 @@ impl Mounted {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(1));
+        }
+        if !self.files.sync_backing
+            && let Ok(root) = std::fs::File::open(self.backing.files())
+        {
+            let _as_far_as_possible = rustix::fs::syncfs(&root);
         }
         // Not `umount_and_join`: it is unmounted, and fuser 0.18 takes a session
         // that has ended for one that is mounted.

@@ -35,8 +35,6 @@ pub(super) trait Mapping {
     fn trim(&mut self, superblock: u32, superpage: u32) -> Work;
     /// Whether a superpage holds data.
     fn holds(&self, superblock: u32, superpage: u32) -> bool;
-    /// Superpages that replacements hold in all.
-    fn replacement_superpages(&self) -> u64;
     /// How often superblocks were erased.
     #[cfg(test)]
     fn wear(&self) -> super::pool::Wear;
@@ -262,16 +260,6 @@ impl Mapping for Replaced {
 
     fn holds(&self, superblock: u32, superpage: u32) -> bool {
         self.pool.valid.has(self.shape().bit(superblock, superpage))
-    }
-
-    fn replacement_superpages(&self) -> u64 {
-        let Shape {
-            ways,
-            replacements,
-            superpages,
-            ..
-        } = *self.shape();
-        u64::from(ways) * u64::from(replacements) * u64::from(superpages)
     }
 
     #[cfg(test)]

@@ -226,16 +226,6 @@ impl Mapping for Shared {
         self.pool.valid.has(self.shape().bit(superblock, superpage))
     }
 
-    fn replacement_superpages(&self) -> u64 {
-        let Shape {
-            ways,
-            replacements,
-            superpages,
-            ..
-        } = *self.shape();
-        u64::from(ways) * u64::from(replacements) * u64::from(superpages)
-    }
-
     #[cfg(test)]
     fn wear(&self) -> super::pool::Wear {
         self.pool.wear()

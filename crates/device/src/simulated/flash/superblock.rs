@@ -455,7 +455,7 @@ impl Translation for Superblock {
         self.mapping = self.full_mapping();
         let superblock_bytes = u64::from(self.superpage_bytes) * u64::from(self.shape.superpages);
         let range = range_bytes.div_ceil(superblock_bytes);
-        let replacements = self.mapping.replacement_superpages() / u64::from(self.shape.superpages);
+        let replacements = u64::from(self.shape.ways) * u64::from(self.shape.replacements);
         let buffer_bytes = self.buffer.sectors_max() * u64::from(self.sector_bytes);
         // Where each superblock keeps its replacement, all begin empty and fill
         // at the same pace: with n superpages, the k-th time after k n +-

@@ -1,10 +1,6 @@
 //! A started copy.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use octavo_units::ByteCount;
 use octavo_workload::{Connection, Workload, connection::Statement};
@@ -15,11 +11,11 @@ use super::{
     ddl,
     instance::{Instance, Layout, session_setup},
     programs::Programs,
-    session::Session,
     status,
 };
 use crate::{
-    Counters, DatabaseError, Isolation, Running, Settings, StoragePath, server::account::Account,
+    Counters, DatabaseError, Isolation, Running, Settings, StoragePath,
+    server::{account::Account, monitor::Monitor},
 };
 
 /// A client's statement that takes longer is given up. No statement of a
@@ -50,18 +46,11 @@ const VARIABLES: [&str; 15] = [
     "innodb_buffer_pool_size",
 ];
 
-/// What is read while clients work.
-struct Monitor {
-    /// Gone once the server is.
-    session: Option<Session>,
-    last: Counters,
-}
-
 /// A server on a run directory.
 pub(super) struct RunningMysql {
     flavour: super::Flavour,
     /// Before the server, which waits for its sessions when it stops.
-    monitor: Mutex<Monitor>,
+    monitor: Monitor,
     instance: Instance,
     statements: &'static [Statement],
     settings: Settings,
@@ -106,13 +95,9 @@ impl RunningMysql {
         check_pool(&variables, whole_mib(settings.memory), programs)?;
         let user = account.map_or("the one that runs octavo".into(), |account| account.name);
         let conditions = conditions(mysql, &variables, settings, access, user);
-        let last = status::read(&mut session)?;
         Ok(Self {
             flavour: mysql.flavour,
-            monitor: Mutex::new(Monitor {
-                session: Some(session),
-                last,
-            }),
+            monitor: status::monitor(session)?,
             instance,
             statements: workload.statements(),
             settings: settings.clone(),
@@ -254,15 +239,7 @@ impl Running for RunningMysql {
     }
 
     fn counters(&self) -> Counters {
-        let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
-        let Monitor { session, last } = &mut *monitor;
-        match session.as_mut().map(status::read) {
-            Some(Ok(now)) => *last = status::not_less(*last, now),
-            // The last ones are what is known of a server that is gone.
-            Some(Err(_)) => *session = None,
-            None => {}
-        }
-        *last
+        self.monitor.counters()
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {

@@ -10,7 +10,7 @@ mod tests;
 use std::{
     collections::HashMap,
     ops::ControlFlow,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -29,6 +29,7 @@ use crate::{
     Counters, DatabaseError, Inspection, Isolation, Loaded, Progress, Running, StoragePath,
     fill::{Feed, fill},
     served::{LOADING, MARK, SCHEMA, Served, Url, busy, note_of, occupied},
+    server::monitor::Monitor,
 };
 use insert::Inserts;
 use schema::{State, set_mark};
@@ -297,13 +298,11 @@ impl Served for ServedMysql {
                 None => format!("{level}, the default (InnoDB)"),
             },
         ));
-        let mut monitor = self.outside()?;
-        let last = status::read(&mut monitor)?;
         Ok(Box::new(Visited {
             url: self.url.clone(),
             setup: session_setup(self.flavour, isolation_level(isolation), STATEMENT_LIMIT),
             statements: workload.statements(),
-            monitor: Mutex::new((Some(monitor), last)),
+            monitor: status::monitor(self.outside()?)?,
             conditions,
         }))
     }
@@ -319,9 +318,7 @@ struct Visited {
     url: Url,
     setup: Vec<String>,
     statements: &'static [Statement],
-    /// The session that counts, until the server is gone, and what it read
-    /// last.
-    monitor: Mutex<(Option<Session>, Counters)>,
+    monitor: Monitor,
     conditions: Vec<(&'static str, String)>,
 }
 
@@ -333,15 +330,7 @@ impl Running for Visited {
     }
 
     fn counters(&self) -> Counters {
-        let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
-        let (session, last) = &mut *monitor;
-        match session.as_mut().map(status::read) {
-            Some(Ok(now)) => *last = status::not_less(*last, now),
-            // The last ones are what is known of a server that is gone.
-            Some(Err(_)) => *session = None,
-            None => {}
-        }
-        *last
+        self.monitor.counters()
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {

@@ -7,7 +7,7 @@ use octavo_units::ByteCount;
 use octavo_workload::ConnectionError;
 
 use super::session::Session;
-use crate::Counters;
+use crate::{Counters, server::monitor::Monitor};
 
 /// The status variables that counters are made of.
 const NAMES: [&str; 14] = [
@@ -27,8 +27,16 @@ const NAMES: [&str; 14] = [
     "Innodb_os_log_fsyncs",
 ];
 
+/// Reads the counters of this session's server from now on.
+pub(super) fn monitor(mut session: Session) -> Result<Monitor, ConnectionError> {
+    let first = read(&mut session)?;
+    Ok(Monitor::new(first, move |last| {
+        Ok(not_less(*last, read(&mut session)?))
+    }))
+}
+
 /// Reads the counters.
-pub(crate) fn read(session: &mut Session) -> Result<Counters, ConnectionError> {
+fn read(session: &mut Session) -> Result<Counters, ConnectionError> {
     let names = NAMES.map(|name| format!("'{name}'")).join(", ");
     let rows = session.texts(&format!(
         "SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"
@@ -88,7 +96,7 @@ fn counters(status: &HashMap<String, String>) -> Counters {
 
 /// The larger of each count: what is read later never counts less, also where
 /// the server sums counts of several threads while they change.
-pub(crate) fn not_less(before: Counters, now: Counters) -> Counters {
+fn not_less(before: Counters, now: Counters) -> Counters {
     Counters {
         buffer_hits: now.buffer_hits.max(before.buffer_hits),
         buffer_misses: now.buffer_misses.max(before.buffer_misses),

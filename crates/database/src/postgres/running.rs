@@ -17,7 +17,8 @@ use super::{
     statistics::Statistics,
 };
 use crate::{
-    Counters, DatabaseError, Isolation, Running, Settings, StoragePath, server::memory::MemoryGroup,
+    Counters, DatabaseError, Isolation, Running, Settings, StoragePath,
+    server::{memory::MemoryGroup, monitor::Monitor},
 };
 
 /// How often the group is brought back to its memory. Looking takes some
@@ -93,7 +94,7 @@ pub(super) struct RunningPostgres {
     // Fields drop in this order: the follower and sessions before the server,
     // the server before its group.
     follower: Option<Follower>,
-    monitor: Mutex<Monitor>,
+    monitor: Monitor,
     server: Started,
     group: Option<Arc<MemoryGroup>>,
     options: Vec<(&'static str, String)>,
@@ -101,13 +102,6 @@ pub(super) struct RunningPostgres {
     conditions: Vec<(&'static str, String)>,
     storage_path: StoragePath,
     memory: ByteCount,
-}
-
-/// The session that reads statistics, and what it read last.
-pub(super) struct Monitor {
-    session: Option<Session>,
-    statistics: Statistics,
-    last: Counters,
 }
 
 impl RunningPostgres {
@@ -164,13 +158,11 @@ impl RunningPostgres {
         if let Some(user) = server.user() {
             conditions.push(("server's user", user.to_owned()));
         }
-        let mut monitor = Monitor::new(monitor, statistics);
-        monitor.read();
         Ok(Self {
             follower: group
                 .as_ref()
                 .map(|group| Follower::start(Arc::clone(group), settings)),
-            monitor: Mutex::new(monitor),
+            monitor: statistics.monitor(monitor),
             server,
             storage_path: match (&group, direct) {
                 (_, true) => StoragePath::Direct,
@@ -319,41 +311,6 @@ impl About {
     }
 }
 
-impl Monitor {
-    pub(super) fn new(session: Session, statistics: Statistics) -> Self {
-        Self {
-            session: Some(session),
-            statistics,
-            last: Counters::default(),
-        }
-    }
-
-    /// Counts go on from the last ones when the server cannot be asked.
-    pub(super) fn read(&mut self) -> Counters {
-        if let Some(session) = &mut self.session {
-            match self.statistics.read(session) {
-                // Views are read one after the other, and one that is reset
-                // while the server recovers from a crash begins anew.
-                Ok(now) if is_after(&now, &self.last) => self.last = now,
-                Ok(_) => {}
-                Err(_gone) => self.session = None,
-            }
-        }
-        self.last
-    }
-}
-
-fn is_after(now: &Counters, last: &Counters) -> bool {
-    now.buffer_hits >= last.buffer_hits
-        && now.buffer_misses >= last.buffer_misses
-        && now.buffer_spills >= last.buffer_spills
-        && now.data_writes >= last.data_writes
-        && now.log_writes >= last.log_writes
-        && now.log_written_bytes >= last.log_written_bytes
-        && now.syncs >= last.syncs
-        && now.checkpoints >= last.checkpoints
-}
-
 impl Running for RunningPostgres {
     fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
         let mut session = self.server.connect(&self.options)?;
@@ -362,10 +319,7 @@ impl Running for RunningPostgres {
     }
 
     fn counters(&self) -> Counters {
-        self.monitor
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .read()
+        self.monitor.counters()
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {

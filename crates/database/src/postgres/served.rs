@@ -1,11 +1,7 @@
 //! A PostgreSQL server that the user runs. The mark of Octavo's schema is its
 //! comment.
 
-use std::{
-    ops::ControlFlow,
-    sync::{Mutex, PoisonError},
-    time::Instant,
-};
+use std::{ops::ControlFlow, sync::Mutex, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
@@ -16,7 +12,7 @@ use super::{
     failure::ServerError,
     inspect, load,
     programs::major_of,
-    running::{About, Monitor, session_options},
+    running::{About, session_options},
     session::Session,
     statistics::Statistics,
 };
@@ -27,6 +23,7 @@ use crate::{
         LOADING, MARK, SCHEMA, Served, Url, busy, entangled, foreign, is_own_table, note_of,
         occupied,
     },
+    server::monitor::Monitor,
 };
 
 /// The oldest version whose views and parameters are known here.
@@ -328,13 +325,11 @@ impl Served for ServedPostgres {
         let (mut options, isolation) = session_options(isolation);
         conditions.push(("isolation", isolation));
         options.push(("search_path", SCHEMA.into()));
-        let mut monitor = Monitor::new(session, Statistics::of(major, self.page_size));
-        monitor.read();
         Ok(Box::new(Visited {
             url: self.url.clone(),
             options,
             statements: workload.statements(),
-            monitor: Mutex::new(monitor),
+            monitor: Statistics::of(major, self.page_size).monitor(session),
             conditions,
         }))
     }
@@ -350,7 +345,7 @@ struct Visited {
     url: Url,
     options: Vec<(&'static str, String)>,
     statements: &'static [Statement],
-    monitor: Mutex<Monitor>,
+    monitor: Monitor,
     conditions: Vec<(&'static str, String)>,
 }
 
@@ -362,8 +357,7 @@ impl Running for Visited {
     }
 
     fn counters(&self) -> Counters {
-        let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
-        monitor.read()
+        self.monitor.counters()
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {

@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::ConnectionError;
 
 use super::session::Session;
-use crate::Counters;
+use crate::{Counters, server::monitor::Monitor};
 
 /// Reads a server's counters.
 ///
@@ -61,6 +61,18 @@ impl Statistics {
         }
     }
 
+    /// Reads the counters of this session's server from now on.
+    pub(super) fn monitor(self, mut session: Session) -> Monitor {
+        let monitor = Monitor::new(Counters::default(), move |last| {
+            let now = self.read(&mut session)?;
+            // Views are read one after the other, and one that is reset while
+            // the server recovers from a crash begins anew.
+            Ok(if is_after(&now, last) { now } else { *last })
+        });
+        let _since_its_start = monitor.counters();
+        monitor
+    }
+
     /// What was counted since the cluster's making.
     pub(super) fn read(&self, session: &mut Session) -> Result<Counters, ConnectionError> {
         let rows = session.texts(&self.sql)?;
@@ -111,4 +123,15 @@ impl Statistics {
             checkpoints,
         })
     }
+}
+
+fn is_after(now: &Counters, last: &Counters) -> bool {
+    now.buffer_hits >= last.buffer_hits
+        && now.buffer_misses >= last.buffer_misses
+        && now.buffer_spills >= last.buffer_spills
+        && now.data_writes >= last.data_writes
+        && now.log_writes >= last.log_writes
+        && now.log_written_bytes >= last.log_written_bytes
+        && now.syncs >= last.syncs
+        && now.checkpoints >= last.checkpoints
 }

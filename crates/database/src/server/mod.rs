@@ -5,6 +5,7 @@
 pub(crate) mod account;
 pub(crate) mod at_rest;
 pub(crate) mod memory;
+pub(crate) mod monitor;
 pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod start;

@@ -1,0 +1,73 @@
+//! What a server counts while clients work, and after it is gone.
+
+use std::sync::{Mutex, PoisonError};
+
+use octavo_workload::ConnectionError;
+
+use crate::Counters;
+
+/// What asks the server, over a session of its own: the counters of now, of
+/// which none is less than in the last ones that it is given.
+type Read = Box<dyn FnMut(&Counters) -> Result<Counters, ConnectionError> + Send>;
+
+/// The session that reads counters, and what it read last.
+pub(crate) struct Monitor(Mutex<Watched>);
+
+struct Watched {
+    /// Gone, and with it the session, once the server cannot be asked.
+    read: Option<Read>,
+    last: Counters,
+}
+
+impl Monitor {
+    /// Reads by `read`, which has read `last` before.
+    pub(crate) fn new(
+        last: Counters,
+        read: impl FnMut(&Counters) -> Result<Counters, ConnectionError> + Send + 'static,
+    ) -> Self {
+        Self(Mutex::new(Watched {
+            read: Some(Box::new(read)),
+            last,
+        }))
+    }
+
+    /// The counters; the last ones are what is known of a server that is gone.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Watched { read, last } = &mut *watched;
+        match read.as_mut().map(|read| read(last)) {
+            Some(Ok(now)) => *last = now,
+            Some(Err(_gone)) => *read = None,
+            None => {}
+        }
+        *last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(reads: u64) -> Counters {
+        Counters {
+            reads,
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn the_last_counters_are_those_of_a_server_that_is_gone() {
+        let mut asked = 0;
+        let monitor = Monitor::new(reads(5), move |last| {
+            asked += 1;
+            match asked {
+                1 => Ok(reads(last.reads + 2)),
+                2 => Err(ConnectionError::Lost("gone".into())),
+                _ => panic!("a server that is gone is asked"),
+            }
+        });
+        assert_eq!(monitor.counters(), reads(7));
+        assert_eq!(monitor.counters(), reads(7));
+        assert_eq!(monitor.counters(), reads(7));
+    }
+}

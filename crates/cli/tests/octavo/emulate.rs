@@ -289,6 +289,41 @@ fn faults_strike() {
     emulator.end();
 }
 
+#[test]
+fn what_was_synced_survives_a_cut_though_the_backing_was_not() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(
+        home.path(),
+        "instant",
+        &["--volatile-backing", "--faults", "cut=signal,lose=1/1"],
+    );
+    let path = emulator.mount.join("data");
+    let file = File::create_new(&path).unwrap();
+    file.write_all_at(&[1; 4096], 0).unwrap();
+    file.sync_all().unwrap();
+    File::open(&emulator.mount).unwrap().sync_all().unwrap();
+    // By a way of its own, as the page cache would keep it.
+    let direct = OpenOptions::new()
+        .write(true)
+        .custom_flags(OFlags::DIRECT.bits().cast_signed())
+        .open(&path)
+        .unwrap();
+    direct.write_all_at(&[2; 4096], 4096).unwrap();
+    emulator.signal(Signal::USR1);
+    while direct.write_all_at(&[3; 4096], 8192).is_ok() {}
+    drop((file, direct));
+    let left = emulator.backing.join("files/data");
+    let said = emulator.end();
+    assert_eq!(said["flushes"]["requests"], 2);
+    assert!(said["pace"]["cores_awake"].is_boolean());
+    let left = fs::read(left).unwrap();
+    assert_eq!(left[..4096], [1; 4096]);
+    assert!(left[4096..].iter().all(|byte| *byte == 0), "it was lost");
+}
+
 /// Commits rows until the power is gone; tells how many were acknowledged.
 fn commit_until_cut(database: &Path, journal: &str) -> u32 {
     let Ok(connection) = Connection::open(database) else {

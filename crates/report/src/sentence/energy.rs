@@ -23,7 +23,7 @@ pub(crate) fn energy(findings: &Findings) -> Vec<String> {
     sentences
 }
 
-/// The cell of the least energy, and beside it the reference.
+/// The cell of the least energy, and what is told beside it.
 fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
     let known: Vec<(&CellFindings, CellEnergy)> = group
         .cells
@@ -53,12 +53,11 @@ fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
         each(energy),
         idle(energy)
     );
-    if let Some((reference, energy)) = known.iter().find(|(cell, _)| cell.reference)
-        && reference.cell != cell.cell
-    {
+    if let Some((other, most, energy)) = beside(&known, cell) {
+        let most = if most { "the most " } else { "" };
         sentence += &format!(
-            "; with {} {}, of which {} idle",
-            with(reference),
+            "; {most}with {}, {}, of which {} idle",
+            with(other),
             each(energy),
             idle(energy)
         );
@@ -69,6 +68,26 @@ fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
     } else {
         format!("With {}: {sentence}", group.name)
     })
+}
+
+/// What to tell beside the cell of the least energy: the reference, or, where it
+/// is that itself, the cell of the most, then true.
+fn beside<'a>(
+    known: &'a [(&'a CellFindings, CellEnergy)],
+    least: &CellFindings,
+) -> Option<(&'a CellFindings, bool, &'a CellEnergy)> {
+    let by_joules = |a: &&(&CellFindings, CellEnergy), b: &&(&CellFindings, CellEnergy)| {
+        a.1.joules_per_transaction
+            .total_cmp(&b.1.joules_per_transaction)
+    };
+    let (other, most) = if least.reference {
+        (known.iter().max_by(by_joules), known.len() > 2)
+    } else {
+        (known.iter().find(|(cell, _)| cell.reference), false)
+    };
+    other
+        .filter(|(cell, _)| cell.cell != least.cell)
+        .map(|(cell, energy)| (*cell, most, energy))
 }
 
 fn each(energy: &CellEnergy) -> String {
@@ -92,7 +111,14 @@ mod tests {
         assert_eq!(
             energy(&findings)[0],
             "The device alone took the least energy with page size 8192, 12.3 mJ a transaction, of \
-             which 10.1 mJ idle; with page size 4096 15.0 mJ, of which 12.0 mJ idle."
+             which 10.1 mJ idle; with page size 4096, 15.0 mJ, of which 12.0 mJ idle."
+        );
+        let cells = &mut findings.groups[0].cells;
+        cells.retain(|cell| cell.cell.page_size.get() != 8192);
+        assert_eq!(
+            energy(&findings)[0],
+            "The device alone took the least energy with page size 4096, 15.0 mJ a transaction, of \
+             which 12.0 mJ idle; the most with page size 65536, 123 mJ, of which 100 mJ idle."
         );
         let cells = &mut findings.groups[0].cells;
         cells.retain(|cell| cell.reference);

@@ -1,9 +1,12 @@
 //! How fast a flash drive is simulated: 4 KiB random reads and, with cleaning
-//! in its steady state, writes, 32 in flight, over all of a device or the
-//! first bytes of it. Prints requests per second of real time, and a checksum
-//! of the completions.
+//! in its steady state, writes, 32 in flight, over all of a device (`all`) or
+//! the first bytes of it. Prints requests per second of real time, and a
+//! checksum of the completions, which is the same on every machine.
 //!
-//! `speed_flash [DEVICE [RANGE_GIB [MILLIONS]]]`
+//! `speed_flash [DEVICE [RANGE|all [MILLIONS [MIX...]]]]`
+//!
+//! Writes over a range that is small against what is spare leave cleaning
+//! nothing to move: give `all` for a write amplification above 1.
 
 use std::{error::Error, time::Instant};
 
@@ -21,21 +24,27 @@ const DEPTH: u32 = 32;
 const BYTES: u32 = 4096;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    if cfg!(debug_assertions) {
+        eprintln!("a debug build: these speeds say nothing");
+    }
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "sata-tlc".into());
-    let gib: u64 = arguments.next().as_deref().unwrap_or("16").parse()?;
+    let range = arguments.next().unwrap_or_else(|| "16GiB".into());
     let millions: f64 = arguments.next().as_deref().unwrap_or("5").parse()?;
     let requests = (millions * 1e6) as u64;
-    let range = ByteCount::new(gib << 30);
+    let mut mixes: Vec<Mix> = arguments.map(|mix| mix.parse()).collect::<Result<_, _>>()?;
+    if mixes.is_empty() {
+        mixes = vec![Mix::READ, Mix::WRITE, "70/30".parse()?];
+    }
     let seed = Seed::new(1);
-    let entry = catalogue::find(&name)?;
+    let entry = catalogue::named(&name)?;
 
-    for (title, mix) in [
-        ("reads", Mix::READ),
-        ("writes", Mix::WRITE),
-        ("70/30", "70/30".parse()?),
-    ] {
+    for mix in mixes {
         let mut device = entry.open(seed);
+        let range = match range.as_str() {
+            "all" => device.geometry().capacity,
+            range => range.parse()?,
+        };
         let spec = PointSpec {
             mix: Mix::WRITE,
             pattern: Pattern::Random,
@@ -54,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let elapsed = began.elapsed().as_secs_f64();
         let counters = device.counters().since(&before);
         println!(
-            "{title}: {:.2} million/s ({:.0} IOPS of the device, write amplification {}, \
+            "{name}, {range}, {mix}: {:.2} million/s ({:.0} IOPS of the device, write amplification {}, \
              preconditioned in {:.1} s), checksum {checksum:016x}",
             requests as f64 / elapsed / 1e6,
             requests as f64 / virtual_s,

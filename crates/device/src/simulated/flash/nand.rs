@@ -73,6 +73,7 @@ pub(crate) struct Nand {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
+    channel: u32,
     /// Everything that was asked of it is done then.
     free: Moment,
     /// The last read is done then.
@@ -84,7 +85,12 @@ struct Die {
 impl Nand {
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
-            dies: vec![Die::default(); shape.dies() as usize],
+            dies: (0..shape.dies())
+                .map(|die| Die {
+                    channel: die % shape.channels,
+                    ..Die::default()
+                })
+                .collect(),
             channels: vec![Timeline::default(); shape.channels as usize],
             shape,
             past: Moment::START,
@@ -135,8 +141,12 @@ impl Nand {
         if !self.timed {
             return at;
         }
-        let channel = self.channel(die);
-        let Die { free, read, work } = self.dies[die as usize];
+        let Die {
+            channel,
+            free,
+            read,
+            work,
+        } = self.dies[die as usize];
         let (begin, suspended) = match self.shape.suspend_ns {
             // It begins when the reads before it are over, and whatever else
             // runs then has stopped.
@@ -155,6 +165,7 @@ impl Nand {
             work
         };
         self.dies[die as usize] = Die {
+            channel,
             free: end.max(work),
             read: end,
             work,
@@ -171,8 +182,7 @@ impl Nand {
         if !self.timed {
             return at;
         }
-        let channel = self.channel(die);
-        let free = self.dies[die as usize].free;
+        let Die { channel, free, .. } = self.dies[die as usize];
         let transfer_ns = self.shape.transfer_ns(bytes);
         let loaded =
             channel_of(&mut self.channels, channel).take(self.past, at.max(free), transfer_ns);
@@ -206,10 +216,8 @@ impl Nand {
         if !self.timed {
             return at;
         }
-        let channel = self.channel(die);
-        let sensed = at
-            .max(self.dies[die as usize].free)
-            .after(self.shape.read_ns);
+        let Die { channel, free, .. } = self.dies[die as usize];
+        let sensed = at.max(free).after(self.shape.read_ns);
         let transfer_ns = self.shape.transfer_ns(bytes);
         let end = channel_of(&mut self.channels, channel).take(self.past, sensed, transfer_ns);
         let state = &mut self.dies[die as usize];
@@ -234,13 +242,6 @@ impl Nand {
         state.free = at.max(state.free).after(duration_ns);
         state.work = state.free;
         state.free
-    }
-
-    #[inline]
-    fn channel(&self, die: u32) -> u32 {
-        // Usually there are as many channels as a power of two, but X25-E has
-        // ten.
-        die % self.shape.channels
     }
 }
 

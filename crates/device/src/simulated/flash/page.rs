@@ -26,7 +26,10 @@ use super::{
     translation::{Extent, Translation},
     work::{DieWork, Operation, Work},
 };
-use crate::catalogue::{Impossible, Sourced};
+use crate::{
+    catalogue::{Impossible, Sourced},
+    simulated::{divisor::Divisor, prefetch::prefetch},
+};
 
 /// Parameters of a page-mapped translation layer: `[flash.page]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,10 +226,12 @@ impl Layout {
 /// ascending order has each at its own number.
 pub(crate) struct PageMapped {
     unit_bytes: u32,
-    units_per_page: u32,
-    pages_per_block: u32,
+    /// log2 of `unit_bytes`.
+    unit_bits: u32,
+    units_per_page: Divisor,
+    pages_per_block: Divisor,
     units_per_block: u32,
-    dies: u32,
+    dies: Divisor,
     rows: u32,
     logical_units: u32,
     spare_units: u64,
@@ -234,8 +239,9 @@ pub(crate) struct PageMapped {
     /// was filled in order is all zeroes, and memory that was never touched
     /// takes none. Complements of numbers are no units.
     physical: Vec<u32>,
-    /// Logical of each physical unit that was last written there, likewise.
-    /// It is in use if it is mapped back.
+    /// Logical of each physical unit that was last written there, likewise,
+    /// block by block, as cleaning goes through them. Which of them are in
+    /// use, `blocks` knows.
     logical: Vec<u32>,
     blocks: Blocks,
     /// Of each die, where the host's writes go, then where cleaning's do.
@@ -259,13 +265,25 @@ pub(crate) struct PageMapped {
     part: Option<Part>,
 }
 
+/// Where a unit lies: which unit of which block of a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    die: u32,
+    row: u32,
+    unit: u32,
+}
+
 /// An open block and the flash page that is being gathered for it.
 #[derive(Clone, Copy)]
 struct Open {
-    /// `NO_BLOCK` before the first write.
-    block: u32,
+    /// `NO_ROW` before the first write.
+    row: u32,
     /// Units that were put into it.
     units: u32,
+    /// How many of these are in the flash page that is gathered.
+    gathered: u32,
+    /// The physical unit that comes next.
+    next: u32,
     /// When all units of the flash page that is gathered are in the
     /// controller.
     ready: Moment,
@@ -273,14 +291,24 @@ struct Open {
     buffered: u32,
 }
 
-const NO_BLOCK: u32 = u32::MAX;
+const NO_ROW: u32 = u32::MAX;
 const HOST: usize = 0;
 const CLEANING: usize = 1;
 
 impl Open {
+    /// The flash page is full: goes on with the next of the block, which lies
+    /// behind one of each other die.
+    #[inline]
+    fn turn_page(&mut self, units_per_page: u32, dies: u32) {
+        self.gathered = 0;
+        self.next += (dies - 1) * units_per_page;
+    }
+
     const NOTHING: Self = Self {
-        block: NO_BLOCK,
+        row: NO_ROW,
         units: 0,
+        gathered: 0,
+        next: 0,
         ready: Moment::START,
         buffered: 0,
     };
@@ -296,7 +324,7 @@ enum Writer {
 /// A block that is being cleaned.
 #[derive(Clone, Copy)]
 struct Victim {
-    block: u32,
+    row: u32,
     /// Unit of it that is looked at next.
     next: u32,
     /// Units in use when it was chosen.
@@ -308,6 +336,19 @@ struct Victim {
     /// Page of it that was fetched last.
     page: u32,
 }
+
+/// A unit of a block that is cleaned, and what it holds.
+#[derive(Clone, Copy, Default)]
+struct Move {
+    unit: u32,
+    logical: u32,
+}
+
+/// Units that are moved in one go, at most: as many entries of the map are
+/// brought into the processor's cache before the first is changed.
+const BATCH: usize = 64;
+/// Units of a write whose entries of the map are fetched when it is announced.
+const ANNOUNCED_UNITS: usize = 4;
 
 /// A part of a unit, in bytes from its beginning.
 #[derive(Clone, Copy)]
@@ -327,10 +368,11 @@ impl PageMapped {
         let buffered = parameters.buffer_bytes.value / u64::from(unit_bytes);
         let mut device = Self {
             unit_bytes,
-            units_per_page,
-            pages_per_block: shape.pages_per_block,
+            unit_bits: unit_bytes.ilog2(),
+            units_per_page: Divisor::new(units_per_page),
+            pages_per_block: Divisor::new(shape.pages_per_block),
             units_per_block,
-            dies,
+            dies: Divisor::new(dies),
             rows: layout.rows,
             logical_units: (capacity / u64::from(unit_bytes)) as u32,
             spare_units: layout.spare_units_per_die * u64::from(dies),
@@ -362,27 +404,40 @@ impl PageMapped {
     /// fastest.
     #[inline]
     fn page_of(&self, physical: u32) -> u32 {
-        physical / self.units_per_page
+        self.units_per_page.quotient(physical)
     }
 
     #[inline]
     fn die_of_page(&self, page: u32) -> u32 {
-        page % self.dies
+        self.dies.split(page).1
     }
 
-    /// The block of a physical unit.
+    /// Where a physical unit lies.
     #[inline]
-    fn block_of(&self, physical: u32) -> u32 {
-        let page = self.page_of(physical);
-        page / (self.dies * self.pages_per_block) * self.dies + page % self.dies
+    fn spot(&self, physical: u32) -> Spot {
+        let (page, within) = self.units_per_page.split(physical);
+        let (stripe, die) = self.dies.split(page);
+        let (row, page) = self.pages_per_block.split(stripe);
+        Spot {
+            die,
+            row,
+            unit: page * self.units_per_page.get() + within,
+        }
     }
 
-    /// The physical unit that is the `unit`th of a block.
+    /// The physical unit that lies there.
     #[inline]
-    fn unit_of(&self, block: u32, unit: u32) -> u32 {
-        let (row, die) = (block / self.dies, block % self.dies);
-        let (page, within) = (unit / self.units_per_page, unit % self.units_per_page);
-        ((row * self.pages_per_block + page) * self.dies + die) * self.units_per_page + within
+    fn physical_at(&self, Spot { die, row, unit }: Spot) -> u32 {
+        let (page, within) = self.units_per_page.split(unit);
+        let page = (row * self.pages_per_block.get() + page) * self.dies.get() + die;
+        page * self.units_per_page.get() + within
+    }
+
+    /// Where `logical` has its entry of a unit.
+    #[inline]
+    fn entry(&self, Spot { die, row, unit }: Spot) -> usize {
+        (die as usize * self.rows as usize + row as usize) * self.units_per_block as usize
+            + unit as usize
     }
 
     /// Where a unit of the host lies, if anywhere.
@@ -394,22 +449,14 @@ impl PageMapped {
 
     /// Whether a physical unit is gathered for a program that has not begun.
     #[inline]
-    fn gathered(&self, physical: u32) -> bool {
-        if self.units_per_page == 1 {
-            return false;
-        }
-        let page = self.page_of(physical);
-        self.open[self.die_of_page(page) as usize]
+    fn gathered(&self, die: u32, physical: u32) -> bool {
+        self.open[die as usize]
             .iter()
-            .any(|open| {
-                open.block != NO_BLOCK
-                    && !open.units.is_multiple_of(self.units_per_page)
-                    && self.page_of(self.unit_of(open.block, open.units)) == page
-            })
+            .any(|open| (open.next - open.gathered..open.next).contains(&physical))
     }
 
     /// Puts a unit into the flash page that is gathered on a die; it is in
-    /// the controller at `ready`.
+    /// the controller at `ready`. What it held before is not in use any more.
     #[inline]
     fn place(
         &mut self,
@@ -421,25 +468,34 @@ impl PageMapped {
         writer: Writer,
     ) {
         let into = self.stream(writer);
-        let stream = self.open[die as usize][into];
-        if stream.block == NO_BLOCK || stream.units == self.units_per_block {
-            self.turn(nand, at, die, writer);
-        }
-        if let Some(old) = self.physical(logical) {
-            self.blocks.remove(self.block_of(old));
-        }
+        let units_per_page = self.units_per_page.get();
         let open = &mut self.open[die as usize][into];
-        let (block, unit) = (open.block, open.units);
+        let physical = open.next;
+        let (row, unit) = (open.row, open.units);
+        self.blocks.put(die, row, unit);
         open.units += 1;
+        open.gathered += 1;
+        open.next += 1;
         open.ready = open.ready.max(ready);
         open.buffered += u32::from(writer == Writer::Host);
-        let full = open.units.is_multiple_of(self.units_per_page);
-        self.blocks.put(block);
-        let physical = self.unit_of(block, unit);
         self.physical[logical as usize] = physical ^ logical;
-        self.logical[physical as usize] = physical ^ logical;
-        if full && (writer == Writer::Host || !self.copy_back) {
-            self.program(nand, at, die, into);
+        let entry = self.entry(Spot { die, row, unit });
+        self.logical[entry] = physical ^ logical;
+        let open = &mut self.open[die as usize][into];
+        if open.gathered == units_per_page {
+            open.turn_page(units_per_page, self.dies.get());
+            if writer == Writer::Host || !self.copy_back {
+                self.program(nand, at, die, into);
+            }
+        }
+    }
+
+    /// Sees to it that the open block of a die has room.
+    #[inline]
+    fn make_room(&mut self, nand: &mut Nand, at: Moment, die: u32, writer: Writer) {
+        let open = self.open[die as usize][self.stream(writer)];
+        if open.row == NO_ROW || open.units == self.units_per_block {
+            self.turn(nand, at, die, writer);
         }
     }
 
@@ -459,7 +515,7 @@ impl PageMapped {
         let work = Work {
             operation: Operation::Program,
             ready: open.ready,
-            bytes: self.unit_bytes * self.units_per_page,
+            bytes: self.unit_bytes * self.units_per_page.get(),
             buffered: open.buffered,
         };
         open.buffered = 0;
@@ -480,22 +536,27 @@ impl PageMapped {
     fn turn(&mut self, nand: &mut Nand, at: Moment, die: u32, writer: Writer) {
         let into = self.stream(writer);
         loop {
-            let Open { block, units, .. } = self.open[die as usize][into];
-            if block != NO_BLOCK {
+            let Open { row, units, .. } = self.open[die as usize][into];
+            if row != NO_ROW {
                 if units < self.units_per_block {
                     // Cleaning, which writes into the same, has opened it.
                     return;
                 }
-                self.blocks.close(block);
+                self.blocks.close(die, row);
                 self.open[die as usize][into] = Open::NOTHING;
             }
             // The last free block is for cleaning, which then frees another.
             if writer == Writer::Cleaner || self.blocks.free(die) >= 2 {
-                let block = self
+                let row = self
                     .blocks
                     .open(die)
                     .expect("cleaning frees more than it takes");
-                self.open[die as usize][into].block = block;
+                let next = self.physical_at(Spot { die, row, unit: 0 });
+                self.open[die as usize][into] = Open {
+                    row,
+                    next,
+                    ..Open::NOTHING
+                };
                 return;
             }
             self.clean(nand, at, die, self.units_per_block);
@@ -510,8 +571,8 @@ impl PageMapped {
             Some(victim) => victim,
             None if self.blocks.free(die) > FREE_BLOCKS => return,
             None => match self.blocks.victim(die, self.wear_gap) {
-                Some((block, used)) => Victim {
-                    block,
+                Some((row, used)) => Victim {
+                    row,
                     next: 0,
                     used,
                     moved: 0,
@@ -530,14 +591,36 @@ impl PageMapped {
             (victim.written * victim.used).div_ceil(gain)
         };
         while victim.moved < due && victim.next < self.units_per_block {
-            self.relocate(nand, at, die, &mut victim);
+            // What is in use does not change while a batch is moved: the host
+            // writes nothing meanwhile, and cleaning moves no unit twice.
+            let mut batch = [Move::default(); BATCH];
+            let most = BATCH.min((due - victim.moved) as usize);
+            let mut count = 0;
+            while count < most {
+                let next = self.blocks.next_used(die, victim.row, victim.next);
+                let Some(unit) = next else {
+                    victim.next = self.units_per_block;
+                    break;
+                };
+                victim.next = unit + 1;
+                let row = victim.row;
+                let spot = Spot { die, row, unit };
+                let logical = self.logical[self.entry(spot)] ^ self.physical_at(spot);
+                prefetch(&self.physical, logical as usize);
+                batch[count] = Move { unit, logical };
+                count += 1;
+            }
+            victim.moved += count as u32;
+            for step in &batch[..count] {
+                self.relocate(nand, at, die, *step, &mut victim);
+            }
         }
         if victim.next < self.units_per_block {
             self.cleaning[die as usize] = Some(victim);
             return;
         }
         self.cleaning[die as usize] = None;
-        self.blocks.erase(victim.block);
+        self.blocks.erase(die, victim.row);
         let erase = Work {
             operation: Operation::Erase,
             ready: at,
@@ -547,47 +630,41 @@ impl PageMapped {
         self.work(nand, at, die, erase);
     }
 
-    /// Moves the next unit of a block if it is in use.
+    /// Moves a unit of a block that is being cleaned.
     #[inline]
-    fn relocate(&mut self, nand: &mut Nand, at: Moment, die: u32, victim: &mut Victim) {
-        let unit = victim.next;
-        victim.next += 1;
-        let physical = self.unit_of(victim.block, unit);
-        let Some(logical) = self.in_use(physical) else {
-            return;
-        };
-        victim.moved += 1;
+    fn relocate(
+        &mut self,
+        nand: &mut Nand,
+        at: Moment,
+        die: u32,
+        Move { unit, logical }: Move,
+        victim: &mut Victim,
+    ) {
+        let row = victim.row;
         let mut work = Work {
             operation: Operation::CopyBack,
             ready: at,
             bytes: self.unit_bytes,
             buffered: 0,
         };
-        if !self.copy_back {
-            let page = unit / self.units_per_page;
+        if self.copy_back {
+            self.work(nand, at, die, work);
+        } else {
+            let page = self.units_per_page.quotient(unit);
             if page != victim.page {
                 // All of it that is in use comes at once.
                 victim.page = page;
-                let end = (page + 1) * self.units_per_page;
-                let used = (unit..end)
-                    .filter(|&unit| self.in_use(self.unit_of(victim.block, unit)).is_some());
+                let end = (page + 1) * self.units_per_page.get();
+                let used = (unit..end).filter(|&unit| self.blocks.is_used(die, row, unit));
                 work.operation = Operation::Fetch;
                 work.bytes = used.count() as u32 * self.unit_bytes;
                 self.work(nand, at, die, work);
             }
-        } else {
-            self.work(nand, at, die, work);
         }
+        self.make_room(nand, at, die, Writer::Cleaner);
+        self.blocks.remove(die, row, unit);
         // What is fetched is there when the die goes on to the next.
         self.place(nand, at, at, logical, die, Writer::Cleaner);
-    }
-
-    /// The logical unit that a physical one holds, if that is in use.
-    #[inline]
-    fn in_use(&self, physical: u32) -> Option<u32> {
-        let logical = self.logical[physical as usize] ^ physical;
-        (logical < self.logical_units && self.physical(logical) == Some(physical))
-            .then_some(logical)
     }
 
     /// Takes a whole unit of the host. `merged` is when the controller has
@@ -595,27 +672,48 @@ impl PageMapped {
     #[inline]
     fn put(&mut self, nand: &mut Nand, at: Moment, merged: Moment, logical: u32) {
         while self.blocks.used_of_die(self.die) >= self.used_max {
-            self.die = (self.die + 1) % self.dies;
+            self.die = self.die_after(self.die);
         }
         let die = self.die;
+        self.make_room(nand, at, die, Writer::Host);
+        self.forget(logical);
         self.place(nand, at, merged, logical, die, Writer::Host);
-        if self.open[die as usize][HOST]
-            .units
-            .is_multiple_of(self.units_per_page)
-        {
-            self.die = if die + 1 == self.dies { 0 } else { die + 1 };
-            self.clean(nand, at, die, self.units_per_page);
+        if self.open[die as usize][HOST].gathered == 0 {
+            self.die = self.die_after(die);
+            self.clean(nand, at, die, self.units_per_page.get());
+        }
+    }
+
+    #[inline]
+    fn die_after(&self, die: u32) -> u32 {
+        if die + 1 == self.dies.get() {
+            0
+        } else {
+            die + 1
+        }
+    }
+
+    /// What holds a unit of the host is not in use any more.
+    #[inline]
+    fn forget(&mut self, logical: u32) {
+        if let Some(old) = self.physical(logical) {
+            let Spot { die, row, unit } = self.spot(old);
+            self.blocks.remove(die, row, unit);
         }
     }
 
     /// Reads the rest of a unit of which a part was written, and takes it.
     fn merge(&mut self, nand: &mut Nand, at: Moment, part: Part) {
         let merged = match self.physical(part.unit) {
-            Some(old) if !self.gathered(old) => {
-                let die = self.die_of_page(self.page_of(old));
-                nand.fetch(at, die, self.unit_bytes)
+            Some(old) => {
+                let Spot { die, .. } = self.spot(old);
+                if self.gathered(die, old) {
+                    at
+                } else {
+                    nand.fetch(at, die, self.unit_bytes)
+                }
             }
-            _ => at,
+            None => at,
         };
         self.put(nand, at, merged, part.unit);
     }
@@ -645,17 +743,20 @@ impl PageMapped {
         }
     }
 
-    /// Units of a block that are in use when the device was filled in order.
-    fn filled(&self, block: u32) -> u32 {
+    /// Units of a block that are in use when the device was filled in order:
+    /// its first ones.
+    fn filled(&self, die: u32, row: u32) -> u32 {
+        let units_per_page = self.units_per_page.get();
         let used = |page| {
-            let first = self.unit_of(block, page * self.units_per_page);
+            let unit = page * units_per_page;
+            let first = self.physical_at(Spot { die, row, unit });
             let rest = self.logical_units.saturating_sub(first);
-            rest.min(self.units_per_page)
+            rest.min(units_per_page)
         };
-        let last = self.pages_per_block - 1;
+        let last = self.pages_per_block.get() - 1;
         match (used(0), used(last)) {
             (0, _) => 0,
-            (_, rest) if rest == self.units_per_page => self.units_per_block,
+            (_, rest) if rest == units_per_page => self.units_per_block,
             _ => (0..=last).map(used).sum(),
         }
     }
@@ -663,8 +764,9 @@ impl PageMapped {
     /// Units that an extent touches.
     #[inline]
     fn units(&self, extent: Extent) -> std::ops::Range<u32> {
-        let unit_bytes = u64::from(self.unit_bytes);
-        (extent.offset / unit_bytes) as u32..extent.end().div_ceil(unit_bytes) as u32
+        let last = u64::from(self.unit_bytes) - 1;
+        let first = extent.offset >> self.unit_bits;
+        first as u32..((extent.end() + last) >> self.unit_bits) as u32
     }
 }
 
@@ -683,9 +785,17 @@ impl Translation for PageMapped {
     }
 
     #[inline]
+    fn announce(&self, extent: Extent) {
+        // Of a long write the first entries will do: the others follow them.
+        for logical in self.units(extent).take(ANNOUNCED_UNITS) {
+            prefetch(&self.physical, logical as usize);
+        }
+    }
+
+    #[inline]
     fn admit(&mut self, _: &mut Nand, at: Moment, extent: Extent) -> Moment {
         // What is larger than the buffer passes it in parts.
-        let most = self.buffer_capacity - self.units_per_page;
+        let most = self.buffer_capacity - self.units_per_page.get();
         let units = (self.units(extent).len() as u32).min(most);
         if self.buffered + units <= self.buffer_capacity {
             return at;
@@ -697,27 +807,28 @@ impl Translation for PageMapped {
     #[inline]
     fn read(&mut self, nand: &mut Nand, at: Moment, extent: Extent) -> Moment {
         let mut over = at;
-        let mut page = u32::MAX;
-        let mut bytes = 0;
+        // Of the flash page that is read next: its number, its die, bytes.
+        let (mut page, mut die, mut bytes) = (u32::MAX, 0, 0);
         for logical in self.units(extent) {
             let Some(physical) = self.physical(logical) else {
                 continue;
             };
-            if self.gathered(physical) {
+            let next = self.page_of(physical);
+            let next_die = self.die_of_page(next);
+            if self.gathered(next_die, physical) {
                 over = over.max(at.after(self.buffer_ns));
                 continue;
             }
-            let next = self.page_of(physical);
             if next != page {
                 if bytes > 0 {
-                    over = over.max(nand.read(at, self.die_of_page(page), bytes));
+                    over = over.max(nand.read(at, die, bytes));
                 }
-                (page, bytes) = (next, 0);
+                (page, die, bytes) = (next, next_die, 0);
             }
             bytes += extent.bytes_within(u64::from(logical), self.unit_bytes);
         }
         if bytes > 0 {
-            over = over.max(nand.read(at, self.die_of_page(page), bytes));
+            over = over.max(nand.read(at, die, bytes));
         }
         over
     }
@@ -756,24 +867,19 @@ impl Translation for PageMapped {
         if let Some(part) = self.part.take() {
             self.merge(nand, at, part);
         }
-        for die in 0..self.dies {
-            let Open {
-                block,
-                units,
-                buffered,
-                ..
-            } = self.open[die as usize][HOST];
-            let rest = units.next_multiple_of(self.units_per_page) - units;
-            if buffered == 0 || rest == 0 {
+        let units_per_page = self.units_per_page.get();
+        for die in 0..self.dies.get() {
+            let open = &mut self.open[die as usize][HOST];
+            if open.buffered == 0 || open.gathered == 0 {
                 continue;
             }
-            for unit in units..units + rest {
-                let physical = self.unit_of(block, unit);
-                self.logical[physical as usize] = u32::MAX;
-            }
-            self.open[die as usize][HOST].units += rest;
+            // The rest of the flash page stays empty.
+            let rest = units_per_page - open.gathered;
+            open.units += rest;
+            open.next += rest;
+            open.turn_page(units_per_page, self.dies.get());
             self.program(nand, at, die, HOST);
-            self.clean(nand, at, die, self.units_per_page);
+            self.clean(nand, at, die, units_per_page);
         }
         self.work.finish(nand, at)
     }
@@ -783,35 +889,36 @@ impl Translation for PageMapped {
             if extent.bytes_within(u64::from(logical), self.unit_bytes) < self.unit_bytes {
                 continue;
             }
-            if let Some(old) = self.physical(logical) {
-                self.blocks.remove(self.block_of(old));
-                self.physical[logical as usize] = u32::MAX;
-            }
+            self.forget(logical);
+            self.physical[logical as usize] = u32::MAX;
         }
     }
 
     fn fill(&mut self, range_bytes: u64) -> u64 {
         // Zeroed memory is not there until it is written.
         self.physical = vec![0; self.logical_units as usize];
-        self.logical = vec![0; (self.rows * self.dies * self.units_per_block) as usize];
-        self.blocks = Blocks::new(self.dies, self.rows, self.units_per_block);
-        self.open = vec![[Open::NOTHING; 2]; self.dies as usize];
-        self.cleaning = vec![None; self.dies as usize];
+        let dies = self.dies.get();
+        self.logical = vec![0; (self.rows * dies * self.units_per_block) as usize];
+        self.blocks = Blocks::new(dies, self.rows, self.units_per_block);
+        self.open = vec![[Open::NOTHING; 2]; dies as usize];
+        self.cleaning = vec![None; dies as usize];
         self.die = 0;
         self.part = None;
         self.buffered = 0;
-        self.work = DieWork::new(self.dies);
+        self.work = DieWork::new(dies);
         let range = range_bytes.div_ceil(u64::from(self.unit_bytes));
         // Under overwrites of a range that is small against what is spare,
         // blocks are stale altogether before they are cleaned: of uniform
         // ones, e^-(spare / range) of the units are in use. They need not be
         // written to be as they will be.
         let stale = self.spare_units >= SMALL_RANGE * range;
-        for block in 0..self.rows * self.dies {
-            let used = self.filled(block);
-            let reserved = block / self.dies + RESERVED_BLOCKS >= self.rows;
-            if used > 0 || (stale && !reserved) {
-                self.blocks.fill(block, used);
+        for row in 0..self.rows {
+            let reserved = row + RESERVED_BLOCKS >= self.rows;
+            for die in 0..dies {
+                let used = self.filled(die, row);
+                if used > 0 || (stale && !reserved) {
+                    self.blocks.fill(die, row, used);
+                }
             }
         }
         let units = if stale {

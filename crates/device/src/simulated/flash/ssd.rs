@@ -175,6 +175,7 @@ impl<T: Translation> Ssd<T> {
                 (Stage::Completion, sent.after(front.latency_ns))
             }
             Command::Write => {
+                self.translation.announce(extent);
                 let received = self.link[usize::from(front.duplex)].take(at, ready, link_ns);
                 (Stage::Arrival, received)
             }
@@ -266,6 +267,9 @@ impl<T: Translation> Ssd<T> {
         }
     }
 }
+
+/// Writes of preconditioning that are announced before they are made.
+const ANNOUNCED: usize = 8;
 
 enum Step {
     Inside,
@@ -362,9 +366,7 @@ impl<T: Translation> Device for Ssd<T> {
             0,
             1,
         );
-        self.nand.set_timed(false);
-        let mut left = self.translation.fill(range);
-        let mut next = || {
+        let mut draw = || {
             let request = stream.next_request();
             debug_assert_eq!(request.operation, Operation::Write);
             Extent {
@@ -372,15 +374,28 @@ impl<T: Translation> Device for Ssd<T> {
                 length,
             }
         };
+        // Announced long enough before, each finds the map in the processor's
+        // cache.
+        let mut coming = [(); ANNOUNCED].map(|()| draw());
+        let mut turn = 0;
+        let mut next = |translation: &T| {
+            let extent = std::mem::replace(&mut coming[turn], draw());
+            translation.announce(coming[turn]);
+            turn = (turn + 1) % ANNOUNCED;
+            extent
+        };
+        self.nand.set_timed(false);
+        let mut left = self.translation.fill(range);
         while left > 0 {
-            self.translation.write(&mut self.nand, self.now, next());
+            let extent = next(&self.translation);
+            self.translation.write(&mut self.nand, self.now, extent);
             left = left.saturating_sub(u64::from(length.max(self.translation.unit_bytes())));
         }
         self.nand.set_timed(true);
         // Its buffer is full.
         let mut left = self.translation.buffer_bytes();
         while left > 0 {
-            let extent = next();
+            let extent = next(&self.translation);
             if self.translation.admit(&mut self.nand, self.now, extent) > self.now {
                 break;
             }

@@ -44,6 +44,13 @@ pub(crate) trait Translation {
         let _ = (nand, until);
     }
 
+    /// Says that this is going to be written: a hint, which lets it bring what
+    /// it needs into the processor's cache. It changes nothing.
+    #[inline]
+    fn announce(&self, extent: Extent) {
+        let _ = extent;
+    }
+
     /// The moment from `at` on at which it can take this write, as the buffer
     /// has room or the write before is over; it may be asked again then, and
     /// say another. The write waits outside of the device's chips meanwhile,

@@ -261,17 +261,22 @@ fn every_unit_is_where_the_map_says_it_is() {
         device.next(Moment::NEVER).unwrap();
 
         let layer = device.translation();
-        let mut used = vec![0; (layer.rows * layer.dies) as usize];
+        let mut used = vec![0; (layer.rows * layer.dies.get()) as usize];
         for (logical, trimmed) in (0..).zip(trimmed) {
             let physical = layer.physical(logical);
             assert_eq!(physical.is_none(), trimmed, "{logical}, {seed}");
             if let Some(physical) = physical {
-                assert_eq!(layer.in_use(physical), Some(logical), "{seed}");
-                used[layer.block_of(physical) as usize] += 1;
+                let spot = layer.spot(physical);
+                let Spot { die, row, unit } = spot;
+                assert_eq!(layer.physical_at(spot), physical);
+                assert!(layer.blocks.is_used(die, row, unit), "{logical}, {seed}");
+                assert_eq!(layer.logical[layer.entry(spot)] ^ physical, logical);
+                used[(die * layer.rows + row) as usize] += 1;
             }
         }
         for (block, used) in (0..).zip(used) {
-            assert_eq!(layer.blocks.used(block), used, "block {block}, {seed}");
+            let (die, row) = (block / layer.rows, block % layer.rows);
+            assert_eq!(layer.blocks.used(die, row), used, "{die}, {row}, {seed}");
         }
         assert_eq!(layer.buffered, 0, "{seed}");
     }

@@ -70,7 +70,13 @@ impl Mechanism {
     /// Nanoseconds until the heads are over `spot` and its sector begins: the
     /// move, then what is missing to a whole number of revolutions.
     #[inline]
-    fn positioning_ns(&self, arm: Arm, phase_ns: u32, spot: Spot, motion: Motion) -> u32 {
+    pub(super) fn positioning_ns(
+        &self,
+        arm: Arm,
+        phase_ns: u32,
+        spot: Spot,
+        motion: Motion,
+    ) -> u32 {
         let revolution = self.layout.revolution_ns();
         let distance = arm.cylinder.abs_diff(spot.cylinder);
         let mut moving = self.seeks.time_ns(self.seek_base(motion), distance);

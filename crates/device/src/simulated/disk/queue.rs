@@ -36,13 +36,24 @@ impl Waiting {
 pub(super) struct Queue {
     requests: Vec<Waiting>,
     cylinders: Vec<u32>,
+    /// With [`WRITES`] for writes.
     heads: Vec<u32>,
     angles_ns: Vec<u32>,
     /// When each came, in the time by which waiting counts.
     since_aged_ns: Vec<u64>,
-    /// Of [`Queue::nearest`], kept for its memory.
-    positioning_ns: Vec<u32>,
+    /// Of [`Queue::nearest`], kept for their memory.
+    moving_ns: Vec<i32>,
+    least_ns: Vec<i32>,
 }
+
+/// Positioning takes less than this by far: an arm moves for 0.1 s at most, and
+/// a revolution takes 0.06 s (`Parameters::check`). So a request that came so
+/// much later than another, in the time by which waiting counts, is not served
+/// before it, and all sums fit 31 bits.
+const LATE_NS: u64 = 1 << 30;
+
+/// Marks the head of a write; there are never so many heads.
+const WRITES: u32 = 1 << 31;
 
 impl Queue {
     pub(super) fn len(&self) -> usize {
@@ -66,7 +77,10 @@ impl Queue {
                 .is_none_or(|last| last.ready <= request.ready)
         );
         self.cylinders.push(request.spot.cylinder);
-        self.heads.push(request.spot.head);
+        self.heads.push(match request.motion {
+            Motion::Read => request.spot.head,
+            Motion::Write => request.spot.head | WRITES,
+        });
         self.angles_ns.push(mechanism.layout.angle_ns(request.spot));
         self.since_aged_ns
             .push(mechanism.aged_ns(request.since.get()));
@@ -109,51 +123,72 @@ impl Queue {
         if ready == 0 {
             return None;
         }
+        // First a bound of each one's time, from the least seek of about its
+        // distance: the table of these fits the processor's first cache, which
+        // that of all seeks does not.
         let oldest = self.since_aged_ns[0];
-        let revolution = mechanism.layout.revolution_ns();
-        self.positioning_ns.clear();
-        self.positioning_ns.extend(
-            self.requests[..ready]
-                .iter()
-                .zip(&self.cylinders)
-                .zip(&self.heads)
-                .map(|((request, &cylinder), &head)| {
-                    let distance = arm.cylinder.abs_diff(cylinder);
-                    let seek = mechanism
-                        .seeks
-                        .time_ns(mechanism.seek_base(request.motion), distance);
-                    let switch = mechanism.head_switch_ns(request.motion);
-                    if head == arm.head {
-                        seek
-                    } else {
-                        seek.max(switch)
-                    }
-                }),
-        );
-        // Without a division or a branch, for the sake of vector units: the
-        // angle comes by within the first revolution, and again after each.
-        let turn = revolution - phase_ns;
-        for ((time, &angle), &since) in self
-            .positioning_ns
-            .iter_mut()
-            .zip(&self.angles_ns)
-            .zip(&self.since_aged_ns)
-        {
-            let moving = *time;
-            let first = angle + turn;
-            let mut passes = if first >= revolution {
-                first - revolution
-            } else {
-                first
+        // One simple loop after the other, each without a division or a
+        // branch, for the sake of vector units, of which the oldest compare
+        // signed numbers alone.
+        self.moving_ns.clear();
+        let tracks = self.cylinders[..ready].iter().zip(&self.heads);
+        self.moving_ns.extend(tracks.map(|(&cylinder, &head)| {
+            let motion = match head & WRITES {
+                0 => Motion::Read,
+                _ => Motion::Write,
             };
-            for _ in 0..mechanism.turns_max {
-                passes += if passes < moving { revolution } else { 0 };
+            let distance = arm.cylinder.abs_diff(cylinder);
+            let seek = mechanism
+                .seeks
+                .least_ns(mechanism.seek_base(motion), distance);
+            let switch = mechanism.head_switch_ns(motion);
+            let other = head & !WRITES != arm.head;
+            seek.max(if other { switch } else { 0 }) as i32
+        }));
+        // The angle comes by within the first revolution, and again after
+        // each.
+        let revolution = mechanism.layout.revolution_ns() as i32;
+        let turn = revolution - phase_ns as i32;
+        self.least_ns.clear();
+        let angles = self.angles_ns[..ready].iter();
+        self.least_ns.extend(angles.map(|&angle| {
+            let first = angle as i32 + turn;
+            first - if first >= revolution { revolution } else { 0 }
+        }));
+        for _ in 0..mechanism.turns_max {
+            for (passes, &moving) in self.least_ns.iter_mut().zip(&self.moving_ns) {
+                *passes += if *passes < moving { revolution } else { 0 };
             }
-            // Those that came much later than the oldest are out of question.
-            *time = passes.saturating_add((since - oldest).min(u64::from(u32::MAX)) as u32);
         }
-        let least = self.positioning_ns.iter().copied().min()?;
-        let index = self.positioning_ns.iter().position(|&time| time == least)?;
-        Some((oldest + u64::from(least), index))
+        let times = self.least_ns.iter_mut().zip(&self.since_aged_ns);
+        if self.since_aged_ns[ready - 1] - oldest < LATE_NS {
+            for (time, &since) in times {
+                *time += (since as i32).wrapping_sub(oldest as i32);
+            }
+        } else {
+            for (time, &since) in times {
+                *time += late_ns(since, oldest);
+            }
+        }
+        // Most often the least bound is the time itself, and then no other
+        // can be less.
+        loop {
+            let least = self.least_ns.iter().copied().min()?;
+            let index = self.least_ns.iter().position(|&time| time == least)?;
+            let Waiting { spot, motion, .. } = self.requests[index];
+            let positioning_ns = mechanism.positioning_ns(arm, phase_ns, spot, motion);
+            let time = positioning_ns as i32 + late_ns(self.since_aged_ns[index], oldest);
+            if time == least {
+                return Some((oldest + least as u64, index));
+            }
+            debug_assert!(time > least, "{least} is a bound of {time}");
+            self.least_ns[index] = time;
+        }
     }
+}
+
+/// By how much one came later than the oldest, if that matters.
+#[inline]
+fn late_ns(since: u64, oldest: u64) -> i32 {
+    (since - oldest).min(LATE_NS) as i32
 }

@@ -112,33 +112,51 @@ impl SeekCurve {
 pub(super) struct SeekTable {
     /// Those to read, then those to write.
     times_ns: Vec<u32>,
+    /// The least of each [`BIN`] distances, likewise.
+    least_ns: Vec<u32>,
     cylinders: u32,
 }
 
+/// Distances of which the least time is kept. Times within a bin differ by a
+/// few microseconds but for the shortest distances.
+const BIN: u32 = 64;
+
 /// Where the seeks to read and to write begin in a [`SeekTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SeekBase(u32);
+pub(super) struct SeekBase {
+    time: u32,
+    bin: u32,
+}
 
 impl SeekTable {
     pub(super) fn new(read: &SeekCurve, write: &SeekCurve, cylinders: u32) -> Self {
-        let times_ns = [read, write]
+        let times_ns: Vec<u32> = [read, write]
             .into_iter()
             .flat_map(|curve| (0..cylinders).map(|distance| curve.at(distance) as u32))
             .collect();
+        let least_ns = times_ns
+            .chunks(cylinders as usize)
+            .flat_map(|times| times.chunks(BIN as usize))
+            .map(|bin| bin.iter().copied().min().unwrap_or(0))
+            .collect();
         Self {
             times_ns,
+            least_ns,
             cylinders,
         }
     }
 
     /// Where seeks to read begin.
     pub(super) const fn read(&self) -> SeekBase {
-        SeekBase(0)
+        SeekBase { time: 0, bin: 0 }
     }
 
     /// Where seeks to write begin.
     pub(super) const fn write(&self) -> SeekBase {
-        SeekBase(self.cylinders)
+        SeekBase {
+            time: self.cylinders,
+            bin: self.cylinders.div_ceil(BIN),
+        }
     }
 
     /// The longest of all.
@@ -149,7 +167,13 @@ impl SeekTable {
     /// Nanoseconds for `distance` cylinders.
     #[inline]
     pub(super) fn time_ns(&self, base: SeekBase, distance: u32) -> u32 {
-        self.times_ns[(base.0 + distance) as usize]
+        self.times_ns[(base.time + distance) as usize]
+    }
+
+    /// Nanoseconds that no seek by about `distance` cylinders is below.
+    #[inline]
+    pub(super) fn least_ns(&self, base: SeekBase, distance: u32) -> u32 {
+        self.least_ns[(base.bin + distance / BIN) as usize]
     }
 }
 
@@ -209,6 +233,33 @@ mod tests {
         for distance in 1..1962 {
             let error = curve.at(distance) / published(distance) - 1.0;
             assert!(error.abs() < 0.04, "{distance}: {error}");
+        }
+    }
+
+    #[test]
+    fn no_seek_is_below_its_bound_and_some_are_at_it() {
+        let curve = SeekCurve::fit(&TIMES, 10_001).unwrap();
+        let slower = SeekTimes {
+            average_ns: TIMES.average_ns + 0.2e6,
+            ..TIMES
+        };
+        let write = SeekCurve::fit(&slower, 10_001).unwrap();
+        let table = SeekTable::new(&curve, &write, 10_001);
+        for base in [table.read(), table.write()] {
+            let mut exact = 0;
+            for distance in 0..10_001 {
+                let (time, least) = (
+                    table.time_ns(base, distance),
+                    table.least_ns(base, distance),
+                );
+                assert!(least <= time, "{distance}: {least} and {time}");
+                assert!(
+                    distance < BIN || time - least < 200_000,
+                    "{distance}: {least} and {time}"
+                );
+                exact += u32::from(least == time);
+            }
+            assert!(exact >= 10_001_u32.div_ceil(BIN), "{exact}");
         }
     }
 

@@ -271,6 +271,18 @@ impl Blocks {
         used
     }
 
+    /// Free blocks of a die, the next first.
+    #[cfg(test)]
+    pub(super) fn free_rows(&self, die: u32) -> impl Iterator<Item = usize> {
+        self.die[die as usize].free.iter().map(|row| *row as usize)
+    }
+
+    /// A number that is larger the later a block changed.
+    #[cfg(test)]
+    pub(super) fn changed(&self, die: u32, row: u32) -> u64 {
+        STAMP_MAX - (self.keys[self.block(die, row)].0 & STAMP_MAX)
+    }
+
     /// Erases of the least worn block, and their mean.
     #[cfg(test)]
     pub(super) fn wear(&self) -> (u32, u32) {

@@ -1,6 +1,7 @@
 //! A second simulation of a page-mapped drive, slow and plain: an event heap,
 //! queues in front of each resource, and blocks that are lists. It shares
-//! nothing with the first but the parameters.
+//! nothing with the first but the parameters, and begins with the data where
+//! the first has them.
 //!
 //! Buses serve as there: the transfer that was decided on first interrupts
 //! younger ones, which go on after it. A read is decided on when it is
@@ -11,10 +12,7 @@ use std::{
     collections::{BTreeMap, BinaryHeap, VecDeque},
 };
 
-use octavo_units::Seed;
-use rand::RngExt as _;
-
-use super::super::Parameters as Flash;
+use super::{super::Parameters as Flash, PageMapped, Spot};
 
 /// What a closed loop measured.
 pub(super) struct Measured {
@@ -66,6 +64,9 @@ struct Die {
     /// Logical page of each flash page that was written, none when stale.
     blocks: Vec<Vec<Option<usize>>>,
     free: VecDeque<usize>,
+    /// When each block was closed or lost a page: of blocks that are equally
+    /// full, the one that changed last is cleaned.
+    changed: Vec<u64>,
     /// Open blocks: the host's, the cleaner's.
     open: [usize; 2],
     victim: Option<Victim>,
@@ -99,9 +100,9 @@ pub(super) struct Reference {
     dies: Vec<Die>,
     map: Vec<(usize, usize, usize)>,
     next_die: usize,
+    changes: u64,
     stalled: VecDeque<usize>,
     buffered: usize,
-    untimed: bool,
     pages_per_block: usize,
     buffer_pages: usize,
     command: u64,
@@ -114,30 +115,18 @@ pub(super) struct Reference {
     erase: u64,
 }
 
+/// Not an open block.
+const NONE: usize = usize::MAX;
+
 impl Reference {
-    /// A drive with one flash page to a unit and requests of one.
-    pub(super) fn new(parameters: &Flash) -> Self {
+    /// A drive with one flash page to a unit and requests of one, at rest, with
+    /// its pages where `layer` has them.
+    pub(super) fn new(parameters: &Flash, layer: &PageMapped) -> Self {
         let (host, nand) = (&parameters.host, &parameters.nand);
         let page = parameters.page.as_ref().unwrap();
         let bytes = f64::from(*nand.page_bytes);
         let ns = |us: f64| (us * 1e3).round() as u64;
-        let pages = (*parameters.capacity_bytes / u64::from(*nand.page_bytes)) as usize;
-        let dies = (*nand.channels * *nand.dies_per_channel) as usize;
         let pages_per_block = *nand.pages_per_block as usize;
-        let rows = (pages as f64 * (1.0 + *page.over_provisioning)
-            / (dies * pages_per_block) as f64)
-            .round() as usize
-            + 4;
-        let die = |_| Die {
-            reads: VecDeque::new(),
-            work: VecDeque::new(),
-            current: None,
-            age: 0,
-            blocks: vec![Vec::new(); rows],
-            free: (2..rows).collect(),
-            open: [0, 1],
-            victim: None,
-        };
         let mut drive = Self {
             now: 0,
             events: BinaryHeap::new(),
@@ -147,12 +136,12 @@ impl Reference {
             controller: VecDeque::new(),
             controlling: false,
             buses: (0..=*nand.channels).map(|_| Bus::default()).collect(),
-            dies: (0..dies).map(die).collect(),
-            map: vec![(usize::MAX, 0, 0); pages],
-            next_die: 0,
+            dies: Vec::new(),
+            map: Vec::new(),
+            next_die: layer.die as usize,
+            changes: 0,
             stalled: VecDeque::new(),
             buffered: 0,
-            untimed: true,
             pages_per_block,
             buffer_pages: (*page.buffer_bytes / u64::from(*nand.page_bytes)) as usize,
             command: ns(*host.read_command_us),
@@ -164,34 +153,70 @@ impl Reference {
             program: ns(*nand.program_us),
             erase: ns(*nand.erase_us),
         };
-        for page in 0..pages {
-            drive.put(page);
-        }
+        drive.copy(layer);
         drive
     }
 
-    /// Overwrites it until it is steady, then keeps `depth` requests in
-    /// flight and measures the last `count` of them.
-    pub(super) fn run(
-        mut self,
-        read_percent: u32,
-        depth: usize,
-        count: usize,
-        seed: Seed,
-    ) -> Measured {
-        let mut generator = seed.generator();
-        let pages = self.map.len();
-        if read_percent < 100 {
-            for _ in 0..5 * pages {
-                self.put(generator.random_range(0..pages));
-            }
+    /// Puts every page where `layer` has it.
+    fn copy(&mut self, layer: &PageMapped) {
+        for logical in 0..layer.logical_units {
+            let Spot { die, row, unit } = layer.spot(layer.physical(logical).unwrap());
+            self.map.push((die as usize, row as usize, unit as usize));
         }
-        self.untimed = false;
-        let ramp = count / 4;
+        for (die, open) in layer.open.iter().enumerate() {
+            let free: VecDeque<usize> = layer.blocks.free_rows(die as u32).collect();
+            let open_row = |stream: usize| match open[stream].units {
+                0 => NONE,
+                _ => open[stream].row as usize,
+            };
+            let victim = layer.cleaning[die].map(|victim| Victim {
+                block: victim.row as usize,
+                next: victim.next as usize,
+                used: victim.used as usize,
+                moved: victim.moved as usize,
+                written: victim.written as usize,
+            });
+            let blocks = (0..layer.rows as usize).map(|row| {
+                let opened = (0..2).find(|&stream| open_row(stream) == row);
+                let written = match opened {
+                    Some(stream) => open[stream].units as usize,
+                    None if free.contains(&row) => 0,
+                    None => self.pages_per_block,
+                };
+                vec![None; written]
+            });
+            self.dies.push(Die {
+                reads: VecDeque::new(),
+                work: VecDeque::new(),
+                current: None,
+                age: 0,
+                blocks: blocks.collect(),
+                changed: (0..layer.rows)
+                    .map(|row| layer.blocks.changed(die as u32, row))
+                    .collect(),
+                open: [open_row(0), open_row(1)],
+                free,
+                victim,
+            });
+        }
+        for (page, &(die, block, index)) in self.map.iter().enumerate() {
+            self.dies[die].blocks[block][index] = Some(page);
+        }
+        let changed = self.dies.iter().flat_map(|die| &die.changed);
+        self.changes = changed.max().copied().unwrap_or(0);
+    }
+
+    /// Keeps `depth` requests in flight, the next of `requests` (whether it is
+    /// a read, and of which page) beginning when one ends, and measures those
+    /// that end after the first `ramp`.
+    pub(super) fn run(mut self, requests: &[(bool, usize)], depth: usize, ramp: usize) -> Measured {
+        let count = requests.len() - depth - ramp;
+        let mut requests = requests.iter();
         let (mut over, mut sum, mut from) = (0, 0, 0);
         let mut submit = |drive: &mut Self| {
-            let read = generator.random_range(0..100) < read_percent;
-            let page = generator.random_range(0..pages);
+            let Some(&(read, page)) = requests.next() else {
+                return;
+            };
             let began = drive.now;
             let age = drive.decide();
             drive.requests.push(Request {
@@ -365,10 +390,8 @@ impl Reference {
     }
 
     fn work(&mut self, die: usize, work: Work) {
-        if !self.untimed {
-            self.dies[die].work.push_back(work);
-            self.die(die);
-        }
+        self.dies[die].work.push_back(work);
+        self.die(die);
     }
 
     fn used(&self, die: usize, block: usize) -> usize {
@@ -384,19 +407,29 @@ impl Reference {
         self.clean(die, 1);
     }
 
+    /// Now a block has changed.
+    fn change(&mut self, die: usize, block: usize) {
+        self.changes += 1;
+        self.dies[die].changed[block] = self.changes;
+    }
+
     fn place(&mut self, die: usize, page: usize, stream: usize) {
-        let mut open = self.dies[die].open[stream];
-        if self.dies[die].blocks[open].len() == self.pages_per_block {
+        let open = self.dies[die].open[stream];
+        if open == NONE || self.dies[die].blocks[open].len() == self.pages_per_block {
+            if open != NONE {
+                self.change(die, open);
+                self.dies[die].open[stream] = NONE;
+            }
             while stream == 0 && self.dies[die].free.len() < 2 {
                 self.clean(die, self.pages_per_block);
             }
-            open = self.dies[die].free.pop_front().unwrap();
-            self.dies[die].open[stream] = open;
+            let free = self.dies[die].free.pop_front().unwrap();
+            self.dies[die].open[stream] = free;
         }
+        let open = self.dies[die].open[stream];
         let (old, block, index) = self.map[page];
-        if old != usize::MAX {
-            self.dies[old].blocks[block][index] = None;
-        }
+        self.dies[old].blocks[block][index] = None;
+        self.change(old, block);
         let block = &mut self.dies[die].blocks[open];
         self.map[page] = (die, open, block.len());
         block.push(Some(page));
@@ -412,7 +445,8 @@ impl Reference {
             let closed = (0..state.blocks.len()).filter(|block| {
                 !state.open.contains(block) && state.blocks[*block].len() == self.pages_per_block
             });
-            let block = closed.min_by_key(|block| self.used(die, *block)).unwrap();
+            let key = |block: &usize| (self.used(die, *block), Reverse(state.changed[*block]));
+            let block = closed.min_by_key(key).unwrap();
             let used = self.used(die, block);
             self.dies[die].victim = Some(Victim {
                 block,

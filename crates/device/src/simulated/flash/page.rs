@@ -785,6 +785,11 @@ impl Translation for PageMapped {
     }
 
     #[inline]
+    fn is_idle(&self) -> bool {
+        self.work.earliest().is_none()
+    }
+
+    #[inline]
     fn announce(&self, extent: Extent) {
         // Of a long write the first entries will do: the others follow them.
         for logical in self.units(extent).take(ANNOUNCED_UNITS) {
@@ -946,4 +951,4 @@ const SMALL_RANGE: u64 = 5;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

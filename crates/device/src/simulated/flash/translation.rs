@@ -44,8 +44,15 @@ pub(crate) trait Translation {
         let _ = (nand, until);
     }
 
-    /// Says that this is going to be written: a hint, which lets it bring what
-    /// it needs into the processor's cache. It changes nothing.
+    /// Whether nothing happens inside of it as time passes, so that
+    /// [`Translation::advance`] does nothing until it is asked to write.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    /// Says that this is going to be read or written: a hint, which lets it
+    /// bring what it needs into the processor's cache. It changes nothing.
     #[inline]
     fn announce(&self, extent: Extent) {
         let _ = extent;

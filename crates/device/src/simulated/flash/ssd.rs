@@ -300,12 +300,13 @@ impl<T: Translation> Ssd<T> {
             }
             Stage::Completion => {
                 self.unused.push(index);
-                self.held -= 1;
                 if let Some((tag, request)) = self.outside.pop_front() {
-                    self.hold(at);
                     self.begin(at, tag, request);
-                } else if self.held == 0 {
-                    self.counters.busy_ns += at.since(self.busy_since);
+                } else {
+                    self.held -= 1;
+                    if self.held == 0 {
+                        self.counters.busy_ns += at.since(self.busy_since);
+                    }
                 }
                 Some(Step::Over(Completion { tag, at }))
             }

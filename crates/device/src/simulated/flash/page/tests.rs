@@ -408,6 +408,29 @@ fn flushes_wait_for_programs_unless_the_buffer_is_protected() {
 }
 
 #[test]
+fn a_drive_is_busy_from_its_first_request_to_its_last() {
+    for queue in [1, 2, 32] {
+        let mut parameters = flash(64 << 20, 0.3);
+        parameters.host.queue = sourced(queue);
+        let mut device = open(&parameters);
+        let began = Moment::nanoseconds(5_000);
+        for tag in 0..4 {
+            let read = Request::read(u64::from(tag) * 4096, 4096);
+            device.submit(began, Tag(tag), read).unwrap();
+        }
+        let mut over = began;
+        while let Some(completion) = device.next(Moment::NEVER).unwrap() {
+            over = completion.at;
+        }
+        assert_eq!(device.counters().busy_ns, over.since(began), "{queue}");
+        // And not afterwards.
+        let later = over.after(1_000_000);
+        assert_eq!(device.next(later).unwrap(), None);
+        assert_eq!(device.counters().busy_ns, over.since(began), "{queue}");
+    }
+}
+
+#[test]
 fn bad_values_are_named() {
     let refused = |change: fn(&mut Parameters)| {
         let mut parameters = flash(64 << 20, 0.3);

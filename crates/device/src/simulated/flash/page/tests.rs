@@ -2,10 +2,11 @@ use octavo_units::{ByteCount, QueueDepth, RequestSize, Seed};
 
 use rand::RngExt as _;
 
-use super::{reference::Reference, *};
+use super::{cleaning::FREE_BLOCKS, reference::Reference, *};
 use crate::{
     Command, Completion, Device, Request, Tag,
     calibrate::{Durability, PointSpec},
+    catalogue::Sourced,
     probe::{self, Effort},
     request::{Mix, Pattern},
     simulated::flash::{Chips, Host, Link, Parallelism, Parameters as Flash, ssd::Ssd},

@@ -91,7 +91,7 @@ impl Trials<'_> {
         }
     }
 
-    /// What [`probe::measure`] finds, without latencies and rounds: a search
+    /// What [`crate::probe::measure`] finds, without latencies and rounds: a search
     /// asks for it a hundred thousand times.
     pub(super) fn rate(&self, parameters: &Parameters, spec: &PointSpec) -> Result<f64, FitError> {
         let mut station = parameters.open(self.seed);

@@ -60,6 +60,12 @@ fn measure(
     flags: &CalibrateFlags,
     interrupt: &Interrupt,
 ) -> Result<Profile, Failure> {
+    if flags.passes.get() > PASSES_MAX {
+        return Err(Failure::Input(anyhow!(
+            "--passes {}: give 1 to {PASSES_MAX}",
+            flags.passes
+        )));
+    }
     if !directory.is_dir() {
         return Err(Failure::Input(anyhow!(
             "{} is not a directory: name one on the storage in question",
@@ -74,6 +80,9 @@ fn measure(
     progress.finish();
     result.map_err(failure)
 }
+
+/// Passes over all points at most: more would take days.
+const PASSES_MAX: u32 = 1000;
 
 /// A device's range when none is asked for: what lee-2009 measured most on.
 pub(crate) const RANGE: ByteCount = ByteCount::mib(16 << 10);

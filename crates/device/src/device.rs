@@ -60,6 +60,12 @@ pub trait Device {
     /// cannot be composed.
     fn earliest(&self) -> Moment;
 
+    /// Decides what can be decided of what was submitted, so that
+    /// [`earliest`](Self::earliest) is not only a bound where it need not be.
+    /// For callers whose time is real, or who compose devices; it changes no
+    /// completion. Devices that decide when a request is submitted do nothing.
+    fn settle(&mut self) {}
+
     /// The latest moment that the device knows of: of a submission, of a
     /// completion that was returned, or of an `until` that passed.
     fn now(&self) -> Moment;

@@ -260,7 +260,7 @@ pub fn calibrate(
         done = started.elapsed();
     }
     total = done + points_expected;
-    let mut measured = vec![Vec::with_capacity(passes as usize); specs.len()];
+    let mut measured = vec![Vec::new(); specs.len()];
     for pass in 1..=passes {
         for (index, spec) in specs.iter().enumerate() {
             let name = match passes {

@@ -33,7 +33,9 @@ pub(super) struct Files {
     contents: RwLock<HashMap<u64, Arc<Content>>>,
     opened: RwLock<HashMap<u64, Arc<OpenFile>>>,
     opened_ever: AtomicU64,
-    pub(super) sync_backing: bool,
+    sync_backing: bool,
+    /// Whether files can be opened yet: not while the lead is measured.
+    ready: AtomicBool,
     faults: Faults,
     requests: Requests,
     seed: Seed,
@@ -89,6 +91,7 @@ impl Files {
             opened: RwLock::default(),
             opened_ever: AtomicU64::new(0),
             sync_backing,
+            ready: AtomicBool::new(false),
             faults,
             requests: Requests::default(),
             seed,
@@ -130,6 +133,22 @@ impl Files {
 
     pub(super) fn is_off(&self) -> bool {
         self.off.load(Ordering::SeqCst)
+    }
+
+    /// Lets files be opened.
+    pub(super) fn make_ready(&self) {
+        self.ready.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether files can be opened.
+    ///
+    /// # Errors
+    /// EBUSY for others than the lead's own while that is measured.
+    pub(super) fn check_ready(&self, pace: Pace) -> io::Result<()> {
+        if pace == Pace::Device && !self.ready.load(Ordering::SeqCst) {
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        Ok(())
     }
 
     pub(super) fn open(&self, node: u64, file: File, pace: Pace) -> u64 {
@@ -215,15 +234,15 @@ impl Files {
         let begun = self.begin(handle, Command::Write, offset, data.len() as u64);
         match begun {
             Ok((ticket, opened)) => {
-                let result = self
-                    .change(
-                        &opened.content,
-                        &opened.file,
-                        offset,
-                        data.len() as u64,
-                        || opened.file.write_all_at(data, offset),
-                    )
-                    .map(|()| data.len() as u32);
+                let write = || opened.file.write_all_at(data, offset);
+                let length = data.len() as u64;
+                let result = match opened.pace {
+                    Pace::Probe => write(),
+                    Pace::Device => {
+                        self.change(&opened.content, &opened.file, offset, length, write)
+                    }
+                };
+                let result = result.map(|()| data.len() as u32);
                 self.pacer
                     .end(ticket, Answer::Written(reply, result.map_err(errno)));
             }

@@ -360,6 +360,7 @@ impl Filesystem for EmulatedFiles {
     fn open(&self, _request: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let write = flags.0 & libc::O_ACCMODE != libc::O_RDONLY;
         let opened = self.named(|names| {
+            self.files.check_ready(Pace::Device)?;
             // To write part of a memory page the kernel reads the rest, whatever
             // the file was opened for. What was opened for reading may have to
             // take writes that others left in the cache.
@@ -389,13 +390,17 @@ impl Filesystem for EmulatedFiles {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        match self.named(|names| names.make_file(owner(request), parent.0, name, mode)) {
+        let pace = if parent.0 == ROOT && name == lead::PROBE {
+            Pace::Probe
+        } else {
+            Pace::Device
+        };
+        let made = self.named(|names| {
+            self.files.check_ready(pace)?;
+            names.make_file(owner(request), parent.0, name, mode)
+        });
+        match made {
             Ok((stat, file)) => {
-                let pace = if parent.0 == ROOT && name == lead::PROBE {
-                    Pace::Probe
-                } else {
-                    Pace::Device
-                };
                 let handle = FileHandle(self.files.open(stat.st_ino, file, pace));
                 reply.created(
                     &FOREVER,

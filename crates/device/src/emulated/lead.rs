@@ -23,8 +23,9 @@ const TIMED: usize = 150;
 /// long as SSDs do, so that threads sleep and memory cools as they will.
 const LATENCY: Duration = Duration::from_micros(400);
 
-/// A way that takes longer is one of a machine that had something else to do,
-/// and may not have soon.
+/// No more is taken for the way. One that was measured to be longer is of a
+/// machine that had something else to do, and may not have soon; and a device is
+/// moved on by the longest lead in flight, before which nothing else begins.
 const LEAD_MAX: Duration = Duration::from_micros(100);
 
 /// The sizes that are measured: between them, and beyond, the way is taken to
@@ -53,7 +54,8 @@ impl Way {
     fn ns(self, bytes: u64) -> u64 {
         let copying_ns = self.long_ns.saturating_sub(self.short_ns);
         let further_bytes = bytes.saturating_sub(SHORT as u64);
-        self.short_ns + copying_ns * further_bytes / (LONG - SHORT) as u64
+        let ns = self.short_ns + copying_ns * further_bytes / (LONG - SHORT) as u64;
+        ns.min(LEAD_MAX.as_nanos() as u64)
     }
 }
 
@@ -70,11 +72,12 @@ impl Lead {
     /// Measures it on what is mounted with [`device`] behind it.
     pub(super) fn measure(mount: &Path) -> io::Result<Self> {
         let path = mount.join(PROBE);
+        // Of a measurement that was killed.
+        let _none_as_a_rule = std::fs::remove_file(&path);
         let file = OpenOptions::new()
             .read(true)
             .write(true)
-            .create(true)
-            .truncate(true)
+            .create_new(true)
             .custom_flags(libc::O_DIRECT)
             .open(&path)?;
         // Aligned to nothing: FUSE takes any buffer for direct I/O.
@@ -123,8 +126,7 @@ fn excess(mut request: impl FnMut() -> io::Result<()>) -> io::Result<u64> {
         }
     }
     times.sort();
-    let way = times[times.len() / 2].saturating_sub(LATENCY);
-    Ok(way.min(LEAD_MAX).as_nanos() as u64)
+    Ok(times[times.len() / 2].saturating_sub(LATENCY).as_nanos() as u64)
 }
 
 #[cfg(test)]
@@ -150,6 +152,7 @@ mod tests {
         assert_eq!(us(Command::Read, 34 << 10), 25);
         assert_eq!(us(Command::Read, 64 << 10), 40);
         assert_eq!(us(Command::Read, 124 << 10), 70);
+        assert_eq!(us(Command::Read, 1 << 20), 100);
         assert_eq!(us(Command::Write, 1 << 20), 20);
         assert_eq!(us(Command::Flush, 0), 10);
     }

@@ -73,8 +73,8 @@ pub struct Settings {
     /// device that this machine could not keep pace with has ten times as long.
     pub time_scale: f64,
     /// Whether syncs reach the backing storage, as they do by default. Without,
-    /// they wait for the model alone, and a crash of this machine before it is
-    /// unmounted can lose what was synced.
+    /// they wait for the model alone, and a crash of this machine can lose what
+    /// was synced.
     pub sync_backing: bool,
     /// What goes wrong; by default nothing.
     pub faults: Faults,
@@ -214,7 +214,7 @@ pub struct Mounted {
     files: Arc<Files>,
     _reaper: Reaper,
     point: MountPoint,
-    backing: Backing,
+    _backing: Backing,
     /// `None` where it is not allowed.
     awake: Option<Awake>,
 }
@@ -298,11 +298,12 @@ impl Mounted {
             files,
             _reaper: reaper,
             point,
-            backing,
+            _backing: backing,
             awake,
         };
         let lead = Lead::measure(mounted.path()).map_err(mount_error)?;
         mounted.files.pacer.go_on(device, lead);
+        mounted.files.make_ready();
         Ok(mounted)
     }
 
@@ -368,11 +369,6 @@ impl Mounted {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(1));
-        }
-        if !self.files.sync_backing
-            && let Ok(root) = std::fs::File::open(self.backing.files())
-        {
-            let _as_far_as_possible = rustix::fs::syncfs(&root);
         }
         // Not `umount_and_join`: it is unmounted, and fuser 0.18 takes a session
         // that has ended for one that is mounted.

@@ -172,11 +172,16 @@ impl Pacer {
         })
     }
 
-    /// Goes on with another device, and sends answers this much earlier than
-    /// it says. What was answered until now is not counted.
+    /// Goes on with another device when the one before is at rest, and sends
+    /// answers this much earlier than it says. What was answered until now is
+    /// not counted.
     pub(super) fn go_on(&self, device: Box<dyn Device + Send>, lead: Lead) {
         let mut state = self.shared.lock();
-        debug_assert_eq!(state.in_flight, 0, "the device before is at rest");
+        while state.in_flight > 0 {
+            drop(state);
+            thread::sleep(LOOK);
+            state = self.shared.lock();
+        }
         state.device = device;
         state.lead = lead;
         *lock(&self.shared.tally) = Tally::new();
@@ -216,21 +221,18 @@ impl Pacer {
         }
         let mut due = Vec::new();
         let mut state = self.shared.lock();
+        let geometry = state.device.geometry();
+        parts.iter().try_for_each(|part| geometry.check(*part))?;
         timing.began = arrived.max(state.device.now());
         timing.over = timing.began;
         timing.lead_ns = self.shared.clock.device_ns(state.lead.of(command, bytes));
         let index = state.take_slot(parts.len() as u32, timing);
-        for (done, part) in parts.iter().enumerate() {
-            if let Err(error) = state.device.submit(timing.began, Tag(index), *part) {
-                // What was submitted completes without anyone waiting for it.
-                state.slots[index as usize].parts = done as u32;
-                if done == 0 {
-                    state.unused.push(index);
-                }
-                return Err(error);
-            }
+        for part in parts {
+            state.device.submit(timing.began, Tag(index), *part)?;
             state.in_flight += 1;
         }
+        // Bounds would have time pass to moments at which nothing happens.
+        state.device.settle();
         self.shared.collect(&mut state, &mut due);
         let earlier = state.next() < state.sleeps_until;
         drop(state);
@@ -391,6 +393,11 @@ impl Shared {
             due.extend(slot.answer.take().map(|answer| (slot.timing, answer)));
             state.unused.push(index);
         }
+        // After a burst, not all that it took is looked through for ever.
+        if state.unused.len() == state.slots.len() {
+            state.slots.clear();
+            state.unused.clear();
+        }
     }
 
     fn send(&self, due: &mut Vec<(Timing, Answer)>) {
@@ -399,8 +406,10 @@ impl Shared {
         }
         let mut sent = Vec::with_capacity(due.len());
         for (timing, answer) in mem::take(due) {
+            // Sending is part of the way.
+            let at = self.clock.now();
             answer.send(self.dead.load(Ordering::SeqCst));
-            sent.push((timing, self.clock.now()));
+            sent.push((timing, at));
         }
         let mut tally = lock(&self.tally);
         for (timing, at) in sent {

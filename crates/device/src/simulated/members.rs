@@ -60,6 +60,7 @@ impl Members {
         request: Request,
     ) -> Result<(), DeviceError> {
         self.devices[member].submit(at, tag, request)?;
+        self.devices[member].settle();
         self.in_flight[member] += 1;
         self.earliest[member] = self.devices[member].earliest();
         Ok(())

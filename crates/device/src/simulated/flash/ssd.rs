@@ -173,7 +173,7 @@ impl<T: Translation> Ssd<T> {
 
     /// Begins the reads that waited for it.
     #[inline]
-    fn settle(&mut self) {
+    fn begin_fresh(&mut self) {
         while let Some((at, tag, request)) = self.fresh.pop_front() {
             self.nand.pass(at);
             self.begin(at, tag, request);
@@ -273,7 +273,7 @@ impl<T: Translation> Ssd<T> {
     #[inline]
     fn step(&mut self, until: Moment) -> Option<Step> {
         if self.fresh_over() <= until.min(self.events.earliest()) {
-            self.settle();
+            self.begin_fresh();
         }
         let Completion {
             tag: Tag(index),
@@ -281,7 +281,7 @@ impl<T: Translation> Ssd<T> {
         } = self.events.next(until)?;
         let Held { tag, stage, .. } = self.requests[index as usize];
         if stage != Stage::Completion || !self.outside.is_empty() {
-            self.settle();
+            self.begin_fresh();
         }
         if self.fresh.is_empty() {
             self.pass(at);
@@ -352,7 +352,7 @@ impl<T: Translation> Device for Ssd<T> {
                 return Ok(());
             }
         }
-        self.settle();
+        self.begin_fresh();
         self.pass(self.now);
         if has_room {
             self.begin(self.now, tag, request);
@@ -384,6 +384,10 @@ impl<T: Translation> Device for Ssd<T> {
             Some(completion) => completion.at,
             None => self.events.earliest().min(self.fresh_over()),
         }
+    }
+
+    fn settle(&mut self) {
+        self.begin_fresh();
     }
 
     fn now(&self) -> Moment {
@@ -444,7 +448,7 @@ impl<T: Translation> Device for Ssd<T> {
             turn = (turn + 1) % ANNOUNCED;
             extent
         };
-        self.settle();
+        self.begin_fresh();
         self.nand.set_timed(false);
         let mut left = self.translation.fill(range);
         while left > 0 {

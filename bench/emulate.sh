@@ -11,7 +11,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 cargo build --release -p octavo
-folder="bench/runs/2026-11-22-emulate"
+folder="bench/runs/$(date +%F)-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}
 { uname -srm; grep -m1 'model name' /proc/cpuinfo; nproc; git rev-parse HEAD; fio --version; } > "$folder/machine.txt"

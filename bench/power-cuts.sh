@@ -12,7 +12,7 @@ set -eu
 export PYTHONDONTWRITEBYTECODE=1
 cd "$(dirname "$0")/.."
 cargo build --release -p octavo
-folder="bench/runs/2026-11-22-emulate"
+folder="bench/runs/$(date +%F)-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}
 { uname -srm; git rev-parse HEAD; mariadbd --version; python3 -c 'import sqlite3; print("SQLite", sqlite3.sqlite_version)'; } > "$folder/cuts-machine.txt"

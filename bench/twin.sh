@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 directory=${1:-.}
 cargo build --release -p octavo
 octavo=${CARGO_TARGET_DIR:-target}/release/octavo
-folder="bench/runs/2026-11-22-twin"
+folder="bench/runs/$(date +%F)-twin"
 mkdir -p "$folder"
 { uname -srm; grep -m1 'model name' /proc/cpuinfo; nproc; git rev-parse HEAD; cat /proc/loadavg; } > "$folder/machine.txt"
 "$octavo" calibrate "$directory" --passes "${2:-5}" --seed 1 --output "$folder/profile.toml" > "$folder/profile.txt"

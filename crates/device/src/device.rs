@@ -156,7 +156,8 @@ pub struct Counters {
     pub media_written_bytes: u64,
     /// Blocks erased, of flash.
     pub erases: u64,
-    /// Nanoseconds in which the device was at work, for its power.
+    /// Nanoseconds in which the device was at work, for its power: of flash,
+    /// with a request of the host.
     pub busy_ns: u64,
 }
 

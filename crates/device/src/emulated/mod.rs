@@ -225,7 +225,9 @@ const THREADS: usize = 4;
 
 impl Mounted {
     /// Mounts the device's files. `interrupted` is looked at while the device is
-    /// brought to its state, which can take minutes.
+    /// brought to its state, which can take minutes. After an interrupt, the
+    /// thread that does that goes on until the process ends or it is done; it
+    /// has nothing that stays.
     ///
     /// # Errors
     /// A directory that is not fit, a device that cannot be what the settings

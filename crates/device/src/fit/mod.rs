@@ -52,8 +52,8 @@ pub struct Fit {
     /// `None` when there are none.
     pub held_out_median_error: Option<f64>,
     /// How far the profile's own passes lie apart,
-    /// [`Profile::passes_apart`]: no twin can be nearer than what it is fitted
-    /// to is to itself.
+    /// [`Profile::passes_apart`]: what it is fitted to, a twin cannot be
+    /// expected to meet more closely than that meets itself.
     pub passes_apart: Option<f64>,
 }
 

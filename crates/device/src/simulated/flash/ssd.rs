@@ -489,8 +489,10 @@ mod tests {
             let mut parameters = flash(32 << 20, 0.25);
             parameters.host.queue.value = [1, 3, 32][generator.random_range(0..3)];
             let read_percent = [100, 100, 95, 70][generator.random_range(0..4)];
-            let mut device = open(&parameters);
-            let mut prompt = open(&parameters);
+            let ahead_bytes = [0, 128 << 10][generator.random_range(0..2)];
+            let mut device = open(&parameters).reading_ahead(ahead_bytes);
+            let mut prompt = open(&parameters).reading_ahead(ahead_bytes);
+            let mut last = Request::FLUSH;
             let mut now = Moment::START;
             let mut found = (Vec::new(), Vec::new());
             for tag in 0..1_000 {
@@ -502,12 +504,19 @@ mod tests {
                     }
                     assert!(device.earliest() > now, "{seed}");
                 }
-                let offset = generator.random_range(0..8192_u64) * 4096;
-                let request = match generator.random_range(0..100) {
-                    value if value < read_percent => Request::read(offset, 4096),
-                    99 => Request::FLUSH,
-                    _ => Request::write(offset, 4096),
+                // Parts of units, several units, and now and then what follows.
+                let length = [512, 4096, 4096, 12_800][generator.random_range(0..4)];
+                let offset = match generator.random_range(0..3) {
+                    0 if last.end() < 16 << 20 => last.end(),
+                    _ => generator.random_range(0..8100_u64) * 4096,
                 };
+                let request = match generator.random_range(0..100) {
+                    value if value < read_percent => Request::read(offset, length),
+                    98 => Request::trim(offset, length),
+                    99 => Request::FLUSH,
+                    _ => Request::write(offset, length),
+                };
+                last = request;
                 device.submit(now, Tag(tag), request).unwrap();
                 prompt.submit(now, Tag(tag), request).unwrap();
                 waited += device.fresh.len();

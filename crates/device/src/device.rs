@@ -150,7 +150,8 @@ pub struct Counters {
     pub read_bytes: u64,
     /// Bytes that were asked to be written.
     pub written_bytes: u64,
-    /// Bytes read from the media, cleaning included.
+    /// Bytes read from the media, cleaning included; those of requests in
+    /// flight may not be among them yet.
     pub media_read_bytes: u64,
     /// Bytes written to the media, cleaning included.
     pub media_written_bytes: u64,

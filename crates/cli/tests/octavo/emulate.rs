@@ -119,6 +119,18 @@ fn constant(home: &Path, latency_us: u32) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// A file, made where there is none, whose requests pass the page cache by.
+fn direct(path: &Path) -> File {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(OFlags::DIRECT.bits().cast_signed())
+        .open(path)
+        .unwrap()
+}
+
 #[test]
 fn programs_find_a_file_system() {
     if !can_mount() {
@@ -211,13 +223,7 @@ fn requests_take_the_models_time() {
     let home = tempfile::tempdir().unwrap();
     let device = constant(home.path(), 2000);
     let emulator = Emulator::start(home.path(), &device, &["--time-scale", "2"]);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .custom_flags(OFlags::DIRECT.bits().cast_signed())
-        .open(emulator.mount.join("data"))
-        .unwrap();
+    let file = direct(&emulator.mount.join("data"));
     let timed = |count: u32, request: &dyn Fn()| {
         let began = Instant::now();
         (0..count).for_each(|_| request());
@@ -260,13 +266,7 @@ fn faults_strike() {
         "instant",
         &["--faults", "eio=read:2,eio=flush:1,full=1MiB"],
     );
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .custom_flags(OFlags::DIRECT.bits().cast_signed())
-        .open(emulator.mount.join("data"))
-        .unwrap();
+    let file = direct(&emulator.mount.join("data"));
     file.write_all_at(&[1; 4096], 0).unwrap();
     let mut data = [0; 4096];
     file.read_exact_at(&mut data, 0).unwrap();
@@ -306,15 +306,11 @@ fn what_was_synced_survives_a_cut_though_the_backing_was_not() {
     file.sync_all().unwrap();
     File::open(&emulator.mount).unwrap().sync_all().unwrap();
     // By a way of its own, as the page cache would keep it.
-    let direct = OpenOptions::new()
-        .write(true)
-        .custom_flags(OFlags::DIRECT.bits().cast_signed())
-        .open(&path)
-        .unwrap();
-    direct.write_all_at(&[2; 4096], 4096).unwrap();
+    let past_the_cache = direct(&path);
+    past_the_cache.write_all_at(&[2; 4096], 4096).unwrap();
     emulator.signal(Signal::USR1);
-    while direct.write_all_at(&[3; 4096], 8192).is_ok() {}
-    drop((file, direct));
+    while past_the_cache.write_all_at(&[3; 4096], 8192).is_ok() {}
+    drop((file, past_the_cache));
     let left = emulator.backing.join("files/data");
     let said = emulator.end();
     assert_eq!(said["flushes"]["requests"], 2);

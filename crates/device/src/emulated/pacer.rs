@@ -176,14 +176,20 @@ impl Pacer {
     /// answers this much earlier than it says. What was answered until now is
     /// not counted.
     pub(super) fn go_on(&self, device: Box<dyn Device + Send>, lead: Lead) {
+        let mut due = Vec::new();
         let mut state = self.shared.lock();
         while state.in_flight > 0 {
             drop(state);
+            self.shared.send(&mut due);
             thread::sleep(LOOK);
             state = self.shared.lock();
+            // Nobody else looks after requests that nobody waits for.
+            self.shared.collect(&mut state, &mut due);
         }
         state.device = device;
         state.lead = lead;
+        drop(state);
+        self.shared.send(&mut due);
         *lock(&self.shared.tally) = Tally::new();
     }
 

@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 cargo build --release -p octavo
-cargo build --release -p octavo-workload --example draw -p octavo-experiment --example record
+cargo build --release -p octavo-workload --example draw -p octavo-driver --example record
 folder="bench/runs/$(date -u +%Y-%m-%d)-driver"
 mkdir -p "$folder"
 octavo=target/release/octavo

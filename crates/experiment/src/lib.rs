@@ -1,7 +1,8 @@
 //! Experiments: plans, rounds, runs, the result store, statistics, verdicts.
 //!
 //! Data flows one way: a [`plan::Plan`] names the cells; [`advise`] loads the
-//! bases and makes [`mod@run`]s round by round, which [`drive`] the database;
+//! bases and makes [`mod@run`]s round by round, which [`drive`] the database
+//! with the load driver, a crate of its own;
 //! the [`store`] keeps each run; [`findings`] reads the store, with
 //! [`statistics`] and [`verdict`], into the one value that reports print.
 //!
@@ -19,11 +20,9 @@ pub mod conduct;
 mod course;
 mod cpus;
 pub mod directory;
-pub mod drive;
 mod emulation;
 pub mod energy;
 pub mod findings;
-pub mod latency;
 pub mod loaded;
 pub mod machine;
 pub mod observer;
@@ -31,8 +30,12 @@ pub mod plan;
 pub mod race;
 pub mod run;
 mod schedule;
-pub mod stability;
 pub mod statistics;
-pub mod steady;
 pub mod store;
 pub mod verdict;
+
+pub use octavo_driver::{self as drive, stability, steady};
+/// Latencies as the figures that people compare.
+pub mod latency {
+    pub use octavo_driver::Percentiles;
+}

@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     directory::directory_size,
-    drive::{Drive, DriveError, DriveObserver, DriveSettings, Extension, Load, Second, drive},
+    drive::{
+        DriverError, DriverObserver, DriverSettings, Extension, Load, Measurement, Second, drive,
+    },
     machine::{MachineUse, MachineWatch, Reading},
     plan::RunLength,
 };
@@ -50,7 +52,7 @@ pub struct Run {
     /// How its copy was made.
     pub restored_by: RestoreMethod,
     /// What driving it gave.
-    pub drive: Drive,
+    pub drive: Measurement,
     /// What the device counted, where it can be asked.
     pub device: Option<DeviceUse>,
     /// How the machine was used.
@@ -78,7 +80,7 @@ pub enum RunError {
     Died(String),
     /// A transaction failed or the caller stopped it.
     #[error(transparent)]
-    Drive(#[from] DriveError),
+    Measurement(#[from] DriverError),
     /// Transactions failed, and not by the workload's wish.
     #[error(
         "{0} transactions failed for conflicts, timeouts or lost connections: 'octavo bench' \
@@ -101,15 +103,19 @@ impl RunError {
         matches!(
             self,
             Self::Database(DatabaseError::Stopped)
-                | Self::Drive(DriveError::Stopped | DriveError::Database(DatabaseError::Stopped))
+                | Self::Measurement(
+                    DriverError::Stopped | DriverError::Database(DatabaseError::Stopped)
+                )
         )
     }
 
     /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
         match self {
-            Self::Database(error) | Self::Drive(DriveError::Database(error)) => error.is_full(),
-            Self::Drive(DriveError::Transaction { source, .. }) => {
+            Self::Database(error) | Self::Measurement(DriverError::Database(error)) => {
+                error.is_full()
+            }
+            Self::Measurement(DriverError::Transaction { source, .. }) => {
                 matches!(source, ConnectionError::Full(_))
             }
             _ => false,
@@ -155,7 +161,7 @@ pub struct RunSettings<'a> {
 /// Makes one run. `interrupted` is looked at several times a second.
 pub fn run(
     settings: RunSettings<'_>,
-    observer: &mut dyn DriveObserver,
+    observer: &mut dyn DriverObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Run, RunError> {
     let begin = Instant::now();
@@ -174,7 +180,7 @@ pub fn run(
     let mut watch = Watch::new(Some(settings.location), observer);
     let driven = drive(
         running.as_ref(),
-        DriveSettings {
+        DriverSettings {
             workload: settings.workload,
             seed: settings.seed,
             connections: settings.clients,
@@ -285,7 +291,7 @@ impl DeviceReading {
 /// end.
 pub(crate) struct Watch<'a> {
     location: Option<&'a Location>,
-    observer: &'a mut dyn DriveObserver,
+    observer: &'a mut dyn DriverObserver,
     machine: MachineWatch,
     /// At the beginning of the measured part, then at each edge.
     readings: Vec<(Option<DeviceReading>, Option<Reading>)>,
@@ -295,7 +301,10 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Watches the machine and, where there is one, the device.
-    pub(crate) fn new(location: Option<&'a Location>, observer: &'a mut dyn DriveObserver) -> Self {
+    pub(crate) fn new(
+        location: Option<&'a Location>,
+        observer: &'a mut dyn DriverObserver,
+    ) -> Self {
         Self {
             location,
             observer,
@@ -328,7 +337,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl DriveObserver for Watch<'_> {
+impl DriverObserver for Watch<'_> {
     fn begin(&mut self) {
         self.observer.begin();
         self.read();

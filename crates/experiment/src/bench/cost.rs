@@ -10,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::{
-    drive::{DriveError, DriveObserver, DriveSettings, Extension, Load, drive},
+    drive::{DriverError, DriverObserver, DriverSettings, Extension, Load, drive},
     plan::RunLength,
 };
 
@@ -35,11 +35,11 @@ pub(super) fn measure(
     workload: &dyn Workload,
     seed: Seed,
     interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<DriverCost, DriveError> {
+) -> Result<DriverCost, DriverError> {
     let mut clock = Clock::default();
     let drive = drive(
         &Noop::new(workload),
-        DriveSettings {
+        DriverSettings {
             workload,
             seed: seed.derive("driver cost", 0),
             connections: 1,
@@ -73,7 +73,7 @@ struct Clock {
     used: Duration,
 }
 
-impl DriveObserver for Clock {
+impl DriverObserver for Clock {
     fn begin(&mut self) {
         self.readings.push(processor_time());
     }

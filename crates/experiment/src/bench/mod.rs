@@ -19,7 +19,7 @@ use octavo_workload::Workload;
 
 use crate::{
     audit,
-    drive::{DriveObserver, DriveSettings, Extension, Load, drive},
+    drive::{DriverObserver, DriverSettings, Extension, Load, drive},
     latency::Percentiles,
     loaded::{LoadError, Loaded},
     observer::Observer,
@@ -255,7 +255,7 @@ fn remarks(settings: &BenchSettings<'_>) -> Vec<String> {
 /// A finished drive and what is known of its conditions.
 struct Done {
     subject: Subject,
-    drive: crate::drive::Drive,
+    drive: crate::drive::Measurement,
     device: Option<crate::run::DeviceUse>,
     machine: crate::machine::MachineUse,
     checks: Vec<octavo_workload::Condition>,
@@ -264,7 +264,7 @@ struct Done {
 fn on_noop(
     settings: &BenchSettings<'_>,
     seed: Seed,
-    follower: &mut dyn DriveObserver,
+    follower: &mut dyn DriverObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Done, RunError> {
     let noop = Noop::new(settings.workload);
@@ -294,8 +294,8 @@ fn on_noop(
     })
 }
 
-fn drive_settings<'a>(settings: &BenchSettings<'a>, seed: Seed) -> DriveSettings<'a> {
-    DriveSettings {
+fn drive_settings<'a>(settings: &BenchSettings<'a>, seed: Seed) -> DriverSettings<'a> {
+    DriverSettings {
         workload: settings.workload,
         seed,
         connections: settings.clients,
@@ -315,7 +315,7 @@ fn on_copy(
     settings: &BenchSettings<'_>,
     (loaded, database, memory): (&Loaded, &dyn Database, ByteCount),
     seed: Seed,
-    follower: &mut dyn DriveObserver,
+    follower: &mut dyn DriverObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Done, BenchError> {
     let description = loaded.description();

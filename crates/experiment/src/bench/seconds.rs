@@ -8,7 +8,7 @@ use super::{
     hdr_log::{HdrLog, HdrLogError, HdrLogPlace},
 };
 use crate::{
-    drive::{Counts, DriveObserver, Sample, Second},
+    drive::{Counts, DriverObserver, Sample, Second},
     observer::Observer,
     plan::RunLength,
 };
@@ -84,7 +84,7 @@ impl<'a, 'w> Follower<'a, 'w> {
     }
 }
 
-impl DriveObserver for Follower<'_, '_> {
+impl DriverObserver for Follower<'_, '_> {
     fn second(&mut self, second: &Second<'_>) {
         let Second {
             sample,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BenchError, BenchSettings, Done, Subject, drive_settings, named};
 use crate::{
-    drive::{DriveObserver, drive},
+    drive::{DriverObserver, drive},
     loaded::{Description, FORMAT},
     observer::Observer,
     run::{RunError, Watch},
@@ -296,7 +296,7 @@ pub(super) fn run_on(
     rows: &ServedRows<'_>,
     settings: &BenchSettings<'_>,
     seed: Seed,
-    follower: &mut dyn DriveObserver,
+    follower: &mut dyn DriverObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Done, BenchError> {
     let workload = settings.workload;

@@ -5,7 +5,7 @@ pub mod file;
 mod level;
 mod place;
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use octavo_database::{Database, DatabaseError, Isolation};
 use octavo_units::{ByteCount, PageSize, Seed};
@@ -14,6 +14,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 pub use level::{Factor, Level};
+pub use octavo_driver::RunLength;
 pub use place::Place;
 
 /// An experiment, complete before its first run: the same plan always gives
@@ -178,39 +179,6 @@ pub struct Group {
     pub cells: Vec<usize>,
     /// The place in `cells` of the one that the others are compared with.
     pub reference: usize,
-}
-
-/// How long one run is. The same for every cell of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "by")]
-pub enum RunLength {
-    /// By the clock.
-    Time {
-        /// The warm-up lasts at least this long, and until as many pages were
-        /// read as the buffer has frames.
-        warm_up_min: Duration,
-        /// … but not longer than this.
-        warm_up_max: Duration,
-        /// What is measured after it.
-        measured: Duration,
-    },
-    /// By the number of transactions that each client finishes: no clock
-    /// decides anything, so that with one client a run's counts replay.
-    Transactions {
-        /// Before measuring.
-        warm_up: u64,
-        /// Measured.
-        measured: u64,
-    },
-}
-
-impl fmt::Display for RunLength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Time { measured, .. } => write!(f, "{:.2} s", measured.as_secs_f64()),
-            Self::Transactions { measured, .. } => write!(f, "{measured} transactions"),
-        }
-    }
 }
 
 impl Plan {

@@ -10,6 +10,7 @@ pub mod bootstrap;
 pub mod spending;
 pub mod welch;
 
+pub use octavo_driver::{mean, standard_deviation};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -69,18 +70,6 @@ pub(crate) fn student_t(error: f64, values: usize) -> f64 {
     StudentsT::new(0.0, 1.0, (values - 1) as f64)
         .expect("at least one degree of freedom")
         .inverse_cdf(1.0 - error / 2.0)
-}
-
-/// The arithmetic mean; NaN of nothing.
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The sample standard deviation (n - 1); NaN of fewer than two.
-pub fn standard_deviation(values: &[f64]) -> f64 {
-    let centre = mean(values);
-    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
-    (squares / (values.len() as f64 - 1.0)).sqrt()
 }
 
 /// The geometric mean of positive values with a Student-t interval over their

@@ -18,7 +18,7 @@ const CLOSE: Duration = Duration::from_micros(200);
 
 /// How long a thread watches the clock that waits `between` from one moment to
 /// its next, on average.
-pub(super) fn watch(between: Duration) -> Duration {
+pub(crate) fn watch(between: Duration) -> Duration {
     if between <= CLOSE { CLOSE } else { WATCH }
 }
 
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Waits until `due`, the last part of it (see [`watch`]) watching the clock;
 /// `false` when `stopped` before. Returns at once when it has passed.
-pub(super) fn until(due: Instant, watch: Duration, stopped: impl Fn() -> bool) -> bool {
+pub(crate) fn until(due: Instant, watch: Duration, stopped: impl Fn() -> bool) -> bool {
     loop {
         let left = due.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -46,7 +46,7 @@ pub(super) fn until(due: Instant, watch: Duration, stopped: impl Fn() -> bool) -
 
 /// Has the kernel wake this thread when its sleep ends rather than up to
 /// 50 us later, to gather wake-ups (prctl(2), PR_SET_TIMERSLACK).
-pub(super) fn ask_for_punctual_waking() {
+pub(crate) fn ask_for_punctual_waking() {
     // Refused, sleeps end a little later, which is measured and reported.
     let _refused = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }

@@ -5,7 +5,8 @@
 //! subtracted from each other: changes of level and slow ones hardly touch
 //! differences, so they neither pass for noise nor for its dependence.
 
-use super::{line, period::median};
+use super::period::median;
+use crate::series::line;
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +38,7 @@ pub fn change_points(values: &[f64], shortest: usize) -> Vec<Change> {
         return Vec::new();
     }
     let penalty = least(values);
-    let centre = crate::statistics::mean(values);
+    let centre = crate::series::mean(values);
     let mut sums = vec![(0.0, 0.0)];
     for value in values {
         let (sum, squares) = sums[sums.len() - 1];
@@ -64,7 +65,7 @@ pub fn change_points(values: &[f64], shortest: usize) -> Vec<Change> {
         edges.push(best[end].1);
     }
     edges.reverse();
-    let mean = |first: usize, end: usize| crate::statistics::mean(&values[first..end]);
+    let mean = |first: usize, end: usize| crate::series::mean(&values[first..end]);
     edges
         .windows(3)
         .map(|edge| Change {

@@ -1,6 +1,6 @@
 //! How much values that follow each other depend on each other.
 
-use crate::statistics::mean;
+use crate::series::mean;
 
 /// The autocorrelation of `values` at each lag from 0 to `longest`, each sum
 /// of products divided by its own number of terms. Empty where the values do

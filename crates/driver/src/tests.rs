@@ -3,21 +3,30 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
+    thread,
+    time::{Duration, Instant},
 };
 
-use octavo_database::StoragePath;
+use octavo_database::{Counters, DatabaseError, Running, StoragePath};
+use octavo_units::{ByteCount, PageSize, Rate, Seed};
 use octavo_workload::{
-    Client, Condition, Connection, DataSet, Mix, Outcome, Pace, TransactionKind,
+    Audit, Client, Condition, Connection, ConnectionError, DataSet, Mix, Outcome, Pace,
+    TransactionKind, Workload,
     connection::{Access, Conflict, RowVisitor, Statement, StatementId, Value},
     population::Population,
     schema::Table,
 };
 
-use super::*;
-use crate::steady::{Cycles, Label, Why};
+use crate::{
+    ArrivalProcess, Backlog, DriverError, DriverObserver, DriverSettings, Extension, Load,
+    Measurement, RETRIES, RunLength, Sample, Unobserved, drive,
+    pool::Pool,
+    recorder::lock,
+    steady::{Cycles, Label, Why},
+};
 
 /// A database that counts statements as misses.
 #[derive(Default)]
@@ -273,7 +282,7 @@ impl Client for Turn {
 #[derive(Default)]
 struct Calls(Vec<&'static str>);
 
-impl DriveObserver for Calls {
+impl DriverObserver for Calls {
     fn begin(&mut self) {
         self.0.push("begin");
     }
@@ -283,8 +292,8 @@ impl DriveObserver for Calls {
     }
 }
 
-fn settings(connections: u32, length: RunLength) -> DriveSettings<'static> {
-    DriveSettings {
+fn settings(connections: u32, length: RunLength) -> DriverSettings<'static> {
+    DriverSettings {
         workload: &Turns,
         seed: Seed::new(1),
         connections,
@@ -312,7 +321,7 @@ fn milliseconds(warm_up: u64, measured: u64) -> RunLength {
     }
 }
 
-fn run(database: &Nothing, settings: DriveSettings<'_>) -> Result<Drive, DriveError> {
+fn run(database: &Nothing, settings: DriverSettings<'_>) -> Result<Measurement, DriverError> {
     drive(database, settings, &mut Unobserved, &|| false)
 }
 
@@ -366,7 +375,7 @@ fn a_hopeless_transaction_is_given_up_counted_and_left_behind() {
     let failures = (0..3).map(|_| conflict(Conflict::Deadlock));
     let drive = run(
         &Nothing::failing(failures),
-        DriveSettings {
+        DriverSettings {
             retries: 2,
             ..settings(1, transactions(0, 6))
         },
@@ -438,7 +447,7 @@ fn an_interrupt_ends_every_kind_of_run() {
         let looks = AtomicU64::new(0);
         let error = drive(
             &Nothing::default(),
-            DriveSettings {
+            DriverSettings {
                 load,
                 ..settings(2, length)
             },
@@ -446,14 +455,14 @@ fn an_interrupt_ends_every_kind_of_run() {
             &|| looks.fetch_add(1, Ordering::Relaxed) > 3,
         )
         .unwrap_err();
-        assert!(matches!(error, DriveError::Stopped), "{load:?} {error}");
+        assert!(matches!(error, DriverError::Stopped), "{load:?} {error}");
     }
 }
 
 #[test]
 fn what_was_measured_before_an_interrupt_can_be_kept() {
     struct Interrupt(AtomicU64);
-    impl DriveObserver for &Interrupt {
+    impl DriverObserver for &Interrupt {
         fn begin(&mut self) {
             self.0.store(1, Ordering::Relaxed);
         }
@@ -465,7 +474,7 @@ fn what_was_measured_before_an_interrupt_can_be_kept() {
             interrupt.0.load(Ordering::Relaxed) > 0
                 && interrupt.0.fetch_add(1, Ordering::Relaxed) > 3
         };
-        let settings = DriveSettings {
+        let settings = DriverSettings {
             keep_interrupted: true,
             ..settings(1, length)
         };
@@ -518,7 +527,7 @@ impl<'a> Edges<'a> {
     }
 }
 
-impl DriveObserver for Edges<'_> {
+impl DriverObserver for Edges<'_> {
     fn begin(&mut self) {
         self.read();
     }
@@ -560,7 +569,7 @@ fn a_slow_beginning_is_left_out_of_all_figures_alike() {
     };
     let database = varying(Duration::from_millis(1), slow);
     let mut edges = Edges::of(&database);
-    let settings = DriveSettings {
+    let settings = DriverSettings {
         extension: Extension::WhileWarming,
         ..settings(1, milliseconds(50, 2000))
     };
@@ -610,7 +619,7 @@ fn what_never_becomes_steady_is_extended_twice_and_labelled() {
                 ..Behaviour::default()
             }),
         };
-        let settings = DriveSettings {
+        let settings = DriverSettings {
             extension,
             ..settings(1, milliseconds(20, 1200))
         };
@@ -669,7 +678,7 @@ fn an_open_loop_counts_from_the_schedule_and_shows_what_waits() {
     for arrivals in [ArrivalProcess::Constant, ArrivalProcess::Poisson] {
         let drive = run(
             &Nothing::slow(Duration::from_millis(5)),
-            DriveSettings {
+            DriverSettings {
                 load: Load::Open { rate, arrivals },
                 ..settings(1, length)
             },
@@ -697,7 +706,7 @@ fn an_open_loop_counts_from_the_schedule_and_shows_what_waits() {
 fn a_rate_that_is_reached_is_not_saturated() {
     let drive = run(
         &Nothing::default(),
-        DriveSettings {
+        DriverSettings {
             load: Load::Open {
                 rate: Rate::per_second(200.0).unwrap(),
                 arrivals: ArrivalProcess::Constant,
@@ -736,7 +745,7 @@ fn operators_that_stand_in_line_are_saturation() {
     // Two hundred operators come about every 21 ms, and a commit takes 5 ms.
     let drive = run(
         &Nothing::slow(Duration::from_millis(5)),
-        DriveSettings {
+        DriverSettings {
             load: Load::Paced { terminals: 200 },
             ..settings(1, milliseconds(200, 300))
         },
@@ -753,7 +762,7 @@ fn terminals_share_connections_in_turn() {
     // in two of three transactions.
     let drive = run(
         &Nothing::slow(Duration::from_millis(3)),
-        DriveSettings {
+        DriverSettings {
             load: Load::Closed { terminals: 12 },
             ..settings(2, milliseconds(50, 300))
         },
@@ -772,7 +781,7 @@ fn terminals_share_connections_in_turn() {
 fn operators_take_their_time() {
     let drive = run(
         &Nothing::default(),
-        DriveSettings {
+        DriverSettings {
             load: Load::Paced { terminals: 8 },
             ..settings(2, milliseconds(100, 400))
         },

@@ -21,7 +21,7 @@ pub enum ArrivalProcess {
 
 /// An endless sequence of arrivals. A clone goes on with the same ones.
 #[derive(Clone, Debug)]
-pub(super) struct Arrivals {
+pub(crate) struct Arrivals {
     process: ArrivalProcess,
     rate: Rate,
     generator: Pcg64Mcg,
@@ -32,7 +32,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn new(process: ArrivalProcess, rate: Rate, seed: Seed) -> Self {
+    pub(crate) fn new(process: ArrivalProcess, rate: Rate, seed: Seed) -> Self {
         let mut arrivals = Self {
             process,
             rate,
@@ -45,7 +45,7 @@ impl Arrivals {
     }
 
     /// Takes the next arrival: its time since the start.
-    pub(super) fn take(&mut self) -> Duration {
+    pub(crate) fn take(&mut self) -> Duration {
         let at = Duration::from_secs_f64(self.next);
         self.count += 1;
         self.advance();
@@ -53,7 +53,7 @@ impl Arrivals {
     }
 
     /// Takes all arrivals until `now`; how many there were since the start.
-    pub(super) fn due_by(&mut self, now: Duration) -> u64 {
+    pub(crate) fn due_by(&mut self, now: Duration) -> u64 {
         let now = now.as_secs_f64();
         if self.process == ArrivalProcess::Constant {
             // No need to go through them, of which there may be millions.
@@ -80,7 +80,7 @@ impl Arrivals {
 
 /// A draw from the exponential distribution of mean 1, by inversion; at most
 /// 37, as 53 random bits have no smaller fraction than 2^-53.
-pub(super) fn exponential(generator: &mut Pcg64Mcg) -> f64 {
+pub(crate) fn exponential(generator: &mut Pcg64Mcg) -> f64 {
     // 1 to 2^53 of 2^53: the logarithm of 0 is never taken.
     let fraction = ((generator.next_u64() >> 11) + 1) as f64 * (-53f64).exp2();
     -fraction.ln()

@@ -23,13 +23,13 @@ const LATENCY_US_MAX: u64 = 600_000_000;
 
 /// An empty histogram of microseconds: 3 significant digits, 1 us to 10
 /// minutes.
-pub(crate) fn new_histogram() -> Histogram<u64> {
+pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).expect("the bounds are sound constants")
 }
 
 /// How a transaction, or a try of one, ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum TryOutcome {
     Committed,
     RolledBack,
     /// A try ended in a conflict; another one may follow.
@@ -40,10 +40,10 @@ pub(super) enum Ending {
     Lost,
 }
 
-/// Different endings.
-const ENDINGS: usize = 8;
+/// Different outcomes.
+const OUTCOMES: usize = 8;
 
-impl Ending {
+impl TryOutcome {
     const fn position(self) -> usize {
         match self {
             Self::Committed => 0,
@@ -63,7 +63,7 @@ impl Ending {
     }
 }
 
-impl From<Outcome> for Ending {
+impl From<Outcome> for TryOutcome {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Committed => Self::Committed,
@@ -72,29 +72,29 @@ impl From<Outcome> for Ending {
     }
 }
 
-/// One ending, in 16 bytes.
+/// One outcome, in 16 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    pub(super) kind: u8,
-    pub(super) ending: Ending,
-    pub(super) changed_bytes: u32,
+pub(crate) struct Event {
+    pub(crate) kind: u8,
+    pub(crate) outcome: TryOutcome,
+    pub(crate) changed_bytes: u32,
     latency_us: f32,
     late_us: f32,
 }
 
 impl Event {
-    /// An ending of a transaction of `kind` after `latency`, begun `late`
+    /// An outcome of a transaction of `kind` after `latency`, begun `late`
     /// after its schedule.
-    pub(super) fn new(
+    pub(crate) fn new(
         kind: usize,
-        ending: Ending,
+        outcome: TryOutcome,
         changed_bytes: u64,
         latency: Duration,
         late: Duration,
     ) -> Self {
         Self {
             kind: u8::try_from(kind).unwrap_or(u8::MAX),
-            ending,
+            outcome,
             changed_bytes: u32::try_from(changed_bytes).unwrap_or(u32::MAX),
             latency_us: microseconds(latency),
             late_us: microseconds(late),
@@ -109,7 +109,7 @@ fn microseconds(time: Duration) -> f32 {
 
 /// One connection's buffer.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub(crate) struct Recorder {
     events: Mutex<Vec<Event>>,
 }
 
@@ -117,7 +117,7 @@ impl Recorder {
     /// Events in a buffer, 64 KiB.
     const EVENTS: usize = 4096;
 
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             events: Mutex::new(Self::spare()),
         }
@@ -125,7 +125,7 @@ impl Recorder {
 
     /// Adds an event; into `counts` with all others when the buffer is full.
     #[inline]
-    pub(super) fn record(&self, event: Event, counts: &Mutex<Counts>) {
+    pub(crate) fn record(&self, event: Event, counts: &Mutex<Counts>) {
         let mut events = lock(&self.events);
         events.push(event);
         if events.len() == Self::EVENTS {
@@ -136,19 +136,19 @@ impl Recorder {
     /// Empties the buffer into `counts`, by way of `spare`, which is empty
     /// before and after. The two locks are never held together here: a worker
     /// takes the second while it holds the first.
-    pub(super) fn drain(&self, counts: &Mutex<Counts>, spare: &mut Vec<Event>) {
+    pub(crate) fn drain(&self, counts: &Mutex<Counts>, spare: &mut Vec<Event>) {
         std::mem::swap(&mut *lock(&self.events), spare);
         lock(counts).take(spare);
     }
 
     /// A buffer to drain with.
-    pub(super) fn spare() -> Vec<Event> {
+    pub(crate) fn spare() -> Vec<Event> {
         Vec::with_capacity(Self::EVENTS)
     }
 }
 
 /// Locks what no code panics under.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -157,7 +157,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct KindCounts {
     /// The kind's name.
     pub name: &'static str,
-    endings: [u64; ENDINGS],
+    outcomes: [u64; OUTCOMES],
     /// Latencies in whole microseconds, rounded, of what committed or rolled
     /// back as the specification wants.
     pub latency_us: Histogram<u64>,
@@ -169,7 +169,7 @@ impl KindCounts {
     fn new(kind: &TransactionKind) -> Self {
         Self {
             name: kind.name,
-            endings: [0; ENDINGS],
+            outcomes: [0; OUTCOMES],
             latency_us: new_histogram(),
             latency_us_sum: 0.0,
         }
@@ -180,23 +180,23 @@ impl KindCounts {
         percentiles(&self.latency_us, self.latency_us_sum)
     }
 
-    fn count(&self, ending: Ending) -> u64 {
-        self.endings[ending.position()]
+    fn count(&self, outcome: TryOutcome) -> u64 {
+        self.outcomes[outcome.position()]
     }
 
     /// Committed.
     pub fn committed(&self) -> u64 {
-        self.count(Ending::Committed)
+        self.count(TryOutcome::Committed)
     }
 
     /// Rolled back as the specification wants.
     pub fn rolled_back(&self) -> u64 {
-        self.count(Ending::RolledBack)
+        self.count(TryOutcome::RolledBack)
     }
 
     /// Tries that ended in this conflict, repeated or not.
     pub fn conflicts(&self, conflict: Conflict) -> u64 {
-        self.count(Ending::Conflicted(conflict))
+        self.count(TryOutcome::Conflicted(conflict))
     }
 
     /// Tries that ended in a conflict and were repeated.
@@ -216,18 +216,18 @@ impl KindCounts {
     /// Transactions that ended in a conflict once more than they may be
     /// repeated.
     pub fn gave_up(&self) -> u64 {
-        self.count(Ending::GaveUp)
+        self.count(TryOutcome::GaveUp)
     }
 
     /// Transactions with a statement above the database's time limit.
     pub fn timed_out(&self) -> u64 {
-        self.count(Ending::TimedOut)
+        self.count(TryOutcome::TimedOut)
     }
 
     /// Transactions whose connection was lost: committed or not, nobody
     /// knows.
     pub fn lost(&self) -> u64 {
-        self.count(Ending::Lost)
+        self.count(TryOutcome::Lost)
     }
 
     /// Transactions that failed in any way.
@@ -236,7 +236,7 @@ impl KindCounts {
     }
 
     fn add(&mut self, other: &Self) {
-        for (own, count) in self.endings.iter_mut().zip(other.endings) {
+        for (own, count) in self.outcomes.iter_mut().zip(other.outcomes) {
             *own += count;
         }
         self.latency_us
@@ -246,7 +246,7 @@ impl KindCounts {
     }
 
     fn clear(&mut self) {
-        self.endings = [0; ENDINGS];
+        self.outcomes = [0; OUTCOMES];
         self.latency_us.reset();
         self.latency_us_sum = 0.0;
     }
@@ -266,7 +266,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn new(kinds: &[TransactionKind]) -> Self {
+    /// Nothing yet, of transactions of these kinds.
+    pub fn new(kinds: &[TransactionKind]) -> Self {
         Self {
             kinds: kinds.iter().map(KindCounts::new).collect(),
             late_us: new_histogram(),
@@ -281,7 +282,7 @@ impl Counts {
     }
 
     /// Commits of the kinds that count, of `kinds`.
-    pub(super) fn counted(&self, kinds: &[TransactionKind]) -> u64 {
+    pub(crate) fn counted(&self, kinds: &[TransactionKind]) -> u64 {
         let counted = self
             .kinds
             .iter()
@@ -309,21 +310,21 @@ impl Counts {
     fn take(&mut self, events: &mut Vec<Event>) {
         for event in events.drain(..) {
             let kind = &mut self.kinds[usize::from(event.kind)];
-            kind.endings[event.ending.position()] += 1;
-            if event.ending.is_success() {
+            kind.outcomes[event.outcome.position()] += 1;
+            if event.outcome.is_success() {
                 // Casts of positive floats round down and saturate.
                 kind.latency_us
                     .saturating_record((event.latency_us + 0.5) as u64);
                 kind.latency_us_sum += f64::from(event.latency_us);
                 self.late_us.saturating_record((event.late_us + 0.5) as u64);
             }
-            if event.ending == Ending::Committed {
+            if event.outcome == TryOutcome::Committed {
                 self.changed_bytes += u64::from(event.changed_bytes);
             }
         }
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         for (own, kind) in self.kinds.iter_mut().zip(&other.kinds) {
             own.add(kind);
         }
@@ -333,7 +334,7 @@ impl Counts {
         self.changed_bytes += other.changed_bytes;
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.kinds.iter_mut().for_each(KindCounts::clear);
         self.late_us.reset();
         self.changed_bytes = 0;
@@ -351,8 +352,8 @@ fn percentiles(latency_us: &Histogram<u64>, sum: f64) -> Percentiles {
 mod tests {
     use super::*;
 
-    fn event(ending: Ending, latency: Duration) -> Event {
-        Event::new(1, ending, 10, latency, Duration::from_micros(3))
+    fn event(outcome: TryOutcome, latency: Duration) -> Event {
+        Event::new(1, outcome, 10, latency, Duration::from_micros(3))
     }
 
     #[test]
@@ -366,7 +367,7 @@ mod tests {
         let recorder = Recorder::new();
         let many = Recorder::EVENTS as u64 * 3 + 7;
         for _ in 0..many {
-            let event = event(Ending::Committed, Duration::from_micros(85));
+            let event = event(TryOutcome::Committed, Duration::from_micros(85));
             recorder.record(event, &counts);
         }
         assert_eq!(lock(&counts).transactions(), Recorder::EVENTS as u64 * 3);
@@ -386,7 +387,7 @@ mod tests {
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| {
                 for _ in 0..many {
-                    let event = event(Ending::Committed, Duration::from_micros(85));
+                    let event = event(TryOutcome::Committed, Duration::from_micros(85));
                     recorder.record(event, &counts);
                 }
             });
@@ -403,7 +404,7 @@ mod tests {
     fn short_latencies_are_rounded_and_their_mean_is_not() {
         let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
         let mut events = [300, 600, 1500]
-            .map(|nanoseconds| event(Ending::Committed, Duration::from_nanos(nanoseconds)));
+            .map(|nanoseconds| event(TryOutcome::Committed, Duration::from_nanos(nanoseconds)));
         counts.take(&mut events.to_vec());
         let latency = counts.percentiles();
         assert_eq!((latency.p50_us, latency.max_us), (1, 2));
@@ -414,20 +415,20 @@ mod tests {
     }
 
     #[test]
-    fn endings_are_counted_apart() {
+    fn outcomes_are_counted_apart() {
         let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
-        let endings = [
-            Ending::Committed,
-            Ending::RolledBack,
-            Ending::Conflicted(Conflict::Deadlock),
-            Ending::Conflicted(Conflict::Serialisation),
-            Ending::Conflicted(Conflict::LockTimeout),
-            Ending::GaveUp,
-            Ending::TimedOut,
-            Ending::Lost,
+        let outcomes = [
+            TryOutcome::Committed,
+            TryOutcome::RolledBack,
+            TryOutcome::Conflicted(Conflict::Deadlock),
+            TryOutcome::Conflicted(Conflict::Serialisation),
+            TryOutcome::Conflicted(Conflict::LockTimeout),
+            TryOutcome::GaveUp,
+            TryOutcome::TimedOut,
+            TryOutcome::Lost,
         ];
-        for (times, ending) in (1..).zip(endings) {
-            let mut events = vec![event(ending, Duration::from_secs(100_000)); times];
+        for (times, outcome) in (1..).zip(outcomes) {
+            let mut events = vec![event(outcome, Duration::from_secs(100_000)); times];
             counts.take(&mut events);
         }
         let kind = &counts.kinds[1];

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use octavo_database::Counters;
 
-use super::{Counts, sampler::Sampler};
 use crate::{
-    plan::RunLength,
+    recorder::Counts,
+    settings::RunLength,
+    shared::LOOK,
     steady::{Cycles, Tick},
 };
 
@@ -29,27 +30,27 @@ const BATCHES: u32 = 20;
 const BATCHES_MAX: usize = 40;
 
 /// A part of the measured part, at whose beginning the figures can begin.
-pub(super) struct Batch {
-    pub(super) begin: Instant,
+pub(crate) struct Batch {
+    pub(crate) begin: Instant,
     /// How many edges there were before this batch began, whether they are
     /// still kept or not.
-    pub(super) edge: usize,
+    pub(crate) edge: usize,
     /// The database's counters at the beginning.
-    pub(super) counters: Counters,
+    pub(crate) counters: Counters,
     /// What was due and not begun, and all that was due, likewise.
-    pub(super) backlog: Option<(u64, u64)>,
+    pub(crate) backlog: Option<(u64, u64)>,
     /// Whether a checkpoint had just ended.
-    pub(super) at_checkpoint: bool,
+    pub(crate) at_checkpoint: bool,
     /// Endings and latencies in it.
-    pub(super) counts: Counts,
+    pub(crate) counts: Counts,
 }
 
-pub(super) struct Measured {
-    pub(super) begin: Instant,
-    pub(super) batches: Vec<Batch>,
+pub(crate) struct Measured {
+    pub(crate) begin: Instant,
+    pub(crate) batches: Vec<Batch>,
     /// Batches so far but the first, put together or not.
     edges: usize,
-    pub(super) ticks: Vec<Tick>,
+    pub(crate) ticks: Vec<Tick>,
     tick: Duration,
     /// Where the tick under way began, and what had been counted by then.
     last: (Instant, Counters, u64),
@@ -62,14 +63,14 @@ pub(super) struct Measured {
 impl Measured {
     /// Measures from the beginning of `first` on, when `counted` had been
     /// counted.
-    pub(super) fn new(length: RunLength, first: Batch, counted: u64) -> Self {
+    pub(crate) fn new(length: RunLength, first: Batch, counted: u64) -> Self {
         let (tick, batch) = match length {
             RunLength::Time { measured, .. } => {
-                let looks = (measured / TICKS).as_secs_f64() / Sampler::LOOK.as_secs_f64();
-                let tick = Sampler::LOOK.mul_f64(looks.round().clamp(1.0, 50.0));
+                let looks = (measured / TICKS).as_secs_f64() / LOOK.as_secs_f64();
+                let tick = LOOK.mul_f64(looks.round().clamp(1.0, 50.0));
                 (tick.min(TICK_MAX), Some(measured / BATCHES))
             }
-            RunLength::Transactions { .. } => (Sampler::LOOK, None),
+            RunLength::Transactions { .. } => (LOOK, None),
         };
         Self {
             begin: first.begin,
@@ -84,17 +85,17 @@ impl Measured {
     }
 
     /// Whether a tick is over, to the next look.
-    pub(super) fn is_tick_due(&self, now: Instant) -> bool {
-        now - self.last.0 + Sampler::LOOK / 2 >= self.tick
+    pub(crate) fn is_tick_due(&self, now: Instant) -> bool {
+        now - self.last.0 + LOOK / 2 >= self.tick
     }
 
     /// How long the next batch has been due.
-    pub(super) fn batch_due(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn batch_due(&self, now: Instant) -> Option<Duration> {
         (now - self.begin).checked_sub(self.next_batch)
     }
 
     /// Ends a tick.
-    pub(super) fn end_tick(&mut self, now: Instant, counters: Counters, counted: u64) {
+    pub(crate) fn end_tick(&mut self, now: Instant, counters: Counters, counted: u64) {
         let (begin, before, counted_before) = self.last;
         let since = counters - before;
         let tick = Tick {
@@ -124,7 +125,7 @@ impl Measured {
     }
 
     /// Begins the next batch; gives it its number.
-    pub(super) fn begin_batch(&mut self, mut next: Batch) {
+    pub(crate) fn begin_batch(&mut self, mut next: Batch) {
         self.edges += 1;
         next.edge = self.edges;
         if self.batches.len() == BATCHES_MAX {
@@ -150,7 +151,7 @@ impl Measured {
     }
 
     /// The first batch after so many ticks were cut, and the ticks before it.
-    pub(super) fn first_batch(&self, cut: usize) -> (usize, usize) {
+    pub(crate) fn first_batch(&self, cut: usize) -> (usize, usize) {
         // An edge is where a tick ends, but for rounding and ticks put
         // together.
         let slack = self.tick.as_secs_f64() / 2.0;
@@ -177,7 +178,7 @@ impl Measured {
 const CYCLES_MANY: u64 = 15;
 
 /// The checkpoints as looks show them.
-pub(super) struct Checkpoints {
+pub(crate) struct Checkpoints {
     start: Instant,
     /// Before the run.
     initial: u64,
@@ -188,7 +189,7 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(super) fn new(start: Instant, initial: u64) -> Self {
+    pub(crate) fn new(start: Instant, initial: u64) -> Self {
         Self {
             start,
             initial,
@@ -198,7 +199,7 @@ impl Checkpoints {
     }
 
     /// Whether one has ended since the last look.
-    pub(super) fn look(&mut self, now: Instant, count: u64) -> bool {
+    pub(crate) fn look(&mut self, now: Instant, count: u64) -> bool {
         self.now = now;
         match &mut self.seen {
             None if count == self.initial => false,
@@ -215,7 +216,7 @@ impl Checkpoints {
     }
 
     /// The last one that ended.
-    pub(super) fn last(&self) -> Option<Instant> {
+    pub(crate) fn last(&self) -> Option<Instant> {
         self.seen.map(|[_, last]| last.0)
     }
 
@@ -234,7 +235,7 @@ impl Checkpoints {
 
     /// How long to wait for the end of a checkpoint, where there are so few in
     /// `planned` that whole cycles have to be measured.
-    pub(super) fn wait(&self, planned: Duration) -> Option<Duration> {
+    pub(crate) fn wait(&self, planned: Duration) -> Option<Duration> {
         let cycle = self.cycle()?;
         let few = cycle.as_secs_f64() * CYCLES_MANY as f64 > planned.as_secs_f64();
         few.then(|| cycle.mul_f64(1.5).min(planned / 2))
@@ -242,7 +243,7 @@ impl Checkpoints {
 
     /// … and for the edge of a batch: not where two cycles do not fit into
     /// `planned`.
-    pub(super) fn wait_in(&self, planned: Duration) -> Option<Duration> {
+    pub(crate) fn wait_in(&self, planned: Duration) -> Option<Duration> {
         let wait = self.wait(planned)?;
         (self.cycle()? <= planned / 2).then_some(wait)
     }
@@ -250,7 +251,7 @@ impl Checkpoints {
 
 /// What `count` checkpoints were to figures that begin and end at the end of
 /// one, or do not.
-pub(super) fn cycles(count: u64, whole: bool) -> Cycles {
+pub(crate) fn cycles(count: u64, whole: bool) -> Cycles {
     match count {
         0 => Cycles::None,
         CYCLES_MANY.. => Cycles::Many { count },

@@ -5,7 +5,7 @@ use octavo_workload::{
     connection::{Access, Batch, BatchVisitor, RowVisitor, Statement, StatementId, Value, Wants},
 };
 
-pub(super) struct Metered {
+pub(crate) struct Metered {
     connection: Box<dyn Connection + Send>,
     statements: &'static [Statement],
     /// Of the transaction that is open or ended last.
@@ -13,7 +13,7 @@ pub(super) struct Metered {
 }
 
 impl Metered {
-    pub(super) fn new(
+    pub(crate) fn new(
         connection: Box<dyn Connection + Send>,
         statements: &'static [Statement],
     ) -> Self {
@@ -31,7 +31,7 @@ impl Metered {
     }
 
     /// The bytes changed since the last time.
-    pub(super) fn take_changed_bytes(&mut self) -> u64 {
+    pub(crate) fn take_changed_bytes(&mut self) -> u64 {
         std::mem::take(&mut self.changed_bytes)
     }
 }

@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    drive::Sample,
-    statistics::{mean, standard_deviation},
+    measurement::Sample,
+    series::{mean, standard_deviation},
     steady::{Tick, throughput},
 };
 

@@ -8,7 +8,7 @@ use std::{
 /// A place where all workers wait until the one who leads lets them go. A
 /// worker that ends, by an error or a panic, is waited for no longer.
 #[derive(Debug, Default)]
-pub(super) struct Meeting {
+pub(crate) struct Barrier {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -20,31 +20,31 @@ struct State {
     /// How often the workers were let go.
     turn: u64,
     /// Whether nobody waits any more.
-    disbanded: bool,
+    opened: bool,
 }
 
-/// A worker's membership; it leaves when this is dropped.
+/// A worker's participantship; it leaves when this is dropped.
 #[derive(Debug)]
-pub(super) struct Member<'a>(&'a Meeting);
+pub(crate) struct Participant<'a>(&'a Barrier);
 
-impl Meeting {
+impl Barrier {
     /// Expects one more worker from now on.
-    pub(super) fn join(&self) -> Member<'_> {
+    pub(crate) fn join(&self) -> Participant<'_> {
         self.lock().expected += 1;
-        Member(self)
+        Participant(self)
     }
 
     /// Waits until all workers that have not left are here.
-    pub(super) fn gather(&self) {
+    pub(crate) fn wait_for_all(&self) {
         let mut state = self.lock();
         while state.arrived < state.expected {
-            state = self.wait(state);
+            state = self.block(state);
         }
     }
 
     /// Waits for at most `longest`; whether all workers that have not left are
     /// here.
-    pub(super) fn gather_within(&self, longest: Duration) -> bool {
+    pub(crate) fn wait_for_all_within(&self, longest: Duration) -> bool {
         let state = self.lock();
         let (state, _) = self
             .changed
@@ -54,13 +54,13 @@ impl Meeting {
     }
 
     /// Lets all workers go on, those that come later as well.
-    pub(super) fn disband(&self) {
-        self.lock().disbanded = true;
+    pub(crate) fn open(&self) {
+        self.lock().opened = true;
         self.changed.notify_all();
     }
 
     /// Lets all workers that are here go on.
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         let mut state = self.lock();
         state.arrived = 0;
         state.turn += 1;
@@ -72,27 +72,27 @@ impl Meeting {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn block<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         self.changed
             .wait(state)
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Member<'_> {
+impl Participant<'_> {
     /// Waits until let go.
-    pub(super) fn attend(&self) {
+    pub(crate) fn wait(&self) {
         let mut state = self.0.lock();
         let turn = state.turn;
         state.arrived += 1;
         self.0.changed.notify_all();
-        while state.turn == turn && !state.disbanded {
-            state = self.0.wait(state);
+        while state.turn == turn && !state.opened {
+            state = self.0.block(state);
         }
     }
 }
 
-impl Drop for Member<'_> {
+impl Drop for Participant<'_> {
     fn drop(&mut self) {
         self.0.lock().expected -= 1;
         self.0.changed.notify_all();
@@ -110,28 +110,28 @@ mod tests {
 
     #[test]
     fn nobody_passes_before_all_have_come_or_left() {
-        let meeting = Meeting::default();
+        let barrier = Barrier::default();
         let passed = AtomicU32::new(0);
         thread::scope(|scope| {
             for worker in 0..4 {
-                let member = meeting.join();
+                let participant = barrier.join();
                 let passed = &passed;
                 scope.spawn(move || {
-                    member.attend();
+                    participant.wait();
                     passed.fetch_add(1, Ordering::SeqCst);
                     // One ends early.
                     if worker > 0 {
-                        member.attend();
+                        participant.wait();
                         passed.fetch_add(1, Ordering::SeqCst);
                     }
                 });
             }
-            meeting.gather();
+            barrier.wait_for_all();
             assert_eq!(passed.load(Ordering::SeqCst), 0);
-            meeting.release();
-            meeting.gather();
+            barrier.release();
+            barrier.wait_for_all();
             assert_eq!(passed.load(Ordering::SeqCst), 4);
-            meeting.release();
+            barrier.release();
         });
         assert_eq!(passed.load(Ordering::SeqCst), 7);
     }

@@ -1,12 +1,12 @@
 //! What recording costs, and how much memory a day of it takes.
 //!
-//! `cargo run --release -p octavo-experiment --example record -- [SECONDS] [RATE]`
+//! `cargo run --release -p octavo-driver --example record -- [SECONDS] [RATE]`
 //! records as many seconds (default 60) of so many events (default 100,000)
 //! as the driver does, one event after the other and a summing up a second,
 //! and prints the time an event and the most memory that was used. 86400 is a
 //! day.
 
-#[path = "../src/drive/recorder.rs"]
+#[path = "../src/recorder.rs"]
 #[expect(
     dead_code,
     unreachable_pub,
@@ -14,14 +14,14 @@
 )]
 mod recorder;
 
+/// Where the recorder looks for it.
+mod latency {
+    pub(crate) use octavo_driver::Percentiles;
+}
+
 use std::{error::Error, fs, hint::black_box, sync::Mutex, time::Duration, time::Instant};
 
-use octavo_experiment::{
-    bench::SecondFindings,
-    drive::Sample,
-    // Where the recorder looks for it.
-    latency,
-};
+use octavo_driver::Sample;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Outcome, Tpcc, Workload};
 use recorder::{Counts, Event, Recorder, lock};
@@ -77,15 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let percentiles: latency::Percentiles = second.percentiles();
         samples.push(sample);
-        series.push(SecondFindings {
-            sample,
-            p50_us: percentiles.p50_us,
-            p99_us: percentiles.p99_us,
-            max_us: percentiles.max_us,
-            retries: 0,
-            failed: second.failed(),
-            backlog: None,
-        });
+        series.push((sample, percentiles, second.failed()));
         total.add(&second);
         second.clear();
     }

@@ -1,6 +1,7 @@
 //! Whether a series repeats itself: by the peaks of its autocorrelation.
 
-use super::{dependence::autocorrelations, line};
+use super::dependence::autocorrelations;
+use crate::series::line;
 
 /// Fewer values tell nothing.
 const VALUES_MIN: usize = 20;
@@ -191,7 +192,7 @@ mod tests {
     fn what_repeats_is_taken_off_and_what_does_not_stays() {
         let values = sawtooth(120, 12.0, 0.0, 0);
         let flat = without_period(&values, 12.0);
-        let level = crate::statistics::mean(&values);
+        let level = crate::series::mean(&values);
         assert!(flat.iter().all(|value| (value - level).abs() < 1e-9));
         // A warm-up of one period of ten is still seen.
         let slow: Vec<f64> = (0..)

@@ -10,23 +10,24 @@ use std::{
 use octavo_database::Running;
 use octavo_workload::{Audit, Client, ConnectionError};
 
-use super::{
-    DriveError, DriveSettings, Shared,
+use crate::{
     arrivals::Arrivals,
-    meeting::Member,
+    barrier::Participant,
+    error::DriverError,
     metered::Metered,
     pool::{Pool, Waiting},
-    recorder::{Ending, Event, Recorder, lock},
+    recorder::{Event, Recorder, TryOutcome, lock},
+    settings::{DriverSettings, RunLength},
+    shared::Shared,
     wait,
 };
-use crate::plan::RunLength;
 
 /// How long a lost connection is tried to be replaced, and how often.
 const RECONNECT: Duration = Duration::from_secs(30);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Where a worker's transactions come from.
-pub(super) enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// Its own terminals, one transaction after the other.
     Own(Box<dyn Client>),
     /// Its own terminals, at the arrivals that all workers share.
@@ -50,26 +51,26 @@ impl Source<'_> {
     }
 }
 
-pub(super) struct Worker<'a> {
+pub(crate) struct Worker<'a> {
     source: Source<'a>,
     session: Session<'a>,
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(source: Source<'a>, session: Session<'a>) -> Self {
+    pub(crate) fn new(source: Source<'a>, session: Session<'a>) -> Self {
         Self { source, session }
     }
 
     /// Works until told to end; answers what its own terminals have run.
-    pub(super) fn work(mut self, member: &Member<'_>) -> Option<Audit> {
+    pub(crate) fn work(mut self, participant: &Participant<'_>) -> Option<Audit> {
         // A panic, a bug of ours, must not leave the others at work.
         let _guard = EndOnPanic(self.session.shared);
         wait::ask_for_punctual_waking();
-        member.attend();
+        participant.wait();
         let result = match self.session.settings.length {
             RunLength::Time { .. } => self.until_told(),
             RunLength::Transactions { warm_up, measured } => {
-                self.so_many(member, warm_up, measured)
+                self.so_many(participant, warm_up, measured)
             }
         };
         if let Err(error) = result {
@@ -78,7 +79,7 @@ impl<'a> Worker<'a> {
         self.source.audit()
     }
 
-    fn until_told(&mut self) -> Result<(), DriveError> {
+    fn until_told(&mut self) -> Result<(), DriverError> {
         while !self.session.stopped() {
             self.turn()?;
         }
@@ -87,10 +88,10 @@ impl<'a> Worker<'a> {
 
     fn so_many(
         &mut self,
-        member: &Member<'_>,
+        participant: &Participant<'_>,
         warm_up: u64,
         measured: u64,
-    ) -> Result<(), DriveError> {
+    ) -> Result<(), DriverError> {
         for transactions in [warm_up, measured] {
             for _ in 0..transactions {
                 if self.session.stopped() {
@@ -98,13 +99,13 @@ impl<'a> Worker<'a> {
                 }
                 self.turn()?;
             }
-            member.attend();
+            participant.wait();
         }
         Ok(())
     }
 
     /// One transaction, unless stopped before.
-    fn turn(&mut self) -> Result<(), DriveError> {
+    fn turn(&mut self) -> Result<(), DriverError> {
         let Self { source, session } = self;
         match source {
             Source::Own(client) => {
@@ -153,13 +154,13 @@ impl Drop for EndOnPanic<'_> {
 }
 
 /// A worker's connection and where it records.
-pub(super) struct Session<'a> {
-    pub(super) index: u32,
-    pub(super) connection: Metered,
-    pub(super) database: &'a dyn Running,
-    pub(super) settings: DriveSettings<'a>,
-    pub(super) shared: &'a Shared,
-    pub(super) recorder: &'a Recorder,
+pub(crate) struct Session<'a> {
+    pub(crate) index: u32,
+    pub(crate) connection: Metered,
+    pub(crate) database: &'a dyn Running,
+    pub(crate) settings: DriverSettings<'a>,
+    pub(crate) shared: &'a Shared,
+    pub(crate) recorder: &'a Recorder,
 }
 
 impl Session<'_> {
@@ -175,25 +176,25 @@ impl Session<'_> {
         kind: usize,
         since: Instant,
         late: Duration,
-    ) -> Result<(), DriveError> {
+    ) -> Result<(), DriverError> {
         let mut retries = 0;
-        let ending = loop {
+        let outcome = loop {
             match client.run(&mut self.connection) {
                 Ok(outcome) => break outcome.into(),
                 Err(ConnectionError::Conflict { kind: conflict, .. }) => {
-                    self.record(kind, Ending::Conflicted(conflict), since, late);
+                    self.record(kind, TryOutcome::Conflicted(conflict), since, late);
                     if retries == self.settings.retries {
-                        break Ending::GaveUp;
+                        break TryOutcome::GaveUp;
                     }
                     retries += 1;
                 }
-                Err(ConnectionError::Timeout(_)) => break Ending::TimedOut,
+                Err(ConnectionError::Timeout(_)) => break TryOutcome::TimedOut,
                 Err(source @ ConnectionError::Lost(_)) => {
-                    self.record(kind, Ending::Lost, since, late);
+                    self.record(kind, TryOutcome::Lost, since, late);
                     return self.reconnect(source);
                 }
                 Err(source) => {
-                    return Err(DriveError::Transaction {
+                    return Err(DriverError::Transaction {
                         transaction: self.settings.workload.transactions()[kind].name,
                         client: self.index,
                         source,
@@ -201,24 +202,24 @@ impl Session<'_> {
                 }
             }
         };
-        self.record(kind, ending, since, late);
+        self.record(kind, outcome, since, late);
         Ok(())
     }
 
-    fn record(&mut self, kind: usize, ending: Ending, since: Instant, late: Duration) {
+    fn record(&mut self, kind: usize, outcome: TryOutcome, since: Instant, late: Duration) {
         let changed = self.connection.take_changed_bytes();
-        let event = Event::new(kind, ending, changed, since.elapsed(), late);
+        let event = Event::new(kind, outcome, changed, since.elapsed(), late);
         self.recorder.record(event, &self.shared.counts);
     }
 
     /// Replaces a lost connection.
-    fn reconnect(&mut self, lost: ConnectionError) -> Result<(), DriveError> {
+    fn reconnect(&mut self, lost: ConnectionError) -> Result<(), DriverError> {
         let since = Instant::now();
         let mut source = lost;
         while !self.stopped() {
             // A server that is gone does not come back.
             if since.elapsed() > RECONNECT || self.database.death().is_some() {
-                return Err(DriveError::Reconnect {
+                return Err(DriverError::Reconnect {
                     client: self.index,
                     seconds: since.elapsed().as_secs(),
                     source,

@@ -22,20 +22,20 @@ const LOOK: Duration = Duration::from_millis(50);
 const SETTLING: Duration = Duration::from_secs(600);
 
 /// A terminal with the transaction that it has drawn.
-pub(super) struct Terminal {
-    pub(super) client: Box<dyn Client>,
+pub(crate) struct Terminal {
+    pub(crate) client: Box<dyn Client>,
     /// The kind drawn last.
-    pub(super) kind: usize,
+    pub(crate) kind: usize,
     /// For think times.
     generator: Pcg64Mcg,
 }
 
 /// A terminal and when it submits.
-pub(super) struct Waiting {
-    pub(super) due: Instant,
+pub(crate) struct Waiting {
+    pub(crate) due: Instant,
     /// Breaks ties: who came first is served first.
     number: u64,
-    pub(super) terminal: Terminal,
+    pub(crate) terminal: Terminal,
 }
 
 impl PartialEq for Waiting {
@@ -60,7 +60,7 @@ impl Ord for Waiting {
 }
 
 /// All terminals that are not being served.
-pub(super) struct Pool {
+pub(crate) struct Pool {
     state: Mutex<State>,
     /// Where the one worker waits that watches the clock.
     first_due: Condvar,
@@ -80,7 +80,7 @@ struct State {
 }
 
 impl Pool {
-    pub(super) fn new(
+    pub(crate) fn new(
         clients: Vec<Box<dyn Client>>,
         kinds: &'static [TransactionKind],
         paced: bool,
@@ -118,14 +118,14 @@ impl Pool {
     }
 
     /// Terminals that are due and wait for a connection.
-    pub(super) fn standing_in_line(&self, now: Instant) -> u64 {
+    pub(crate) fn standing_in_line(&self, now: Instant) -> u64 {
         let state = self.lock();
         let due = state.waiting.iter().filter(|waiting| waiting.due <= now);
         due.count() as u64
     }
 
     /// The terminal that is due first, once it is; `None` when stopped.
-    pub(super) fn take(&self, stopped: impl Fn() -> bool) -> Option<Waiting> {
+    pub(crate) fn take(&self, stopped: impl Fn() -> bool) -> Option<Waiting> {
         let mut state = self.lock();
         while !stopped() {
             let now = Instant::now();
@@ -153,7 +153,7 @@ impl Pool {
 
     /// Gives a terminal back whose transaction was submitted at `submitted`
     /// and has just ended.
-    pub(super) fn give_back(&self, submitted: Instant, mut terminal: Terminal) {
+    pub(crate) fn give_back(&self, submitted: Instant, mut terminal: Terminal) {
         let kind = &self.kinds[terminal.kind];
         // Whoever defers a transaction does not wait for its end.
         let answered = if kind.deferred {
@@ -166,7 +166,7 @@ impl Pool {
     }
 
     /// What all terminals have run.
-    pub(super) fn audit(&self) -> Audit {
+    pub(crate) fn audit(&self) -> Audit {
         let mut audit = Audit::default();
         for waiting in &self.lock().waiting {
             audit.merge(&waiting.terminal.client.audit());
@@ -207,7 +207,7 @@ impl Pool {
 
     /// When the first terminal that waits is due.
     #[cfg(test)]
-    pub(super) fn next_due(&self) -> Option<Instant> {
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         self.lock().waiting.peek().map(|first| first.due)
     }
 

@@ -8,42 +8,28 @@ use std::{
 };
 
 use octavo_database::{Counters, Running};
+use octavo_workload::Audit;
 
-use super::{
-    Backlog, DriveError, DriveObserver, DriveSettings, Extension, Sample, Second, Shared,
+use crate::{
     arrivals::Arrivals,
-    chance,
+    barrier::Barrier,
+    error::DriverError,
     measured::{Batch, Checkpoints, Measured, cycles},
-    meeting::Meeting,
+    measurement::{Backlog, Measurement, Sample, chance},
+    observer::{DriverObserver, Second},
     pool::Pool,
     recorder::{Counts, Event, Recorder, lock},
-};
-use crate::{
-    plan::RunLength,
-    stability::{Stability, stability},
+    settings::{DriverSettings, Extension, RunLength},
+    shared::{LOOK, Shared},
+    stability::stability,
     steady::{self, Label, Steadiness, WarmUp, Why, effective_samples, lag_1, throughput, warm_up},
 };
 
 /// How often a run is extended that is still warming up.
 const EXTENSIONS_MAX: u32 = 2;
 
-/// A run as the sampler saw it.
-pub(super) struct Timeline {
-    pub(super) warm_up: Duration,
-    pub(super) warm_up_misses: u64,
-    pub(super) buffer_filled: bool,
-    pub(super) measured: Duration,
-    pub(super) interrupted: bool,
-    pub(super) counters: Counters,
-    pub(super) counts: Counts,
-    pub(super) backlog: Option<Backlog>,
-    pub(super) samples: Vec<Sample>,
-    pub(super) steadiness: Steadiness,
-    pub(super) stability: Stability,
-}
-
 /// Where transactions wait that are due.
-pub(super) enum Line<'a> {
+pub(crate) enum Queue<'a> {
     /// Nowhere: a closed loop.
     None,
     /// In an open loop: the same arrivals that the workers take, to know how
@@ -55,18 +41,18 @@ pub(super) enum Line<'a> {
 
 /// What is looked at besides the clock.
 struct Looks<'l> {
-    meeting: &'l Meeting,
+    barrier: &'l Barrier,
     interrupted: &'l (dyn Fn() -> bool + Sync),
 }
 
 /// Sums up each second and moves the run from phase to phase.
-pub(super) struct Sampler<'a> {
+pub(crate) struct Sampler<'a> {
     database: &'a dyn Running,
     shared: &'a Shared,
     recorders: &'a [Recorder],
-    settings: DriveSettings<'a>,
-    observer: &'a mut dyn DriveObserver,
-    line: Line<'a>,
+    settings: DriverSettings<'a>,
+    observer: &'a mut dyn DriverObserver,
+    queue: Queue<'a>,
     start: Instant,
     /// Where the second under way began.
     last: (Instant, Counters),
@@ -85,19 +71,17 @@ pub(super) struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// Between two looks at the clock, the buffers and the interrupt.
-    pub(super) const LOOK: Duration = Duration::from_millis(20);
-    /// … while the end of a checkpoint is waited for, a fiftieth of the wait,
-    /// but not less than this.
+    /// Between two looks while the end of a checkpoint is waited for: a
+    /// fiftieth of the wait, but not less than this.
     const LOOK_MIN: Duration = Duration::from_millis(2);
 
-    pub(super) fn new(
+    pub(crate) fn new(
         database: &'a dyn Running,
         shared: &'a Shared,
         recorders: &'a [Recorder],
-        settings: DriveSettings<'a>,
-        observer: &'a mut dyn DriveObserver,
-        line: Line<'a>,
+        settings: DriverSettings<'a>,
+        observer: &'a mut dyn DriverObserver,
+        queue: Queue<'a>,
     ) -> Self {
         let kinds = settings.workload.transactions();
         let start = shared.start();
@@ -108,7 +92,7 @@ impl<'a> Sampler<'a> {
             recorders,
             settings,
             observer,
-            line,
+            queue,
             start,
             last: (start, counters),
             measured: None,
@@ -122,11 +106,11 @@ impl<'a> Sampler<'a> {
     }
 
     /// Follows the run to its end.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         mut self,
-        meeting: &Meeting,
+        barrier: &Barrier,
         interrupted: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Timeline, DriveError> {
+    ) -> Result<Measurement, DriverError> {
         let frames = self.settings.memory.get() / u64::from(self.settings.page_size.get());
         let initial = self.last.1;
         let filled = |counters: Counters| (counters - initial).buffer_misses >= frames;
@@ -138,10 +122,10 @@ impl<'a> Sampler<'a> {
             RunLength::Transactions { .. } => None,
         };
         let looks = Looks {
-            meeting,
+            barrier,
             interrupted,
         };
-        self.watch(&looks, Self::LOOK, |now, counters| match length {
+        self.watch(&looks, LOOK, |now, counters| match length {
             RunLength::Time {
                 warm_up_min,
                 warm_up_max,
@@ -151,14 +135,14 @@ impl<'a> Sampler<'a> {
                 elapsed >= warm_up_max || (elapsed >= warm_up_min && filled(counters))
             }
             // All have come to the end of it.
-            RunLength::Transactions { .. } => meeting.gather_within(Duration::ZERO),
+            RunLength::Transactions { .. } => barrier.wait_for_all_within(Duration::ZERO),
         });
         let at_checkpoint = self.await_checkpoint(&looks, planned);
         self.sum_up();
         if interrupted() {
             self.shared.end();
-            meeting.disband();
-            return Err(DriveError::Stopped);
+            barrier.open();
+            return Err(DriverError::Stopped);
         }
         let (begin, before) = self.last;
         let backlog = self.backlog(begin);
@@ -166,14 +150,14 @@ impl<'a> Sampler<'a> {
         self.measured = Some(Measured::new(length, first, self.taken.0));
         self.observer.begin();
 
-        meeting.release();
+        barrier.release();
         let mut extensions = 0;
         let mut due = planned;
         let mut planned_end = None;
         let (at_checkpoint, warm_up) = loop {
-            self.watch(&looks, Self::LOOK, |now, _| match due {
+            self.watch(&looks, LOOK, |now, _| match due {
                 Some(due) => now - begin >= due,
-                None => meeting.gather_within(Duration::ZERO),
+                None => barrier.wait_for_all_within(Duration::ZERO),
             });
             let at_checkpoint = self.await_checkpoint(&looks, planned);
             let extension = planned.filter(|_| {
@@ -209,10 +193,10 @@ impl<'a> Sampler<'a> {
         let (end, after) = self.last;
         let backlog_after = self.backlog(end);
         // Those that still wait may end.
-        meeting.disband();
+        barrier.open();
         let interrupted = interrupted();
         if interrupted && !self.settings.keep_interrupted {
-            return Err(DriveError::Stopped);
+            return Err(DriverError::Stopped);
         }
         let Some(measured) = self.measured.take() else {
             unreachable!("measuring has begun");
@@ -261,7 +245,7 @@ impl<'a> Sampler<'a> {
             .backlog
             .zip(backlog_after)
             .map(|(before, after)| self.judge(before, after, end - figures.begin));
-        Ok(Timeline {
+        Ok(Measurement {
             warm_up: begin - start,
             warm_up_misses: (before - initial).buffer_misses,
             buffer_filled: filled(before),
@@ -272,6 +256,7 @@ impl<'a> Sampler<'a> {
             backlog,
             stability: stability(ticks, &self.samples),
             samples: self.samples,
+            audit: Audit::default(),
             steadiness,
         })
     }
@@ -287,7 +272,7 @@ impl<'a> Sampler<'a> {
             match self.settings.length {
                 RunLength::Time { .. } => thread::sleep(look),
                 RunLength::Transactions { .. } => {
-                    looks.meeting.gather_within(look);
+                    looks.barrier.wait_for_all_within(look);
                 }
             }
             let now = Instant::now();
@@ -312,7 +297,7 @@ impl<'a> Sampler<'a> {
         let begin = Instant::now();
         let before = self.checkpoints.last();
         let count = self.database.counters().checkpoints;
-        let look = (longest / 50).clamp(Self::LOOK_MIN, Self::LOOK);
+        let look = (longest / 50).clamp(Self::LOOK_MIN, LOOK);
         self.watch(looks, look, |now, counters| {
             counters.checkpoints != count || now - begin >= longest
         });
@@ -450,15 +435,15 @@ impl<'a> Sampler<'a> {
 
     /// What is due and not begun, and all that was due so far.
     fn backlog(&mut self, now: Instant) -> Option<(u64, u64)> {
-        match &mut self.line {
-            Line::None => None,
-            Line::Arrivals(arrivals) => {
+        match &mut self.queue {
+            Queue::None => None,
+            Queue::Arrivals(arrivals) => {
                 let due = arrivals.due_by(now - self.start);
                 // Begun a moment later than `now`, where that was taken before.
                 let started = self.shared.started.load(Ordering::Relaxed);
                 Some((due.saturating_sub(started), due))
             }
-            Line::Pool(pool, _) => {
+            Queue::Pool(pool, _) => {
                 let waiting = pool.standing_in_line(now);
                 Some((waiting, self.taken.1 + waiting))
             }
@@ -467,13 +452,13 @@ impl<'a> Sampler<'a> {
 
     fn judge(&self, before: (u64, u64), after: (u64, u64), measured: Duration) -> Backlog {
         let offered = after.1.saturating_sub(before.1);
-        let many = match self.line {
+        let many = match self.queue {
             // A second's arrivals.
-            Line::None | Line::Arrivals(_) => {
+            Queue::None | Queue::Arrivals(_) => {
                 (offered as f64 / measured.as_secs_f64().max(1e-9)) as u64
             }
             // A tenth of all operators.
-            Line::Pool(_, terminals) => u64::from(terminals) / 10,
+            Queue::Pool(_, terminals) => u64::from(terminals) / 10,
         };
         Backlog {
             begin: before.0,

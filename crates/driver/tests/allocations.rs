@@ -7,10 +7,7 @@ use std::{
 };
 
 use octavo_database::Noop;
-use octavo_experiment::{
-    drive::{DriveObserver, DriveSettings, Extension, Load, drive},
-    plan::RunLength,
-};
+use octavo_driver::{DriverObserver, DriverSettings, Extension, Load, RunLength, drive};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     Pgbench, Tpcc, Workload, Ycsb,
@@ -46,7 +43,7 @@ struct Measured {
     count: u64,
 }
 
-impl DriveObserver for Measured {
+impl DriverObserver for Measured {
     fn begin(&mut self) {
         self.begin = ALLOCATIONS.load(Ordering::Relaxed);
     }
@@ -60,7 +57,7 @@ fn allocations(workload: &dyn Workload) -> u64 {
     let mut measured = Measured::default();
     let drive = drive(
         &Noop::new(workload),
-        DriveSettings {
+        DriverSettings {
             workload,
             seed: Seed::new(1),
             connections: 1,

@@ -11,7 +11,7 @@ mod period;
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::mean;
+use crate::series::{line, mean};
 
 pub use change_points::{Change, change_points, trend};
 pub use dependence::{effective_samples, lag_1};
@@ -336,45 +336,6 @@ fn departure(values: &[f64], period: Option<f64>, matters: f64) -> Option<Depart
         (Some(drift), None) => Some(Departure::Drift(drift)),
         (None, Some((change, at))) => Some(Departure::Shift(change, at)),
         (None, None) => None,
-    }
-}
-
-/// Means of `batch` values each; what is left at the end is left out.
-fn batch_means(values: &[f64], batch: usize) -> Vec<f64> {
-    values.chunks_exact(batch.max(1)).map(mean).collect()
-}
-
-/// A straight line over places 0, 1, 2, …
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    origin: f64,
-    slope: f64,
-}
-
-impl Line {
-    fn at(&self, place: f64) -> f64 {
-        self.origin + self.slope * place
-    }
-}
-
-/// The line of the least squares.
-fn line(values: &[f64]) -> Line {
-    let count = values.len() as f64;
-    let middle = (count - 1.0) / 2.0;
-    let centre = mean(values);
-    let products: f64 = (0u32..)
-        .zip(values)
-        .map(|(index, value)| (f64::from(index) - middle) * (value - centre))
-        .sum();
-    let squares = count * (count * count - 1.0) / 12.0;
-    let slope = if squares > 0.0 {
-        products / squares
-    } else {
-        0.0
-    };
-    Line {
-        origin: centre - slope * middle,
-        slope,
     }
 }
 

@@ -5,7 +5,7 @@
 //! is averaged in batches of five, and as many batches are cut off its
 //! beginning as make the standard error of the mean of the rest least.
 
-use super::batch_means;
+use crate::series::batch_means;
 
 /// Values in a batch.
 pub const BATCH: usize = 5;

@@ -1,0 +1,57 @@
+//! The load driver: drives a started database with a workload's transactions: first a warm-up,
+//! then what is measured. One thread a connection.
+//!
+//! Three ways to load ([`Load`]):
+//!
+//! - a closed loop, in which a transaction begins when the last one of its
+//!   terminal has ended; latency counts from its submission;
+//! - an open loop, in which transactions arrive by the clock whatever the
+//!   database does; latency counts from the scheduled arrival;
+//! - paced, in which operators take the specification's times to key in and
+//!   to think; latency counts from the moment at which the operator submits,
+//!   whether or not a connection was free.
+//!
+//! How a transaction that fails is treated: after a conflict (deadlock,
+//! serialisation failure, lock timeout) it is run again at once with the same
+//! inputs, up to [`DriverSettings::retries`] times, and its latency covers all
+//! tries; then it counts as given up. A statement's timeout and a lost
+//! connection are not repeated, the first because the next try would take as
+//! long, the second because nobody knows whether it was committed. A lost
+//! connection is replaced. All of these are counted apart and the run goes
+//! on; any other error ends it.
+//!
+//! The figures are of the time in which the run was steady: what MSER-5 cuts
+//! off the beginning of the measured part is left out of all of them
+//! (docs/steady-state.md).
+
+mod arrivals;
+mod barrier;
+mod drive;
+mod error;
+mod latency;
+mod measured;
+mod measurement;
+mod metered;
+mod observer;
+mod pool;
+mod recorder;
+mod sampler;
+mod series;
+mod settings;
+mod shared;
+pub mod stability;
+pub mod steady;
+#[cfg(test)]
+mod tests;
+mod wait;
+mod worker;
+
+pub use arrivals::ArrivalProcess;
+pub use drive::drive;
+pub use error::DriverError;
+pub use latency::Percentiles;
+pub use measurement::{Backlog, Measurement, Sample};
+pub use observer::{DriverObserver, Second, Unobserved};
+pub use recorder::{Counts, KindCounts, new_histogram};
+pub use series::{mean, standard_deviation};
+pub use settings::{DriverSettings, Extension, Load, RETRIES, RunLength};

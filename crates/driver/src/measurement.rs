@@ -1,0 +1,115 @@
+//! What driving a database gave.
+
+use std::time::Duration;
+
+use octavo_database::Counters;
+use octavo_units::ByteCount;
+use octavo_workload::{Audit, Workload};
+use serde::{Deserialize, Serialize};
+
+use crate::{recorder::Counts, stability::Stability, steady::Steadiness};
+
+/// One second of a run, warm-up included. A diagnostic, never a sample of the
+/// statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Time since the clients began, at the end of the sample.
+    pub at: Duration,
+    /// Whether all of it was in the time of the figures. (While the run lasts:
+    /// whether the measured part had begun. What is cut off its beginning is
+    /// known at its end.)
+    pub measured: bool,
+    /// Length of the sample; the last one of a part may be short.
+    pub length: Duration,
+    /// Transactions ended (committed or rolled back).
+    pub transactions: u64,
+    /// Commits of the counted kind.
+    pub counted: u64,
+    /// Pages that had to be read.
+    pub buffer_misses: u64,
+    /// Bytes read by the database.
+    pub read_bytes: ByteCount,
+    /// Bytes written by the database.
+    pub written_bytes: ByteCount,
+}
+
+/// What waited: arrivals of an open loop, or terminals whose operators have
+/// submitted, for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// Due and not begun when the measured part began.
+    pub begin: u64,
+    /// … and when it ended.
+    pub end: u64,
+    /// What became due in the measured part.
+    pub offered: u64,
+    /// More waiting than this, at the beginning or at the end, is no chance:
+    /// the database cannot follow.
+    pub bound: u64,
+}
+
+impl Backlog {
+    /// Whether the database could not follow: too many waited, or in the
+    /// measured part the line grew by a hundredth of what arrived (and by more
+    /// than chance lets it).
+    pub fn is_saturated(&self, connections: u32) -> bool {
+        let chance = chance(connections);
+        let added = self.end.saturating_sub(self.begin);
+        self.begin.max(self.end) > self.bound || added > chance.max(self.offered / 100)
+    }
+}
+
+/// So many may wait for `connections` connections now and then, when
+/// transactions come together or one takes longer.
+pub(crate) fn chance(connections: u32) -> u64 {
+    10 * u64::from(connections)
+}
+
+/// What driving a database gave.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// Length of the warm-up.
+    pub warm_up: Duration,
+    /// Pages read in it.
+    pub warm_up_misses: u64,
+    /// Whether the warm-up read at least as many pages as the buffer has
+    /// frames.
+    pub buffer_filled: bool,
+    /// Length of the measured part that the figures are of: without what
+    /// [`Steadiness::cut_s`] leaves out.
+    pub measured: Duration,
+    /// Whether an interrupt ended it early.
+    pub interrupted: bool,
+    /// Endings and latencies of the measured part.
+    pub counts: Counts,
+    /// The database's counts in the measured part.
+    pub counters: Counters,
+    /// What waited; `None` in a closed loop.
+    pub backlog: Option<Backlog>,
+    /// The per-second series.
+    pub samples: Vec<Sample>,
+    /// What was run, warm-up included.
+    pub audit: Audit,
+    /// Whether the run was steady, and what the figures leave out.
+    pub steadiness: Steadiness,
+    /// How even the throughput was.
+    pub stability: Stability,
+}
+
+impl Measurement {
+    /// Commits of the counted kinds, measured.
+    pub fn counted(&self, workload: &dyn Workload) -> u64 {
+        self.counts.counted(workload.transactions())
+    }
+
+    /// Transactions that ended as the workload wants, measured.
+    pub fn transactions(&self) -> u64 {
+        self.counts.transactions()
+    }
+
+    /// Bytes of the column values that committed transactions set or inserted
+    /// in the measured part.
+    pub fn changed_bytes(&self) -> ByteCount {
+        ByteCount::new(self.counts.changed_bytes)
+    }
+}

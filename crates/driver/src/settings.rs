@@ -1,0 +1,111 @@
+//! What a run is driven with.
+
+use std::{fmt, time::Duration};
+
+use octavo_units::{ByteCount, PageSize, Rate, Seed};
+use octavo_workload::Workload;
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::ArrivalProcess;
+
+/// How transactions come to the connections.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "loop")]
+pub enum Load {
+    /// Each terminal submits as soon as it has its answer. With as many
+    /// terminals as connections each has one of its own; more of them wait
+    /// for a free one, first come, first served.
+    Closed {
+        /// Terminals; at least as many as connections.
+        terminals: u32,
+    },
+    /// Transactions arrive by the clock.
+    Open {
+        /// Arrivals a second.
+        rate: Rate,
+        /// How they follow each other.
+        arrivals: ArrivalProcess,
+    },
+    /// Each terminal's operator takes the times of the specification.
+    Paced {
+        /// Terminals.
+        terminals: u32,
+    },
+}
+
+/// How long one run is. The same for every cell of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum RunLength {
+    /// By the clock.
+    Time {
+        /// The warm-up lasts at least this long, and until as many pages were
+        /// read as the buffer has frames.
+        warm_up_min: Duration,
+        /// … but not longer than this.
+        warm_up_max: Duration,
+        /// What is measured after it.
+        measured: Duration,
+    },
+    /// By the number of transactions that each client finishes: no clock
+    /// decides anything, so that with one client a run's counts replay.
+    Transactions {
+        /// Before measuring.
+        warm_up: u64,
+        /// Measured.
+        measured: u64,
+    },
+}
+
+impl fmt::Display for RunLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time { measured, .. } => write!(f, "{:.2} s", measured.as_secs_f64()),
+            Self::Transactions { measured, .. } => write!(f, "{measured} transactions"),
+        }
+    }
+}
+
+/// What becomes of a run by the clock that is still warming up at its planned
+/// end ([`WarmUp::goes_on`](crate::steady::WarmUp::goes_on)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extension {
+    /// It ends and is labelled.
+    #[default]
+    Never,
+    /// It goes on for the planned length, twice at most.
+    WhileWarming,
+}
+
+/// What a run is driven with.
+#[derive(Clone, Copy)]
+pub struct DriverSettings<'a> {
+    /// The workload.
+    pub workload: &'a dyn Workload,
+    /// Origin of the inputs.
+    pub seed: Seed,
+    /// Sessions of the database.
+    pub connections: u32,
+    /// How transactions come to them.
+    pub load: Load,
+    /// How often a transaction is run again after conflicts.
+    pub retries: u32,
+    /// How long. Numbers of transactions need a closed loop with as many
+    /// terminals as connections.
+    pub length: RunLength,
+    /// Whether a run by the clock that is still warming up at its end is
+    /// extended.
+    pub extension: Extension,
+    /// Whether an interrupt in the measured part ends that part and keeps what
+    /// was measured, instead of giving up the run.
+    pub keep_interrupted: bool,
+    /// The page size, to know when the buffer is full.
+    pub page_size: PageSize,
+    /// What fills the buffer, likewise: its size, or that of the data where
+    /// that is less.
+    pub memory: ByteCount,
+}
+
+/// How often a transaction is run again after conflicts when nobody says
+/// otherwise.
+pub const RETRIES: u32 = 20;

@@ -135,7 +135,7 @@ fn measure(
         logged.map_err(|error| Failure::Fault(error.into()))?;
         log.finish()?;
     }
-    if result.interrupted {
+    if result.figures.load.interrupted {
         return Err(Failure::Interrupted(
             "what was measured before is shown".into(),
         ));

@@ -6,25 +6,30 @@
 //! and prints the time an event and the most memory that was used. 86400 is a
 //! day.
 
-#[path = "../src/recorder.rs"]
+#[path = "../src/counts.rs"]
 #[expect(
     dead_code,
     unreachable_pub,
     reason = "the driver uses what this example does not"
 )]
+mod counts;
+#[path = "../src/latency.rs"]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "the driver uses what this example does not"
+)]
+mod latency;
+#[path = "../src/recorder.rs"]
 mod recorder;
-
-/// Where the recorder looks for it.
-mod latency {
-    pub(crate) use octavo_driver::Percentiles;
-}
 
 use std::{error::Error, fs, hint::black_box, sync::Mutex, time::Duration, time::Instant};
 
+use counts::Counts;
 use octavo_driver::Sample;
-use octavo_units::{ByteCount, Seed};
+use octavo_units::Seed;
 use octavo_workload::{Outcome, Tpcc, Workload};
-use recorder::{Counts, Event, Recorder, lock};
+use recorder::{Event, Recorder, lock};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -70,12 +75,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             measured: true,
             length: Duration::from_secs(1),
             transactions: second.transactions(),
-            counted: 0,
-            buffer_misses: 0,
-            read_bytes: ByteCount::ZERO,
-            written_bytes: ByteCount::ZERO,
+            ..Sample::default()
         };
-        let percentiles: latency::Percentiles = second.percentiles();
+        let percentiles = second.percentiles();
         samples.push(sample);
         series.push((sample, percentiles, second.failed()));
         total.add(&second);

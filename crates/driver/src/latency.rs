@@ -1,7 +1,19 @@
-//! Latencies as the figures that people compare.
+//! Latencies as histograms, and as the figures that people compare.
 
-use hdrhistogram::Histogram;
-use serde::Serialize;
+use hdrhistogram::{
+    Histogram,
+    serialization::{Deserializer, Serializer, V2Serializer},
+};
+use serde::{Serialize, ser};
+
+/// The longest latency that a histogram holds, 10 minutes; longer ones count
+/// as this long.
+const LATENCY_US_MAX: u64 = 600_000_000;
+
+/// Significant digits of a histogram, for which values below
+/// 2^[`SUB_BUCKET_BITS`] have an index of their own.
+const DIGITS: u8 = 3;
+const SUB_BUCKET_BITS: u32 = 11;
 
 /// What a histogram of microseconds says, three digits exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -10,23 +22,138 @@ pub struct Percentiles {
     pub mean_us: f64,
     /// Median.
     pub p50_us: u64,
-    /// 90 %.
+    /// 90%.
     pub p90_us: u64,
-    /// 95 %.
+    /// 95%.
     pub p95_us: u64,
-    /// 99 %.
+    /// 99%.
     pub p99_us: u64,
-    /// 99.9 %.
+    /// 99.9%.
     pub p999_us: u64,
     /// The longest.
     pub max_us: u64,
 }
 
-impl Percentiles {
-    /// Of an empty histogram all are 0.
-    pub fn of(histogram: &Histogram<u64>) -> Self {
+/// A histogram of microseconds: 3 significant digits, 1 µs to 10 minutes. Open
+/// it takes 172 KiB of memory; one that was packed, as stores keep it, some
+/// hundred bytes. Both can be added up and asked for percentiles.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    form: Form,
+    /// The sum of all, not rounded, in µs; `None` where only the histogram is
+    /// known.
+    sum_us: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    Open(Histogram<u64>),
+    /// HdrHistogram's V2 encoding.
+    Packed(Vec<u8>),
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
         Self {
-            mean_us: histogram.mean(),
+            form: Form::Open(empty()),
+            sum_us: Some(0.0),
+        }
+    }
+}
+
+impl Latencies {
+    /// Reads HdrHistogram's V2 encoding. Bounds other than ours are accepted;
+    /// values beyond ours count as our longest.
+    ///
+    /// # Errors
+    /// What is wrong with bytes that are not such an encoding.
+    pub fn from_packed(bytes: Vec<u8>) -> Result<Self, String> {
+        add_packed(&bytes, |_, _| {})?;
+        Ok(Self {
+            form: Form::Packed(bytes),
+            sum_us: None,
+        })
+    }
+
+    /// HdrHistogram's V2 encoding.
+    ///
+    /// # Panics
+    /// Never: writing to memory does not fail.
+    pub fn packed(&self) -> Vec<u8> {
+        match &self.form {
+            Form::Packed(bytes) => bytes.clone(),
+            Form::Open(histogram) => {
+                let mut bytes = Vec::new();
+                V2Serializer::new()
+                    .serialize(histogram, &mut bytes)
+                    .expect("writing to memory does not fail");
+                bytes
+            }
+        }
+    }
+
+    /// Adds a latency in microseconds; in the histogram it is rounded to whole
+    /// ones.
+    #[inline]
+    pub fn record(&mut self, latency_us: f32) {
+        // Casts of positive floats round down and saturate.
+        self.open().saturating_record((latency_us + 0.5) as u64);
+        if let Some(sum) = &mut self.sum_us {
+            *sum += f64::from(latency_us);
+        }
+    }
+
+    /// Adds all of another.
+    pub fn add(&mut self, other: &Self) {
+        let histogram = self.open();
+        match &other.form {
+            Form::Open(other) => histogram
+                .add(other)
+                .expect("all histograms have the same bounds"),
+            Form::Packed(bytes) => add_packed(bytes, |value, count| {
+                histogram.saturating_record_n(value, count);
+            })
+            .expect("it was read when it was made"),
+        }
+        self.sum_us = self.sum_us.zip(other.sum_us).map(|(own, more)| own + more);
+    }
+
+    /// Forgets all, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.open().reset();
+        self.sum_us = Some(0.0);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.histogram().len()
+    }
+
+    /// The histogram itself.
+    pub fn histogram(&self) -> std::borrow::Cow<'_, Histogram<u64>> {
+        use std::borrow::Cow;
+        match &self.form {
+            Form::Open(histogram) => Cow::Borrowed(histogram),
+            Form::Packed(_) => {
+                let mut open = Self::default();
+                open.add(self);
+                match open.form {
+                    Form::Open(histogram) => Cow::Owned(histogram),
+                    Form::Packed(_) => unreachable!("it was made open"),
+                }
+            }
+        }
+    }
+
+    /// The figures; all are 0 of nothing. The mean is not rounded where the
+    /// sum is known.
+    pub fn percentiles(&self) -> Percentiles {
+        let histogram = self.histogram();
+        Percentiles {
+            mean_us: match self.sum_us {
+                Some(sum) => sum / histogram.len().max(1) as f64,
+                None => histogram.mean(),
+            },
             p50_us: histogram.value_at_quantile(0.5),
             p90_us: histogram.value_at_quantile(0.9),
             p95_us: histogram.value_at_quantile(0.95),
@@ -34,5 +161,187 @@ impl Percentiles {
             p999_us: histogram.value_at_quantile(0.999),
             max_us: histogram.max(),
         }
+    }
+
+    fn open(&mut self) -> &mut Histogram<u64> {
+        if matches!(self.form, Form::Packed(_)) {
+            self.form = Form::Open(self.histogram().into_owned());
+        }
+        match &mut self.form {
+            Form::Open(histogram) => histogram,
+            Form::Packed(_) => unreachable!("it was opened"),
+        }
+    }
+}
+
+impl Serialize for Latencies {
+    /// As its percentiles.
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.percentiles().serialize(serializer)
+    }
+}
+
+fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_US_MAX, DIGITS).expect("the bounds are sound constants")
+}
+
+/// Bytes before the counts in HdrHistogram's V2 encoding: cookie, length of
+/// the counts, offset, digits (4 each), lowest and highest value, conversion
+/// ratio (8 each), all big-endian
+/// (<https://github.com/HdrHistogram/HdrHistogram>, `AbstractHistogram.java`,
+/// `encodeIntoByteBuffer`).
+const HEADER: usize = 40;
+
+/// Cookie of the V2 encoding with counts as variable-length integers.
+const COOKIE: u32 = 0x1c84_9313;
+
+/// Hands over each value of an encoded histogram with its count. A store of
+/// 10,000 runs has 50,000 histograms: none of them is opened.
+fn add_packed(encoded: &[u8], mut take: impl FnMut(u64, u64)) -> Result<(), String> {
+    let field = |at: usize| {
+        let bytes = encoded.get(at..at + 4)?;
+        Some(u32::from_be_bytes(bytes.try_into().ok()?))
+    };
+    let lowest = (field(16), field(20));
+    if (field(0), field(8), field(12), lowest)
+        != (
+            Some(COOKIE),
+            Some(0),
+            Some(u32::from(DIGITS)),
+            (Some(0), Some(1)),
+        )
+    {
+        // Not as this version writes it: decoded the long way.
+        let other: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut &*encoded)
+            .map_err(|error| format!("{error:?}"))?;
+        for bucket in other.iter_recorded() {
+            take(bucket.value_iterated_to(), bucket.count_at_value());
+        }
+        return Ok(());
+    }
+    let length = field(4).unwrap_or(0) as usize;
+    let mut counts = encoded
+        .get(HEADER..)
+        .and_then(|counts| counts.get(..length))
+        .ok_or("it is cut short")?
+        .iter();
+    let mut index = 0u64;
+    while let Some(number) = zig_zag(&mut counts)? {
+        match u64::try_from(number) {
+            Ok(count) => {
+                if count > 0 {
+                    take(value(index), count);
+                }
+                index += 1;
+            }
+            // So many indexes with no count.
+            Err(_) => index = index.saturating_add(number.unsigned_abs()),
+        }
+    }
+    Ok(())
+}
+
+/// The smallest value that is counted at an index: of each power of two from
+/// 2^[`SUB_BUCKET_BITS`] on, half as many values as below it have an index.
+fn value(index: u64) -> u64 {
+    let half = SUB_BUCKET_BITS - 1;
+    let power = (index >> half).saturating_sub(1).min(63);
+    let within = index - (power << half);
+    within << power
+}
+
+/// Reads an integer of 7 bits a byte (the ninth has 8), the lowest first and
+/// its sign in the lowest bit (`ZigZagEncoding.java`); `None` at the end.
+fn zig_zag<'a>(bytes: &mut impl Iterator<Item = &'a u8>) -> Result<Option<i64>, String> {
+    let mut number = 0u64;
+    for place in 0..9 {
+        let Some(&byte) = bytes.next() else {
+            return if place == 0 {
+                Ok(None)
+            } else {
+                Err("a count is cut short".into())
+            };
+        };
+        let last = place == 8 || byte & 0x80 == 0;
+        let bits = if place == 8 { byte } else { byte & 0x7f };
+        number |= u64::from(bits) << (7 * place);
+        if last {
+            break;
+        }
+    }
+    Ok(Some((number >> 1) as i64 ^ -((number & 1) as i64)))
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[(u64, u64)]) -> Histogram<u64> {
+        let mut histogram = empty();
+        for &(value, count) in values {
+            histogram.saturating_record_n(value, count);
+        }
+        histogram
+    }
+
+    fn packed(histogram: Histogram<u64>) -> Latencies {
+        let open = Latencies {
+            form: Form::Open(histogram),
+            sum_us: None,
+        };
+        Latencies::from_packed(open.packed()).unwrap()
+    }
+
+    #[test]
+    fn packed_histograms_add_up_to_what_was_recorded() {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        let mut value = 1u64;
+        for count in 1..60 {
+            one.push((value, count * count));
+            other.push((value + 3, 1 << (count % 40)));
+            value = value * 3 / 2 + 1;
+        }
+        let mut sum = packed(of(&one));
+        sum.add(&packed(of(&other)));
+        one.extend(other);
+        let whole = of(&one);
+        let buckets = |histogram: &Histogram<u64>| -> Vec<(u64, u64)> {
+            histogram
+                .iter_recorded()
+                .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
+                .collect()
+        };
+        assert_eq!(buckets(&sum.histogram()), buckets(&whole));
+        assert_eq!(sum.count(), whole.len());
+        assert_eq!(sum.percentiles().p99_us, whole.value_at_quantile(0.99));
+        assert_eq!(packed(whole).packed(), sum.packed());
+    }
+
+    #[test]
+    fn other_bounds_are_accepted_and_damage_is_an_error() {
+        let mut coarse = Histogram::<u64>::new_with_bounds(1, 1000, 1).unwrap();
+        coarse.record_n(500, 7).unwrap();
+        assert_eq!(packed(coarse).count(), 7);
+        let bytes = packed(of(&[(12_345, 100_000)])).packed();
+        for end in 0..bytes.len() {
+            assert!(
+                Latencies::from_packed(bytes[..end].to_vec()).is_err(),
+                "{end}"
+            );
+        }
+        assert!(Latencies::from_packed(b"nonsense".to_vec()).is_err());
+    }
+
+    #[test]
+    fn the_mean_is_exact_as_long_as_the_sum_is_known() {
+        let mut latencies = Latencies::default();
+        for latency_us in [0.3, 0.6, 1.5] {
+            latencies.record(latency_us);
+        }
+        let figures = latencies.percentiles();
+        assert_eq!((figures.p50_us, figures.max_us), (1, 2));
+        assert!((figures.mean_us - 0.8).abs() < 1e-6, "{figures:?}");
+        latencies.add(&packed(of(&[(1000, 1)])));
+        assert!((latencies.percentiles().mean_us - 250.75).abs() < 0.5);
     }
 }

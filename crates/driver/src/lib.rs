@@ -26,6 +26,7 @@
 
 mod arrivals;
 mod barrier;
+mod counts;
 mod drive;
 mod error;
 mod latency;
@@ -47,11 +48,11 @@ mod wait;
 mod worker;
 
 pub use arrivals::ArrivalProcess;
+pub use counts::{Counts, KindCounts, Outcomes, ResponseTime};
 pub use drive::drive;
 pub use error::DriverError;
-pub use latency::Percentiles;
-pub use measurement::{Backlog, Measurement, Sample};
+pub use latency::{Latencies, Percentiles};
+pub use measurement::{Backlog, Measurement, Sample, seconds};
 pub use observer::{DriverObserver, Second, Unobserved};
-pub use recorder::{Counts, KindCounts, new_histogram};
 pub use series::{mean, standard_deviation};
 pub use settings::{DriverSettings, Extension, Load, RETRIES, RunLength};

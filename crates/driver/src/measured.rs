@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use octavo_database::Counters;
 
 use crate::{
-    recorder::Counts,
+    counts::Counts,
     settings::RunLength,
     shared::LOOK,
     steady::{Cycles, Tick},

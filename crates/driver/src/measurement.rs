@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use octavo_database::Counters;
 use octavo_units::ByteCount;
-use octavo_workload::{Audit, Workload};
-use serde::{Deserialize, Serialize};
+use octavo_workload::Audit;
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{recorder::Counts, stability::Stability, steady::Steadiness};
+use crate::{counts::Counts, stability::Stability, steady::Steadiness};
 
 /// One second of a run, warm-up included. A diagnostic, never a sample of the
 /// statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Sample {
     /// Time since the clients began, at the end of the sample.
     pub at: Duration,
@@ -31,6 +31,18 @@ pub struct Sample {
     pub read_bytes: ByteCount,
     /// Bytes written by the database.
     pub written_bytes: ByteCount,
+    /// Median latency in microseconds; 0 when nothing ended.
+    pub p50_us: u64,
+    /// The 99th percentile.
+    pub p99_us: u64,
+    /// The longest.
+    pub max_us: u64,
+    /// Tries that were repeated after conflicts.
+    pub retries: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// What was due and not begun at its end; `None` in a closed loop.
+    pub backlog: Option<u64>,
 }
 
 /// What waited: arrivals of an open loop, or terminals whose operators have
@@ -66,9 +78,10 @@ pub(crate) fn chance(connections: u32) -> u64 {
 }
 
 /// What driving a database gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
     /// Length of the warm-up.
+    #[serde(rename = "warm_up_s", serialize_with = "seconds")]
     pub warm_up: Duration,
     /// Pages read in it.
     pub warm_up_misses: u64,
@@ -77,18 +90,22 @@ pub struct Measurement {
     pub buffer_filled: bool,
     /// Length of the measured part that the figures are of: without what
     /// [`Steadiness::cut_s`] leaves out.
+    #[serde(rename = "measured_s", serialize_with = "seconds")]
     pub measured: Duration,
     /// Whether an interrupt ended it early.
     pub interrupted: bool,
-    /// Endings and latencies of the measured part.
+    /// Outcomes and latencies of the measured part.
+    #[serde(flatten)]
     pub counts: Counts,
     /// The database's counts in the measured part.
     pub counters: Counters,
     /// What waited; `None` in a closed loop.
     pub backlog: Option<Backlog>,
-    /// The per-second series.
-    pub samples: Vec<Sample>,
-    /// What was run, warm-up included.
+    /// The per-second series, warm-up included.
+    #[serde(rename = "seconds")]
+    pub series: Vec<Sample>,
+    /// What was generated, warm-up included.
+    #[serde(skip)]
     pub audit: Audit,
     /// Whether the run was steady, and what the figures leave out.
     pub steadiness: Steadiness,
@@ -96,10 +113,27 @@ pub struct Measurement {
     pub stability: Stability,
 }
 
+/// Writes a time in seconds.
+///
+/// # Errors
+/// What the serializer refuses.
+pub fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}
+
 impl Measurement {
     /// Commits of the counted kinds, measured.
-    pub fn counted(&self, workload: &dyn Workload) -> u64 {
-        self.counts.counted(workload.transactions())
+    pub fn counted(&self) -> u64 {
+        self.counts.counted()
+    }
+
+    /// Commits of the counted kinds a minute; 0 when nothing was measured.
+    pub fn throughput_per_minute(&self) -> f64 {
+        if self.measured.is_zero() {
+            0.0
+        } else {
+            self.counted() as f64 * 60.0 / self.measured.as_secs_f64()
+        }
     }
 
     /// Transactions that ended as the workload wants, measured.

@@ -1,16 +1,14 @@
 //! Who follows a run while it lasts.
 
-use crate::{measurement::Sample, recorder::Counts};
+use crate::{counts::Counts, measurement::Sample};
 
 /// A sample with all that was recorded in it, as it passes by.
 #[derive(Clone, Copy, Debug)]
 pub struct Second<'a> {
     /// What is kept of it.
     pub sample: &'a Sample,
-    /// Endings and latencies.
+    /// Outcomes and latencies.
     pub counts: &'a Counts,
-    /// What was due and not begun at its end; `None` in a closed loop.
-    pub backlog: Option<u64>,
 }
 
 /// Told when the measured part begins and ends, with nothing but the workers'

@@ -12,65 +12,7 @@ use std::{
     time::Duration,
 };
 
-use hdrhistogram::Histogram;
-use octavo_workload::{Outcome, TransactionKind, connection::Conflict};
-
-use crate::latency::Percentiles;
-
-/// The longest latency that a histogram holds, 10 minutes; longer ones count
-/// as this long.
-const LATENCY_US_MAX: u64 = 600_000_000;
-
-/// An empty histogram of microseconds: 3 significant digits, 1 us to 10
-/// minutes.
-pub fn new_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).expect("the bounds are sound constants")
-}
-
-/// How a transaction, or a try of one, ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TryOutcome {
-    Committed,
-    RolledBack,
-    /// A try ended in a conflict; another one may follow.
-    Conflicted(Conflict),
-    /// No further try after a conflict.
-    GaveUp,
-    TimedOut,
-    Lost,
-}
-
-/// Different outcomes.
-const OUTCOMES: usize = 8;
-
-impl TryOutcome {
-    const fn position(self) -> usize {
-        match self {
-            Self::Committed => 0,
-            Self::RolledBack => 1,
-            Self::Conflicted(Conflict::Deadlock) => 2,
-            Self::Conflicted(Conflict::Serialisation) => 3,
-            Self::Conflicted(Conflict::LockTimeout) => 4,
-            Self::GaveUp => 5,
-            Self::TimedOut => 6,
-            Self::Lost => 7,
-        }
-    }
-
-    /// Whether the transaction was done as the workload wants it.
-    const fn is_success(self) -> bool {
-        matches!(self, Self::Committed | Self::RolledBack)
-    }
-}
-
-impl From<Outcome> for TryOutcome {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Committed => Self::Committed,
-            Outcome::RolledBack => Self::RolledBack,
-        }
-    }
-}
+use crate::counts::{Counts, TryOutcome};
 
 /// One outcome, in 16 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +71,7 @@ impl Recorder {
         let mut events = lock(&self.events);
         events.push(event);
         if events.len() == Self::EVENTS {
-            lock(counts).take(&mut events);
+            take(&mut lock(counts), &mut events);
         }
     }
 
@@ -138,7 +80,7 @@ impl Recorder {
     /// takes the second while it holds the first.
     pub(crate) fn drain(&self, counts: &Mutex<Counts>, spare: &mut Vec<Event>) {
         std::mem::swap(&mut *lock(&self.events), spare);
-        lock(counts).take(spare);
+        take(&mut lock(counts), spare);
     }
 
     /// A buffer to drain with.
@@ -147,209 +89,28 @@ impl Recorder {
     }
 }
 
+/// Counts the events of a buffer, which is empty then.
+fn take(counts: &mut Counts, events: &mut Vec<Event>) {
+    for event in events.drain(..) {
+        counts.count(
+            usize::from(event.kind),
+            event.outcome,
+            event.latency_us,
+            event.late_us,
+            event.changed_bytes,
+        );
+    }
+}
+
 /// Locks what no code panics under.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What one kind of transaction did.
-#[derive(Clone, Debug)]
-pub struct KindCounts {
-    /// The kind's name.
-    pub name: &'static str,
-    outcomes: [u64; OUTCOMES],
-    /// Latencies in whole microseconds, rounded, of what committed or rolled
-    /// back as the specification wants.
-    pub latency_us: Histogram<u64>,
-    /// The sum of the same, not rounded.
-    latency_us_sum: f64,
-}
-
-impl KindCounts {
-    fn new(kind: &TransactionKind) -> Self {
-        Self {
-            name: kind.name,
-            outcomes: [0; OUTCOMES],
-            latency_us: new_histogram(),
-            latency_us_sum: 0.0,
-        }
-    }
-
-    /// The latencies as figures; the mean is not rounded.
-    pub fn percentiles(&self) -> Percentiles {
-        percentiles(&self.latency_us, self.latency_us_sum)
-    }
-
-    fn count(&self, outcome: TryOutcome) -> u64 {
-        self.outcomes[outcome.position()]
-    }
-
-    /// Committed.
-    pub fn committed(&self) -> u64 {
-        self.count(TryOutcome::Committed)
-    }
-
-    /// Rolled back as the specification wants.
-    pub fn rolled_back(&self) -> u64 {
-        self.count(TryOutcome::RolledBack)
-    }
-
-    /// Tries that ended in this conflict, repeated or not.
-    pub fn conflicts(&self, conflict: Conflict) -> u64 {
-        self.count(TryOutcome::Conflicted(conflict))
-    }
-
-    /// Tries that ended in a conflict and were repeated.
-    pub fn retries(&self) -> u64 {
-        [
-            Conflict::Deadlock,
-            Conflict::Serialisation,
-            Conflict::LockTimeout,
-        ]
-        .into_iter()
-        .map(|conflict| self.conflicts(conflict))
-        .sum::<u64>()
-        // The last conflict may have been just before the time in question.
-        .saturating_sub(self.gave_up())
-    }
-
-    /// Transactions that ended in a conflict once more than they may be
-    /// repeated.
-    pub fn gave_up(&self) -> u64 {
-        self.count(TryOutcome::GaveUp)
-    }
-
-    /// Transactions with a statement above the database's time limit.
-    pub fn timed_out(&self) -> u64 {
-        self.count(TryOutcome::TimedOut)
-    }
-
-    /// Transactions whose connection was lost: committed or not, nobody
-    /// knows.
-    pub fn lost(&self) -> u64 {
-        self.count(TryOutcome::Lost)
-    }
-
-    /// Transactions that failed in any way.
-    pub fn failed(&self) -> u64 {
-        self.gave_up() + self.timed_out() + self.lost()
-    }
-
-    fn add(&mut self, other: &Self) {
-        for (own, count) in self.outcomes.iter_mut().zip(other.outcomes) {
-            *own += count;
-        }
-        self.latency_us
-            .add(&other.latency_us)
-            .expect("all histograms have the same bounds");
-        self.latency_us_sum += other.latency_us_sum;
-    }
-
-    fn clear(&mut self) {
-        self.outcomes = [0; OUTCOMES];
-        self.latency_us.reset();
-        self.latency_us_sum = 0.0;
-    }
-}
-
-/// What all connections did in some time.
-#[derive(Clone, Debug)]
-pub struct Counts {
-    /// One entry a kind of transaction.
-    pub kinds: Vec<KindCounts>,
-    /// How much later than due transactions began, in microseconds; all 0 in a
-    /// closed loop with as many terminals as connections.
-    pub late_us: Histogram<u64>,
-    /// Bytes of the column values that committed transactions set or
-    /// inserted.
-    pub changed_bytes: u64,
-}
-
-impl Counts {
-    /// Nothing yet, of transactions of these kinds.
-    pub fn new(kinds: &[TransactionKind]) -> Self {
-        Self {
-            kinds: kinds.iter().map(KindCounts::new).collect(),
-            late_us: new_histogram(),
-            changed_bytes: 0,
-        }
-    }
-
-    /// Transactions that ended as the workload wants.
-    pub fn transactions(&self) -> u64 {
-        let ended = |kind: &KindCounts| kind.committed() + kind.rolled_back();
-        self.kinds.iter().map(ended).sum()
-    }
-
-    /// Commits of the kinds that count, of `kinds`.
-    pub(crate) fn counted(&self, kinds: &[TransactionKind]) -> u64 {
-        let counted = self
-            .kinds
-            .iter()
-            .zip(kinds)
-            .filter(|(_, kind)| kind.counted);
-        counted.map(|(counts, _)| counts.committed()).sum()
-    }
-
-    /// Transactions that failed.
-    pub fn failed(&self) -> u64 {
-        self.kinds.iter().map(KindCounts::failed).sum()
-    }
-
-    /// The latencies of all kinds together as figures.
-    pub fn percentiles(&self) -> Percentiles {
-        let mut all = new_histogram();
-        for kind in &self.kinds {
-            all.add(&kind.latency_us)
-                .expect("all histograms have the same bounds");
-        }
-        let sum = self.kinds.iter().map(|kind| kind.latency_us_sum).sum();
-        percentiles(&all, sum)
-    }
-
-    fn take(&mut self, events: &mut Vec<Event>) {
-        for event in events.drain(..) {
-            let kind = &mut self.kinds[usize::from(event.kind)];
-            kind.outcomes[event.outcome.position()] += 1;
-            if event.outcome.is_success() {
-                // Casts of positive floats round down and saturate.
-                kind.latency_us
-                    .saturating_record((event.latency_us + 0.5) as u64);
-                kind.latency_us_sum += f64::from(event.latency_us);
-                self.late_us.saturating_record((event.late_us + 0.5) as u64);
-            }
-            if event.outcome == TryOutcome::Committed {
-                self.changed_bytes += u64::from(event.changed_bytes);
-            }
-        }
-    }
-
-    pub(crate) fn add(&mut self, other: &Self) {
-        for (own, kind) in self.kinds.iter_mut().zip(&other.kinds) {
-            own.add(kind);
-        }
-        self.late_us
-            .add(&other.late_us)
-            .expect("all histograms have the same bounds");
-        self.changed_bytes += other.changed_bytes;
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.kinds.iter_mut().for_each(KindCounts::clear);
-        self.late_us.reset();
-        self.changed_bytes = 0;
-    }
-}
-
-fn percentiles(latency_us: &Histogram<u64>, sum: f64) -> Percentiles {
-    Percentiles {
-        mean_us: sum / (latency_us.len().max(1)) as f64,
-        ..Percentiles::of(latency_us)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use octavo_workload::TransactionKind;
+
     use super::*;
 
     fn event(outcome: TryOutcome, latency: Duration) -> Event {
@@ -375,8 +136,8 @@ mod tests {
         let counts = lock(&counts);
         assert_eq!(counts.transactions(), many);
         assert_eq!(counts.changed_bytes, 10 * many);
-        assert_eq!(counts.kinds[1].latency_us.max(), 85);
-        assert_eq!(counts.late_us.len(), many);
+        assert_eq!(counts.kinds[1].latencies.percentiles().max_us, 85);
+        assert_eq!(counts.late.count(), many);
     }
 
     #[test]
@@ -398,51 +159,5 @@ mod tests {
         });
         recorder.drain(&counts, &mut Recorder::spare());
         assert_eq!(lock(&counts).transactions(), many);
-    }
-
-    #[test]
-    fn short_latencies_are_rounded_and_their_mean_is_not() {
-        let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
-        let mut events = [300, 600, 1500]
-            .map(|nanoseconds| event(TryOutcome::Committed, Duration::from_nanos(nanoseconds)));
-        counts.take(&mut events.to_vec());
-        let latency = counts.percentiles();
-        assert_eq!((latency.p50_us, latency.max_us), (1, 2));
-        assert!((latency.mean_us - 0.8).abs() < 1e-6, "{latency:?}");
-        events[0].latency_us = f32::MAX;
-        counts.take(&mut events.to_vec());
-        assert!(counts.percentiles().max_us >= 599_000_000);
-    }
-
-    #[test]
-    fn outcomes_are_counted_apart() {
-        let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
-        let outcomes = [
-            TryOutcome::Committed,
-            TryOutcome::RolledBack,
-            TryOutcome::Conflicted(Conflict::Deadlock),
-            TryOutcome::Conflicted(Conflict::Serialisation),
-            TryOutcome::Conflicted(Conflict::LockTimeout),
-            TryOutcome::GaveUp,
-            TryOutcome::TimedOut,
-            TryOutcome::Lost,
-        ];
-        for (times, outcome) in (1..).zip(outcomes) {
-            let mut events = vec![event(outcome, Duration::from_secs(100_000)); times];
-            counts.take(&mut events);
-        }
-        let kind = &counts.kinds[1];
-        assert_eq!((kind.committed(), kind.rolled_back()), (1, 2));
-        assert_eq!(kind.conflicts(Conflict::Serialisation), 4);
-        assert_eq!(kind.retries(), 3 + 4 + 5 - 6);
-        assert_eq!(kind.failed(), 6 + 7 + 8);
-        // Only what succeeded has a latency, cut at 10 minutes.
-        assert_eq!(kind.latency_us.len(), 3);
-        assert!(kind.latency_us.max() >= 599_000_000);
-        let mut sum = counts.clone();
-        sum.add(&counts);
-        assert_eq!((sum.transactions(), sum.failed()), (6, 42));
-        sum.clear();
-        assert_eq!((sum.transactions(), sum.percentiles().max_us), (0, 0));
     }
 }

@@ -13,12 +13,13 @@ use octavo_workload::Audit;
 use crate::{
     arrivals::Arrivals,
     barrier::Barrier,
+    counts::Counts,
     error::DriverError,
     measured::{Batch, Checkpoints, Measured, cycles},
     measurement::{Backlog, Measurement, Sample, chance},
     observer::{DriverObserver, Second},
     pool::Pool,
-    recorder::{Counts, Event, Recorder, lock},
+    recorder::{Event, Recorder, lock},
     settings::{DriverSettings, Extension, RunLength},
     shared::{LOOK, Shared},
     stability::stability,
@@ -67,7 +68,7 @@ pub(crate) struct Sampler<'a> {
     second: Counts,
     /// Taken over so far: commits of the counted kinds, and transactions.
     taken: (u64, u64),
-    samples: Vec<Sample>,
+    series: Vec<Sample>,
 }
 
 impl<'a> Sampler<'a> {
@@ -101,7 +102,7 @@ impl<'a> Sampler<'a> {
             portion: Counts::new(kinds),
             second: Counts::new(kinds),
             taken: (0, 0),
-            samples: Vec::new(),
+            series: Vec::new(),
         }
     }
 
@@ -215,7 +216,7 @@ impl<'a> Sampler<'a> {
         }
         self.observer.figures_from(figures.edge);
         let from = figures.begin - start;
-        for sample in &mut self.samples {
+        for sample in &mut self.series {
             sample.measured &= sample.at.saturating_sub(sample.length) >= from;
         }
         let label = if planned.is_none() {
@@ -254,8 +255,8 @@ impl<'a> Sampler<'a> {
             counters,
             counts: figures.counts,
             backlog,
-            stability: stability(ticks, &self.samples),
-            samples: self.samples,
+            stability: stability(ticks, &self.series),
+            series: self.series,
             audit: Audit::default(),
             steadiness,
         })
@@ -315,8 +316,7 @@ impl<'a> Sampler<'a> {
         } else if let Some(measured) = &mut self.measured
             && measured.is_tick_due(now)
         {
-            let kinds = self.settings.workload.transactions();
-            let counted = self.taken.0 + lock(&self.shared.counts).counted(kinds);
+            let counted = self.taken.0 + lock(&self.shared.counts).counted();
             measured.end_tick(Instant::now(), self.database.counters(), counted);
         }
         if now - self.last.0 >= Duration::from_secs(1) {
@@ -393,8 +393,7 @@ impl<'a> Sampler<'a> {
         // The workers go on with empty counts; these are looked at here.
         std::mem::swap(&mut *lock(&self.shared.counts), &mut self.portion);
         let counters = self.database.counters();
-        let kinds = self.settings.workload.transactions();
-        self.taken.0 += self.portion.counted(kinds);
+        self.taken.0 += self.portion.counted();
         self.taken.1 += self.portion.transactions();
         self.second.add(&self.portion);
         if let Some(measured) = &mut self.measured {
@@ -411,24 +410,29 @@ impl<'a> Sampler<'a> {
     fn sum_up(&mut self) -> Instant {
         let (now, counters) = self.take_over();
         let since = counters - self.last.1;
+        let latency = self.second.percentiles();
         let sample = Sample {
             at: now - self.start,
             measured: self.measured.is_some(),
             length: now - self.last.0,
             transactions: self.second.transactions(),
-            counted: self.second.counted(self.settings.workload.transactions()),
+            counted: self.second.counted(),
             buffer_misses: since.buffer_misses,
             read_bytes: since.read_bytes,
             written_bytes: since.written_bytes(),
+            p50_us: latency.p50_us,
+            p99_us: latency.p99_us,
+            max_us: latency.max_us,
+            retries: self.second.retries(),
+            failed: self.second.failed(),
+            backlog: self.backlog(now).map(|(waiting, _)| waiting),
         };
-        let backlog = self.backlog(now).map(|(waiting, _)| waiting);
         self.observer.second(&Second {
             sample: &sample,
             counts: &self.second,
-            backlog,
         });
         self.second.clear();
-        self.samples.push(sample);
+        self.series.push(sample);
         self.last = (now, counters);
         now
     }

@@ -8,10 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    error::DriverError,
-    recorder::{Counts, lock},
-};
+use crate::{counts::Counts, error::DriverError, recorder::lock};
 
 /// Between two looks of the sampler at the clock, the buffers and the
 /// interrupt.

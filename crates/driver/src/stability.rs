@@ -143,6 +143,7 @@ mod tests {
             buffer_misses: 0,
             read_bytes: ByteCount::ZERO,
             written_bytes: ByteCount::ZERO,
+            ..Sample::default()
         };
         // The mean is 2250/s.
         let samples = [

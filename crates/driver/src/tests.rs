@@ -339,15 +339,15 @@ fn exactly_so_many_transactions_are_measured() {
     let drive = drive(&Nothing::default(), settings, &mut calls, &|| false).unwrap();
     assert_eq!(calls.0, ["begin", "end"]);
     assert_eq!(drive.transactions(), 900);
-    assert_eq!(drive.counted(&Turns), 300);
+    assert_eq!(drive.counted(), 300);
     let kinds = &drive.counts.kinds;
-    assert_eq!((kinds[1].name, kinds[1].committed()), ("deferred", 300));
+    assert_eq!((&*kinds[1].name, kinds[1].committed()), ("deferred", 300));
     assert_eq!(kinds[2].rolled_back(), 300);
     assert_eq!(drive.counters.buffer_misses, 900);
     // What was rolled back changed nothing: 600 commits of 5 bytes.
     assert_eq!(drive.changed_bytes(), ByteCount::new(3000));
     assert!(drive.buffer_filled, "90 misses fill 4 frames");
-    assert_eq!(kinds[0].latency_us.len(), 300);
+    assert_eq!(kinds[0].latencies.count(), 300);
     // Three clients drew what was run, warm-up included.
     let line = &drive.audit.lines[0];
     assert_eq!((line.count, line.total), (990, 3));
@@ -384,7 +384,7 @@ fn a_hopeless_transaction_is_given_up_counted_and_left_behind() {
     let plain = &drive.counts.kinds[0];
     assert_eq!((plain.gave_up(), plain.retries()), (1, 2));
     // The first of two was given up; what it wrote counts for nothing.
-    assert_eq!((plain.committed(), plain.latency_us.len()), (1, 1));
+    assert_eq!((plain.committed(), plain.latencies.count()), (1, 1));
     assert_eq!(drive.changed_bytes(), ByteCount::new(3 * 5));
 }
 
@@ -490,7 +490,7 @@ fn samples_add_up_to_the_run() {
     // Numbers of transactions are never cut. Two of three commit.
     let database = Nothing::slow(Duration::from_millis(3));
     let drive = run(&database, settings(1, transactions(10, 500))).unwrap();
-    let measured: Vec<&Sample> = drive.samples.iter().filter(|s| s.measured).collect();
+    let measured: Vec<&Sample> = drive.series.iter().filter(|s| s.measured).collect();
     let length: Duration = measured.iter().map(|sample| sample.length).sum();
     assert_eq!(length, drive.measured);
     assert!(measured.len() >= 2, "{measured:?}");
@@ -593,16 +593,17 @@ fn a_slow_beginning_is_left_out_of_all_figures_alike() {
         .counts
         .kinds
         .iter()
-        .map(|kind| kind.latency_us.len())
+        .map(|kind| kind.latencies.count())
         .sum();
     assert_eq!(latencies, drive.transactions());
-    assert_eq!(drive.counts.late_us.len(), drive.transactions());
+    assert_eq!(drive.counts.late.count(), drive.transactions());
     // The slow ones took 20 ms.
     let slow_ones = drive.counts.kinds[0]
-        .latency_us
+        .latencies
+        .histogram()
         .count_between(19_500, 600_000_000);
     assert!(slow_ones < 20, "{slow_ones}");
-    for sample in &drive.samples {
+    for sample in &drive.series {
         let begin = sample.at.saturating_sub(sample.length);
         let from = drive.warm_up.as_secs_f64() + found.cut_s;
         assert_eq!(sample.measured, begin.as_secs_f64() >= from - 1e-6);
@@ -698,7 +699,7 @@ fn an_open_loop_counts_from_the_schedule_and_shows_what_waits() {
         );
         // In the middle of the measured part transactions wait since 0.27 s.
         assert!(drive.counts.percentiles().p50_us > 100_000);
-        assert!(drive.counts.late_us.value_at_quantile(0.5) > 100_000);
+        assert!(drive.counts.late.percentiles().p50_us > 100_000);
     }
 }
 
@@ -753,7 +754,7 @@ fn operators_that_stand_in_line_are_saturation() {
     .unwrap();
     let backlog = drive.backlog.unwrap();
     assert!(backlog.is_saturated(1), "{backlog:?}");
-    assert!(drive.counts.late_us.value_at_quantile(0.5) > 20_000);
+    assert!(drive.counts.late.percentiles().p50_us > 20_000);
 }
 
 #[test]

@@ -13,10 +13,11 @@ use octavo_workload::{Audit, Client, ConnectionError};
 use crate::{
     arrivals::Arrivals,
     barrier::Participant,
+    counts::TryOutcome,
     error::DriverError,
     metered::Metered,
     pool::{Pool, Waiting},
-    recorder::{Event, Recorder, TryOutcome, lock},
+    recorder::{Event, Recorder, lock},
     settings::{DriverSettings, RunLength},
     shared::Shared,
     wait,

@@ -160,10 +160,7 @@ fn round(plan: &Plan, number: u32, groups: &[GroupCourse]) -> Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        plan::tests::plan,
-        store::{RunKey, RunOutcome},
-    };
+    use crate::{plan::tests::plan, record::RunKey, store::RunOutcome};
 
     /// Throughput of a cell in a round: 8192 a tenth faster and 65536 a third
     /// slower, with a wobble of each run's own.

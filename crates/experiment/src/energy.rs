@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::{
     findings::{ByRound, paired_ratios},
+    record::Figures,
     statistics::{Confidence, Interval, geometric_interval},
-    store::RunFigures,
 };
 
 /// What a cell's transactions took of the device's energy, over its runs.
@@ -41,11 +41,12 @@ pub(crate) struct RunEnergy {
 
 impl RunEnergy {
     /// `None` where the energy is not known or no transaction ended.
-    pub(crate) fn of(run: &RunFigures) -> Option<Self> {
+    pub(crate) fn of(run: &Figures) -> Option<Self> {
         let energy = run.device?.energy?;
-        (run.transactions > 0).then_some(Self {
+        let transactions = run.load.transactions();
+        (transactions > 0).then_some(Self {
             energy,
-            transactions: run.transactions,
+            transactions,
         })
     }
 }

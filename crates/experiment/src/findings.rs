@@ -6,23 +6,22 @@ use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::{Counters, RestoreMethod, StoragePath};
 use octavo_device::calibrate::Profile;
+use octavo_driver::{
+    KindCounts, Sample,
+    steady::{Cycles, Label},
+};
 use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
     course::{Course, rules},
-    drive::Sample,
     energy::{CellEnergy, RunEnergy},
-    latency::Percentiles,
     machine,
     plan::{Cell, Design, Group, Plan, RunLength},
     race::{Race, Why},
+    record::{Figures, RunRecord},
     statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
-    steady::{Cycles, Label},
-    store::{
-        CHANGED, KindLatency, RunFigures, RunOutcome, RunResult, Store, StoreError, StoredBase,
-        StoredRun,
-    },
+    store::{CHANGED, RunOutcome, Store, StoreError, StoredBase},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
@@ -155,8 +154,8 @@ pub struct CellFindings {
     /// not known, as of real devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<CellEnergy>,
-    /// Latencies by kind of transaction, all runs together.
-    pub latencies: Vec<LatencySummary>,
+    /// Outcomes and latencies by kind of transaction, all runs together.
+    pub kinds: Vec<KindCounts>,
     /// The per-second series of its last runs, by round.
     pub series: Vec<Vec<Sample>>,
     /// Runs whose warm-up did not fill the buffer.
@@ -227,23 +226,6 @@ pub struct PerTransaction {
     pub cpu_cores_used: f64,
 }
 
-/// Latencies of one kind of transaction in microseconds, closed loop from
-/// submission.
-#[derive(Clone, Debug, Serialize)]
-pub struct LatencySummary {
-    /// The kind.
-    pub transaction: String,
-    /// Committed.
-    pub committed: u64,
-    /// Rolled back as specified.
-    pub rolled_back: u64,
-    /// Tries repeated after conflicts.
-    pub retries: u64,
-    /// Latencies.
-    #[serde(flatten)]
-    pub latency: Percentiles,
-}
-
 impl Findings {
     /// Reads a store. `None` when it has no plan yet.
     pub fn of(store: &Store) -> Result<Option<Self>, StoreError> {
@@ -254,11 +236,14 @@ impl Findings {
         let outcomes = store.outcomes()?;
         let looks = store.looks()?.max(1);
         let course = Course::of(&plan, &rules(&plan, None, looks), &outcomes);
-        let runs = store.runs(course.rounds.saturating_sub(SERIES_ROUNDS))?;
-        let counted_name = plan
-            .workload(0)
-            .map_or("transactions", |workload| workload.counted_name());
-        let table = Table::new(&plan, &runs, store.latencies()?);
+        let workload = plan.workload(0).map_err(|error| StoreError::Damaged {
+            path: store.path().to_owned(),
+            what: format!("plan: {error}"),
+        })?;
+        let counted_name = workload.counted_name();
+        let series_from = course.rounds.saturating_sub(SERIES_ROUNDS);
+        let runs = store.runs(workload.transactions(), series_from)?;
+        let table = Table::new(&plan, &runs);
         let groups: Vec<GroupFindings> = course
             .groups
             .iter()
@@ -349,63 +334,56 @@ fn saved(
 struct Table<'a> {
     plan: &'a Plan,
     cells: Vec<Cell>,
-    figures: Vec<BTreeMap<u32, &'a RunFigures>>,
-    latencies: BTreeMap<usize, Vec<KindLatency>>,
+    figures: Vec<BTreeMap<u32, &'a Figures>>,
 }
 
 impl<'a> Table<'a> {
-    fn new(
-        plan: &'a Plan,
-        runs: &'a [StoredRun],
-        latencies: BTreeMap<usize, Vec<KindLatency>>,
-    ) -> Self {
+    fn new(plan: &'a Plan, runs: &'a [RunRecord]) -> Self {
         let cells = plan.cells();
         let mut figures = vec![BTreeMap::new(); cells.len()];
         for run in runs {
-            if let RunResult::Done(done) = &run.result
+            if let Some(done) = run.figures()
                 && let Some(of_cell) = figures.get_mut(run.key.cell)
             {
-                of_cell.insert(run.key.round, done.as_ref());
+                of_cell.insert(run.key.round, done);
             }
         }
         Self {
             plan,
             cells,
             figures,
-            latencies,
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &'a RunFigures> {
+    fn all(&self) -> impl Iterator<Item = &'a Figures> {
         self.figures
             .iter()
             .flat_map(|of_cell| of_cell.values().copied())
     }
 
-    fn failed(&self, runs: &[StoredRun]) -> Vec<FailedRun> {
+    fn failed(&self, runs: &[RunRecord]) -> Vec<FailedRun> {
         runs.iter()
-            .filter_map(|run| match &run.result {
-                RunResult::Failed(reason) => Some(FailedRun {
+            .filter_map(|run| {
+                Some(FailedRun {
                     round: run.key.round + 1,
                     cell: *self.cells.get(run.key.cell)?,
-                    reason: reason.clone(),
-                }),
-                RunResult::Done(_) => None,
+                    reason: run.result.as_ref().err()?.clone(),
+                })
             })
             .collect()
     }
 
     /// The runs of a cell that were steady.
-    fn comparable(&self, cell: usize) -> impl Iterator<Item = (u32, &'a RunFigures)> {
+    fn comparable(&self, cell: usize) -> impl Iterator<Item = (u32, &'a Figures)> {
         self.figures[cell]
             .iter()
-            .filter(|(_, figures)| figures.steadiness.label.is_comparable())
+            .filter(|(_, figures)| figures.load.steadiness.label.is_comparable())
             .map(|(round, figures)| (*round, *figures))
     }
 
     fn throughput(&self, cell: usize) -> ByRound {
         self.comparable(cell)
-            .map(|(round, figures)| (round, figures.throughput_per_minute()))
+            .map(|(round, figures)| (round, figures.load.throughput_per_minute()))
             .collect()
     }
 
@@ -434,7 +412,7 @@ impl<'a> Table<'a> {
         let fresh = stands
             .fresh
             .filter(|fresh| stands.standing == Some(standing(fresh, self.plan.margin)));
-        let runs: Vec<&RunFigures> = self.comparable(number).map(|(_, run)| run).collect();
+        let runs: Vec<&Figures> = self.comparable(number).map(|(_, run)| run).collect();
         let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
         CellFindings {
             cell,
@@ -450,15 +428,15 @@ impl<'a> Table<'a> {
             stability: stability(&runs),
             not_steady: self.figures[number]
                 .iter()
-                .filter(|(_, run)| !run.steadiness.label.is_comparable())
+                .filter(|(_, run)| !run.load.steadiness.label.is_comparable())
                 .map(|(round, run)| NotSteady {
                     round: round + 1,
-                    label: run.steadiness.label,
+                    label: run.load.steadiness.label,
                 })
                 .collect(),
             periodic: runs
                 .iter()
-                .filter(|run| matches!(run.steadiness.label, Label::Periodic { .. }))
+                .filter(|run| matches!(run.load.steadiness.label, Label::Periodic { .. }))
                 .count(),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::of(
@@ -467,27 +445,23 @@ impl<'a> Table<'a> {
                     .then(|| self.energy(group.cells[group.reference]))
                     .as_ref(),
             ),
-            latencies: self
-                .latencies
-                .get(&number)
-                .map(|kinds| latencies(kinds))
-                .unwrap_or_default(),
+            kinds: kinds(&runs),
             series: runs
                 .iter()
-                .filter(|run| !run.samples.is_empty())
-                .map(|run| run.samples.clone())
+                .filter(|run| !run.load.series.is_empty())
+                .map(|run| run.load.series.clone())
                 .collect(),
-            buffer_not_filled: runs.iter().filter(|run| !run.buffer_filled).count(),
+            buffer_not_filled: runs.iter().filter(|run| !run.load.buffer_filled).count(),
             checkpoints_min: runs
                 .iter()
-                .filter(|run| matches!(run.steadiness.cycles, Cycles::Partial { .. }))
-                .map(|run| run.counters.checkpoints)
+                .filter(|run| matches!(run.load.steadiness.cycles, Cycles::Partial { .. }))
+                .map(|run| run.load.counters.checkpoints)
                 .min(),
         }
     }
 
     fn storage_path(&self) -> Option<StoragePath> {
-        let paths = || self.all().map(|figures| figures.storage_path);
+        let paths = || self.all().filter_map(|figures| figures.storage_path);
         paths()
             .find(|&path| path == StoragePath::PageCache)
             .or_else(|| paths().next())
@@ -501,10 +475,10 @@ pub(crate) fn paired_ratios(own: &ByRound, other: &ByRound) -> Vec<f64> {
         .collect()
 }
 
-fn stability(runs: &[&RunFigures]) -> Option<CellStability> {
+fn stability(runs: &[&Figures]) -> Option<CellStability> {
     let mut variations: Vec<f64> = runs
         .iter()
-        .filter_map(|run| run.stability.variation)
+        .filter_map(|run| run.load.stability.variation)
         .collect();
     variations.sort_by(f64::total_cmp);
     let middle = variations.len() / 2;
@@ -514,21 +488,21 @@ fn stability(runs: &[&RunFigures]) -> Option<CellStability> {
             odd if odd % 2 == 1 => variations[middle],
             _ => f64::midpoint(variations[middle - 1], variations[middle]),
         },
-        window_s: runs.first()?.stability.window_s,
+        window_s: runs.first()?.load.stability.window_s,
         stall_s: runs
             .iter()
-            .map(|run| run.stability.longest_stall_s)
+            .map(|run| run.load.stability.longest_stall_s)
             .fold(0.0, f64::max),
     })
 }
 
-fn per_transaction(runs: &[&RunFigures]) -> Option<PerTransaction> {
-    let transactions: u64 = runs.iter().map(|run| run.transactions).sum();
+fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
+    let transactions: u64 = runs.iter().map(|run| run.load.transactions()).sum();
     if transactions == 0 {
         return None;
     }
     let sum = |of: &dyn Fn(&Counters) -> u64| -> f64 {
-        runs.iter().map(|run| of(&run.counters) as f64).sum()
+        runs.iter().map(|run| of(&run.load.counters) as f64).sum()
     };
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let ratio = |above: f64, below: f64| if below > 0.0 { above / below } else { 0.0 };
@@ -537,12 +511,17 @@ fn per_transaction(runs: &[&RunFigures]) -> Option<PerTransaction> {
     let misses = sum(&|c| c.buffer_misses);
     let reads = sum(&|c| c.reads);
     let written = sum(&|c| c.written_bytes().get());
-    let changed: f64 = runs.iter().map(|run| run.changed_bytes.get() as f64).sum();
-    let measured: f64 = runs.iter().map(|run| run.measured.as_secs_f64()).sum();
+    let changed: f64 = runs
+        .iter()
+        .map(|run| run.load.counts.changed_bytes as f64)
+        .sum();
+    let measured: f64 = runs.iter().map(|run| run.load.measured.as_secs_f64()).sum();
     let cores: f64 = runs
         .iter()
         .map(|run| {
-            (run.machine.user + run.machine.system) * run.machine.cpus * run.measured.as_secs_f64()
+            (run.machine.user + run.machine.system)
+                * run.machine.cpus
+                * run.load.measured.as_secs_f64()
         })
         .sum();
     let device: Option<(f64, f64)> = runs.iter().try_fold((0.0, 0.0), |total, run| {
@@ -583,17 +562,16 @@ fn mean_time(micros: f64, times: f64) -> f64 {
     }
 }
 
-fn latencies(kinds: &[KindLatency]) -> Vec<LatencySummary> {
-    kinds
-        .iter()
-        .map(|kind| LatencySummary {
-            transaction: kind.name.clone(),
-            committed: kind.committed,
-            rolled_back: kind.rolled_back,
-            retries: kind.retries,
-            latency: Percentiles::of(&kind.latency_us),
-        })
-        .collect()
+/// What each kind of transaction did, all runs together.
+fn kinds(runs: &[&Figures]) -> Vec<KindCounts> {
+    let mut all: Vec<KindCounts> = Vec::new();
+    for kind in runs.iter().flat_map(|run| &run.load.counts.kinds) {
+        match all.iter_mut().find(|known| known.name == kind.name) {
+            Some(known) => known.add(kind),
+            None => all.push(kind.clone()),
+        }
+    }
+    all
 }
 
 /// The share of misses below which the storage was not seen.
@@ -604,7 +582,7 @@ const CHECKPOINTS_WANTED: u64 = 3;
 
 fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
-    let runs: Vec<&RunFigures> = table.all().collect();
+    let runs: Vec<&Figures> = table.all().collect();
     if findings
         .machine
         .iter()
@@ -638,7 +616,10 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
         );
     }
     let share_of_runs = |troubled: usize| format!("{troubled} of {} runs", runs.len());
-    if runs.iter().any(|run| run.steadiness.label.is_comparable()) {
+    if runs
+        .iter()
+        .any(|run| run.load.steadiness.label.is_comparable())
+    {
         for group in &findings.groups {
             let silent = |cell: &&CellFindings| cell.reference && cell.throughput.is_none();
             if let Some(cell) = group.cells.iter().find(silent) {
@@ -650,7 +631,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
         }
     }
     warnings.extend(machine::troubles(runs.iter().map(|run| &run.machine)));
-    let unfilled = runs.iter().filter(|run| !run.buffer_filled).count();
+    let unfilled = runs.iter().filter(|run| !run.load.buffer_filled).count();
     if unfilled > 0 {
         warnings.push(format!(
             "the warm-up did not fill the buffer in {}: they missed more than a warm buffer would",
@@ -676,7 +657,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     }
     if runs
         .iter()
-        .any(|run| run.restored_by == RestoreMethod::Reflink)
+        .any(|run| run.restored_by == Some(RestoreMethod::Reflink))
     {
         warnings.push(
             "copies share their blocks with the loaded data (reflink): the first write of each \
@@ -699,7 +680,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
     }
     let short = runs
         .iter()
-        .filter(|run| run.steadiness.label == Label::NotJudged)
+        .filter(|run| run.load.steadiness.label == Label::NotJudged)
         .count();
     if short > 0 {
         warnings.push(format!(

@@ -1,7 +1,7 @@
 //! Experiments: plans, rounds, runs, the result store, statistics, verdicts.
 //!
 //! Data flows one way: a [`plan::Plan`] names the cells; [`advise`] loads the
-//! bases and makes [`mod@run`]s round by round, which [`drive`] the database
+//! bases and makes runs round by round, which [`drive`] the database
 //! with the load driver, a crate of its own;
 //! the [`store`] keeps each run; [`findings`] reads the store, with
 //! [`statistics`] and [`verdict`], into the one value that reports print.
@@ -28,11 +28,13 @@ pub mod machine;
 pub mod observer;
 pub mod plan;
 pub mod race;
-pub mod run;
+pub mod record;
+mod run;
 mod schedule;
 pub mod statistics;
 pub mod store;
 pub mod verdict;
+mod watch;
 
 pub use octavo_driver::{self as drive, stability, steady};
 /// Latencies as the figures that people compare.

@@ -1,72 +1,16 @@
-//! One run: a fresh copy, started, driven, stopped and checked.
+//! One run: started, driven, stopped and checked.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Instant};
 
-use jiff::Timestamp;
-use octavo_database::{Database, DatabaseError, Isolation, RestoreMethod, Settings, StoragePath};
-use octavo_device::{
-    location::{DiskStats, EmulatedReading, Location},
-    power::Energy,
+use octavo_database::{Database, DatabaseError, Isolation, Noop, RestoreMethod, Running, Settings};
+use octavo_device::location::Location;
+use octavo_driver::{
+    DriverError, DriverObserver, DriverSettings, Extension, Load, RunLength, drive,
 };
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Condition, ConnectionError, Workload};
-use serde::{Deserialize, Serialize};
 
-use crate::{
-    directory::directory_size,
-    drive::{
-        DriverError, DriverObserver, DriverSettings, Extension, Load, Measurement, Second, drive,
-    },
-    machine::{MachineUse, MachineWatch, Reading},
-    plan::RunLength,
-};
-
-/// What the device under the database counted while measured: the second way
-/// to know what a run read and wrote. Other programs on the machine are
-/// counted as well.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DeviceUse {
-    /// Completed read requests.
-    pub reads: u64,
-    /// Their bytes.
-    pub read_bytes: ByteCount,
-    /// Completed write requests.
-    pub writes: u64,
-    /// Their bytes.
-    pub written_bytes: ByteCount,
-    /// What the device alone took, without the machine: calculated from what an
-    /// emulated device draws at rest and at work. `None` where that is not
-    /// known, as of real devices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy: Option<Energy>,
-}
-
-/// A finished run.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// When it began.
-    pub started_at: Timestamp,
-    /// How its copy was made.
-    pub restored_by: RestoreMethod,
-    /// What driving it gave.
-    pub drive: Measurement,
-    /// What the device counted, where it can be asked.
-    pub device: Option<DeviceUse>,
-    /// How the machine was used.
-    pub machine: MachineUse,
-    /// How the storage was reached.
-    pub storage_path: StoragePath,
-    /// How the database was run.
-    pub conditions: Vec<(&'static str, String)>,
-    /// The workload's consistency conditions afterwards.
-    pub checks: Vec<Condition>,
-    /// Time that the run took beside warm-up and the time of its figures, what
-    /// was cut off these included.
-    pub overhead: Duration,
-}
+use crate::{directory::directory_size, record::Figures, watch::Watch};
 
 /// Why a run gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -123,61 +67,143 @@ impl RunError {
     }
 }
 
-/// What a run is made with.
-#[derive(Clone, Copy)]
-pub struct RunSettings<'a> {
+/// The database that a run drives: how it is started and how it is checked
+/// once it has stopped.
+pub(crate) trait Subject {
+    /// Starts it, and says how a copy was made for it.
+    fn start(
+        &self,
+        workload: &dyn Workload,
+        isolation: Option<Isolation>,
+    ) -> Result<(Box<dyn Running>, Option<RestoreMethod>), DatabaseError>;
+
+    /// Where its data lies, when that is a block device whose counters can be
+    /// read.
+    fn location(&self) -> Option<&Location> {
+        None
+    }
+
+    /// Page size, and the memory that can be filled with data: what is read
+    /// until then is warm-up. Nothing where it is not known what the buffer
+    /// holds: it counts as filled at once.
+    fn buffer(&self) -> (PageSize, ByteCount) {
+        (PageSize::MIN, ByteCount::ZERO)
+    }
+
+    /// What else to know of how it was run.
+    fn conditions(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The workload's consistency conditions on what the run left.
+    fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError>;
+}
+
+/// A database that answers at once: the driver alone.
+impl Subject for Noop {
+    fn start(
+        &self,
+        workload: &dyn Workload,
+        _isolation: Option<Isolation>,
+    ) -> Result<(Box<dyn Running>, Option<RestoreMethod>), DatabaseError> {
+        Ok((Box::new(Self::new(workload)), None))
+    }
+
+    fn check(&self, _workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
+        Ok(Vec::new())
+    }
+}
+
+/// A fresh copy of a loaded database.
+pub(crate) struct FreshCopy<'a> {
     /// The database.
-    pub database: &'a dyn Database,
-    /// The workload.
-    pub workload: &'a dyn Workload,
-    /// The loaded base of the cell's page size.
-    pub base: &'a Path,
+    pub(crate) database: &'a dyn Database,
+    /// The loaded database at rest.
+    pub(crate) snapshot: &'a Path,
     /// Where the copy goes.
-    pub copy: &'a Path,
-    /// Where the copy's bytes go, when that is a block device.
-    pub location: &'a Location,
+    pub(crate) copy: &'a Path,
+    /// Where the copy's bytes go.
+    pub(crate) location: &'a Location,
     /// The page size.
-    pub page_size: PageSize,
+    pub(crate) page_size: PageSize,
     /// All memory that may hold data.
-    pub memory: ByteCount,
+    pub(crate) memory: ByteCount,
     /// Sessions.
-    pub clients: u32,
+    pub(crate) clients: u32,
+}
+
+impl Subject for FreshCopy<'_> {
+    fn start(
+        &self,
+        workload: &dyn Workload,
+        isolation: Option<Isolation>,
+    ) -> Result<(Box<dyn Running>, Option<RestoreMethod>), DatabaseError> {
+        let restored_by = self.database.restore(self.snapshot, self.copy)?;
+        let settings = Settings {
+            page_size: self.page_size,
+            memory: self.memory,
+            clients: self.clients,
+            isolation,
+        };
+        let running = self.database.start(self.copy, &settings, workload)?;
+        Ok((running, Some(restored_by)))
+    }
+
+    fn location(&self) -> Option<&Location> {
+        Some(self.location)
+    }
+
+    fn buffer(&self) -> (PageSize, ByteCount) {
+        // What does not fit is what can be missed.
+        let size = directory_size(self.snapshot);
+        (self.page_size, self.memory.min(size))
+    }
+
+    fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
+        let mut connection = self.database.inspect(self.copy, workload)?;
+        Ok(workload.check(connection.as_mut())?)
+    }
+}
+
+/// The load of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct RunSettings<'a> {
+    /// The workload.
+    pub(crate) workload: &'a dyn Workload,
+    /// Sessions.
+    pub(crate) clients: u32,
     /// How transactions come to them.
-    pub load: Load,
+    pub(crate) load: Load,
     /// How often a transaction is run again after conflicts.
-    pub retries: u32,
-    /// How transactions are kept apart; `None` for the database's default.
-    pub isolation: Option<Isolation>,
+    pub(crate) retries: u32,
+    /// The isolation level; `None` for the database's default.
+    pub(crate) isolation: Option<Isolation>,
     /// Origin of the inputs.
-    pub seed: octavo_units::Seed,
+    pub(crate) seed: Seed,
     /// How long.
-    pub length: RunLength,
+    pub(crate) length: RunLength,
     /// Whether a run that is still warming up at its end is extended.
-    pub extension: Extension,
+    pub(crate) extension: Extension,
     /// Whether an interrupt while measuring keeps what was measured.
-    pub keep_interrupted: bool,
+    pub(crate) keep_interrupted: bool,
 }
 
 /// Makes one run. `interrupted` is looked at several times a second.
-pub fn run(
+///
+/// # Errors
+/// When the database cannot be started, dies or refuses, a transaction fails
+/// in a way that is not counted, the caller stops it, or a consistency
+/// condition does not hold afterwards.
+pub(crate) fn run(
+    subject: &dyn Subject,
     settings: RunSettings<'_>,
     observer: &mut dyn DriverObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Run, RunError> {
+) -> Result<Figures, RunError> {
     let begin = Instant::now();
-    let started_at = Timestamp::now();
-    let restored_by = settings.database.restore(settings.base, settings.copy)?;
-    let running = settings.database.start(
-        settings.copy,
-        &Settings {
-            page_size: settings.page_size,
-            memory: settings.memory,
-            clients: settings.clients,
-            isolation: settings.isolation,
-        },
-        settings.workload,
-    )?;
-    let mut watch = Watch::new(Some(settings.location), observer);
+    let (running, restored_by) = subject.start(settings.workload, settings.isolation)?;
+    let mut watch = Watch::new(subject.location(), observer);
+    let (page_size, memory) = subject.buffer();
     let driven = drive(
         running.as_ref(),
         DriverSettings {
@@ -189,15 +215,18 @@ pub fn run(
             length: settings.length,
             extension: settings.extension,
             keep_interrupted: settings.keep_interrupted,
-            page_size: settings.page_size,
-            // What does not fit is what can be missed.
-            memory: settings.memory.min(directory_size(settings.base)),
+            page_size,
+            memory,
         },
         &mut watch,
         interrupted,
     );
     let storage_path = running.storage_path();
-    let conditions = running.conditions();
+    let conditions = running.conditions().into_iter();
+    let mut conditions: Vec<(String, String)> = conditions
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    conditions.extend(subject.conditions());
     let death = running.death();
     let stopped = running.stop();
     // Whatever else went wrong followed from it; but who was asked to stop, or
@@ -210,215 +239,29 @@ pub fn run(
     {
         return Err(RunError::Died(words));
     }
-    let drive = driven?;
+    let load = driven?;
     stopped?;
-    let mut connection = settings
-        .database
-        .inspect(settings.copy, settings.workload)?;
-    let checks = settings
-        .workload
-        .check(connection.as_mut())
-        .map_err(DatabaseError::from)?;
-    drop(connection);
+    let checks = subject.check(settings.workload)?;
     expect_consistent(&checks)?;
-    Ok(Run {
-        started_at,
+    Ok(Figures {
+        overhead: begin.elapsed().saturating_sub(load.warm_up + load.measured),
         restored_by,
+        storage_path: subject.location().map(|_| storage_path),
         device: watch.device(),
         machine: watch.machine(),
-        storage_path,
         conditions,
         checks,
-        overhead: begin
-            .elapsed()
-            .saturating_sub(drive.warm_up + drive.measured),
-        drive,
+        load,
     })
 }
 
 /// Refuses data of which a condition does not hold.
-pub(crate) fn expect_consistent(checks: &[Condition]) -> Result<(), RunError> {
+fn expect_consistent(checks: &[Condition]) -> Result<(), RunError> {
     match checks.iter().find(|check| check.violations > 0) {
         None => Ok(()),
         Some(broken) => Err(RunError::Inconsistent {
             clause: broken.clause.clone(),
             what: broken.first_violation.clone().unwrap_or_default(),
         }),
-    }
-}
-
-/// What the device under a database tells of itself.
-#[derive(Clone, Copy)]
-enum DeviceReading {
-    Real(DiskStats),
-    Emulated(EmulatedReading),
-}
-
-impl DeviceReading {
-    /// Of now; `None` where there is none, or it does not tell.
-    fn of(location: &Location) -> Option<Self> {
-        if location.is_emulated() {
-            location.emulated_reading().map(Self::Emulated)
-        } else {
-            location.disk_stats().map(Self::Real)
-        }
-    }
-
-    /// What it did between `earlier` and now.
-    fn since(&self, earlier: &Self) -> DeviceUse {
-        let used = self.counters() - earlier.counters();
-        DeviceUse {
-            reads: used.reads,
-            read_bytes: ByteCount::new(used.read_bytes),
-            writes: used.writes,
-            written_bytes: ByteCount::new(used.written_bytes),
-            energy: match (self, earlier) {
-                (Self::Emulated(now), Self::Emulated(earlier)) => now.energy_since(earlier),
-                _ => None,
-            },
-        }
-    }
-
-    fn counters(&self) -> DiskStats {
-        match self {
-            Self::Real(counters) => *counters,
-            Self::Emulated(reading) => reading.counters.into(),
-        }
-    }
-}
-
-/// Reads the machine's counters at each place where the figures may begin or
-/// end.
-pub(crate) struct Watch<'a> {
-    location: Option<&'a Location>,
-    observer: &'a mut dyn DriverObserver,
-    machine: MachineWatch,
-    /// At the beginning of the measured part, then at each edge.
-    readings: Vec<(Option<DeviceReading>, Option<Reading>)>,
-    /// The one with which the figures begin.
-    first: usize,
-}
-
-impl<'a> Watch<'a> {
-    /// Watches the machine and, where there is one, the device.
-    pub(crate) fn new(
-        location: Option<&'a Location>,
-        observer: &'a mut dyn DriverObserver,
-    ) -> Self {
-        Self {
-            location,
-            observer,
-            machine: MachineWatch::default(),
-            readings: Vec::new(),
-            first: 0,
-        }
-    }
-
-    fn read(&mut self) {
-        let device = self.location.and_then(DeviceReading::of);
-        self.readings.push((device, self.machine.reading()));
-    }
-
-    fn ends(&self) -> Option<[&(Option<DeviceReading>, Option<Reading>); 2]> {
-        Some([self.readings.get(self.first)?, self.readings.last()?])
-    }
-
-    fn device(&self) -> Option<DeviceUse> {
-        let [(before, _), (after, _)] = self.ends()?;
-        Some((*after)?.since(&(*before)?))
-    }
-
-    /// How the machine was used in the time of the figures.
-    pub(crate) fn machine(&self) -> MachineUse {
-        match self.ends() {
-            Some([(_, Some(before)), (_, Some(after))]) => MachineUse::between(before, after),
-            _ => MachineUse::default(),
-        }
-    }
-}
-
-impl DriverObserver for Watch<'_> {
-    fn begin(&mut self) {
-        self.observer.begin();
-        self.read();
-    }
-
-    fn edge(&mut self) {
-        self.read();
-        self.observer.edge();
-    }
-
-    fn end(&mut self) {
-        self.observer.end();
-    }
-
-    fn figures_from(&mut self, edge: usize) {
-        self.first = edge;
-        self.observer.figures_from(edge);
-    }
-
-    fn second(&mut self, second: &Second<'_>) {
-        self.observer.second(second);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use octavo_device::{Counters, power::Draw};
-
-    use super::*;
-
-    /// EC, 2.1 W at rest and 6 W at work, for 10 s of which it works for 4:
-    /// 21 J at rest and 3.9 W x 4 s more.
-    #[test]
-    fn energy_is_of_the_time_between_two_readings() {
-        let at = |elapsed_s: u64, busy_s: u64, reads| {
-            DeviceReading::Emulated(EmulatedReading {
-                elapsed_ns: elapsed_s * 1_000_000_000,
-                counters: Counters {
-                    reads,
-                    busy_ns: busy_s * 1_000_000_000,
-                    ..Counters::default()
-                },
-                draw: Some(Draw {
-                    idle_w: 2.1,
-                    active_w: 6.0,
-                }),
-            })
-        };
-        let used = at(17, 9, 1200).since(&at(7, 5, 200));
-        assert_eq!(used.reads, 1000);
-        let energy = used.energy.unwrap();
-        assert!((energy.joules - 36.6).abs() < 1e-9, "{energy:?}");
-        assert!((energy.idle_joules - 21.0).abs() < 1e-9, "{energy:?}");
-        assert_eq!((energy.elapsed_s, energy.busy_s), (10.0, 4.0));
-        // Mounted again meanwhile.
-        assert_eq!(at(7, 5, 200).since(&at(17, 9, 1200)).energy, None);
-    }
-
-    #[test]
-    fn devices_without_known_power_tell_no_energy() {
-        let reading = |elapsed_ns| EmulatedReading {
-            elapsed_ns,
-            counters: Counters::default(),
-            draw: None,
-        };
-        let emulated = DeviceReading::Emulated;
-        let real = DeviceReading::Real(DiskStats::default());
-        for (before, after) in [
-            (emulated(reading(1)), emulated(reading(2))),
-            (real, real),
-            (real, emulated(reading(2))),
-        ] {
-            let used = after.since(&before);
-            assert_eq!(used.energy, None);
-            // As runs were kept before there was energy.
-            let kept = serde_json::to_string(&used).unwrap();
-            assert_eq!(
-                kept,
-                r#"{"reads":0,"read_bytes":0,"writes":0,"written_bytes":0}"#
-            );
-            assert_eq!(serde_json::from_str::<DeviceUse>(&kept).unwrap(), used);
-        }
     }
 }

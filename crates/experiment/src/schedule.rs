@@ -6,7 +6,7 @@ use octavo_units::ByteCount;
 
 use crate::{
     plan::{Cell, RunLength},
-    run::Run,
+    record::Figures,
 };
 
 /// Rounds below which a Student t interval is too wide to say anything.
@@ -118,12 +118,12 @@ pub(crate) fn run(data: ByteCount, length: Option<RunLength>) -> Duration {
 pub(crate) fn length(
     cells: &[Cell],
     tried: Cell,
-    trial: &Run,
+    trial: &Figures,
     remaining: Duration,
     rounds: Option<u32>,
     filled: impl Fn(&Cell) -> ByteCount,
 ) -> (RunLength, Duration) {
-    let drive = &trial.drive;
+    let drive = &trial.load;
     let memory_tried = filled(&tried).get().max(1) as f64;
     // What a full buffer would have taken, when the trial did not get there.
     let frames = memory_tried / f64::from(tried.page_size.get());

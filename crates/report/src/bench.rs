@@ -1,12 +1,13 @@
 //! What a bench found, for a terminal, for programs and as a series.
 
 use octavo_database::StoragePath;
+use octavo_driver::{ArrivalProcess, KindCounts, Load};
 use octavo_experiment::{
     audit::{AuditFinding, Figure, Standing},
-    bench::{BenchResult, KindFindings},
-    drive::{ArrivalProcess, Load},
+    bench::BenchResult,
     machine,
 };
+use octavo_workload::connection::Conflict;
 
 use crate::{
     number::{count, joules, number, percent, percent_fine, seconds, time},
@@ -20,7 +21,12 @@ use crate::{
 /// # Panics
 /// Never: every part of a result has a JSON form.
 pub fn bench_json(result: &BenchResult) -> String {
-    serde_json::to_string_pretty(result).expect("a result has a JSON form")
+    let mut value = serde_json::to_value(result).expect("a result has a JSON form");
+    value["transactions_per_second"] = result.transactions_per_second().into();
+    value["counted_per_second"] = result.counted_per_second().into();
+    value["saturated"] = result.saturated().into();
+    value["late_us"] = serde_json::to_value(result.late()).expect("it has a JSON form");
+    serde_json::to_string_pretty(&value).expect("a value has a JSON form")
 }
 
 /// The run second by second as comma-separated values: a line of names, then
@@ -31,9 +37,8 @@ pub fn bench_csv(result: &BenchResult) -> String {
         "at_s,length_s,measured,transactions,counted,p50_us,p99_us,max_us,retries,failed,waiting,\
          buffer_misses,read_bytes,written_bytes\n",
     );
-    for second in &result.seconds {
-        let sample = &second.sample;
-        let waiting = second
+    for sample in &result.figures.load.series {
+        let waiting = sample
             .backlog
             .map_or_else(String::new, |waiting| waiting.to_string());
         text.push_str(&format!(
@@ -43,11 +48,11 @@ pub fn bench_csv(result: &BenchResult) -> String {
             u8::from(sample.measured),
             sample.transactions,
             sample.counted,
-            second.p50_us,
-            second.p99_us,
-            second.max_us,
-            second.retries,
-            second.failed,
+            sample.p50_us,
+            sample.p99_us,
+            sample.max_us,
+            sample.retries,
+            sample.failed,
             sample.buffer_misses,
             sample.read_bytes.get(),
             sample.written_bytes.get(),
@@ -77,7 +82,7 @@ pub fn bench(result: &BenchResult, width: usize, colour: bool) -> String {
         }
     ));
     page.table(&latencies(result), &[6, 8, 3, 5]);
-    if result.kinds.iter().any(|kind| trouble(kind) > 0) {
+    if result.kinds().iter().any(|kind| trouble(kind) > 0) {
         page.heading("What did not go smoothly");
         page.table(&troubles(result), &[]);
     }
@@ -97,12 +102,12 @@ pub fn bench(result: &BenchResult, width: usize, colour: bool) -> String {
 fn answer(result: &BenchResult) -> String {
     let mut text = format!(
         "{} transactions a second",
-        number(result.transactions_per_second)
+        number(result.transactions_per_second())
     );
-    if result.counted != result.transactions {
+    if result.figures.load.counted() != result.figures.load.transactions() {
         text = format!(
             "{} {} a minute ({}{text} of all kinds)",
-            number(result.counted_per_second * 60.0),
+            number(result.counted_per_second() * 60.0),
             result.counted_name,
             if result.counted_name == "new orders" {
                 "NOPM; "
@@ -113,22 +118,22 @@ fn answer(result: &BenchResult) -> String {
     } else if result.counted_name != "transactions" {
         text = format!(
             "{} {} a second",
-            number(result.counted_per_second),
+            number(result.counted_per_second()),
             result.counted_name
         );
     }
-    let latency = &result.latency_us;
+    let latency = &result.figures.load.counts.percentiles();
     text.push_str(&format!(
         ", {} in the middle and {} at 99 %, {}.",
         time(latency.p50_us as f64),
         time(latency.p99_us as f64),
-        match result.failed {
+        match result.figures.load.counts.failed() {
             0 => "no errors".to_owned(),
             1 => "1 error".to_owned(),
             failed => format!("{} errors", count(failed)),
         }
     ));
-    if result.saturated {
+    if result.saturated() {
         text.push_str(" SATURATED: the wanted load was not reached.");
     }
     text
@@ -152,14 +157,14 @@ fn conditions(result: &BenchResult) -> String {
         1 => "1 client".into(),
         clients => format!("{clients} clients"),
     });
-    let cut = match result.steadiness.cut_s {
+    let cut = match result.figures.load.steadiness.cut_s {
         0.0 => String::new(),
         cut => format!(" and {} that were still warm-up", seconds(cut)),
     };
     parts.push(format!(
         "measured for {} after {} of warm-up{cut}",
-        seconds(result.measured_s),
-        seconds(result.warm_up_s)
+        seconds(result.figures.load.measured.as_secs_f64()),
+        seconds(result.figures.load.warm_up.as_secs_f64())
     ));
     let mut text = format!("{}.", parts.join(", "));
     if let Some(server) = &subject.server {
@@ -174,7 +179,7 @@ fn conditions(result: &BenchResult) -> String {
 
 /// How even throughput was.
 fn evenness(result: &BenchResult) -> String {
-    let stability = &result.stability;
+    let stability = &result.figures.load.stability;
     let variation = stability.variation.map_or_else(String::new, |variation| {
         format!(
             "; it varied by {} over windows of {}",
@@ -184,37 +189,37 @@ fn evenness(result: &BenchResult) -> String {
     });
     format!(
         "Throughput: {}{variation}; the longest time without a commit was {}.",
-        why(result.steadiness.label),
+        why(result.figures.load.steadiness.label),
         stall(stability.longest_stall_s)
     )
 }
 
 fn warnings(result: &BenchResult) -> Vec<String> {
     let mut warnings = result.remarks.clone();
-    if result.interrupted {
+    if result.figures.load.interrupted {
         warnings.push(format!(
             "interrupted after {}, before the end",
-            seconds(result.measured_s)
+            seconds(result.figures.load.measured.as_secs_f64())
         ));
     }
-    if !result.steadiness.label.is_comparable() {
+    if !result.figures.load.steadiness.label.is_comparable() {
         warnings.push(format!(
             "not steady ({}): no figure of this run can be expected again",
-            why(result.steadiness.label)
+            why(result.figures.load.steadiness.label)
         ));
     }
-    if result.subject.storage_path == Some(StoragePath::PageCache) {
+    if result.figures.storage_path == Some(StoragePath::PageCache) {
         warnings.push(
             "reads come through the kernel's page cache without a limit (the conditions say why), \
              so these figures may show memory, not storage"
                 .into(),
         );
     }
-    if !result.buffer_filled {
+    if !result.figures.load.buffer_filled {
         warnings
             .push("the warm-up ended before the buffer was full: give a longer --warm-up".into());
     }
-    if let Some(backlog) = result.backlog.filter(|_| result.saturated) {
+    if let Some(backlog) = result.figures.load.backlog.filter(|_| result.saturated()) {
         warnings.push(format!(
             "saturated: {} waited when measuring began and {} when it ended: latencies are those \
              of the line, which grows with the length of the run; the database could not follow",
@@ -235,8 +240,8 @@ fn warnings(result: &BenchResult) -> Vec<String> {
         ));
     }
     // Processor time is counted in hundredths of a second.
-    if result.measured_s >= 1.0 {
-        let mut machine = result.machine;
+    if result.figures.load.measured.as_secs_f64() >= 1.0 {
+        let mut machine = result.figures.machine;
         if result.subject.server.is_some() {
             // A server on this machine is none of the other programs that
             // disturb, and the two cannot be told apart.
@@ -250,7 +255,7 @@ fn warnings(result: &BenchResult) -> Vec<String> {
 fn latencies(result: &BenchResult) -> Table {
     let ms = |microseconds: u64| number(microseconds as f64 / 1e3);
     let row = |name: &str, committed: u64, rolled_back: u64, latency: &_, limit: String| {
-        let octavo_experiment::latency::Percentiles {
+        let octavo_driver::Percentiles {
             mean_us,
             p50_us,
             p90_us,
@@ -274,29 +279,29 @@ fn latencies(result: &BenchResult) -> Table {
         ]
     };
     let mut rows: Vec<_> = result
-        .kinds
+        .kinds()
         .iter()
         .map(|kind| {
-            let limit = kind.response_time.map_or_else(String::new, |response| {
+            let limit = kind.response_time().map_or_else(String::new, |response| {
                 let standing = if response.kept { "kept" } else { "FAIL" };
                 format!("{} s {standing}", response.limit_s)
             });
             row(
                 &kind.name,
-                kind.committed,
-                kind.rolled_back,
-                &kind.latency_us,
+                kind.committed(),
+                kind.rolled_back(),
+                &kind.latencies.percentiles(),
                 limit,
             )
         })
         .collect();
     if rows.len() > 1 {
-        let sum = |of: fn(&KindFindings) -> u64| result.kinds.iter().map(of).sum();
+        let sum = |of: fn(&KindCounts) -> u64| result.kinds().into_iter().map(of).sum();
         rows.push(row(
             "all",
-            sum(|kind| kind.committed),
-            sum(|kind| kind.rolled_back),
-            &result.latency_us,
+            sum(KindCounts::committed),
+            sum(KindCounts::rolled_back),
+            &result.figures.load.counts.percentiles(),
             String::new(),
         ));
     }
@@ -316,7 +321,11 @@ fn latencies(result: &BenchResult) -> Table {
         ],
         rows,
     );
-    if result.kinds.iter().all(|kind| kind.response_time.is_none()) {
+    if result
+        .kinds()
+        .iter()
+        .all(|kind| kind.response_time().is_none())
+    {
         table.header.pop();
         for row in &mut table.rows {
             row.pop();
@@ -325,8 +334,8 @@ fn latencies(result: &BenchResult) -> Table {
     table
 }
 
-fn trouble(kind: &KindFindings) -> u64 {
-    kind.retries + kind.gave_up + kind.timed_out + kind.lost
+fn trouble(kind: &KindCounts) -> u64 {
+    kind.retries() + kind.gave_up() + kind.timed_out() + kind.lost()
 }
 
 fn troubles(result: &BenchResult) -> Table {
@@ -342,19 +351,19 @@ fn troubles(result: &BenchResult) -> Table {
             "connection lost",
         ],
         result
-            .kinds
+            .kinds()
             .iter()
             .filter(|kind| trouble(kind) > 0)
             .map(|kind| {
                 [
-                    kind.name.clone(),
-                    count(kind.retries),
-                    count(kind.conflicts.deadlocks),
-                    count(kind.conflicts.serialisation_failures),
-                    count(kind.conflicts.lock_timeouts),
-                    count(kind.gave_up),
-                    count(kind.timed_out),
-                    count(kind.lost),
+                    kind.name.to_string(),
+                    count(kind.retries()),
+                    count(kind.conflicts(Conflict::Deadlock)),
+                    count(kind.conflicts(Conflict::Serialisation)),
+                    count(kind.conflicts(Conflict::LockTimeout)),
+                    count(kind.gave_up()),
+                    count(kind.timed_out()),
+                    count(kind.lost()),
                 ]
             }),
     )
@@ -368,14 +377,14 @@ fn load(result: &BenchResult) -> Vec<String> {
     };
     let pace = |terminals: u32| match result.counted_name.as_str() {
         // 12.86 is what the specification's times allow with its minimal mix.
-        "new orders" if result.counted < 100 => {
+        "new orders" if result.figures.load.counted() < 100 => {
             " Too few new orders to compare with the 12.86 NOPM a warehouse that the times allow."
                 .to_owned()
         }
         "new orders" => format!(
             " {} NOPM a warehouse, of 12.86 that the times allow with the specification's \
              smallest shares of the other kinds.",
-            number(result.counted_per_second * 600.0 / f64::from(terminals))
+            number(result.counted_per_second() * 600.0 / f64::from(terminals))
         ),
         _ => String::new(),
     };
@@ -400,7 +409,7 @@ fn load(result: &BenchResult) -> Vec<String> {
             pace(terminals)
         ),
     }];
-    if let Some(late) = &result.late_us {
+    if let Some(late) = result.late() {
         sentences.push(format!(
             "Transactions began {} later than they were due in the middle, {} at 99 %, {} at most.",
             time(late.p50_us as f64),
@@ -408,7 +417,7 @@ fn load(result: &BenchResult) -> Vec<String> {
             time(late.max_us as f64)
         ));
     }
-    if let Some(backlog) = &result.backlog {
+    if let Some(backlog) = &result.figures.load.backlog {
         sentences.push(match result.load {
             Load::Paced { .. } => format!(
                 "{} terminals stood in line when measuring began, {} when it ended.",
@@ -431,22 +440,22 @@ fn load(result: &BenchResult) -> Vec<String> {
     ));
     // SQLite and the database that answers at once are part of the client.
     let is_server = !["sqlite", "noop"].contains(&result.subject.database.as_str());
-    let cpu = result.machine.client_cpu_s.filter(|_| is_server);
-    if let Some(seconds) = cpu.filter(|_| result.transactions > 0) {
+    let cpu = result.figures.machine.client_cpu_s.filter(|_| is_server);
+    if let Some(seconds) = cpu.filter(|_| result.figures.load.transactions() > 0) {
         sentences.push(format!(
             "With its part of the server's protocol, and being woken for answers, the client took \
              {} of processor time a transaction.",
-            time(seconds * 1e6 / result.transactions as f64)
+            time(seconds * 1e6 / result.figures.load.transactions() as f64)
         ));
     }
     sentences
 }
 
 fn work(result: &BenchResult) -> Vec<String> {
-    let transactions = result.transactions.max(1) as f64;
+    let transactions = result.figures.load.transactions().max(1) as f64;
     let per = |amount: u64| number(amount as f64 / transactions);
     let bytes = |amount: u64| crate::number::bytes(amount as f64 / transactions);
-    let counters = &result.counters;
+    let counters = &result.figures.load.counters;
     let Some(hit_ratio) = counters.hit_ratio() else {
         return Vec::new();
     };
@@ -465,7 +474,7 @@ fn work(result: &BenchResult) -> Vec<String> {
                 .into(),
         );
     }
-    if let Some(device) = &result.device {
+    if let Some(device) = &result.figures.device {
         sentences.push(format!(
             "The device counted {} reads of {} and {} writes of {}, those of other programs \
              included.",
@@ -475,8 +484,12 @@ fn work(result: &BenchResult) -> Vec<String> {
             bytes(device.written_bytes.get()),
         ));
     }
-    let energy = result.device.as_ref().and_then(|device| device.energy);
-    if let Some(energy) = energy.filter(|_| result.transactions > 0) {
+    let energy = result
+        .figures
+        .device
+        .as_ref()
+        .and_then(|device| device.energy);
+    if let Some(energy) = energy.filter(|_| result.figures.load.transactions() > 0) {
         sentences.push(format!(
             "The device alone took {}, of which {} idle: calculated from what it draws at rest and \
              at work, and that it was busy {} of the time.",
@@ -531,14 +544,19 @@ fn audit(findings: &[AuditFinding]) -> Table {
 }
 
 fn checks(result: &BenchResult) -> Vec<String> {
-    if result.checks.is_empty() {
+    if result.figures.checks.is_empty() {
         return Vec::new();
     }
-    let places: u64 = result.checks.iter().map(|check| check.checked).sum();
+    let places: u64 = result
+        .figures
+        .checks
+        .iter()
+        .map(|check| check.checked)
+        .sum();
     // A violation would have failed the run.
     vec![format!(
         "All {} conditions hold after the run, at {} places.",
-        result.checks.len(),
+        result.figures.checks.len(),
         count(places)
     )]
 }
@@ -557,7 +575,7 @@ fn all_conditions(result: &BenchResult) -> Vec<(String, String)> {
             ),
         ),
     ];
-    if let Some(method) = result.subject.restored_by {
+    if let Some(method) = result.figures.restored_by {
         all.push((
             "data".to_owned(),
             match method {
@@ -569,7 +587,7 @@ fn all_conditions(result: &BenchResult) -> Vec<(String, String)> {
             .to_owned(),
         ));
     }
-    if let Some(path) = result.subject.storage_path {
+    if let Some(path) = result.figures.storage_path {
         let words = match path {
             StoragePath::Direct => "direct I/O",
             StoragePath::Limited => {
@@ -580,7 +598,7 @@ fn all_conditions(result: &BenchResult) -> Vec<(String, String)> {
         };
         all.push(("storage".to_owned(), words.to_owned()));
     }
-    all.extend(result.subject.conditions.iter().cloned());
+    all.extend(result.figures.conditions.iter().cloned());
     all
 }
 
@@ -588,14 +606,14 @@ fn all_conditions(result: &BenchResult) -> Vec<(String, String)> {
 mod tests {
     use std::{sync::OnceLock, time::Duration};
 
+    use octavo_driver::Backlog;
     use octavo_experiment::{
         bench::{BenchSettings, Target, bench as run},
-        drive::Backlog,
         observer::Observer,
         plan::RunLength,
     };
     use octavo_units::{Rate, Seed};
-    use octavo_workload::Tpcc;
+    use octavo_workload::{Tpcc, Workload};
 
     use super::*;
 
@@ -612,8 +630,8 @@ mod tests {
     #[test]
     fn what_a_client_of_a_server_costs_is_told() {
         let mut result = result();
-        result.machine.client_cpu_s = Some(0.5);
-        result.transactions = 1000;
+        let transactions = result.figures.load.transactions();
+        result.figures.machine.client_cpu_s = Some(transactions as f64 * 500e-6);
         assert!(!load(&result).join(" ").contains("woken"));
         result.subject.database = "mariadb".into();
         let told = load(&result).join(" ");
@@ -680,13 +698,16 @@ mod tests {
     #[test]
     fn what_went_wrong_is_said() {
         let mut result = result();
-        result.failed = 7;
-        result.kinds[0].gave_up = 7;
-        result.kinds[0].retries = 21;
-        result.kinds[0].conflicts.deadlocks = 28;
-        result.kinds[1].response_time.as_mut().unwrap().kept = false;
-        result.interrupted = true;
-        (result.machine.others, result.measured_s) = (0.5, 30.0);
+        let transactions = Tpcc::new(2, Seed::new(1)).unwrap().transactions();
+        let kinds = &mut result.figures.load.counts.kinds;
+        // 28 deadlocks, 7 of them the last that was allowed.
+        let outcomes = [990, 10, 28, 0, 0, 7, 0, 0];
+        kinds[0] = KindCounts::of(&transactions[0], outcomes, kinds[0].latencies.clone());
+        kinds[1].latencies.clear();
+        kinds[1].latencies.record(6e6);
+        result.figures.load.interrupted = true;
+        result.figures.machine.others = 0.5;
+        result.figures.load.measured = Duration::from_secs(30);
         result.audit[0].standing = Standing::Fail;
         result.remarks = vec!["beware".into()];
         let text = words(&result);
@@ -709,10 +730,11 @@ mod tests {
         result.subject.server = Some("postgres://anna@db:5432/shop".into());
         result.subject.size = Some(octavo_units::ByteCount::mib(150));
         // Whatever the machine did while this was measured.
-        result.machine = Default::default();
-        (result.machine.others, result.measured_s) = (0.9, 30.0);
+        result.figures.machine = Default::default();
+        result.figures.machine.others = 0.9;
+        result.figures.load.measured = Duration::from_secs(30);
         let setting = "innodb_flush_log_at_trx_commit".to_owned();
-        result.subject.conditions = vec![(setting, "2".into())];
+        result.figures.conditions = vec![(setting, "2".into())];
         let text = words(&result);
         assert!(text.contains("innodb_flush_log_at_trx_commit 2"), "{text}");
         assert!(
@@ -743,9 +765,7 @@ mod tests {
             rate: Rate::per_second(900.0).unwrap(),
             arrivals: ArrivalProcess::Poisson,
         };
-        result.late_us = Some(result.latency_us);
-        result.backlog = Some(backlog);
-        result.saturated = true;
+        result.figures.load.backlog = Some(backlog);
         let text = words(&result);
         for said in [
             "SATURATED",
@@ -760,7 +780,7 @@ mod tests {
             assert!(text.contains(said), "{said} in {text}");
         }
         result.load = Load::Closed { terminals: 20 };
-        (result.backlog, result.saturated) = (None, false);
+        result.figures.load.backlog = None;
         let text = words(&result);
         for said in ["the wait for a connection included", "20 terminals share"] {
             assert!(text.contains(said), "{said} in {text}");
@@ -771,14 +791,14 @@ mod tests {
     fn a_series_has_a_line_a_second_and_json_everything() {
         let result = result();
         let csv = bench_csv(&result);
-        assert_eq!(csv.lines().count(), 1 + result.seconds.len());
+        assert_eq!(csv.lines().count(), 1 + result.figures.load.series.len());
         let columns = |line: &str| line.split(',').count();
         assert!(csv.lines().all(|line| columns(line) == 14), "{csv}");
         let value: serde_json::Value = serde_json::from_str(&bench_json(&result)).unwrap();
         assert_eq!(value["transactions"], 4600);
         assert_eq!(
             value["kinds"][1]["latency_us"]["p50_us"],
-            result.kinds[1].latency_us.p50_us
+            result.kinds()[1].latencies.percentiles().p50_us
         );
     }
 }

@@ -9,19 +9,20 @@ use octavo_device::{
     location::Location,
     request::{Mix, Pattern},
 };
+use octavo_driver::{
+    KindCounts, Latencies, Sample,
+    steady::{Label, Why as Unsteady},
+};
 #[cfg(test)]
 use octavo_experiment::energy::CellEnergy;
 use octavo_experiment::{
-    drive::Sample,
     findings::{
-        CellFindings, CellStability, FailedRun, Findings, GroupFindings, LatencySummary, NotSteady,
-        PerTransaction, Saved,
+        CellFindings, CellStability, FailedRun, Findings, GroupFindings, NotSteady, PerTransaction,
+        Saved,
     },
-    latency::Percentiles,
     plan::{BaseKey, Cell, Design, Factor, Group, Level, Plan, RunLength, System},
     race::Why,
     statistics::{Confidence, Interval, Standing, geometric_interval, standing},
-    steady::{Label, Why as Unsteady},
     store::StoredBase,
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
 };
@@ -29,7 +30,7 @@ use octavo_units::{ByteCount, Iops, PageSize, QueueDepth, RequestSize, Seed};
 #[cfg(test)]
 use octavo_workload::ycsb::Core;
 use octavo_workload::{
-    Audit, AuditDistribution, AuditLine, AuditRule, DataSet, choice::WorkloadName,
+    Audit, AuditDistribution, AuditLine, AuditRule, DataSet, TransactionKind, choice::WorkloadName,
 };
 
 const MARGIN: f64 = 0.03;
@@ -565,7 +566,7 @@ fn cell(
         },
         periodic: usize::from(cell.page_size == page(2048) && !runs.is_empty()),
         energy: None,
-        latencies: latencies(plan, &runs),
+        kinds: kinds(plan, &runs),
         series: runs.iter().map(|&level| series(level, small)).collect(),
         buffer_not_filled: 0,
         checkpoints_min: Some(6),
@@ -573,7 +574,7 @@ fn cell(
     }
 }
 
-fn latencies(plan: &Plan, runs: &[f64]) -> Vec<LatencySummary> {
+fn kinds(plan: &Plan, runs: &[f64]) -> Vec<KindCounts> {
     if runs.is_empty() {
         return Vec::new();
     }
@@ -591,20 +592,20 @@ fn latencies(plan: &Plan, runs: &[f64]) -> Vec<LatencySummary> {
     };
     kinds
         .iter()
-        .map(|&(name, committed, weight)| LatencySummary {
-            transaction: name.into(),
-            committed,
-            rolled_back: if name == "New-Order" { 61 } else { 0 },
-            retries: 0,
-            latency: Percentiles {
-                mean_us: p50 as f64 * weight as f64 / 9.0,
-                p50_us: p50 * weight / 10,
-                p90_us: p50 * weight / 6,
-                p95_us: p50 * weight / 5,
-                p99_us: p50 * weight / 3,
-                p999_us: p50 * weight,
-                max_us: p50 * weight * 2,
-            },
+        .map(|&(name, committed, weight)| {
+            let kind = TransactionKind {
+                name,
+                counted: name == "New-Order",
+                ..TransactionKind::PLAIN
+            };
+            let mut latencies = Latencies::default();
+            for (share, below) in [(90, 10), (9, 3), (1, 1)] {
+                for _ in 0..share {
+                    latencies.record((p50 * weight / below) as f32);
+                }
+            }
+            let rolled_back = if name == "New-Order" { 61 } else { 0 };
+            KindCounts::of(&kind, [committed, rolled_back, 0, 0, 0, 0, 0, 0], latencies)
         })
         .collect()
 }
@@ -625,6 +626,7 @@ fn series(level: f64, small: bool) -> Vec<Sample> {
                 buffer_misses: 900,
                 read_bytes: ByteCount::mib(4),
                 written_bytes: ByteCount::mib(2),
+                ..Sample::default()
             }
         })
         .collect()

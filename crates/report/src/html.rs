@@ -182,7 +182,7 @@ fn of_group(page: &mut String, findings: &Findings, group: &GroupFindings) {
     for cell in &group.cells {
         let level = findings.plan.level(cell.cell, findings.plan.compare);
         let title = format!("{}, all runs together", level.with_noun());
-        if cell.latencies.is_empty() {
+        if cell.kinds.is_empty() {
             page.push_str(&format!("<p>{}: no run.</p>\n", escape(&title)));
         } else {
             grid(page, &title, &table::latencies(cell));

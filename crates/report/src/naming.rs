@@ -168,16 +168,13 @@ pub(crate) fn latency_kind(findings: &Findings) -> Option<String> {
             .groups
             .iter()
             .flat_map(|group| &group.cells)
-            .flat_map(|cell| &cell.latencies)
+            .flat_map(|cell| &cell.kinds)
     };
     let mut kinds: Vec<(&str, u64)> = Vec::new();
     for latency in latencies() {
-        match kinds
-            .iter_mut()
-            .find(|(name, _)| *name == latency.transaction)
-        {
-            Some((_, committed)) => *committed += latency.committed,
-            None => kinds.push((&latency.transaction, latency.committed)),
+        match kinds.iter_mut().find(|(name, _)| *name == latency.name) {
+            Some((_, committed)) => *committed += latency.committed(),
+            None => kinds.push((&latency.name, latency.committed())),
         }
     }
     kinds

@@ -1,10 +1,9 @@
 //! The tables of both reports as text cells.
 
+use octavo_driver::Percentiles;
 use octavo_experiment::{
     energy::CellEnergy,
-    findings::{
-        CellFindings, CellStability, Findings, GroupFindings, LatencySummary, PerTransaction, share,
-    },
+    findings::{CellFindings, CellStability, Findings, GroupFindings, PerTransaction, share},
     plan::{BaseKey, Factor},
 };
 
@@ -145,11 +144,14 @@ pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
                     .as_ref()
                     .map_or_else(|| UNKNOWN.into(), figure)
             };
-            let latency = |figure: &dyn Fn(&LatencySummary) -> u64| {
-                cell.latencies
+            let latency = |figure: &dyn Fn(&Percentiles) -> u64| {
+                cell.kinds
                     .iter()
-                    .find(|latency| Some(&latency.transaction) == kind.as_ref())
-                    .map_or_else(|| UNKNOWN.into(), |l| number(figure(l) as f64 / 1e3))
+                    .find(|counts| Some(&*counts.name) == kind.as_deref())
+                    .map_or_else(
+                        || UNKNOWN.into(),
+                        |counts| number(figure(&counts.latencies.percentiles()) as f64 / 1e3),
+                    )
             };
             [
                 naming::cell(cell),
@@ -159,8 +161,8 @@ pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
                 of(&|f| bytes(f.written_bytes)),
                 of(&|f| percent_fine(log_share(f))),
                 of(&|f| number(f.write_amplification)),
-                latency(&|l| l.latency.p50_us),
-                latency(&|l| l.latency.p99_us),
+                latency(&|l| l.p50_us),
+                latency(&|l| l.p99_us),
             ]
         }),
     )
@@ -333,18 +335,19 @@ pub(crate) fn latencies(cell: &CellFindings) -> Table {
             "p99.9 ms",
             "max ms",
         ],
-        cell.latencies.iter().map(|latency| {
+        cell.kinds.iter().map(|kind| {
+            let latency = kind.latencies.percentiles();
             [
-                latency.transaction.clone(),
-                count(latency.committed),
-                count(latency.rolled_back),
-                count(latency.retries),
-                ms(latency.latency.p50_us),
-                ms(latency.latency.p90_us),
-                ms(latency.latency.p95_us),
-                ms(latency.latency.p99_us),
-                ms(latency.latency.p999_us),
-                ms(latency.latency.max_us),
+                kind.name.to_string(),
+                count(kind.committed()),
+                count(kind.rolled_back()),
+                count(kind.retries()),
+                ms(latency.p50_us),
+                ms(latency.p90_us),
+                ms(latency.p95_us),
+                ms(latency.p99_us),
+                ms(latency.p999_us),
+                ms(latency.max_us),
             ]
         }),
     )

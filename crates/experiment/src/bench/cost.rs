@@ -4,15 +4,13 @@
 use std::time::Duration;
 
 use octavo_database::Noop;
+use octavo_driver::{
+    DriverError, DriverObserver, DriverSettings, Extension, Load, RunLength, drive,
+};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::Workload;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-
-use crate::{
-    drive::{DriverError, DriverObserver, DriverSettings, Extension, Load, drive},
-    plan::RunLength,
-};
 
 /// How long it is measured.
 const MEASURED: Duration = Duration::from_millis(400);

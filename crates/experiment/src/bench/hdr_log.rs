@@ -13,7 +13,7 @@ use hdrhistogram::serialization::{
     interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag},
 };
 
-use crate::drive::Counts;
+use octavo_driver::Counts;
 
 /// Microseconds in the unit of the log's maxima.
 const MAXIMA_US: f64 = 1000.0;
@@ -63,10 +63,15 @@ impl HdrLog<'_, '_> {
         counts: &Counts,
     ) -> Result<(), HdrLogError> {
         for kind in &counts.kinds {
-            if !kind.latency_us.is_empty() {
+            if kind.latencies.count() > 0 {
                 let begin = at.saturating_sub(length);
                 self.writer
-                    .write_histogram(&kind.latency_us, begin, length, Tag::new(kind.name))
+                    .write_histogram(
+                        &kind.latencies.histogram(),
+                        begin,
+                        length,
+                        Tag::new(&kind.name),
+                    )
                     .map_err(failed)?;
             }
         }
@@ -94,8 +99,8 @@ mod tests {
             ..TransactionKind::PLAIN
         };
         let mut counts = Counts::new(&[kind("Read"), kind("Update"), kind("Scan")]);
-        counts.kinds[0].latency_us.record(85).unwrap();
-        counts.kinds[2].latency_us.record(12_000).unwrap();
+        counts.kinds[0].latencies.record(85.0);
+        counts.kinds[2].latencies.record(12_000.0);
         let mut bytes = Vec::new();
         {
             let mut out: &mut dyn io::Write = &mut bytes;

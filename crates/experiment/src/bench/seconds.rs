@@ -1,22 +1,15 @@
-//! Follows a run second by second: tells how it goes, keeps the series, logs
-//! the latencies.
+//! Follows a run second by second: shows how it goes, and logs the latencies.
 
 use std::time::Duration;
 
-use super::{
-    SecondFindings,
-    hdr_log::{HdrLog, HdrLogError, HdrLogPlace},
-};
-use crate::{
-    drive::{Counts, DriverObserver, Sample, Second},
-    observer::Observer,
-    plan::RunLength,
-};
+use octavo_driver::{Counts, DriverObserver, RunLength, Sample, Second};
 
-pub(super) struct Follower<'a, 'w> {
+use super::hdr_log::{HdrLog, HdrLogError, HdrLogPlace};
+use crate::observer::Observer;
+
+pub(super) struct PerSecondRecorder<'a, 'w> {
     observer: &'a dyn Observer,
     length: RunLength,
-    seconds: Vec<SecondFindings>,
     log: Log<'a, 'w>,
     warm_up: Duration,
 }
@@ -49,24 +42,25 @@ impl Log<'_, '_> {
     }
 }
 
-impl<'a, 'w> Follower<'a, 'w> {
+impl<'a, 'w> PerSecondRecorder<'a, 'w> {
     pub(super) fn new(observer: &'a dyn Observer, length: RunLength, log: Log<'a, 'w>) -> Self {
         Self {
             observer,
             length,
-            seconds: Vec::new(),
             log,
             warm_up: Duration::ZERO,
         }
     }
 
-    /// The series, and whether all of the log was written.
-    pub(super) fn finish(self) -> (Vec<SecondFindings>, Result<(), HdrLogError>) {
-        let log = match self.log {
+    /// Whether all of the log was written, if one was wanted.
+    ///
+    /// # Errors
+    /// The first one in writing it.
+    pub(super) fn finish(self) -> Result<(), HdrLogError> {
+        match self.log {
             Log::Failed(error) => Err(error),
             Log::None | Log::Due(_) | Log::Open(_) => Ok(()),
-        };
-        (self.seconds, log)
+        }
     }
 
     /// About how long warm-up and measuring take together; nothing is known
@@ -84,55 +78,39 @@ impl<'a, 'w> Follower<'a, 'w> {
     }
 }
 
-impl DriverObserver for Follower<'_, '_> {
+impl DriverObserver for PerSecondRecorder<'_, '_> {
     fn second(&mut self, second: &Second<'_>) {
-        let Second {
-            sample,
-            counts,
-            backlog,
-        } = *second;
-        let latency = counts.percentiles();
-        let retries = counts.kinds.iter().map(|kind| kind.retries()).sum();
-        let found = SecondFindings {
-            sample: *sample,
-            p50_us: latency.p50_us,
-            p99_us: latency.p99_us,
-            max_us: latency.max_us,
-            retries,
-            failed: counts.failed(),
-            backlog,
-        };
+        let Second { sample, counts } = *second;
         if sample.measured {
             self.log.add(sample, counts);
         } else {
             self.warm_up = sample.at;
         }
         self.observer.progress(
-            &words(&found),
+            &words(sample),
             sample.at,
             self.expected(sample.measured, sample.at),
         );
-        self.seconds.push(found);
     }
 }
 
 /// A second in a line.
-fn words(second: &SecondFindings) -> String {
-    let rate = second.sample.transactions as f64 / second.sample.length.as_secs_f64().max(1e-9);
+fn words(sample: &Sample) -> String {
+    let rate = sample.transactions as f64 / sample.length.as_secs_f64().max(1e-9);
     let mut text = format!(
         "{}: {rate:.0} transactions/s, p99 {:.2} ms, {} errors",
-        if second.sample.measured {
+        if sample.measured {
             "measuring"
         } else {
             "warming up"
         },
-        second.p99_us as f64 / 1e3,
-        second.failed,
+        sample.p99_us as f64 / 1e3,
+        sample.failed,
     );
-    if second.retries > 0 {
-        text.push_str(&format!(", {} retries", second.retries));
+    if sample.retries > 0 {
+        text.push_str(&format!(", {} retries", sample.retries));
     }
-    if let Some(backlog) = second.backlog.filter(|backlog| *backlog > 0) {
+    if let Some(backlog) = sample.backlog.filter(|backlog| *backlog > 0) {
         text.push_str(&format!(", {backlog} waiting"));
     }
     text
@@ -140,38 +118,28 @@ fn words(second: &SecondFindings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octavo_units::ByteCount;
-
     use super::*;
 
     #[test]
     fn a_second_tells_what_matters() {
-        let mut second = SecondFindings {
-            sample: Sample {
-                at: Duration::from_secs(7),
-                measured: true,
-                length: Duration::from_secs(2),
-                transactions: 3000,
-                counted: 0,
-                buffer_misses: 0,
-                read_bytes: ByteCount::ZERO,
-                written_bytes: ByteCount::ZERO,
-            },
+        let mut sample = Sample {
+            at: Duration::from_secs(7),
+            measured: true,
+            length: Duration::from_secs(2),
+            transactions: 3000,
             p50_us: 100,
             p99_us: 1234,
             max_us: 5000,
-            retries: 0,
-            failed: 0,
-            backlog: None,
+            ..Sample::default()
         };
         assert_eq!(
-            words(&second),
+            words(&sample),
             "measuring: 1500 transactions/s, p99 1.23 ms, 0 errors"
         );
-        second.sample.measured = false;
-        (second.retries, second.failed, second.backlog) = (4, 2, Some(9));
+        sample.measured = false;
+        (sample.retries, sample.failed, sample.backlog) = (4, 2, Some(9));
         assert_eq!(
-            words(&second),
+            words(&sample),
             "warming up: 1500 transactions/s, p99 1.23 ms, 2 errors, 4 retries, 9 waiting"
         );
     }

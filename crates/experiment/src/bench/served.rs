@@ -9,17 +9,16 @@
 use std::{collections::BTreeSet, ops::ControlFlow, time::Instant};
 
 use jiff::Timestamp;
-use octavo_database::{DatabaseError, Loaded, SCHEMA, Served};
+use octavo_database::{DatabaseError, Isolation, Loaded, RestoreMethod, Running, SCHEMA, Served};
 use octavo_units::Seed;
-use octavo_workload::{DataSet, Workload, WorkloadName, pgbench::Script, ycsb::Core};
+use octavo_workload::{Condition, DataSet, Workload, WorkloadName, pgbench::Script, ycsb::Core};
 use serde::{Deserialize, Serialize};
 
-use super::{BenchError, BenchSettings, Done, Subject, drive_settings, named};
+use super::result::TestedSystem;
 use crate::{
-    drive::{DriverObserver, drive},
     loaded::{Description, FORMAT},
     observer::Observer,
-    run::{RunError, Watch},
+    run::Subject,
 };
 
 /// YCSB's kind of transaction that cannot be repeated on the rows it left.
@@ -173,14 +172,25 @@ impl<'a> ServedRows<'a> {
         &self.note.loaded
     }
 
-    /// Notes that a bench begins. Before it does, since rows that an
+    /// The note once a bench has begun: before it does, since rows that an
     /// interrupted one left are changed as well.
-    fn begin(&self, workload: &dyn Workload) -> Result<Note, DatabaseError> {
+    fn note_with(&self, workload: &dyn Workload) -> Note {
         let mut note = self.note.clone();
         note.benches += 1;
         note.kinds.append(&mut kinds(workload));
-        self.server.set_note(&note.text())?;
-        Ok(note)
+        note
+    }
+
+    /// The server, for the result.
+    pub(super) fn tested_system(&self) -> TestedSystem {
+        TestedSystem {
+            database: self.server.name().into(),
+            version: self.server.version(),
+            server: Some(self.server.place()),
+            page_size: Some(self.server.page_size()),
+            memory: None,
+            size: Some(self.note.loaded.size),
+        }
     }
 }
 
@@ -291,65 +301,33 @@ fn of_all_kinds(workload: &dyn Workload, note: &Note) -> Option<Box<dyn Workload
     built.ok()
 }
 
-/// Drives the server and checks what is left.
-pub(super) fn run_on(
-    rows: &ServedRows<'_>,
-    settings: &BenchSettings<'_>,
-    seed: Seed,
-    follower: &mut dyn DriverObserver,
-    interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Done, BenchError> {
-    let workload = settings.workload;
-    let server = rows.server;
-    let database = |error: DatabaseError| BenchError::from(RunError::from(error));
-    let running = server
-        .start(settings.isolation, workload)
-        .map_err(database)?;
-    let earlier = rows.note.benches;
-    let note = rows.begin(workload).map_err(database)?;
-    let mut watch = Watch::new(None, follower);
-    let driven = drive(
-        running.as_ref(),
-        drive_settings(settings, seed),
-        &mut watch,
-        interrupted,
-    );
-    let mut conditions = named(running.conditions());
-    running.stop().map_err(database)?;
-    let drive = driven.map_err(RunError::from)?;
-    conditions.push((
-        "rows".into(),
-        match earlier {
+/// The server runs on whatever is there, and its device is not known.
+impl Subject for ServedRows<'_> {
+    fn start(
+        &self,
+        workload: &dyn Workload,
+        isolation: Option<Isolation>,
+    ) -> Result<(Box<dyn Running>, Option<RestoreMethod>), DatabaseError> {
+        let running = self.server.start(isolation, workload)?;
+        self.server.set_note(&self.note_with(workload).text())?;
+        Ok((running, None))
+    }
+
+    fn conditions(&self) -> Vec<(String, String)> {
+        let rows = match self.note.benches {
             0 => "as loaded".into(),
             1 => "as one earlier bench left them".into(),
             earlier => format!("as {earlier} earlier benches left them"),
-        },
-    ));
-    let checked = of_all_kinds(workload, &note);
-    let checked = checked.as_deref().unwrap_or(workload);
-    let checks = server
-        .inspect(checked)
-        .and_then(|mut connection| Ok(checked.check(connection.as_mut())?))
-        .map_err(database)?;
-    crate::run::expect_consistent(&checks)?;
-    let description = rows.description();
-    Ok(Done {
-        subject: Subject {
-            database: server.name().into(),
-            version: server.version(),
-            server: Some(server.place()),
-            page_size: Some(server.page_size()),
-            memory: None,
-            size: Some(description.size),
-            storage_path: None,
-            restored_by: None,
-            conditions,
-        },
-        drive,
-        device: None,
-        machine: watch.machine(),
-        checks,
-    })
+        };
+        vec![("rows".into(), rows)]
+    }
+
+    fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
+        let checked = of_all_kinds(workload, &self.note_with(workload));
+        let checked = checked.as_deref().unwrap_or(workload);
+        let mut connection = self.server.inspect(checked)?;
+        Ok(checked.check(connection.as_mut())?)
+    }
 }
 
 #[cfg(test)]

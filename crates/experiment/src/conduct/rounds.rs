@@ -1,5 +1,7 @@
 //! Rounds: how long their runs are, which comes next, and making one.
 
+use jiff::Timestamp;
+use octavo_driver::{Extension, Load, RETRIES, RunLength, Unobserved};
 use octavo_units::Seed;
 
 use super::{
@@ -11,12 +13,12 @@ use crate::{
     course::{Course, Round, rules},
     cpus::HeldCpus,
     directory::directory_size,
-    drive::{Extension, Load, RETRIES, Unobserved},
-    plan::{Cell, Factor, RunLength},
+    plan::{Cell, Factor},
     race::Phase,
-    run::{Run, RunError, RunSettings, run},
+    record::{Figures, RunKey, RunRecord, Source},
+    run::{FreshCopy, RunError, RunSettings, run},
     schedule::{self, Pace},
-    store::{RunKey, StoreError},
+    store::StoreError,
 };
 
 impl Job<'_> {
@@ -133,33 +135,41 @@ impl Job<'_> {
                 cell: number,
                 phase,
             };
-            if let Some(reason) = self.unavailable(cell.base()).map(str::to_owned) {
-                self.fail(key, &name, &reason)?;
-                failure = Some(reason);
-                continue;
-            }
-            match self.run_cell(cell, self.plan().inputs_seed(round.number), length) {
-                Err(ConductError::Run(error)) => {
-                    let reason = with_causes(&error);
-                    self.fail(key, &name, &reason)?;
-                    failure = Some(reason);
+            let started_at = Timestamp::now();
+            let result = match self.unavailable(cell.base()) {
+                Some(reason) => Err(reason.to_owned()),
+                None => match self.run_cell(cell, self.plan().inputs_seed(round.number), length) {
+                    Ok(figures) if figures.load.counted() == 0 => Err(
+                        "no counted transaction committed while measuring: the run is too short \
+                         for this storage"
+                            .into(),
+                    ),
+                    Ok(figures) => Ok(Box::new(figures)),
+                    Err(ConductError::Run(error)) => Err(with_causes(&error)),
+                    Err(error) => return Err(error),
+                },
+            };
+            match &result {
+                Ok(figures) => {
+                    let topic = self.conditions_topic(cell);
+                    self.store.put_facts(&topic, &figures.conditions)?;
+                    succeeded = true;
                 }
-                Err(error) => return Err(error),
-                Ok(done) => {
-                    let counted = done.drive.counted(self.parts.workload(cell.base()));
-                    if counted == 0 {
-                        let reason = "no counted transaction committed while measuring: the run \
-                                      is too short for this storage";
-                        self.fail(key, &name, reason)?;
-                        failure = Some(reason.to_owned());
-                    } else {
-                        let topic = self.conditions_topic(cell);
-                        self.store.put_facts(&topic, &done.conditions)?;
-                        self.store.put_run(self.session, key, &done, counted)?;
-                        succeeded = true;
-                    }
+                Err(reason) => {
+                    self.observer.note(&format!(
+                        "round {}: {name} gave no result: {reason}",
+                        round.number + 1,
+                    ));
+                    failure = Some(reason.clone());
                 }
             }
+            let record = RunRecord {
+                source: Source::Measured,
+                key,
+                started_at,
+                result,
+            };
+            self.store.put_run(self.session, &record)?;
             self.note_time()?;
         }
         match failure {
@@ -181,29 +191,23 @@ impl Job<'_> {
         topic
     }
 
-    /// Keeps that a run gave no result, and says so.
-    fn fail(&self, key: RunKey, name: &str, reason: &str) -> Result<(), StoreError> {
-        self.observer.note(&format!(
-            "round {}: {name} gave no result: {reason}",
-            key.round + 1,
-        ));
-        self.store.put_failure(self.session, key, reason)
-    }
-
-    fn run_cell(&self, cell: Cell, seed: Seed, length: RunLength) -> Result<Run, ConductError> {
+    fn run_cell(&self, cell: Cell, seed: Seed, length: RunLength) -> Result<Figures, ConductError> {
         let base = cell.base();
         let copy = self.data(cell.storage).join("run");
         create(&copy)?;
         let _held = HeldCpus::hold(cell.cpus)?;
         run(
-            RunSettings {
+            &FreshCopy {
                 database: self.parts.database(base),
-                workload: self.parts.workload(base),
-                base: &self.base(base),
+                snapshot: &self.base(base),
                 copy: &copy,
                 location: &self.locations[cell.storage],
                 page_size: cell.page_size,
                 memory: cell.memory,
+                clients: cell.clients,
+            },
+            RunSettings {
+                workload: self.parts.workload(base),
                 clients: cell.clients,
                 load: Load::Closed {
                     terminals: cell.clients,
@@ -218,7 +222,7 @@ impl Job<'_> {
             &mut Unobserved,
             &|| self.observer.interrupted(),
         )
-        .and_then(|run| match run.drive.counts.failed() {
+        .and_then(|run| match run.load.counts.failed() {
             0 => Ok(run),
             failed => Err(RunError::Failed(failed)),
         })

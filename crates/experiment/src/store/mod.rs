@@ -4,7 +4,6 @@
 //! Each run is committed in one transaction, durably, so that an end at any
 //! moment loses no finished run and leaves no half one.
 
-mod latencies;
 mod runs;
 
 use std::{
@@ -22,15 +21,14 @@ use crate::{
     schedule::Pace,
 };
 
-pub use latencies::KindLatency;
-pub use runs::{RunFigures, RunKey, RunOutcome, RunResult, StoredRun};
+pub use runs::RunOutcome;
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
 const APPLICATION_ID: i64 = 0x4f43_5456;
 
 /// The schema that this version reads and writes.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// The topic of facts that were not the same in all sessions.
 pub const CHANGED: &str = "changed";
@@ -367,20 +365,20 @@ impl Store {
     pub fn put_facts(
         &mut self,
         topic: &str,
-        facts: &[(&'static str, String)],
+        facts: &[(impl AsRef<str>, String)],
     ) -> Result<(), StoreError> {
         let result = (|| {
             let transaction = self.connection.transaction()?;
             for (name, value) in facts {
                 transaction.execute(
                     "INSERT OR IGNORE INTO fact VALUES (?1, ?2, ?3)",
-                    params![topic, name, value],
+                    params![topic, name.as_ref(), value],
                 )?;
                 transaction.execute(
                     "INSERT OR REPLACE INTO fact
                      SELECT ?4, topic || ' ' || name, value || ' is now ' || ?3
                      FROM fact WHERE topic = ?1 AND name = ?2 AND value <> ?3",
-                    params![topic, name, value, CHANGED],
+                    params![topic, name.as_ref(), value, CHANGED],
                 )?;
             }
             transaction.commit()
@@ -579,11 +577,23 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    fn parse_json<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|error| StoreError::Damaged {
+    fn damaged(&self, what: &str, found: impl std::fmt::Display) -> StoreError {
+        StoreError::Damaged {
             path: self.path.clone(),
-            what: format!("{what}: {error}"),
-        })
+            what: format!("{what}: {found}"),
+        }
+    }
+
+    fn parse_json<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.damaged(what, error))
+    }
+
+    fn parse_optional<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        text: Option<String>,
+    ) -> Result<Option<T>, StoreError> {
+        text.map(|text| self.parse_json(what, &text)).transpose()
     }
 }
 

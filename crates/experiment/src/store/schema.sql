@@ -1,4 +1,4 @@
--- The result store, version 2. docs/store.md describes it.
+-- The result store, version 3. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
@@ -54,7 +54,7 @@ CREATE TABLE run (
     run          INTEGER PRIMARY KEY,
     session      INTEGER NOT NULL REFERENCES session,
     set_aside    INTEGER NOT NULL DEFAULT 0,
-    source       TEXT NOT NULL CHECK (source IN ('measured', 'predicted')),
+    source       TEXT NOT NULL CHECK (source IN ('measured', 'predicted', 'replayed')),
     round        INTEGER NOT NULL,
     position     INTEGER NOT NULL,
     cell         INTEGER NOT NULL REFERENCES cell,
@@ -62,12 +62,16 @@ CREATE TABLE run (
     started      TEXT NOT NULL,
     failure      TEXT,
     warm_up_s    REAL,
+    warm_up_misses INTEGER,
     buffer_filled INTEGER,
     measured_s   REAL,
+    interrupted  INTEGER,
     overhead_s   REAL,
     transactions INTEGER,
     counted      INTEGER,
     changed_bytes INTEGER,
+    late         BLOB,
+    backlog      TEXT,
     restored_by  TEXT,
     storage_path TEXT,
     counters     TEXT,
@@ -85,6 +89,12 @@ CREATE TABLE latency (
     name        TEXT NOT NULL,
     committed   INTEGER NOT NULL,
     rolled_back INTEGER NOT NULL,
+    deadlocks   INTEGER NOT NULL,
+    serialization_failures INTEGER NOT NULL,
+    lock_timeouts INTEGER NOT NULL,
+    gave_up     INTEGER NOT NULL,
+    timed_out   INTEGER NOT NULL,
+    lost        INTEGER NOT NULL,
     retries     INTEGER NOT NULL,
     histogram   BLOB NOT NULL,
     PRIMARY KEY (run, kind)
@@ -100,6 +110,12 @@ CREATE TABLE sample (
     buffer_misses INTEGER NOT NULL,
     read_bytes    INTEGER NOT NULL,
     written_bytes INTEGER NOT NULL,
+    p50_us        INTEGER NOT NULL,
+    p99_us        INTEGER NOT NULL,
+    max_us        INTEGER NOT NULL,
+    retries       INTEGER NOT NULL,
+    failed        INTEGER NOT NULL,
+    backlog       INTEGER,
     PRIMARY KEY (run, at_s)
 ) STRICT, WITHOUT ROWID;
 

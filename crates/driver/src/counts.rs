@@ -1,0 +1,358 @@
+//! What transactions did in some time: how they ended, and their latencies.
+
+use std::{borrow::Cow, time::Duration};
+
+use octavo_workload::{Outcome, TransactionKind, connection::Conflict};
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+use crate::latency::{Latencies, Percentiles};
+
+/// How a transaction, or a try of one, ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TryOutcome {
+    Committed,
+    RolledBack,
+    /// A try ended in a conflict; another one may follow.
+    Conflicted(Conflict),
+    /// No further try after a conflict.
+    GaveUp,
+    TimedOut,
+    Lost,
+}
+
+/// Different outcomes.
+const OUTCOMES: usize = 8;
+
+impl TryOutcome {
+    const fn position(self) -> usize {
+        match self {
+            Self::Committed => 0,
+            Self::RolledBack => 1,
+            Self::Conflicted(Conflict::Deadlock) => 2,
+            Self::Conflicted(Conflict::Serialisation) => 3,
+            Self::Conflicted(Conflict::LockTimeout) => 4,
+            Self::GaveUp => 5,
+            Self::TimedOut => 6,
+            Self::Lost => 7,
+        }
+    }
+
+    /// Whether the transaction was done as the workload wants it.
+    const fn is_success(self) -> bool {
+        matches!(self, Self::Committed | Self::RolledBack)
+    }
+}
+
+impl From<Outcome> for TryOutcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Committed => Self::Committed,
+            Outcome::RolledBack => Self::RolledBack,
+        }
+    }
+}
+
+/// How often each outcome was, in the order of [`KindCounts::OUTCOMES`].
+pub type Outcomes = [u64; OUTCOMES];
+
+/// What one kind of transaction did: the one shape that is recorded, stored,
+/// and reported. As JSON it has the outcomes by name, `latency_us` with its
+/// percentiles, and `response_time` where the specification has a limit.
+#[derive(Clone, Debug)]
+pub struct KindCounts {
+    /// The kind's name.
+    pub name: Cow<'static, str>,
+    /// Whether its commits are the workload's throughput.
+    pub counted: bool,
+    /// Within which time 90% have to be answered, where the specification
+    /// says so.
+    pub response_limit: Option<Duration>,
+    outcomes: Outcomes,
+    /// Latencies of what committed or rolled back as the specification wants.
+    pub latencies: Latencies,
+}
+
+/// A limit of response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ResponseTime {
+    /// 90% have to be answered within this many seconds.
+    pub limit_s: f64,
+    /// Whether they were; a kind that has no transactions keeps it.
+    pub kept: bool,
+}
+
+impl KindCounts {
+    /// The names of [`Self::outcomes`], as columns of the result store.
+    pub const OUTCOMES: [&'static str; OUTCOMES] = [
+        "committed",
+        "rolled_back",
+        "deadlocks",
+        "serialization_failures",
+        "lock_timeouts",
+        "gave_up",
+        "timed_out",
+        "lost",
+    ];
+
+    /// Nothing yet.
+    pub fn new(kind: &TransactionKind) -> Self {
+        Self::of(kind, [0; OUTCOMES], Latencies::default())
+    }
+
+    /// With outcomes and latencies that were kept.
+    pub fn of(kind: &TransactionKind, outcomes: Outcomes, latencies: Latencies) -> Self {
+        Self {
+            name: Cow::Borrowed(kind.name),
+            counted: kind.counted,
+            response_limit: kind.response_limit,
+            outcomes,
+            latencies,
+        }
+    }
+
+    /// How often each outcome was.
+    pub fn outcomes(&self) -> &Outcomes {
+        &self.outcomes
+    }
+
+    fn count(&self, outcome: TryOutcome) -> u64 {
+        self.outcomes[outcome.position()]
+    }
+
+    /// Committed.
+    pub fn committed(&self) -> u64 {
+        self.count(TryOutcome::Committed)
+    }
+
+    /// Rolled back as the specification wants.
+    pub fn rolled_back(&self) -> u64 {
+        self.count(TryOutcome::RolledBack)
+    }
+
+    /// Tries that ended in this conflict, repeated or not.
+    pub fn conflicts(&self, conflict: Conflict) -> u64 {
+        self.count(TryOutcome::Conflicted(conflict))
+    }
+
+    /// Tries that ended in a conflict and were repeated.
+    pub fn retries(&self) -> u64 {
+        [
+            Conflict::Deadlock,
+            Conflict::Serialisation,
+            Conflict::LockTimeout,
+        ]
+        .into_iter()
+        .map(|conflict| self.conflicts(conflict))
+        .sum::<u64>()
+        // The last conflict may have been just before the time in question.
+        .saturating_sub(self.gave_up())
+    }
+
+    /// Transactions that ended in a conflict once more than they may be
+    /// repeated.
+    pub fn gave_up(&self) -> u64 {
+        self.count(TryOutcome::GaveUp)
+    }
+
+    /// Transactions with a statement above the database's time limit.
+    pub fn timed_out(&self) -> u64 {
+        self.count(TryOutcome::TimedOut)
+    }
+
+    /// Transactions whose connection was lost: committed or not, nobody
+    /// knows.
+    pub fn lost(&self) -> u64 {
+        self.count(TryOutcome::Lost)
+    }
+
+    /// Transactions that failed in any way.
+    pub fn failed(&self) -> u64 {
+        self.gave_up() + self.timed_out() + self.lost()
+    }
+
+    /// Whether no transaction of the kind was even tried.
+    pub fn is_idle(&self) -> bool {
+        self.outcomes.iter().all(|&count| count == 0)
+    }
+
+    /// The limit of response times and whether it was kept.
+    pub fn response_time(&self) -> Option<ResponseTime> {
+        self.response_limit.map(|limit| ResponseTime {
+            limit_s: limit.as_secs_f64(),
+            kept: u128::from(self.latencies.percentiles().p90_us) <= limit.as_micros(),
+        })
+    }
+
+    /// Adds what the same kind did elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        for (own, count) in self.outcomes.iter_mut().zip(other.outcomes) {
+            *own = own.saturating_add(count);
+        }
+        self.latencies.add(&other.latencies);
+    }
+
+    fn clear(&mut self) {
+        self.outcomes = [0; OUTCOMES];
+        self.latencies.clear();
+    }
+}
+
+impl Serialize for KindCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("KindCounts", OUTCOMES + 4)?;
+        object.serialize_field("name", &self.name)?;
+        for (name, count) in Self::OUTCOMES.into_iter().zip(self.outcomes) {
+            object.serialize_field(name, &count)?;
+        }
+        object.serialize_field("retries", &self.retries())?;
+        object.serialize_field("latency_us", &self.latencies)?;
+        object.serialize_field("response_time", &self.response_time())?;
+        object.end()
+    }
+}
+
+/// What all connections did in some time. As JSON it has `kinds` without those
+/// that were never tried, the sums over them (`transactions`, `failed`,
+/// `counted`), and `latency_us`, of all kinds together.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    /// One entry a kind of transaction.
+    pub kinds: Vec<KindCounts>,
+    /// How much later than due transactions began; all 0 in a closed loop with
+    /// as many terminals as connections.
+    pub late: Latencies,
+    /// Bytes of the column values that committed transactions set or
+    /// inserted.
+    pub changed_bytes: u64,
+}
+
+impl Counts {
+    /// Nothing yet, of transactions of these kinds.
+    pub fn new(kinds: &[TransactionKind]) -> Self {
+        Self {
+            kinds: kinds.iter().map(KindCounts::new).collect(),
+            late: Latencies::default(),
+            changed_bytes: 0,
+        }
+    }
+
+    /// Transactions that ended as the workload wants.
+    pub fn transactions(&self) -> u64 {
+        let ended = |kind: &KindCounts| kind.committed() + kind.rolled_back();
+        self.kinds.iter().map(ended).sum()
+    }
+
+    /// Commits of the kinds that count.
+    pub fn counted(&self) -> u64 {
+        let counted = self.kinds.iter().filter(|kind| kind.counted);
+        counted.map(KindCounts::committed).sum()
+    }
+
+    /// Transactions that failed.
+    pub fn failed(&self) -> u64 {
+        self.kinds.iter().map(KindCounts::failed).sum()
+    }
+
+    /// Tries that were repeated after conflicts.
+    pub fn retries(&self) -> u64 {
+        self.kinds.iter().map(KindCounts::retries).sum()
+    }
+
+    /// The latencies of all kinds together as figures.
+    pub fn percentiles(&self) -> Percentiles {
+        let mut all = Latencies::default();
+        for kind in &self.kinds {
+            all.add(&kind.latencies);
+        }
+        all.percentiles()
+    }
+
+    /// Counts the outcome of a transaction of the kind at `kind`, after so
+    /// many microseconds, begun so many later than due.
+    #[inline]
+    pub(crate) fn count(
+        &mut self,
+        kind: usize,
+        outcome: TryOutcome,
+        latency_us: f32,
+        late_us: f32,
+        changed_bytes: u32,
+    ) {
+        let kind = &mut self.kinds[kind];
+        kind.outcomes[outcome.position()] += 1;
+        if outcome.is_success() {
+            kind.latencies.record(latency_us);
+            self.late.record(late_us);
+        }
+        if outcome == TryOutcome::Committed {
+            self.changed_bytes += u64::from(changed_bytes);
+        }
+    }
+
+    /// Adds what was done at another time.
+    pub fn add(&mut self, other: &Self) {
+        for (own, kind) in self.kinds.iter_mut().zip(&other.kinds) {
+            own.add(kind);
+        }
+        self.late.add(&other.late);
+        self.changed_bytes += other.changed_bytes;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.kinds.iter_mut().for_each(KindCounts::clear);
+        self.late.clear();
+        self.changed_bytes = 0;
+    }
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kinds: Vec<&KindCounts> = self.kinds.iter().filter(|kind| !kind.is_idle()).collect();
+        let mut object = serializer.serialize_struct("Counts", 6)?;
+        object.serialize_field("transactions", &self.transactions())?;
+        object.serialize_field("failed", &self.failed())?;
+        object.serialize_field("counted", &self.counted())?;
+        object.serialize_field("latency_us", &self.percentiles())?;
+        object.serialize_field("kinds", &kinds)?;
+        object.serialize_field("changed_bytes", &self.changed_bytes)?;
+        object.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_counted_apart() {
+        let mut counts = Counts::new(&[TransactionKind::PLAIN; 2]);
+        let outcomes = [
+            TryOutcome::Committed,
+            TryOutcome::RolledBack,
+            TryOutcome::Conflicted(Conflict::Deadlock),
+            TryOutcome::Conflicted(Conflict::Serialisation),
+            TryOutcome::Conflicted(Conflict::LockTimeout),
+            TryOutcome::GaveUp,
+            TryOutcome::TimedOut,
+            TryOutcome::Lost,
+        ];
+        for (times, outcome) in (1..).zip(outcomes) {
+            for _ in 0..times {
+                counts.count(1, outcome, 1e11, 3.0, 10);
+            }
+        }
+        let kind = &counts.kinds[1];
+        assert_eq!((kind.committed(), kind.rolled_back()), (1, 2));
+        assert_eq!(kind.conflicts(Conflict::Serialisation), 4);
+        assert_eq!(kind.retries(), 3 + 4 + 5 - 6);
+        assert_eq!(kind.failed(), 6 + 7 + 8);
+        // Only what succeeded has a latency, cut at 10 minutes.
+        assert_eq!(kind.latencies.count(), 3);
+        assert!(kind.latencies.percentiles().max_us >= 599_000_000);
+        let mut sum = counts.clone();
+        sum.add(&counts);
+        assert_eq!((sum.transactions(), sum.failed()), (6, 42));
+        sum.clear();
+        assert_eq!((sum.transactions(), sum.percentiles().max_us), (0, 0));
+    }
+}

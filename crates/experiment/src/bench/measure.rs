@@ -1,0 +1,252 @@
+//! Making the run.
+
+use std::{io, time::Duration};
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use jiff::Timestamp;
+use octavo_database::{Database, DatabaseError, Isolation, Noop};
+use octavo_device::location::Location;
+use octavo_driver::{Extension, Load, RunLength};
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::Workload;
+
+use super::{
+    cost,
+    hdr_log::{HdrLogError, HdrLogPlace},
+    result::{BenchResult, TestedSystem},
+    seconds::{Log, PerSecondRecorder},
+    served::ServedRows,
+};
+use crate::{
+    audit,
+    loaded::{LoadError, Loaded},
+    observer::Observer,
+    run::{FreshCopy, RunError, RunSettings, Subject, run},
+};
+
+/// What to run on.
+pub enum Target<'a> {
+    /// A database that answers at once, to measure the driver alone.
+    Noop,
+    /// A fresh copy of what was loaded.
+    Loaded {
+        /// The rows.
+        loaded: &'a Loaded,
+        /// The database that loaded them.
+        database: &'a dyn Database,
+        /// All memory that may hold data.
+        memory: ByteCount,
+    },
+    /// What is on a server that the user runs, as it is.
+    Served(&'a ServedRows<'a>),
+}
+
+/// What to measure.
+pub struct BenchSettings<'a> {
+    /// What to run on.
+    pub target: Target<'a>,
+    /// The workload.
+    pub workload: &'a dyn Workload,
+    /// Origin of the inputs.
+    pub seed: Seed,
+    /// Sessions of the database.
+    pub clients: u32,
+    /// How transactions come to them.
+    pub load: Load,
+    /// How often a transaction is run again after conflicts.
+    pub retries: u32,
+    /// How transactions are kept apart; `None` for the database's default.
+    pub isolation: Option<Isolation>,
+    /// How long.
+    pub length: RunLength,
+    /// Where each second's latencies go in the form of HdrHistogram's logs.
+    pub hdr_log: Option<&'a mut dyn io::Write>,
+    /// The version of Octavo.
+    pub octavo_version: &'a str,
+}
+
+/// Why a bench gave no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The directory could not be used.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// No transaction ended in the measured part.
+    #[error(
+        "no transaction ended in the {0:.1} s that were measured: give a longer --duration or a \
+         lower load"
+    )]
+    NothingMeasured(f64),
+}
+
+impl BenchError {
+    /// Whether the caller asked for the end.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Run(error) if error.is_stop())
+    }
+
+    /// Whether the caller gave something that cannot be done, and nothing was
+    /// changed.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Run(RunError::Database(error)) => {
+                matches!(error, DatabaseError::Setting { .. })
+            }
+            Self::Load(error) => error.is_bad_input(),
+            _ => false,
+        }
+    }
+}
+
+/// A finished bench.
+#[derive(Debug)]
+pub struct Benched {
+    /// What was found.
+    pub result: BenchResult,
+    /// Whether all of the log of latencies was written, if one was wanted.
+    pub hdr_log: Result<(), HdrLogError>,
+}
+
+/// Makes the run; an interrupt while measuring ends it early and keeps what
+/// was measured. The driver's own cost is measured before it, which takes
+/// half a second.
+///
+/// # Errors
+/// When the run fails, or nothing was measured in it.
+///
+/// # Panics
+/// Where [`drive`](octavo_driver::drive) does: a length in transactions needs
+/// a closed loop with as many terminals as clients.
+pub fn bench(
+    mut settings: BenchSettings<'_>,
+    observer: &dyn Observer,
+) -> Result<Benched, BenchError> {
+    let interrupted = || observer.interrupted();
+    let driver =
+        cost::measure(settings.workload, settings.seed, &interrupted).map_err(RunError::from)?;
+    let started_at = Timestamp::now();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut out = settings.hdr_log.take();
+    let log = out.as_mut().map_or(Log::None, |out| {
+        Log::Due(HdrLogPlace {
+            out,
+            serializer: &mut serializer,
+        })
+    });
+    let mut recorder = PerSecondRecorder::new(observer, settings.length, log);
+    let workload = settings.workload;
+    let mut measure = |subject: &dyn Subject| {
+        let load = RunSettings {
+            workload,
+            clients: settings.clients,
+            load: settings.load,
+            retries: settings.retries,
+            isolation: settings.isolation,
+            seed: settings.seed.derive("inputs", 0),
+            length: settings.length,
+            extension: Extension::Never,
+            keep_interrupted: true,
+        };
+        run(subject, load, &mut recorder, &interrupted)
+    };
+    let mix = workload.mix().describe(workload.transactions()).to_string();
+    let (system, figures) = match settings.target {
+        Target::Noop => {
+            let system = TestedSystem {
+                database: "noop".into(),
+                version: settings.octavo_version.into(),
+                server: None,
+                page_size: None,
+                memory: None,
+                size: None,
+            };
+            (system, measure(&Noop::new(workload))?)
+        }
+        Target::Loaded {
+            loaded,
+            database,
+            memory,
+        } => {
+            let description = loaded.description();
+            let copy = loaded.copy(&mix)?;
+            let subject = FreshCopy {
+                database,
+                snapshot: &loaded.base(),
+                location: &Location::of(&copy),
+                copy: &copy,
+                page_size: description.page_size,
+                memory,
+                clients: settings.clients,
+            };
+            let system = TestedSystem {
+                database: database.name().into(),
+                version: database.version(),
+                server: None,
+                page_size: Some(description.page_size),
+                memory: Some(memory),
+                size: Some(description.size),
+            };
+            (system, measure(&subject)?)
+        }
+        Target::Served(rows) => (rows.tested_system(), measure(rows)?),
+    };
+    let load = &figures.load;
+    if load.transactions() + load.counts.failed() == 0 {
+        return Err(BenchError::NothingMeasured(load.measured.as_secs_f64()));
+    }
+    let result = BenchResult {
+        octavo: settings.octavo_version.into(),
+        started_at,
+        data_fits: system
+            .size
+            .zip(system.memory)
+            .is_some_and(|(size, memory)| size <= memory),
+        subject: system,
+        workload: workload.name().into(),
+        data: workload.data_set(),
+        mix,
+        seed: settings.seed,
+        clients: settings.clients,
+        load: settings.load,
+        retries: settings.retries,
+        remarks: remarks(&settings),
+        counted_name: workload.counted_name().into(),
+        driver,
+        audit: audit::compare(&load.audit),
+        figures,
+    };
+    Ok(Benched {
+        result,
+        hdr_log: recorder.finish(),
+    })
+}
+
+/// What to know before believing the result.
+fn remarks(settings: &BenchSettings<'_>) -> Vec<String> {
+    let mut remarks = settings.workload.remarks(settings.clients);
+    if let Load::Paced { terminals } = settings.load
+        && let Some(specified) = settings.workload.terminals()
+        && terminals != specified
+    {
+        remarks.push(format!(
+            "{terminals} terminals are not as many as the specification wants at this scale, \
+             {specified}"
+        ));
+    }
+    remarks
+}
+
+/// How long the warm-up lasts when nobody says: until as many pages were read
+/// as the buffer has frames, or all data, but at least a tenth of what is measured and at
+/// most all of it again.
+pub fn automatic_warm_up(measured: Duration) -> RunLength {
+    RunLength::Time {
+        warm_up_min: measured / 10,
+        warm_up_max: measured,
+        measured,
+    }
+}

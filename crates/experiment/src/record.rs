@@ -1,0 +1,126 @@
+//! One run: the only shape that executors produce, the store keeps and the
+//! analysis reads.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use octavo_database::{RestoreMethod, StoragePath};
+use octavo_device::power::Energy;
+use octavo_driver::Measurement;
+use octavo_units::ByteCount;
+use octavo_workload::Condition;
+use serde::{Deserialize, Serialize};
+
+use crate::{machine::MachineUse, race::Phase};
+
+/// How a record came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// A database ran on storage.
+    Measured,
+    /// A model was asked.
+    Predicted,
+    /// A trace was replayed.
+    Replayed,
+}
+
+impl Source {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Measured, Self::Predicted, Self::Replayed];
+
+    /// The name, as in the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Predicted => "predicted",
+            Self::Replayed => "replayed",
+        }
+    }
+}
+
+/// Which run of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RunKey {
+    /// The round, from 0.
+    pub round: u32,
+    /// Its place in the round's order, from 0.
+    pub position: u32,
+    /// The cell's number in the plan.
+    pub cell: usize,
+    /// Whether it selects or confirms.
+    pub phase: Phase,
+}
+
+/// A run of an experiment.
+#[derive(Clone, Debug)]
+pub struct RunRecord {
+    /// How it came about.
+    pub source: Source,
+    /// Which run it is.
+    pub key: RunKey,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// What it gave, or why it gave nothing, in words.
+    pub result: Result<Box<Figures>, String>,
+}
+
+impl RunRecord {
+    /// The figures, if the run gave any.
+    pub fn figures(&self) -> Option<&Figures> {
+        self.result.as_deref().ok()
+    }
+
+    /// The figures, if they may be compared with those of other runs.
+    pub fn comparable(&self) -> Option<&Figures> {
+        self.figures()
+            .filter(|figures| figures.load.steadiness.label.is_comparable())
+    }
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// What the load driver saw: length, counts and latencies, the per-second
+    /// series, the database's counters, steadiness, stability.
+    #[serde(flatten)]
+    pub load: Measurement,
+    /// Time that the run took besides warm-up and the time of its figures,
+    /// what was cut off these included.
+    #[serde(rename = "overhead_s", serialize_with = "octavo_driver::seconds")]
+    pub overhead: Duration,
+    /// How the copy was made that was run on; `None` where none was needed.
+    pub restored_by: Option<RestoreMethod>,
+    /// How reads got to the storage; `None` where it is not known, as on a
+    /// server that the user runs.
+    pub storage_path: Option<StoragePath>,
+    /// What the device counted, where it can be asked.
+    pub device: Option<DeviceUse>,
+    /// How the machine was used.
+    pub machine: MachineUse,
+    /// How the database was run, as name and value. The store keeps these as
+    /// facts of the experiment rather than with each run.
+    pub conditions: Vec<(String, String)>,
+    /// The workload's consistency conditions afterwards.
+    pub checks: Vec<Condition>,
+}
+
+/// What the device under the database counted while measured: the second way
+/// to know what a run read and wrote. Other programs on the machine are
+/// counted as well.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceUse {
+    /// Completed read requests.
+    pub reads: u64,
+    /// Their bytes.
+    pub read_bytes: ByteCount,
+    /// Completed write requests.
+    pub writes: u64,
+    /// Their bytes.
+    pub written_bytes: ByteCount,
+    /// Energy of the device alone, without the machine: calculated from the
+    /// power of an emulated device at rest and at work. `None` where that is
+    /// not known, as of real devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
+}

@@ -1,0 +1,187 @@
+//! The counters of the device and of the machine around a run.
+
+use octavo_device::location::{DiskStats, EmulatedReading, Location};
+use octavo_driver::{DriverObserver, Second};
+use octavo_units::ByteCount;
+
+use crate::{
+    machine::{MachineUse, MachineWatch, Reading},
+    record::DeviceUse,
+};
+
+/// What the device under a database tells of itself.
+#[derive(Clone, Copy)]
+enum DeviceReading {
+    Real(DiskStats),
+    Emulated(EmulatedReading),
+}
+
+impl DeviceReading {
+    /// Of now; `None` where there is none, or it does not tell.
+    fn of(location: &Location) -> Option<Self> {
+        if location.is_emulated() {
+            location.emulated_reading().map(Self::Emulated)
+        } else {
+            location.disk_stats().map(Self::Real)
+        }
+    }
+
+    /// What it did between `earlier` and now.
+    fn since(&self, earlier: &Self) -> DeviceUse {
+        let used = self.counters() - earlier.counters();
+        DeviceUse {
+            reads: used.reads,
+            read_bytes: ByteCount::new(used.read_bytes),
+            writes: used.writes,
+            written_bytes: ByteCount::new(used.written_bytes),
+            energy: match (self, earlier) {
+                (Self::Emulated(now), Self::Emulated(earlier)) => now.energy_since(earlier),
+                _ => None,
+            },
+        }
+    }
+
+    fn counters(&self) -> DiskStats {
+        match self {
+            Self::Real(counters) => *counters,
+            Self::Emulated(reading) => reading.counters.into(),
+        }
+    }
+}
+
+/// Reads the machine's counters at each place where the figures may begin or
+/// end.
+pub(crate) struct Watch<'a> {
+    location: Option<&'a Location>,
+    observer: &'a mut dyn DriverObserver,
+    machine: MachineWatch,
+    /// At the beginning of the measured part, then at each edge.
+    readings: Vec<(Option<DeviceReading>, Option<Reading>)>,
+    /// The one with which the figures begin.
+    first: usize,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches the machine and, where there is one, the device.
+    pub(crate) fn new(
+        location: Option<&'a Location>,
+        observer: &'a mut dyn DriverObserver,
+    ) -> Self {
+        Self {
+            location,
+            observer,
+            machine: MachineWatch::default(),
+            readings: Vec::new(),
+            first: 0,
+        }
+    }
+
+    fn read(&mut self) {
+        let device = self.location.and_then(DeviceReading::of);
+        self.readings.push((device, self.machine.reading()));
+    }
+
+    fn ends(&self) -> Option<[&(Option<DeviceReading>, Option<Reading>); 2]> {
+        Some([self.readings.get(self.first)?, self.readings.last()?])
+    }
+
+    /// What the device counted in the time of the figures.
+    pub(crate) fn device(&self) -> Option<DeviceUse> {
+        let [(before, _), (after, _)] = self.ends()?;
+        Some((*after)?.since(&(*before)?))
+    }
+
+    /// How the machine was used in the time of the figures.
+    pub(crate) fn machine(&self) -> MachineUse {
+        match self.ends() {
+            Some([(_, Some(before)), (_, Some(after))]) => MachineUse::between(before, after),
+            _ => MachineUse::default(),
+        }
+    }
+}
+
+impl DriverObserver for Watch<'_> {
+    fn begin(&mut self) {
+        self.observer.begin();
+        self.read();
+    }
+
+    fn edge(&mut self) {
+        self.read();
+        self.observer.edge();
+    }
+
+    fn end(&mut self) {
+        self.observer.end();
+    }
+
+    fn figures_from(&mut self, edge: usize) {
+        self.first = edge;
+        self.observer.figures_from(edge);
+    }
+
+    fn second(&mut self, second: &Second<'_>) {
+        self.observer.second(second);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_device::{Counters, power::Draw};
+
+    use super::*;
+
+    /// EC, 2.1 W at rest and 6 W at work, for 10 s of which it works for 4:
+    /// 21 J at rest and 3.9 W x 4 s more.
+    #[test]
+    fn energy_is_of_the_time_between_two_readings() {
+        let at = |elapsed_s: u64, busy_s: u64, reads| {
+            DeviceReading::Emulated(EmulatedReading {
+                elapsed_ns: elapsed_s * 1_000_000_000,
+                counters: Counters {
+                    reads,
+                    busy_ns: busy_s * 1_000_000_000,
+                    ..Counters::default()
+                },
+                draw: Some(Draw {
+                    idle_w: 2.1,
+                    active_w: 6.0,
+                }),
+            })
+        };
+        let used = at(17, 9, 1200).since(&at(7, 5, 200));
+        assert_eq!(used.reads, 1000);
+        let energy = used.energy.unwrap();
+        assert!((energy.joules - 36.6).abs() < 1e-9, "{energy:?}");
+        assert!((energy.idle_joules - 21.0).abs() < 1e-9, "{energy:?}");
+        assert_eq!((energy.elapsed_s, energy.busy_s), (10.0, 4.0));
+        // Mounted again meanwhile.
+        assert_eq!(at(7, 5, 200).since(&at(17, 9, 1200)).energy, None);
+    }
+
+    #[test]
+    fn devices_without_known_power_tell_no_energy() {
+        let reading = |elapsed_ns| EmulatedReading {
+            elapsed_ns,
+            counters: Counters::default(),
+            draw: None,
+        };
+        let emulated = DeviceReading::Emulated;
+        let real = DeviceReading::Real(DiskStats::default());
+        for (before, after) in [
+            (emulated(reading(1)), emulated(reading(2))),
+            (real, real),
+            (real, emulated(reading(2))),
+        ] {
+            let used = after.since(&before);
+            assert_eq!(used.energy, None);
+            // As runs were kept before there was energy.
+            let kept = serde_json::to_string(&used).unwrap();
+            assert_eq!(
+                kept,
+                r#"{"reads":0,"read_bytes":0,"writes":0,"written_bytes":0}"#
+            );
+            assert_eq!(serde_json::from_str::<DeviceUse>(&kept).unwrap(), used);
+        }
+    }
+}

@@ -7,10 +7,8 @@ use std::{
 
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, RestoreMethod, Settings, StoragePath};
-use octavo_device::{
-    location::{DiskStats, EmulatedReading, Location},
-    power::Energy,
-};
+use octavo_device::power::Energy;
+use octavo_storage::location::{DiskStats, EmulatedReading, Location};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Condition, ConnectionError, Workload};
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@ use std::{io, time::Duration};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, Noop, Running};
-use octavo_device::location::Location;
+use octavo_storage::location::Location;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::Workload;
 

@@ -10,5 +10,5 @@
 # (1) s of octavo, fio and fio as a control, about 17 minutes.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --release -p octavo-device --example point
+cargo build --release -p octavo-storage --example point
 exec python3 bench/calibrate-vs-fio.py "${1:-target}" "${2:-1}" "${3:-5}" "${4:-3}"

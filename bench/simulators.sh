@@ -29,7 +29,7 @@ sed -e 's/^name = .*/name = "sata-tlc-64th"/' \
     -e "s|^capacity_bytes = .*|capacity_bytes = [7814184960, \"$source\"]|" \
     -e "s|^channels = .*|channels = [4, \"$source\"]|" \
     -e "s|^dies_per_channel = .*|dies_per_channel = [1, \"$source\"]|" \
-    crates/device/catalogue/sata-tlc.toml > "$small"
+    crates/device/catalog/sata-tlc.toml > "$small"
 
 points() {
     "$1/speed_disk" st373455ss 2000000

@@ -4,8 +4,13 @@ use std::{ops::ControlFlow, path::Path, time::Instant};
 
 use anyhow::{Context, anyhow};
 use octavo_device::{
-    calibrate::{CalibrateError, Engine, Preset, Profile, Settings, calibrate as run},
+    preset::Preset,
     probe::{self, Effort, ProfileError as ProbeError, ProfileSettings},
+    profile::Profile,
+};
+use octavo_storage::{
+    calibrate::{CalibrateError, Settings, calibrate as run},
+    engine::Engine,
 };
 use octavo_units::ByteCount;
 

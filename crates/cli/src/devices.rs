@@ -4,10 +4,11 @@ use std::{fs, ops::ControlFlow, path::PathBuf, time::Instant};
 
 use anyhow::{Context, anyhow};
 use octavo_device::{
-    calibrate::Profile,
-    catalogue::{self, Compared, Entry, EntryError},
+    catalog::{self, Compared, Entry},
     fit::{self, FitError},
+    profile::Profile,
 };
+use octavo_storage::entry;
 use octavo_units::Seed;
 use serde::Serialize;
 
@@ -29,7 +30,7 @@ pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
 
 /// The device that a flag names.
 pub(crate) fn named(name: &str) -> Result<Entry, Failure> {
-    catalogue::named(name).map_err(|error: EntryError| Failure::Input(error.into()))
+    entry::named(name).map_err(|error| Failure::Input(error.into()))
 }
 
 /// A device to emulate, checked and kept so that it is found from anywhere.
@@ -56,7 +57,7 @@ pub(crate) fn emulator() -> Result<PathBuf, Failure> {
 }
 
 fn list(json: bool) -> Result<(), Failure> {
-    let entries = catalogue::names()
+    let entries = catalog::names()
         .map(named)
         .collect::<Result<Vec<Entry>, Failure>>()?;
     if json {

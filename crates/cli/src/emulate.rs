@@ -12,9 +12,11 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use octavo_device::{
-    calibrate::{Durability, PointSpec},
-    emulated::{EmulateError, LATE, Latency, Mounted, OperationStatistics, Settings, Statistics},
+    point::{Durability, PointSpec},
     request::{Mix, Pattern},
+};
+use octavo_emulate::{
+    EmulateError, LATE, Latency, Mounted, OperationStatistics, Settings, Statistics,
 };
 use octavo_units::{ByteCount, QueueDepth, Seed};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};

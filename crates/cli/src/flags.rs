@@ -7,8 +7,8 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use octavo_database::Isolation;
-use octavo_device::calibrate::PointSpec;
-use octavo_device::emulated::Faults;
+use octavo_device::point::PointSpec;
+use octavo_emulate::Faults;
 use octavo_experiment::drive::RETRIES;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
 use octavo_workload::{WorkloadName, ycsb::Distribution};

@@ -5,9 +5,12 @@
 //!
 //! `speed_disk [DEVICE] [REQUESTS]`
 
-use std::{error::Error, time::Instant};
+use std::{error::Error, fs, time::Instant};
 
-use octavo_device::{Completion, Request, Tag, catalogue};
+use octavo_device::{
+    Completion, Request, Tag,
+    catalog::{self, Entry},
+};
 use octavo_units::{Moment, Seed};
 use rand::Rng;
 
@@ -20,7 +23,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let requests: u64 = arguments
         .next()
         .map_or(Ok(4_000_000), |text| text.parse())?;
-    let entry = catalogue::named(&name)?;
+    let entry = match catalog::as_file(&name) {
+        Some(path) => Entry::from_toml(&fs::read_to_string(path)?)?,
+        None => catalog::find(&name)?,
+    };
     for depth in [1, 32] {
         let seed = Seed::new(1);
         let mut device = entry.open(seed);

@@ -8,12 +8,12 @@
 //! Writes over a range that is small against what is spare leave cleaning
 //! nothing to move: give `all` for a write amplification above 1.
 
-use std::{error::Error, time::Instant};
+use std::{error::Error, fs, time::Instant};
 
 use octavo_device::{
     Completion, Device, Request, Tag,
-    calibrate::{Durability, PointSpec},
-    catalogue,
+    catalog::{self, Entry},
+    point::{Durability, PointSpec},
     request::{Mix, Pattern},
 };
 use octavo_units::{ByteCount, Moment, QueueDepth, RequestSize, Seed};
@@ -37,7 +37,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         mixes = vec![Mix::READ, Mix::WRITE, "70/30".parse()?];
     }
     let seed = Seed::new(1);
-    let entry = catalogue::named(&name)?;
+    let entry = match catalog::as_file(&name) {
+        Some(path) => Entry::from_toml(&fs::read_to_string(path)?)?,
+        None => catalog::find(&name)?,
+    };
 
     for mix in mixes {
         let mut device = entry.open(seed);

@@ -4,7 +4,7 @@
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::{calibrate::PointSpec, request::Request};
+use crate::{point::PointSpec, request::Request};
 
 /// Storage that takes requests and completes them in its own time.
 ///
@@ -187,7 +187,7 @@ impl Counters {
 
     /// Counts a request that was taken.
     #[inline]
-    pub(crate) fn take(&mut self, request: Request) {
+    pub fn take(&mut self, request: Request) {
         use crate::request::Command;
         let bytes = u64::from(request.length);
         match request.command {

@@ -1,30 +1,31 @@
-//! What storage does: measuring it, modelling it, and standing in for it.
+//! What storage does, in virtual time.
 //!
 //! [`Device`] is the boundary: storage that takes [`Request`]s and completes
 //! them in its own time. Behind it stand [`simulated`] devices, whose parameters
-//! [`catalogue`] holds with sources, [`measured`] files, and [`profiled`] devices
-//! that give a profile back. [`probe`] measures any of them by the same points
-//! by which [`calibrate`] measures the storage under a directory, with direct
-//! I/O, into a [`calibrate::Profile`]. [`location`] says which file system and
-//! block device a path lies on and reads that device's counters. [`fit()`](fit::fit)
-//! makes a simulated twin of a measured device.
-//! [`directory`] marks and locks the directories that Octavo works in.
+//! [`catalog`] holds with sources, and [`profiled`] devices that give a
+//! [`Profile`](profile::Profile) back. [`probe`] measures any of them at the
+//! [points](point) of which a profile consists, and [`fit()`](fit::fit) makes a
+//! simulated twin of a measured device. Nothing here reads a clock or a file:
+//! one seed gives one result. Real storage is the crate `octavo-storage`'s.
 //! Databases and workloads are unknown here.
 
-pub mod calibrate;
-pub mod catalogue;
+pub mod catalog;
 mod device;
-pub mod directory;
-pub mod emulated;
+pub mod facts;
 pub mod fit;
-pub mod location;
-pub mod measured;
+pub mod point;
 pub mod power;
+pub mod preset;
 pub mod probe;
+pub mod profile;
 pub mod profiled;
 pub mod request;
+mod sequential;
 pub mod simulated;
-mod streams;
+pub mod sourced;
+pub mod steady;
+pub mod stream;
+pub mod tally;
 
 pub use device::{Completion, Counters, Device, DeviceError, Geometry, Tag};
 pub use request::{Command, Request};

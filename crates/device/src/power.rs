@@ -7,11 +7,11 @@
 //! lee-2009 tells of its server. Where that goes wrong there is told in the
 //! tests.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Impossible, Sourced};
+use crate::sourced::{Impossible, Sourced};
 
 /// The `[power]` table of an entry. Of an array it is what the array draws
 /// besides its members.
@@ -166,24 +166,15 @@ pub enum MachineError {
         /// Why not.
         reason: String,
     },
-    /// A name that is not in the catalogue.
+    /// A name that is not in the catalog.
     #[error("machine '{0}' is unknown; there are: {list}", list = machine_names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
-    /// A file that cannot be read.
-    #[error("cannot read machine {}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
 }
 
 /// The machines that are part of the program, by name.
 const MACHINES: &[(&str, &str)] = &[(
     "lee-2009",
-    include_str!("../catalogue/machines/lee-2009.toml"),
+    include_str!("../catalog/machines/lee-2009.toml"),
 )];
 
 /// Names of all machines that are part of the program.
@@ -297,11 +288,8 @@ mod tests {
     #[test]
     fn lee_2009_adds_up() {
         let machine = Machine::find("lee-2009").unwrap();
-        let ec = crate::catalogue::find("ec").unwrap().draw().unwrap();
-        let raid = crate::catalogue::find("raid0-8x15k")
-            .unwrap()
-            .draw()
-            .unwrap();
+        let ec = crate::catalog::find("ec").unwrap().draw().unwrap();
+        let raid = crate::catalog::find("raid0-8x15k").unwrap().draw().unwrap();
         // Inputs: bare, with EC, with the eight disks; EC at its peak.
         assert!(off(total_watts(&machine, 0.0, &[]), 113.1) < 1e-9);
         assert!(off(total_watts(&machine, 0.0, &[(ec, 0.0)]), 115.2) < 1e-3);
@@ -332,7 +320,7 @@ mod tests {
 
     #[test]
     fn bad_machines_are_named() {
-        let text = include_str!("../catalogue/machines/lee-2009.toml");
+        let text = include_str!("../catalog/machines/lee-2009.toml");
         for (from, to, named) in [
             ("[113.1", "[-1", "idle_w"),
             ("[135", "[100", "cpu_busy_w"),

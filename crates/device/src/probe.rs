@@ -1,5 +1,5 @@
 //! Measuring any [`Device`] by a closed loop of requests, in the device's own
-//! time: what [`calibrate`](crate::calibrate) does to a directory.
+//! time: what calibrating does to a directory.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -7,14 +7,14 @@ use octavo_units::{ByteCount, Moment, Seed};
 
 use crate::{
     Completion, Device, DeviceError, Request, Tag,
-    calibrate::{
-        Access, Durability, FORMAT, Means, Point, PointSpec, Preset, Profile,
-        engine::Tally,
-        steady::{self, WINDOW},
-        stream::{Content, Load, Stream},
-    },
-    location::Location,
+    facts::StorageFacts,
+    point::{Durability, PointSpec},
+    preset::Preset,
+    profile::{Access, FORMAT, Means, Point, Profile},
     request::{Command, Operation},
+    steady::{self, WINDOW},
+    stream::{Content, Load, Stream},
+    tally::Tally,
 };
 
 /// How long a point is measured: rounds of `requests` until five successive
@@ -191,10 +191,10 @@ pub fn profile<D: Device + ?Sized>(
         file_bytes: settings.range,
         preconditioning: "before each point that writes, until cleaning is steady".into(),
         duration_s: (device.now() - began).as_secs_f64(),
-        storage: Location {
+        storage: StorageFacts {
             device: Some(settings.name.clone()),
             model: Some(settings.title.clone()),
-            ..Location::default()
+            ..StorageFacts::default()
         },
         points,
     })

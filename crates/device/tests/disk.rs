@@ -2,8 +2,8 @@
 
 use octavo_device::{
     Completion, Device, Request, Tag,
-    calibrate::PointSpec,
-    catalogue::{self, Entry, Relation},
+    catalog::{self, Entry, Relation},
+    point::PointSpec,
     probe::{self, Effort},
 };
 use octavo_units::{Moment, Seed};
@@ -17,7 +17,7 @@ fn cheetah(changes: &[(&str, &str)]) -> Entry {
 }
 
 fn changed(changes: &[(&str, &str)]) -> String {
-    let mut text = catalogue::find("st373455ss").unwrap().to_toml();
+    let mut text = catalog::find("st373455ss").unwrap().to_toml();
     for (from, to) in changes {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, to);
@@ -49,7 +49,7 @@ fn spec(text: &str) -> PointSpec {
 
 #[test]
 fn published_figures_of_lee_2009_are_met() {
-    let entry = catalogue::find("st373455ss").unwrap();
+    let entry = catalog::find("st373455ss").unwrap();
     for published in &entry.published {
         let simulated = published.simulate(&entry, SEED).unwrap();
         let error = published.error(simulated);
@@ -59,7 +59,7 @@ fn published_figures_of_lee_2009_are_met() {
 
 #[test]
 fn published_figures_of_petrov_2010_are_met_on_average() {
-    let entry = catalogue::find("petrov-hdd").unwrap();
+    let entry = catalog::find("petrov-hdd").unwrap();
     let errors: Vec<f64> = entry
         .published
         .iter()

@@ -3,7 +3,7 @@
 
 use octavo_device::{
     Completion, Request, Tag,
-    catalogue::{self, Entry},
+    catalog::{self, Entry},
 };
 use octavo_units::{Moment, Seed};
 use rand::Rng;
@@ -237,7 +237,7 @@ fn draw(generator: &mut impl Rng, capacity: u64) -> Request {
 }
 
 fn compare(name: &str, depth: u32, requests: u32, error_max: f64) {
-    let text = catalogue::find(name).unwrap().to_toml();
+    let text = catalog::find(name).unwrap().to_toml();
     let entry = Entry::from_toml(&text.replace("[\"on\",", "[\"off\",")).unwrap();
     let seed = Seed::new(7);
     let mut device = entry.open(seed);

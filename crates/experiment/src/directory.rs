@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use octavo_device::directory::{Mark, MarkedDirectory, examine};
+use octavo_storage::directory::{Mark, MarkedDirectory, examine};
 use octavo_units::ByteCount;
 
-pub use octavo_device::directory::DirectoryError;
+pub use octavo_storage::directory::DirectoryError;
 
 /// What marks a directory that experiments work in.
 const WORK: Mark = Mark {
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
         // A file that only has the marker's name protects as well.
         fs::write(
-            parent.path().join(octavo_device::directory::MARKER),
+            parent.path().join(octavo_storage::directory::MARKER),
             "my own notes",
         )
         .unwrap();

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::{Counters, RestoreMethod, StoragePath};
-use octavo_device::calibrate::Profile;
+use octavo_device::profile::Profile;
 use octavo_driver::{
     KindCounts, Sample,
     steady::{Cycles, Label},

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Instant};
 
 use octavo_database::{Database, DatabaseError, Isolation, Noop, RestoreMethod, Running, Settings};
-use octavo_device::location::Location;
+use octavo_storage::location::Location;
 use octavo_driver::{
     DriverError, DriverObserver, DriverSettings, Extension, Load, RunLength, drive,
 };

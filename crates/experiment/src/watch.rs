@@ -1,6 +1,6 @@
 //! The counters of the device and of the machine around a run.
 
-use octavo_device::location::{DiskStats, EmulatedReading, Location};
+use octavo_storage::location::{DiskStats, EmulatedReading, Location};
 use octavo_driver::{DriverObserver, Second};
 use octavo_units::ByteCount;
 

@@ -1,7 +1,7 @@
 //! A device's profile for a terminal.
 
 use octavo_device::{
-    calibrate::{Means, Point, Profile, table},
+    profile::{Means, Point, Profile, table},
     request::{Mix, Pattern},
 };
 

@@ -1,7 +1,7 @@
 //! The catalogue of devices for a terminal.
 
 use octavo_device::{
-    catalogue::{Compared, Entry, Figure, Published, Relation},
+    catalog::{Compared, Entry, Figure, Published, Relation},
     fit::Fit,
 };
 
@@ -157,7 +157,7 @@ fn figure(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octavo_device::catalogue;
+    use octavo_device::catalog;
 
     use super::*;
 
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn figures_stand_beside_published_ones() {
-        let entry = catalogue::find("instant").unwrap();
+        let entry = catalog::find("instant").unwrap();
         let text = described(&entry, &[compared(Relation::About, -0.02)], 100);
         assert!(text.contains("constant.latency_us"), "{text}");
         assert!(text.contains("10300 IOPS  10094"), "{text}");

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use octavo_database::StoragePath;
 use octavo_device::{
-    calibrate::{Access, Durability, FORMAT, Latency, Means, Point, PointSpec, Preset, Profile},
-    location::Location,
+    facts::StorageFacts,
+    point::{Durability, PointSpec},
+    preset::Preset,
+    profile::{Access, FORMAT, Latency, Means, Point, Profile},
     request::{Mix, Pattern},
 };
 use octavo_driver::{
@@ -774,10 +776,10 @@ pub(crate) fn profile() -> Profile {
         file_bytes: file,
         preconditioning: "written once".into(),
         duration_s: 15.2,
-        storage: Location {
+        storage: StorageFacts {
             file_system: Some("ext4".into()),
             device: Some("vda".into()),
-            ..Location::default()
+            ..StorageFacts::default()
         },
         points,
     }

@@ -1,7 +1,7 @@
 //! The report as one HTML page that opens offline: style, charts and the
 //! small script for hovering are all inside it.
 
-use octavo_device::calibrate;
+use octavo_device::profile;
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
     plan::Factor,
@@ -259,7 +259,7 @@ fn storage(page: &mut String, findings: &Findings) {
         ));
         draw(page, &chart::device(findings));
         page.push_str("<details><summary>The device's figures as tables</summary>\n");
-        for table in calibrate::table::all(profile) {
+        for table in profile::table::all(profile) {
             grid(
                 page,
                 &table.title,

@@ -29,12 +29,14 @@ use serde::Serialize;
 
 use crate::{
     DeviceError,
-    calibrate::{Durability, PointSpec, Profile},
-    catalogue::{Entry, Sourced},
+    catalog::Entry,
+    point::{Durability, PointSpec},
     probe::{self, Effort},
+    profile::Profile,
     profiled::{self, ProfiledError},
     request::Mix,
     simulated::station::Parameters,
+    sourced::Sourced,
 };
 use side::{Side, rounded};
 use trials::{TRIALS, Trials};
@@ -260,11 +262,7 @@ mod tests {
     use octavo_units::ByteCount;
 
     use super::*;
-    use crate::{
-        calibrate::{Point, Preset},
-        probe::ProfileSettings,
-        simulated::station,
-    };
+    use crate::{preset::Preset, probe::ProfileSettings, profile::Point, simulated::station};
 
     /// The profile of a station that is known.
     fn profile(parameters: &Parameters) -> Profile {

@@ -3,14 +3,15 @@
 
 use super::{FitError, bound, median};
 use crate::{
-    calibrate::{Durability, Latency, Point, PointSpec, Profile},
-    catalogue::Sourced,
+    point::{Durability, PointSpec},
+    profile::{Latency, Point, Profile},
     profiled::{
         ProfiledError,
         logarithm::{exp2, log2},
     },
     request::{Mix, Pattern},
     simulated::station::{Parameters, Times},
+    sourced::Sourced,
 };
 
 /// Which share of a lone request's time the servers have where a search

@@ -11,12 +11,10 @@ use super::{
 };
 use crate::{
     Device, DeviceError, Request, Tag,
-    calibrate::{
-        PointSpec,
-        stream::{Content, Load, Stream},
-    },
+    point::PointSpec,
     request::Command,
     simulated::station::{Parameters, Station},
+    stream::{Content, Load, Stream},
 };
 
 /// Calculated trials of each operation with each number of servers, from each

@@ -42,9 +42,10 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::{
     Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
-    calibrate::{Durability, Point, PointSpec, Profile},
+    point::{Durability, PointSpec},
+    profile::{Point, Profile},
     request::{Command, Mix, Operation, Pattern},
-    streams::Streams,
+    sequential::Streams,
 };
 use recent::Recent;
 use shared::Shared;

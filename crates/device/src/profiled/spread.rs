@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::calibrate::Latency;
+use crate::profile::Latency;
 
 /// A distribution with mean 1 and the shape of measured quantiles: straight
 /// lines between the median, the 99th and the 99.9th percentile.

@@ -2,9 +2,10 @@ use octavo_units::{BytesPerSecond, Iops, RequestSize};
 
 use super::*;
 use crate::{
-    calibrate::{Access, FORMAT, Latency, Means, Preset},
-    location::Location,
+    facts::StorageFacts,
+    preset::Preset,
     probe::{self, Effort},
+    profile::{Access, FORMAT, Latency, Means},
 };
 
 const FILE: ByteCount = ByteCount::mib(1024);
@@ -71,7 +72,7 @@ fn profile(specs: Vec<PointSpec>) -> Profile {
         file_bytes: FILE,
         preconditioning: String::new(),
         duration_s: 0.0,
-        storage: Location::default(),
+        storage: StorageFacts::default(),
         points: points.collect(),
     }
 }

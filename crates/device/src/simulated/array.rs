@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     Command, Counters, Geometry, Request,
-    catalogue::{Impossible, Sourced},
+    sourced::{Impossible, Sourced},
 };
 
 /// Parameters of an [`Array`].
@@ -373,8 +373,8 @@ mod tests {
     use super::*;
     use crate::{
         Device, Tag,
-        calibrate::{Durability, PointSpec},
-        catalogue::{self, Entry},
+        catalog::{self, Entry},
+        point::{Durability, PointSpec},
         probe::{self, Effort},
         request::{Mix, Pattern},
     };
@@ -393,9 +393,7 @@ mod tests {
     }
 
     fn open() -> Box<dyn Device + Send> {
-        catalogue::find("flasharray-2012")
-            .unwrap()
-            .open(Seed::new(1))
+        catalog::find("flasharray-2012").unwrap().open(Seed::new(1))
     }
 
     #[test]
@@ -452,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_full_nvram_waits_for_the_drives() {
-        let text = catalogue::find("flasharray-2012").unwrap().to_toml();
+        let text = catalog::find("flasharray-2012").unwrap().to_toml();
         let slow: String = text
             .lines()
             .map(|line| match line.split_once(" = ") {
@@ -473,7 +471,7 @@ mod tests {
 
     #[test]
     fn bad_arrays_are_named() {
-        let text = catalogue::find("flasharray-2012").unwrap().to_toml();
+        let text = catalog::find("flasharray-2012").unwrap().to_toml();
         for (key, value) in [
             ("cores", "0"),
             ("drives", "1000000"),

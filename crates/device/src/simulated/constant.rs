@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::foreseen::{Foreseen, Foresight};
 use crate::{
     Geometry, Request,
-    catalogue::{Impossible, Sourced},
+    sourced::{Impossible, Sourced},
 };
 
 /// Parameters of a [`Constant`] device.

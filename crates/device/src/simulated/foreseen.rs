@@ -8,9 +8,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use octavo_units::{Moment, Seed};
 
 use super::pending::Pending;
-use crate::{
-    Completion, Counters, Device, DeviceError, Geometry, Request, Tag, calibrate::PointSpec,
-};
+use crate::{Completion, Counters, Device, DeviceError, Geometry, Request, Tag, point::PointSpec};
 
 /// What requests take.
 pub trait Foresight {

@@ -10,8 +10,9 @@ use serde::{
 
 use super::members::Members;
 use crate::{
-    catalogue::{Entry, EntryError, Impossible, Sourced, find},
+    catalog::{Entry, EntryError, find},
     power::Draw,
+    sourced::{Impossible, Sourced},
 };
 
 /// Devices of all nested arrays together. Some simulators keep tables of
@@ -22,7 +23,7 @@ const DEVICES_MAX: u64 = 256;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Member {
-    /// A device of the catalogue, by its name.
+    /// A device of the catalog, by its name.
     Named(Sourced<String>),
     /// A device described in place, as in a file of its own.
     Nested(Box<Entry>),
@@ -32,7 +33,7 @@ impl Member {
     /// The member's entry.
     ///
     /// # Errors
-    /// A name that is not in the catalogue.
+    /// A name that is not in the catalog.
     pub(crate) fn entry(&self, key: &'static str) -> Result<Entry, Impossible> {
         match self {
             Self::Named(name) => {
@@ -81,7 +82,7 @@ impl Member {
     /// So many of them, at rest, each with a seed of its own.
     ///
     /// # Panics
-    /// For a name that is not in the catalogue, which
+    /// For a name that is not in the catalog, which
     /// [`Self::check`] refuses.
     pub(crate) fn open(&self, count: u32, seed: Seed) -> Members {
         let entry = self

@@ -2,7 +2,7 @@
 
 use octavo_units::{Moment, Seed};
 
-use crate::{Counters, Device, DeviceError, Geometry, Request, Tag, calibrate::PointSpec};
+use crate::{Counters, Device, DeviceError, Geometry, Request, Tag, point::PointSpec};
 
 /// The members of a composed device.
 ///

@@ -36,10 +36,10 @@ use serde::{Deserialize, Serialize};
 use super::foreseen::{Foreseen, Foresight};
 use crate::{
     Geometry, Request,
-    catalogue::{Impossible, Sourced},
     profiled::spread::Spread,
     request::{Command, Operation, Pattern},
-    streams::Streams,
+    sequential::Streams,
+    sourced::{Impossible, Sourced},
 };
 
 /// Parameters of a [`Station`].
@@ -264,7 +264,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::{
-        calibrate::{Durability, PointSpec},
+        point::{Durability, PointSpec},
         probe::{self, Effort},
         request::Mix,
     };

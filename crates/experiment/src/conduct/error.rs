@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use octavo_database::DatabaseError;
-use octavo_device::calibrate::CalibrateError;
+use octavo_storage::calibrate::CalibrateError;
 use octavo_units::ByteCount;
 use octavo_workload::choice::ChoiceError;
 

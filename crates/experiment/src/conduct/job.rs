@@ -9,7 +9,7 @@ use std::{
 };
 
 use octavo_database::DatabaseError;
-use octavo_device::{
+use octavo_storage::{
     calibrate::{self, CalibrateError},
     location::Location,
 };
@@ -148,7 +148,7 @@ impl Job<'_> {
                 "" => "storage".to_owned(),
                 name => format!("storage {name}"),
             };
-            self.store.put_facts(&topic, &location.facts())?;
+            self.store.put_facts(&topic, &location.facts.known())?;
         }
         self.prepare()?;
         self.note_time()?;

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_device::location::Location;
+use octavo_storage::location::Location;
 
 use self::{
     job::Job,

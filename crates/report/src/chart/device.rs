@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use octavo_device::{
-    calibrate::{Durability, Point, Profile},
+    point::Durability,
+    profile::{Point, Profile},
     request::{Mix, Pattern},
 };
 use octavo_units::QueueDepth;

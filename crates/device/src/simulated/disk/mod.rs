@@ -46,7 +46,7 @@ use self::{
 };
 use crate::{Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag};
 
-/// One disk drive, made by [`Entry::open`](crate::catalogue::Entry::open).
+/// One disk drive, made by [`Entry::open`](crate::catalog::Entry::open).
 #[derive(Clone, Debug)]
 pub struct Disk {
     geometry: Geometry,

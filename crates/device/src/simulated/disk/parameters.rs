@@ -8,7 +8,7 @@ use super::{
     mechanism::Mechanism,
     seek::{SeekCurve, SeekTable, SeekTimes},
 };
-use crate::catalogue::{Impossible, Sourced};
+use crate::sourced::{Impossible, Sourced};
 
 /// Parameters of a [`Disk`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

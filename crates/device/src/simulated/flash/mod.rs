@@ -1,6 +1,6 @@
 //! Solid-state drives: chips, a translation layer, a controller and a link.
 //!
-//! [`Parameters`] are the `[flash]` table of a catalogue entry: `[flash.host]`,
+//! [`Parameters`] are the `[flash]` table of a catalog entry: `[flash.host]`,
 //! `[flash.nand]`, and one table of the translation layer, which is named after
 //! it. The frame that all drives share is `ssd.rs`, the chips are `nand.rs`,
 //! and what firmware does with them is behind the trait of `translation.rs`.
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Device, Geometry,
-    catalogue::{Impossible, Sourced},
+    sourced::{Impossible, Sourced},
 };
 use nand::{Nand, Shape};
 use ssd::{Front, Ssd};

@@ -23,12 +23,10 @@ use super::{
 };
 use crate::{
     Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
-    calibrate::{
-        PointSpec,
-        stream::{Content, Load, Stream},
-    },
+    point::PointSpec,
     request::{Mix, Operation},
     simulated::pending::Pending,
+    stream::{Content, Load, Stream},
 };
 
 /// The host's side of a drive, with times in nanoseconds.

@@ -29,7 +29,7 @@ use super::{
     pool::{Change, Shape},
     translation::{Extent, Translation},
 };
-use crate::catalogue::{Impossible, Sourced};
+use crate::sourced::{Impossible, Sourced};
 
 /// Parameters of translation by superblocks: `[flash.superblock]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

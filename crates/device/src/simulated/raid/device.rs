@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
-    calibrate::PointSpec,
+    point::PointSpec,
     request::Pattern,
     simulated::{cost::Cost, members::Members},
 };

@@ -1,6 +1,6 @@
 //! Several devices behind one controller, as RAID-0 or RAID-10.
 //!
-//! Members are entries of the catalogue or nested tables, and may be arrays
+//! Members are entries of the catalog or nested tables, and may be arrays
 //! themselves. The controller has a processor, which commands pass one after
 //! the other; a link to the host, one way each for reads and writes; a time
 //! that every command takes besides, during which others go on; and perhaps a
@@ -22,7 +22,7 @@ pub use super::member::Member;
 pub use device::Raid;
 
 use super::cost::{COMMAND_US_MAX, Cost, KIB_US_MAX};
-use crate::catalogue::{Impossible, Sourced};
+use crate::sourced::{Impossible, Sourced};
 
 /// How data lie on the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

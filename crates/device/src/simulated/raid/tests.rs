@@ -2,8 +2,8 @@ use octavo_units::{ByteCount, Moment, QueueDepth, RequestSize, Seed};
 
 use crate::{
     Device, Request, Tag,
-    calibrate::{Durability, PointSpec},
-    catalogue::Entry,
+    catalog::Entry,
+    point::{Durability, PointSpec},
     probe::{self, Effort},
     request::{Mix, Pattern},
 };
@@ -361,7 +361,7 @@ fn bad_arrays_are_named() {
 
 #[test]
 fn petrov_array_reads_as_published() {
-    let entry = crate::catalogue::find("petrov-array").unwrap();
+    let entry = crate::catalog::find("petrov-array").unwrap();
     let reads = entry
         .published
         .iter()

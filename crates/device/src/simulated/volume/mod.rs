@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     Command, Geometry, Request,
-    catalogue::{Impossible, Sourced},
+    sourced::{Impossible, Sourced},
 };
 
 /// Parameters of a [`Volume`].
@@ -243,8 +243,8 @@ mod tests {
     use super::*;
     use crate::{
         Completion, Device, Tag,
-        calibrate::{Durability, PointSpec},
-        catalogue::{self, Entry, EntryError},
+        catalog::{self, Entry, EntryError},
+        point::{Durability, PointSpec},
         probe::{self, Effort},
         request::{Mix, Pattern},
     };
@@ -264,9 +264,9 @@ mod tests {
             .get()
     }
 
-    /// An entry of the catalogue with another value.
+    /// An entry of the catalog with another value.
     fn replaced(name: &str, key: &str, value: &str) -> Result<Entry, EntryError> {
-        let text = catalogue::find(name)?.to_toml();
+        let text = catalog::find(name)?.to_toml();
         let begins = text.find(&format!("\n{key} = ")).expect("the key is there") + 1;
         let ends = begins + text[begins..].find('\n').expect("lines end");
         let (before, after) = (&text[..begins], &text[ends..]);
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_gp3_volume_has_the_rate_that_it_is_sold_with() {
         for (name, iops, bytes) in [("gp3-3000", 3e3, 125.0), ("gp3-16000", 16e3, 1000.0)] {
-            let entry = catalogue::find(name).unwrap();
+            let entry = catalog::find(name).unwrap();
             let bytes = bytes * 1048576.0;
             let open = || entry.open(Seed::new(4));
             close(
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn flushes_wait_for_writes_and_queues_for_room() {
-        let entry = catalogue::find("io2").unwrap();
+        let entry = catalog::find("io2").unwrap();
         let mut device = entry.open(Seed::new(1));
         let at = Moment::START;
         for tag in 0..8 {

@@ -4,7 +4,7 @@ use octavo_units::Moment;
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::catalogue::Impossible;
+use crate::sourced::Impossible;
 
 /// Latencies between those of a table: uniform between neighbours, in whole
 /// numbers, so that a seed gives the same on every machine.

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, ops::RangeInclusive, path::Path, str::FromStr, time::Duration};
 
-use octavo_device::catalogue;
+use octavo_storage::entry;
 use octavo_units::{ByteCount, PageSize, parse_duration};
 use toml::{
     Spanned,
@@ -166,7 +166,7 @@ pub(super) fn text(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
 pub(super) fn storage(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
     let given = text(key, value)?;
     if let Place::Device(device) = Place::of(&given) {
-        let entry = catalogue::named(device).map_err(|error| {
+        let entry = entry::named(device).map_err(|error| {
             Refusal::new(&value.span(), format!("{key}: {}", with_causes(&error)))
         })?;
         let path = (entry.name != device)

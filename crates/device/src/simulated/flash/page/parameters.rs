@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::PageMapped;
 use crate::{
-    catalogue::{Impossible, Sourced},
     simulated::flash::{US_MAX, nand::Shape},
+    sourced::{Impossible, Sourced},
 };
 
 /// Parameters of a page-mapped translation layer: `[flash.page]`.

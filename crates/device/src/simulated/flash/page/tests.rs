@@ -5,11 +5,11 @@ use rand::RngExt as _;
 use super::{cleaning::FREE_BLOCKS, reference::Reference, *};
 use crate::{
     Command, Completion, Device, Request, Tag,
-    calibrate::{Durability, PointSpec},
-    catalogue::Sourced,
+    point::{Durability, PointSpec},
     probe::{self, Effort},
     request::{Mix, Pattern},
     simulated::flash::{Chips, Host, Link, Parallelism, Parameters as Flash, ssd::Ssd},
+    sourced::Sourced,
 };
 
 fn sourced<T>(value: T) -> Sourced<T> {

@@ -6,7 +6,7 @@ use super::{
     *,
 };
 use crate::{
-    Device, Geometry, Request, Tag, catalogue,
+    Device, Geometry, Request, Tag, catalog,
     simulated::flash::ssd::{Front, Ssd},
 };
 
@@ -192,8 +192,8 @@ fn a_shared_log_takes_more_of_a_narrow_skew() {
 #[test]
 fn memory_is_little() {
     for name in ["pc-a", "pc-b"] {
-        let entry = catalogue::find(name).unwrap();
-        let catalogue::Model::Flash(parameters) = entry.model() else {
+        let entry = catalog::find(name).unwrap();
+        let catalog::Model::Flash(parameters) = entry.model() else {
             panic!("{name} is a drive");
         };
         let chips = parameters.shape();
@@ -283,7 +283,7 @@ fn impossible_parameters_are_named() {
 #[test]
 fn drives_for_pcs_do_what_was_published_of_them() {
     for name in ["pc-a", "pc-b"] {
-        let entry = catalogue::find(name).unwrap();
+        let entry = catalog::find(name).unwrap();
         for published in &entry.published {
             let simulated = published.simulate(&entry, Seed::new(1)).unwrap();
             let error = published.error(simulated);

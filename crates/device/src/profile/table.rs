@@ -1,0 +1,403 @@
+//! Tables of a profile as text cells, in the shapes of published studies.
+//!
+//! petrov-2010 gives a device as IOPS and latency of random requests and MB/s
+//! of sequential ones by request size; lee-2009 as curves of random IOPS over
+//! queue depths and over data ranges. Columns that were not measured show
+//! `-`, tables of which nothing was measured are left out.
+
+use std::collections::BTreeSet;
+
+use octavo_units::{ByteCount, QueueDepth, RequestSize};
+
+use super::{Access, Point, Profile};
+use crate::{
+    point::Durability,
+    request::{Mix, Pattern},
+};
+
+/// A table of text cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// What is shown and under which conditions, one line.
+    pub title: String,
+    /// Names of the columns, with units.
+    pub header: Vec<String>,
+    /// As many cells a row as the header has.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Every table of which the profile has points.
+pub fn all(profile: &Profile) -> Vec<Table> {
+    let mut tables = Vec::new();
+    let depths: BTreeSet<QueueDepth> = ordinary(profile, Pattern::Random)
+        .filter(|point| is_whole(profile, point))
+        .map(|point| point.spec.depth)
+        .collect();
+    // A depth curve measures one size at many depths; as a table by size
+    // each of those would be one row.
+    for depth in depths {
+        tables.extend(random(profile, depth).filter(|table| table.rows.len() > 1));
+    }
+    let depths: BTreeSet<QueueDepth> = ordinary(profile, Pattern::Sequential)
+        .map(|point| point.spec.depth)
+        .collect();
+    for depth in depths {
+        tables.extend(sequential(profile, depth));
+    }
+    let sizes: BTreeSet<RequestSize> = ordinary(profile, Pattern::Random)
+        .map(|point| point.spec.request_size)
+        .collect();
+    for size in sizes.iter().copied() {
+        tables.extend(depth_curve(profile, size).filter(|table| table.rows.len() > 2));
+    }
+    for size in sizes {
+        for depth in [1, 32].into_iter().filter_map(QueueDepth::new) {
+            tables.extend(range_curve(profile, size, depth).filter(|table| table.rows.len() > 1));
+        }
+    }
+    tables.extend(mixed(profile));
+    tables.extend(commit(profile));
+    tables
+}
+
+/// petrov-2010's table of random requests: IOPS and mean latency by size.
+pub fn random(profile: &Profile, depth: QueueDepth) -> Option<Table> {
+    let at = |size: RequestSize, mix| profile.point(mix, Pattern::Random, size.get(), depth.get());
+    let sizes = ordinary(profile, Pattern::Random)
+        .filter(|point| point.spec.depth == depth && is_whole(profile, point))
+        .map(|point| point.spec.request_size);
+    let rows = distinct(sizes).map(|size| {
+        let (read, write) = (at(size, Mix::READ), at(size, Mix::WRITE));
+        vec![
+            size.to_string(),
+            iops(read),
+            iops(write),
+            milliseconds(read),
+            milliseconds(write),
+        ]
+    });
+    table(
+        format!(
+            "random requests, depth {depth}, range {}",
+            profile.file_bytes
+        ),
+        profile,
+        ["request", "read IOPS", "write IOPS", "read ms", "write ms"],
+        rows.collect(),
+    )
+}
+
+/// petrov-2010's table of sequential requests: MB/s and mean latency by size.
+pub fn sequential(profile: &Profile, depth: QueueDepth) -> Option<Table> {
+    let at =
+        |size: RequestSize, mix| profile.point(mix, Pattern::Sequential, size.get(), depth.get());
+    let sizes = ordinary(profile, Pattern::Sequential)
+        .filter(|point| point.spec.depth == depth && is_whole(profile, point))
+        .map(|point| point.spec.request_size);
+    let rows = distinct(sizes).map(|size| {
+        let (read, write) = (at(size, Mix::READ), at(size, Mix::WRITE));
+        vec![
+            size.to_string(),
+            megabytes(read),
+            megabytes(write),
+            milliseconds(read),
+            milliseconds(write),
+        ]
+    });
+    table(
+        format!(
+            "sequential requests, depth {depth}, range {}",
+            profile.file_bytes
+        ),
+        profile,
+        ["request", "read MB/s", "write MB/s", "read ms", "write ms"],
+        rows.collect(),
+    )
+}
+
+/// lee-2009's curve over queue depths, on the whole file.
+pub fn depth_curve(profile: &Profile, size: RequestSize) -> Option<Table> {
+    let at = |depth: QueueDepth, mix| profile.point(mix, Pattern::Random, size.get(), depth.get());
+    let depths = ordinary(profile, Pattern::Random)
+        .filter(|point| point.spec.request_size == size && is_whole(profile, point))
+        .map(|point| point.spec.depth);
+    let rows = distinct(depths).map(|depth| {
+        let (read, write) = (at(depth, Mix::READ), at(depth, Mix::WRITE));
+        vec![
+            depth.to_string(),
+            iops(read),
+            iops(write),
+            milliseconds(read),
+            milliseconds(write),
+        ]
+    });
+    table(
+        format!(
+            "depth curve: random requests of {size}, range {}",
+            profile.file_bytes
+        ),
+        profile,
+        ["depth", "read IOPS", "write IOPS", "read ms", "write ms"],
+        rows.collect(),
+    )
+}
+
+/// lee-2009's curve over data ranges, at one depth.
+pub fn range_curve(profile: &Profile, size: RequestSize, depth: QueueDepth) -> Option<Table> {
+    let kind = |point: &&Point| point.spec.request_size == size && point.spec.depth == depth;
+    let at = |range: ByteCount, mix| {
+        ordinary(profile, Pattern::Random)
+            .filter(kind)
+            .find(|point| point.spec.range == range && point.spec.mix == mix)
+    };
+    let ranges = ordinary(profile, Pattern::Random)
+        .filter(kind)
+        .map(|point| point.spec.range);
+    let rows = distinct(ranges).map(|range| {
+        let (read, write) = (at(range, Mix::READ), at(range, Mix::WRITE));
+        vec![
+            range.to_string(),
+            iops(read),
+            iops(write),
+            milliseconds(read),
+            milliseconds(write),
+        ]
+    });
+    table(
+        format!("range curve: random requests of {size}, depth {depth}"),
+        profile,
+        ["range", "read IOPS", "write IOPS", "read ms", "write ms"],
+        rows.collect(),
+    )
+}
+
+/// Points that read and write.
+pub fn mixed(profile: &Profile) -> Option<Table> {
+    let rows = profile
+        .points
+        .iter()
+        .filter(|point| point.spec.mix.only().is_none())
+        .map(|point| {
+            let p99 = |latency: Option<super::Latency>| {
+                latency.map_or("-".to_owned(), |latency| {
+                    format!("{:.3}", latency.us_p99 / 1e3)
+                })
+            };
+            vec![
+                point.spec.mix.to_string(),
+                point.spec.request_size.to_string(),
+                point.spec.depth.to_string(),
+                iops(Some(point)),
+                milliseconds(Some(point)),
+                p99(point.read_latency),
+                p99(point.write_latency),
+            ]
+        });
+    table(
+        format!("mixed random requests, range {}", profile.file_bytes),
+        profile,
+        [
+            "read/write %",
+            "request",
+            "depth",
+            "IOPS",
+            "ms",
+            "read p99 ms",
+            "write p99 ms",
+        ],
+        rows.collect(),
+    )
+}
+
+/// What a commit costs: a write and `fdatasync`.
+pub fn commit(profile: &Profile) -> Option<Table> {
+    let rows = profile
+        .points
+        .iter()
+        .filter(|point| point.spec.durability == Durability::Synced)
+        .map(|point| {
+            let us = |value: f64| format!("{value:.0}");
+            vec![
+                point.spec.request_size.to_string(),
+                point.spec.depth.to_string(),
+                iops(Some(point)),
+                us(point.latency.us_p50),
+                us(point.latency.us_p99),
+                us(point.latency.us_max),
+            ]
+        });
+    table(
+        "commit: sequential pwrite + fdatasync by one thread, whatever the engine".to_owned(),
+        profile,
+        [
+            "request",
+            "depth",
+            "commits/s",
+            "p50 us",
+            "p99 us",
+            "max us",
+        ],
+        rows.collect(),
+    )
+}
+
+/// Points that only read or only write and are not synced.
+fn ordinary(profile: &Profile, pattern: Pattern) -> impl Iterator<Item = &Point> {
+    profile.points.iter().filter(move |point| {
+        point.spec.pattern == pattern
+            && point.spec.durability == Durability::Device
+            && point.spec.mix.only().is_some()
+    })
+}
+
+fn is_whole(profile: &Profile, point: &Point) -> bool {
+    point.spec.range == profile.file_bytes
+}
+
+fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    values.collect::<BTreeSet<T>>().into_iter()
+}
+
+/// `None` when there are no rows. Completes the title with what holds for
+/// every row of every table.
+fn table<const COLUMNS: usize>(
+    title: String,
+    profile: &Profile,
+    header: [&str; COLUMNS],
+    rows: Vec<Vec<String>>,
+) -> Option<Table> {
+    if rows.is_empty() {
+        return None;
+    }
+    let longest = profile
+        .points
+        .iter()
+        .map(|point| point.duration_s)
+        .fold(0.0, f64::max);
+    let access = match profile.access {
+        Access::Direct => "direct".to_owned(),
+        buffered => buffered.to_string(),
+    };
+    let steady = if profile.points.iter().all(Point::is_steady) {
+        ""
+    } else {
+        "; ~ not steady"
+    };
+    Some(Table {
+        title: format!(
+            "{title}; {access}, {}, {longest:.1} s a point, mean latency{steady}",
+            profile.engine
+        ),
+        header: header.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// The rate, marked when it was not steady.
+fn iops(point: Option<&Point>) -> String {
+    marked(point, |point| point.iops.to_string())
+}
+
+fn megabytes(point: Option<&Point>) -> String {
+    marked(point, |point| {
+        format!("{:.0}", point.bytes_per_second.get() / 1e6)
+    })
+}
+
+fn marked(point: Option<&Point>, text: impl Fn(&Point) -> String) -> String {
+    match point {
+        Some(point) if point.is_steady() => text(point),
+        Some(point) => format!("~{}", text(point)),
+        None => "-".to_owned(),
+    }
+}
+
+fn milliseconds(point: Option<&Point>) -> String {
+    point.map_or("-".to_owned(), |point| {
+        format!("{:.3}", point.latency.us_mean / 1e3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::tests::{point, profile, spec};
+
+    fn sample() -> Profile {
+        let mut points = Vec::new();
+        for (bytes, read, write) in [(4096, 50_000.0, 20_000.0), (16384, 32_000.0, 16_000.0)] {
+            points.push(point(spec(Mix::READ, Pattern::Random, bytes, 32), read));
+            points.push(point(spec(Mix::WRITE, Pattern::Random, bytes, 32), write));
+        }
+        points.push(point(spec(Mix::READ, Pattern::Random, 4096, 1), 10_000.0));
+        points.push(point(
+            spec(Mix::READ, Pattern::Sequential, 131_072, 32),
+            8_000.0,
+        ));
+        let mut narrow = spec(Mix::READ, Pattern::Random, 4096, 32);
+        narrow.range = ByteCount::mib(32);
+        points.push(point(narrow, 64_000.0));
+        points.push(point(
+            spec(Mix::READ_75, Pattern::Random, 4096, 32),
+            40_000.0,
+        ));
+        profile(points)
+    }
+
+    #[test]
+    fn random_requests_have_petrovs_columns() {
+        let table = random(&sample(), QueueDepth::new(32).unwrap()).unwrap();
+        assert_eq!(
+            table.title,
+            "random requests, depth 32, range 1 GiB; direct, threads, 0.0 s a point, mean latency"
+        );
+        assert_eq!(
+            table.rows,
+            [
+                ["4 KiB", "50000", "20000", "0.640", "1.600"],
+                ["16 KiB", "32000", "16000", "1.000", "2.000"],
+            ]
+        );
+    }
+
+    #[test]
+    fn sequential_requests_are_given_in_megabytes() {
+        let table = sequential(&sample(), QueueDepth::new(32).unwrap()).unwrap();
+        // 8000 * 131072 B = 1048.576 MB; 32 / 8000 s is 4 ms, to the 0.1 %
+        // of the histogram; writes were not measured.
+        assert_eq!(table.rows, [["128 KiB", "1049", "-", "4.001", "-"]]);
+    }
+
+    #[test]
+    fn curves_are_over_depths_and_ranges() {
+        let sample = sample();
+        let size = RequestSize::new(4096).unwrap();
+        let depths = depth_curve(&sample, size).unwrap();
+        assert_eq!(depths.rows[0][..3], ["1", "10000", "-"]);
+        assert_eq!(depths.rows[1][..3], ["32", "50000", "20000"]);
+        let ranges = range_curve(&sample, size, QueueDepth::new(32).unwrap()).unwrap();
+        assert_eq!(ranges.rows[0][..2], ["32 MiB", "64000"]);
+        assert_eq!(ranges.rows[1][..2], ["1 GiB", "50000"]);
+    }
+
+    #[test]
+    fn unsteady_and_buffered_figures_say_so() {
+        let mut sample = sample();
+        sample.access = Access::Buffered;
+        sample.points[0].steady_round = None;
+        let table = random(&sample, QueueDepth::new(32).unwrap()).unwrap();
+        assert_eq!(table.rows[0][1], "~50000");
+        assert!(table.title.contains("BUFFERED"), "{}", table.title);
+        assert!(table.title.contains("not steady"));
+    }
+
+    #[test]
+    fn every_table_is_rectangular_and_empty_ones_are_left_out() {
+        let tables = all(&sample());
+        assert_eq!(tables.len(), 4);
+        for table in tables {
+            assert!(table.rows.iter().all(|row| row.len() == table.header.len()));
+        }
+        assert!(all(&profile(Vec::new())).is_empty());
+    }
+}

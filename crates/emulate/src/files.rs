@@ -1,0 +1,486 @@
+//! What files hold: reading, writing and syncing it at the device's pace.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    os::unix::fs::{FileExt, MetadataExt},
+    path::Path,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
+use octavo_device::{Command, Request};
+use octavo_units::Seed;
+use rustix::fs::FallocateFlags;
+
+use crate::{
+    answer::Answer,
+    buffers::Buffer,
+    extents::{Full, Layout, Space},
+    faults::{Fate, Faults, Requests},
+    pacer::{Pacer, Ticket},
+    undo::{CutWrites, UndoLog},
+};
+
+/// All files and the device that they lie on.
+pub(crate) struct Files {
+    pub(crate) pacer: Pacer,
+    pub(crate) space: Space,
+    contents: RwLock<HashMap<u64, Arc<Content>>>,
+    opened: RwLock<HashMap<u64, Arc<OpenFile>>>,
+    opened_ever: AtomicU64,
+    sync_backing: bool,
+    /// Whether files can be opened yet: not while the lead is measured.
+    ready: AtomicBool,
+    faults: Faults,
+    requests: Requests,
+    seed: Seed,
+    /// Held by whoever changes a file, and alone by the power cut.
+    power: RwLock<()>,
+    off: AtomicBool,
+    /// Bytes in all undo logs.
+    undo_bytes: AtomicU64,
+    writes: AtomicU64,
+}
+
+/// Bytes kept for a power cut. Beyond it, a file's older writes count as
+/// durable: caches write back by themselves.
+const UNDO_BYTES_MAX: u64 = 1 << 30;
+
+/// What belongs to a file as long as it exists.
+#[derive(Default)]
+struct Content {
+    layout: Mutex<Layout>,
+    undo: Mutex<UndoLog>,
+}
+
+/// An open file.
+pub(crate) struct OpenFile {
+    file: Arc<File>,
+    node: u64,
+    content: Arc<Content>,
+    pace: Pace,
+}
+
+/// Whether requests of an open file are the device's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// They are.
+    Device,
+    /// They lie nowhere on it and meet no faults: the lead is measured with
+    /// them.
+    Probe,
+}
+
+impl Files {
+    pub(crate) fn new(
+        pacer: Pacer,
+        space: Space,
+        sync_backing: bool,
+        faults: Faults,
+        seed: Seed,
+    ) -> Self {
+        Self {
+            pacer,
+            space,
+            contents: RwLock::default(),
+            opened: RwLock::default(),
+            opened_ever: AtomicU64::new(0),
+            sync_backing,
+            ready: AtomicBool::new(false),
+            faults,
+            requests: Requests::default(),
+            seed,
+            power: RwLock::new(()),
+            off: AtomicBool::new(false),
+            undo_bytes: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+        }
+    }
+
+    /// Gives the files that are there already their extents, in the order of
+    /// their names.
+    pub(crate) fn adopt(&self, directory: &Path) -> io::Result<()> {
+        let mut entries: Vec<_> = directory.read_dir()?.collect::<Result<_, _>>()?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let data = entry.metadata()?;
+            if data.is_dir() {
+                self.adopt(&entry.path())?;
+            } else if data.is_file() {
+                lock(&self.content(data.ino()).layout)
+                    .allocate(&self.space, 0, data.len())
+                    .map_err(|Full| io::Error::from(io::ErrorKind::StorageFull))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the power is on.
+    ///
+    /// # Errors
+    /// EIO when it is not.
+    pub(crate) fn check_power(&self) -> io::Result<()> {
+        if self.off.load(Ordering::SeqCst) {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.off.load(Ordering::SeqCst)
+    }
+
+    /// Lets files be opened.
+    pub(crate) fn make_ready(&self) {
+        self.ready.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether files can be opened.
+    ///
+    /// # Errors
+    /// EBUSY for others than the lead's own while that is measured.
+    pub(crate) fn check_ready(&self, pace: Pace) -> io::Result<()> {
+        if pace == Pace::Device && !self.ready.load(Ordering::SeqCst) {
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn open(&self, node: u64, file: File, pace: Pace) -> u64 {
+        let handle = self.opened_ever.fetch_add(1, Ordering::Relaxed) + 1;
+        let opened = OpenFile {
+            file: Arc::new(file),
+            node,
+            content: self.content(node),
+            pace,
+        };
+        self.opened
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(handle, Arc::new(opened));
+        handle
+    }
+
+    pub(crate) fn close(&self, handle: u64) {
+        self.opened
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&handle);
+    }
+
+    fn opened(&self, handle: u64) -> Result<Arc<OpenFile>, Errno> {
+        self.opened
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&handle)
+            .map(Arc::clone)
+            .ok_or(Errno::EBADF)
+    }
+
+    fn content(&self, node: u64) -> Arc<Content> {
+        let known = self.contents.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(content) = known.get(&node) {
+            return Arc::clone(content);
+        }
+        drop(known);
+        let mut known = self
+            .contents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(node).or_default())
+    }
+
+    /// Bytes that the file has on the device.
+    pub(crate) fn allocated_bytes(&self, node: u64) -> u64 {
+        let known = self.contents.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&node).map_or(0, |content| {
+            lock(&content.layout).allocated_bytes(&self.space)
+        })
+    }
+
+    /// The file is gone: its extents are free, and trimmed.
+    pub(crate) fn gone(&self, node: u64) {
+        let content = self
+            .contents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&node);
+        if let Some(content) = content {
+            let trimmed = lock(&content.layout).shrink(&self.space, 0);
+            self.trim(trimmed);
+            let freed = lock(&content.undo).forget_before(u64::MAX);
+            self.undo_bytes.fetch_sub(freed, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn read(&self, handle: u64, offset: u64, length: u32, reply: ReplyData) {
+        let begun = self.begin(handle, Command::Read, offset, u64::from(length));
+        match begun {
+            Ok((ticket, opened)) => {
+                let data = Buffer::read(&opened.file, offset, length as usize);
+                self.pacer
+                    .end(ticket, Answer::Data(reply, data.map_err(errno)));
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    pub(crate) fn write(&self, handle: u64, offset: u64, data: &[u8], reply: ReplyWrite) {
+        let begun = self.begin(handle, Command::Write, offset, data.len() as u64);
+        match begun {
+            Ok((ticket, opened)) => {
+                let write = || opened.file.write_all_at(data, offset);
+                let length = data.len() as u64;
+                let result = match opened.pace {
+                    Pace::Probe => write(),
+                    Pace::Device => {
+                        self.change(&opened.content, &opened.file, offset, length, write)
+                    }
+                };
+                let result = result.map(|()| data.len() as u32);
+                self.pacer
+                    .end(ticket, Answer::Written(reply, result.map_err(errno)));
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    /// Makes what was written to the file durable.
+    pub(crate) fn sync(&self, handle: u64, data_only: bool, reply: ReplyEmpty) {
+        let begun = self.begin(handle, Command::Flush, 0, 0);
+        match begun {
+            Ok((ticket, opened)) => {
+                let next = lock(&opened.content.undo).next();
+                let result = match (self.sync_backing, data_only) {
+                    (false, _) => Ok(()),
+                    (true, true) => opened.file.sync_data(),
+                    (true, false) => opened.file.sync_all(),
+                };
+                if result.is_ok() && !self.faults.lie {
+                    let freed = lock(&opened.content.undo).forget_before(next);
+                    self.undo_bytes.fetch_sub(freed, Ordering::Relaxed);
+                }
+                self.pacer
+                    .end(ticket, Answer::Done(reply, result.map_err(errno)));
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    /// Makes names durable, which `sync` does for the backing storage.
+    pub(crate) fn sync_names(&self, sync: impl FnOnce() -> io::Result<()>, reply: ReplyEmpty) {
+        let arrived = self.pacer.now();
+        if let Err(error) = self.check_power() {
+            return reply.error(errno(error));
+        }
+        let flush = [Request::FLUSH];
+        match self.pacer.begin(arrived, Command::Flush, 0, &flush) {
+            Ok(ticket) => {
+                let result = if self.sync_backing { sync() } else { Ok(()) };
+                self.pacer
+                    .end(ticket, Answer::Done(reply, result.map_err(errno)));
+            }
+            Err(_) => reply.error(Errno::EIO),
+        }
+    }
+
+    pub(crate) fn resize(&self, node: u64, file: &File, size: u64) -> io::Result<()> {
+        let content = self.content(node);
+        let _power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        self.check_power()?;
+        let mut undo = lock(&content.undo);
+        file.set_len(size)?;
+        let freed = undo.resized(size);
+        drop(undo);
+        self.undo_bytes.fetch_sub(freed, Ordering::Relaxed);
+        let trimmed = lock(&content.layout).shrink(&self.space, size);
+        self.trim(trimmed);
+        Ok(())
+    }
+
+    /// Sets the size of an open file.
+    pub(crate) fn resize_open(&self, handle: u64, size: u64) -> io::Result<()> {
+        let opened = self
+            .opened(handle)
+            .map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+        self.resize(opened.node, &opened.file, size)
+    }
+
+    pub(crate) fn allocate(
+        &self,
+        handle: u64,
+        offset: u64,
+        length: u64,
+        flags: FallocateFlags,
+    ) -> Result<(), Errno> {
+        let opened = self.opened(handle)?;
+        let content = &opened.content;
+        let _power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        self.check_power().map_err(errno)?;
+        let fallocate = || Ok(rustix::fs::fallocate(&*opened.file, flags, offset, length)?);
+        if flags.contains(FallocateFlags::PUNCH_HOLE) {
+            self.keep_and(content, &opened.file, offset, length, fallocate)
+                .map_err(errno)?;
+            let trimmed = lock(&content.layout).punch(&self.space, offset, length);
+            self.trim(trimmed);
+            return Ok(());
+        }
+        if !FallocateFlags::KEEP_SIZE.contains(flags) {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        lock(&content.layout)
+            .allocate(&self.space, offset, length)
+            .map_err(|Full| Errno::ENOSPC)?;
+        let mut undo = lock(&content.undo);
+        fallocate().map_err(errno)?;
+        if undo.first().is_some() {
+            // It can only have grown, which frees nothing.
+            undo.resized(opened.file.metadata().map_err(errno)?.len());
+        }
+        Ok(())
+    }
+
+    /// Cuts the power: from now on everything fails, and the backing directory
+    /// holds what a disk would.
+    ///
+    /// # Errors
+    /// The backing storage failed.
+    pub(crate) fn cut_power(&self) -> io::Result<CutWrites> {
+        let mut sum = CutWrites::default();
+        if self.off.swap(true, Ordering::SeqCst) {
+            return Ok(sum);
+        }
+        self.pacer.die();
+        let _alone = self.power.write().unwrap_or_else(PoisonError::into_inner);
+        let contents = self.contents.read().unwrap_or_else(PoisonError::into_inner);
+        let mut logs: Vec<UndoLog> = contents
+            .values()
+            .map(|content| std::mem::take(&mut *lock(&content.undo)))
+            .filter(|log| log.first().is_some())
+            .collect();
+        // In the order of their first writes, so that a seed replays.
+        logs.sort_by_key(UndoLog::first);
+        let mut generator = self.seed.derive("power cut", 0).generator();
+        for log in logs {
+            let outcome = log.cut(self.faults.lose(), self.faults.tear(), &mut generator)?;
+            sum.kept += outcome.kept;
+            sum.lost += outcome.lost;
+            sum.torn += outcome.torn;
+        }
+        Ok(sum)
+    }
+
+    /// Gives the device the request for these bytes of an open file.
+    fn begin(
+        &self,
+        handle: u64,
+        command: Command,
+        offset: u64,
+        length: u64,
+    ) -> Result<(Ticket, Arc<OpenFile>), Errno> {
+        let arrived = self.pacer.now();
+        self.check_power().map_err(errno)?;
+        let opened = self.opened(handle)?;
+        let requests = match opened.pace {
+            Pace::Probe => vec![Request::read(0, 512)],
+            Pace::Device => {
+                match self.requests.meet(&self.faults, command) {
+                    Fate::Done => {}
+                    Fate::Error => return Err(Errno::EIO),
+                    Fate::Cut => {
+                        // A backing store that fails as well leaves as little.
+                        let _cut = self.cut_power();
+                        return Err(Errno::EIO);
+                    }
+                }
+                self.extents(&opened, command, offset, length)?
+            }
+        };
+        let ticket = self
+            .pacer
+            .begin(arrived, command, length, &requests)
+            .map_err(|_| Errno::EIO)?;
+        Ok((ticket, opened))
+    }
+
+    /// What the bytes of an open file are on the device; writes get room there.
+    fn extents(
+        &self,
+        opened: &OpenFile,
+        command: Command,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<Request>, Errno> {
+        if command == Command::Flush {
+            return Ok(vec![Request::FLUSH]);
+        }
+        let mut layout = lock(&opened.content.layout);
+        if command == Command::Write {
+            layout
+                .allocate(&self.space, offset, length)
+                .map_err(|Full| Errno::ENOSPC)?;
+        }
+        Ok(layout.requests(&self.space, command, offset, length))
+    }
+
+    /// Changes a file's bytes, keeping those that were there where a power cut
+    /// may need them.
+    fn change(
+        &self,
+        content: &Content,
+        file: &Arc<File>,
+        offset: u64,
+        length: u64,
+        change: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        if !self.faults.forgets() {
+            return change();
+        }
+        let _power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        self.check_power()?;
+        self.keep_and(content, file, offset, length, change)
+    }
+
+    /// The same, while the power cannot be cut.
+    fn keep_and(
+        &self,
+        content: &Content,
+        file: &Arc<File>,
+        offset: u64,
+        length: u64,
+        change: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        if !self.faults.forgets() {
+            return change();
+        }
+        let mut undo = lock(&content.undo);
+        let number = self.writes.fetch_add(1, Ordering::Relaxed);
+        let kept = undo.note(number, file, offset, length)?;
+        let total = self.undo_bytes.fetch_add(kept, Ordering::Relaxed) + kept;
+        if total > UNDO_BYTES_MAX {
+            let middle = undo.middle();
+            let freed = undo.forget_before(middle);
+            self.undo_bytes.fetch_sub(freed, Ordering::Relaxed);
+        }
+        change()
+    }
+
+    fn trim(&self, requests: Vec<Request>) {
+        for request in requests {
+            self.pacer.pass_on(request);
+        }
+    }
+}
+
+pub(crate) fn errno(error: io::Error) -> Errno {
+    Errno::from_i32(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

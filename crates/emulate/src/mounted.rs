@@ -1,0 +1,270 @@
+//! A mounted device.
+
+use std::{
+    io,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use octavo_storage::location::EMULATED;
+use rustix::mount::{UnmountFlags, unmount};
+
+use crate::{
+    awake::Awake,
+    backing::{Backing, MountPoint},
+    conditioned,
+    error::EmulateError,
+    extents::Space,
+    files::Files,
+    filesystem::EmulatedFiles,
+    lead::{self, Lead},
+    names::Names,
+    pacer::{Clock, Pacer},
+    reaper::Reaper,
+    settings::Settings,
+    statistics::Statistics,
+};
+
+/// An emulated device, mounted. Dropping it unmounts.
+pub struct Mounted {
+    // In the order in which they end: first the session, then the watch over
+    // the mount, then the directories.
+    session: Option<BackgroundSession>,
+    files: Arc<Files>,
+    _reaper: Reaper,
+    point: MountPoint,
+    _backing: Backing,
+    /// `None` where it is not allowed.
+    awake: Option<Awake>,
+}
+
+/// Threads that take requests. One that waits for the backing storage's sync
+/// takes no others, so there are more than cores.
+const THREADS: usize = 4;
+
+impl Mounted {
+    /// Mounts the device's files. `interrupted` is looked at while the device is
+    /// brought to its state, which can take minutes. After an interrupt, the
+    /// thread that does that goes on until the process ends or it is done; it
+    /// has nothing that stays.
+    ///
+    /// # Errors
+    /// A directory that is not fit, a device that cannot be what the settings
+    /// say, a system that does not let us mount, or an interrupt.
+    pub fn mount(
+        settings: &Settings,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Self, EmulateError> {
+        if !(0.001..=1000.0).contains(&settings.time_scale) {
+            return Err(EmulateError::TimeScale(settings.time_scale));
+        }
+        // Before anything is made that would stay.
+        let device = conditioned::open(settings, interrupted)?;
+        let point = MountPoint::open(&settings.mount, &settings.backing)?;
+        let backing = Backing::open(&settings.backing)?;
+        // Each open file takes two descriptors.
+        let _as_many_as_allowed = raise_descriptors();
+
+        let awake = Awake::keep().ok();
+        let space = Space::new(device.geometry(), settings.faults.full);
+        let mount_error = |source| EmulateError::Mount {
+            path: settings.mount.clone(),
+            source,
+        };
+        let scale = settings.time_scale;
+        let pacer = Pacer::start(Box::new(lead::device(scale)), Clock::start(scale))
+            .map_err(mount_error)?;
+        let files = Arc::new(Files::new(
+            pacer,
+            space,
+            settings.sync_backing,
+            settings.faults.clone(),
+            settings.seed,
+        ));
+        files.adopt(backing.files()).map_err(|error| {
+            if error.kind() == io::ErrorKind::StorageFull {
+                EmulateError::TooSmall {
+                    path: settings.backing.clone(),
+                    device: settings.entry.name.clone(),
+                }
+            } else {
+                EmulateError::io("read", backing.files())(error)
+            }
+        })?;
+        let names =
+            Names::open(backing.files()).map_err(EmulateError::io("open", backing.files()))?;
+
+        let mut reaper = Reaper::start(point.path()).map_err(mount_error)?;
+        let mut config = Config::default();
+        let kind = EMULATED.trim_start_matches("fuse.");
+        config.mount_options = vec![
+            MountOption::FSName(settings.entry.name.clone()),
+            // As an option of the kernel: fuser gives its own only to fusermount.
+            MountOption::CUSTOM(format!("subtype={kind}")),
+            MountOption::DefaultPermissions,
+        ];
+        config.acl = SessionACL::All;
+        config.n_threads = Some(THREADS);
+        config.clone_fd = true;
+        let session = Session::new(
+            EmulatedFiles::new(Arc::clone(&files), names, settings.entry.draw()),
+            point.path(),
+            &config,
+        )
+        .and_then(Session::spawn)
+        .map_err(mount_error)?;
+        reaper.mounted(point.path()).map_err(mount_error)?;
+        let mounted = Self {
+            session: Some(session),
+            files,
+            _reaper: reaper,
+            point,
+            _backing: backing,
+            awake,
+        };
+        let lead = Lead::measure(mounted.path()).map_err(mount_error)?;
+        mounted.files.pacer.go_on(device, lead);
+        mounted.files.make_ready();
+        Ok(mounted)
+    }
+
+    /// Where the files are seen.
+    pub fn path(&self) -> &Path {
+        self.point.path()
+    }
+
+    /// Whether it is still mounted: somebody else may have unmounted it.
+    pub fn is_mounted(&self) -> bool {
+        self.session
+            .as_ref()
+            .is_some_and(|session| !session.guard.is_finished())
+    }
+
+    /// What was done since it was mounted.
+    pub fn statistics(&self) -> Statistics {
+        self.files.pacer.tally().statistics(
+            self.files.pacer.counters(),
+            &self.files.pacer.lead(),
+            self.awake.is_some(),
+            self.files.is_off(),
+        )
+    }
+
+    /// Cuts the power: every request fails from now on, and what was not synced
+    /// is kept, lost or torn as the [`Faults`](crate::Faults) say. Without `cut` among them
+    /// all of it is kept.
+    ///
+    /// # Errors
+    /// The backing storage failed.
+    pub fn cut_power(&self) -> io::Result<()> {
+        self.files.cut_power().map(|_writes| ())
+    }
+
+    /// Unmounts and tells what was done. What programs still have open there
+    /// fails from then on.
+    ///
+    /// # Errors
+    /// The system does not let us unmount.
+    pub fn unmount(mut self) -> Result<Statistics, EmulateError> {
+        self.end()?;
+        Ok(self.statistics())
+    }
+
+    fn end(&mut self) -> Result<(), EmulateError> {
+        let Some(session) = self.session.take() else {
+            return Ok(());
+        };
+        if !session.guard.is_finished() {
+            detach(self.point.path()).map_err(|source| EmulateError::Io {
+                action: "unmount",
+                path: self.point.path().to_owned(),
+                source,
+            })?;
+        }
+        // A session ends when the last file is closed. Where it was not ours
+        // to end them all, its threads go with the process.
+        let patience = Instant::now();
+        while !session.guard.is_finished() {
+            if patience.elapsed() > Duration::from_secs(5) {
+                std::mem::forget(session);
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        // Not `umount_and_join`: it is unmounted, and fuser 0.18 takes a session
+        // that has ended for one that is mounted.
+        match session.join() {
+            // A thread was taking a request when `detach` ended the connection:
+            // the kernel says so (fuse_dev_do_read), and fuser 0.18 knows only
+            // ENODEV.
+            Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
+            result => result.map_err(|source| EmulateError::Io {
+                action: "end the emulation at",
+                path: self.point.path().to_owned(),
+                source,
+            }),
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // The reaper's shell tries again when this process ends.
+        let _told_by_unmount = self.end();
+    }
+}
+
+impl std::fmt::Debug for Mounted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mounted")
+            .field("path", &self.point.path())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Unmounts, taking it from programs that still use it.
+fn detach(path: &Path) -> io::Result<()> {
+    match unmount(path, UnmountFlags::empty()) {
+        Ok(()) => return Ok(()),
+        Err(rustix::io::Errno::PERM) => return with_fusermount(path),
+        Err(rustix::io::Errno::BUSY) => {}
+        // Somebody else was faster.
+        Err(rustix::io::Errno::INVAL) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    // Keep what was written to the cache, then end the connection, which lets
+    // waiting programs go, then take the mount away.
+    if let Ok(root) = std::fs::File::open(path) {
+        let _as_far_as_possible = rustix::fs::syncfs(&root);
+    }
+    let _busy = unmount(path, UnmountFlags::FORCE);
+    match unmount(path, UnmountFlags::DETACH) {
+        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Who is not root may unmount only with this program.
+fn with_fusermount(path: &Path) -> io::Result<()> {
+    for arguments in ["-uq", "-uqz"] {
+        let status = std::process::Command::new("fusermount3")
+            .arg(arguments)
+            .arg(path)
+            .status()?;
+        if status.success() {
+            return Ok(());
+        }
+    }
+    Err(io::Error::other("fusermount3 -uz failed"))
+}
+
+/// Lets this process open as many files as its hard limit says.
+fn raise_descriptors() -> io::Result<()> {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    Ok(setrlimit(Resource::Nofile, limit)?)
+}

@@ -1,0 +1,483 @@
+//! Measuring the storage under a directory.
+//!
+//! [`calibrate`] makes an unnamed file there, writes it full, measures the
+//! points of a [`Preset`] or of an explicit list on it with direct I/O, and
+//! returns a [`Profile`]. The file goes away with the process, however that
+//! ends. No privileges are needed, and no setting of the machine is changed.
+//!
+//! Preconditioning and steady state follow the SNIA Solid State Storage
+//! Performance Test Specification as far as one file allows: the file, not
+//! the device, is written; and each point is repeated by itself until it is
+//! steady, which is its workload-dependent preconditioning ([`steady`]).
+
+use std::{
+    collections::VecDeque,
+    io,
+    num::NonZeroU32,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use octavo_device::{
+    point::{Durability, PointSpec},
+    preset::{Preset, Timing},
+    profile::{FORMAT, Point, Profile},
+    request::{Mix, Operation, Pattern},
+    steady,
+    stream::{Content, Load},
+    tally::Tally,
+};
+use octavo_units::{ByteCount, QueueDepth, RequestSize, Seed};
+
+use crate::{
+    engine::{Engine, EngineError, Stop},
+    location::Location,
+    target::{self, Target},
+};
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Decides file size, timing, and the points unless they are listed.
+    pub preset: Preset,
+    /// The file's size; default: the preset's, or half of the free space
+    /// when that is less, but not under 64 MiB.
+    pub file_size: Option<ByteCount>,
+    /// The points; default: the preset's.
+    pub points: Option<Vec<PointSpec>>,
+    /// How often all points are measured, 1 by default; the median pass over
+    /// each stands in the profile. Storage that others use as well differs from
+    /// one minute to the next by more than within one.
+    pub passes: NonZeroU32,
+    /// The engine; default: io_uring where it is allowed, else threads.
+    pub engine: Option<Engine>,
+    /// The origin of offsets and content.
+    pub seed: Seed,
+}
+
+impl Settings {
+    /// What `octavo advise` measures: about 15 s.
+    pub fn brief(seed: Seed) -> Self {
+        Self::preset(Preset::Brief, seed)
+    }
+
+    /// The tables at a few depths: under a minute.
+    pub fn quick(seed: Seed) -> Self {
+        Self::preset(Preset::Quick, seed)
+    }
+
+    /// The whole grid: hours.
+    pub fn full(seed: Seed) -> Self {
+        Self::preset(Preset::Full, seed)
+    }
+
+    /// The defaults of a preset.
+    pub fn preset(preset: Preset, seed: Seed) -> Self {
+        Self {
+            preset,
+            file_size: None,
+            points: None,
+            passes: NonZeroU32::MIN,
+            engine: None,
+            seed,
+        }
+    }
+
+    /// The shortest and longest time that measuring takes, without the fill
+    /// (whose speed is not known before) and if every size is allowed.
+    pub fn estimate(&self) -> (Duration, Duration) {
+        let size = self.file_size.unwrap_or(self.preset.file_size());
+        let points = match &self.points {
+            Some(points) => points.clone(),
+            None => self.preset.points(size, 512),
+        };
+        points.iter().fold(Default::default(), |sum: (_, _), spec| {
+            let (least, most) = self.preset.timing(spec).bounds();
+            let passes = self.passes.get();
+            (sum.0 + least * passes, sum.1 + most * passes)
+        })
+    }
+}
+
+/// How far calibrating is.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// What is measured now, like `random read 4 KiB, depth 32, range 1 GiB`.
+    pub name: &'a str,
+    /// Expected time of what is done.
+    pub done: Duration,
+    /// Expected time of all.
+    pub total: Duration,
+}
+
+/// Called about ten times a second, later only while a single request takes
+/// longer; a break stops calibrating and leaves nothing behind.
+pub type Progress<'a> = dyn FnMut(Step<'_>) -> ControlFlow<()> + 'a;
+
+/// Why storage could not be measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CalibrateError {
+    /// The file would take more than half of the free space.
+    #[error(
+        "{directory} has {free} free and calibrating needs {needed}, twice the file's size: \
+         free some space or ask for a smaller file",
+        directory = directory.display()
+    )]
+    NoSpace {
+        /// Where.
+        directory: PathBuf,
+        /// Free bytes that are needed.
+        needed: ByteCount,
+        /// Bytes that are free.
+        free: ByteCount,
+    },
+    /// The file could not be made.
+    #[error(
+        "cannot {action} {directory}: choose a directory that you may write to",
+        directory = directory.display()
+    )]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        directory: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// A request failed: the device, or a full disk.
+    #[error("{operation} of {length} bytes at offset {offset} of the test file failed")]
+    Request {
+        /// What was asked.
+        operation: Operation,
+        /// Where in the file, in bytes.
+        offset: u64,
+        /// How much, in bytes.
+        length: u32,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file could not be synced.
+    #[error("the test file cannot be made durable: check the device")]
+    Sync {
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The engine could not be set up for a point.
+    #[error(
+        "{engine} cannot hold {depth} requests of {request_size} in flight: try fewer or the other engine"
+    )]
+    Engine {
+        /// Which engine.
+        engine: Engine,
+        /// Requests in flight.
+        depth: QueueDepth,
+        /// Bytes of one request.
+        request_size: RequestSize,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A listed point cannot be measured on this file.
+    #[error("point '{point}' {reason}")]
+    Point {
+        /// Which.
+        point: PointSpec,
+        /// Why, and what would do.
+        reason: String,
+    },
+    /// The progress function stopped it.
+    #[error("calibrating was stopped")]
+    Stopped,
+}
+
+/// The size of the requests that fill the file (PTS: 128 KiB sequential).
+const FILL_BYTES: u32 = 128 << 10;
+/// Enough to keep any device busy with them.
+const FILL_DEPTH: QueueDepth = match QueueDepth::new(32) {
+    Some(depth) => depth,
+    None => QueueDepth::ONE,
+};
+/// The smallest file that is measured when the space decides.
+const SHRUNK_MIN: ByteCount = ByteCount::mib(64);
+/// The guess of fill speed for time left before anything is known.
+const FILL_BYTES_PER_SECOND: u64 = 500 << 20;
+
+/// Measures the storage under `directory`.
+///
+/// Needs twice the file's size as free space, and write permission. On error
+/// or break nothing is left behind.
+pub fn calibrate(
+    directory: &Path,
+    settings: &Settings,
+    progress: &mut Progress<'_>,
+) -> Result<Profile, CalibrateError> {
+    let started = Instant::now();
+    let date = jiff::Timestamp::now();
+    let target = Target::create(directory, file_size(directory, settings)?)?;
+    let (engine, engine_reason) = match settings.engine {
+        Some(engine) => (engine, Some("asked for".to_owned())),
+        None => {
+            let (engine, reason) = Engine::best();
+            (engine, reason.map(|reason| format!("io_uring: {reason}")))
+        }
+    };
+    let specs = match &settings.points {
+        Some(points) => points.clone(),
+        None => settings.preset.points(target.size(), target.alignment()),
+    };
+    for spec in &specs {
+        check(spec, &target)?;
+    }
+    let fills = settings.preset.fills();
+    let fill_expected =
+        Duration::from_secs_f64(target.size().get() as f64 / FILL_BYTES_PER_SECOND as f64) * fills;
+    let expected = |spec: &PointSpec| settings.preset.timing(spec).bounds().0;
+    let passes = settings.passes.get();
+    let points_expected = specs.iter().map(expected).sum::<Duration>() * passes;
+    let mut done = Duration::ZERO;
+    let mut total = fill_expected + points_expected;
+    for pass in 1..=fills {
+        let name = format!("write the file, pass {pass} of {fills}");
+        let seed = settings.seed.derive("fill", u64::from(pass));
+        fill(&target, engine, seed, &mut |elapsed| {
+            progress(Step {
+                name: &name,
+                done: done + elapsed,
+                total: total.max(done + elapsed + points_expected),
+            })
+        })?;
+        done = started.elapsed();
+    }
+    total = done + points_expected;
+    let mut measured = vec![Vec::new(); specs.len()];
+    for pass in 1..=passes {
+        for (index, spec) in specs.iter().enumerate() {
+            let name = match passes {
+                1 => spec.to_string(),
+                _ => format!("pass {pass} of {passes}: {spec}"),
+            };
+            let number = u64::from(pass - 1) * specs.len() as u64 + index as u64;
+            let seed = settings.seed.derive("point", number);
+            let before = Instant::now();
+            measured[index].push(measure(
+                &target,
+                engine,
+                spec,
+                settings.preset.timing(spec),
+                seed,
+                &mut |_| {
+                    let elapsed = before.elapsed();
+                    progress(Step {
+                        name: &name,
+                        done: done + elapsed,
+                        total: total.max(done + elapsed),
+                    })
+                },
+            )?);
+            // A point that took longer than expected moves the end, not the
+            // share that is done of the others.
+            let elapsed = before.elapsed();
+            done += elapsed;
+            total = (total + elapsed).saturating_sub(expected(spec)).max(done);
+        }
+    }
+    let points = measured.into_iter().map(Point::median_of).collect();
+    let system = rustix::system::uname();
+    Ok(Profile {
+        format: FORMAT,
+        date: Some(date),
+        octavo: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: Some(format!(
+            "{} {}",
+            system.sysname().to_string_lossy(),
+            system.release().to_string_lossy()
+        )),
+        preset: settings.points.is_none().then_some(settings.preset),
+        seed: settings.seed,
+        engine: engine.into(),
+        engine_reason,
+        access: target.access(),
+        alignment_bytes: target.alignment(),
+        file_bytes: target.size(),
+        preconditioning: format!(
+            "file written {} in sequence with random bytes in requests of 128 KiB, fdatasync",
+            if fills == 1 { "once" } else { "twice" }
+        ),
+        duration_s: started.elapsed().as_secs_f64(),
+        storage: Location::of(directory).facts,
+        points,
+    })
+}
+
+/// Measures one point on a file that has been written before. `hook` is
+/// called about ten times a second with the time since the run began.
+pub fn measure(
+    target: &Target,
+    engine: Engine,
+    spec: &PointSpec,
+    timing: Timing,
+    seed: Seed,
+    hook: &mut dyn FnMut(Duration) -> ControlFlow<()>,
+) -> Result<Point, CalibrateError> {
+    check(spec, target)?;
+    let mut load = Load {
+        mix: spec.mix,
+        pattern: spec.pattern,
+        request_size: spec.request_size,
+        depth: spec.depth,
+        range_bytes: spec.range.get(),
+        content: Content::Stamped,
+        seed,
+    };
+    settle(target)?;
+    let mut run = |load: &Load, stop| {
+        engine
+            .run(target.file(), load, spec.durability, stop, hook)
+            .map_err(|error| failure(error, engine, load))
+    };
+    if timing.rounds_max <= steady::WINDOW {
+        let window = run(&load, whole_window(timing))?;
+        let round_s = timing.round.as_secs_f64();
+        let rates: Vec<f64> = window.slices.iter().map(|n| *n as f64 / round_s).collect();
+        return Ok(Point::new(*spec, &window, &rates));
+    }
+    let mut rates = Vec::with_capacity(timing.rounds_max);
+    let mut recent = VecDeque::with_capacity(steady::WINDOW);
+    while rates.len() < timing.rounds_max && steady::first_steady_round(&rates).is_none() {
+        load.seed = seed.derive("round", rates.len() as u64);
+        let round = run(&load, one_round(timing, rates.len()))?;
+        rates.push(round.requests() as f64 / round.elapsed.as_secs_f64());
+        if recent.len() == steady::WINDOW {
+            recent.pop_front();
+        }
+        recent.push_back(round);
+    }
+    // Reported is the window that was found steady, or the last one.
+    let mut window = Tally::new(0);
+    for round in &recent {
+        window.add_round(round);
+    }
+    Ok(Point::new(*spec, &window, &rates))
+}
+
+/// Ramp and one whole window of rounds without a pause.
+fn whole_window(timing: Timing) -> Stop {
+    Stop::Time {
+        ramp: timing.ramp,
+        slice: timing.round,
+        slices: steady::WINDOW,
+    }
+}
+
+/// The round with this index alone; only the first has a ramp, since between
+/// rounds the load pauses for milliseconds.
+fn one_round(timing: Timing, index: usize) -> Stop {
+    Stop::Time {
+        ramp: if index == 0 {
+            timing.ramp
+        } else {
+            Duration::ZERO
+        },
+        slice: timing.round,
+        slices: 1,
+    }
+}
+
+/// Writes the whole file once with incompressible bytes and syncs it. `hook`
+/// is called about ten times a second with the time since it began.
+pub fn fill(
+    target: &Target,
+    engine: Engine,
+    seed: Seed,
+    hook: &mut dyn FnMut(Duration) -> ControlFlow<()>,
+) -> Result<(), CalibrateError> {
+    let size = target.size();
+    let load = Load {
+        mix: Mix::WRITE,
+        pattern: Pattern::Sequential,
+        request_size: RequestSize::new(FILL_BYTES).expect("128 KiB is a request size"),
+        depth: FILL_DEPTH,
+        range_bytes: size.get(),
+        content: Content::Fresh,
+        seed,
+    };
+    let stop = Stop::Requests(size.get() / u64::from(FILL_BYTES));
+    engine
+        .run(target.file(), &load, Durability::Device, stop, hook)
+        .map_err(|error| failure(error, engine, &load))?;
+    settle(target)
+}
+
+fn settle(target: &Target) -> Result<(), CalibrateError> {
+    target
+        .settle()
+        .map_err(|source| CalibrateError::Sync { source })
+}
+
+/// The asked or default size, whole fill requests, and for a default no more
+/// than fits into half of the free space.
+fn file_size(directory: &Path, settings: &Settings) -> Result<ByteCount, CalibrateError> {
+    let fill = u64::from(FILL_BYTES);
+    let whole = |bytes: u64| ByteCount::new((bytes / fill).max(1) * fill);
+    match settings.file_size {
+        Some(size) => Ok(whole(size.get())),
+        None => {
+            let free = target::free_space(directory).map_err(|source| CalibrateError::File {
+                action: "ask for free space in",
+                directory: directory.to_owned(),
+                source,
+            })?;
+            let size = settings.preset.file_size().get();
+            Ok(whole(size.min(free.get() / 2).max(SHRUNK_MIN.get())))
+        }
+    }
+}
+
+fn check(spec: &PointSpec, target: &Target) -> Result<(), CalibrateError> {
+    let refused = |reason| {
+        Err(CalibrateError::Point {
+            point: *spec,
+            reason,
+        })
+    };
+    if spec.range > target.size() {
+        return refused(format!("exceeds the file of {}", target.size()));
+    }
+    if spec.request_size.bytes() > spec.range {
+        return refused("has a range smaller than one request".to_owned());
+    }
+    if !spec.request_size.get().is_multiple_of(target.alignment()) {
+        return refused(format!(
+            "is not allowed here: direct requests are multiples of {} bytes",
+            target.alignment()
+        ));
+    }
+    Ok(())
+}
+
+fn failure(error: EngineError, engine: Engine, load: &Load) -> CalibrateError {
+    match error {
+        EngineError::Stopped => CalibrateError::Stopped,
+        EngineError::Request {
+            operation,
+            offset,
+            source,
+        } => CalibrateError::Request {
+            operation,
+            offset,
+            length: load.request_size.get(),
+            source,
+        },
+        EngineError::Setup(source) => CalibrateError::Engine {
+            engine,
+            depth: load.depth,
+            request_size: load.request_size,
+            source,
+        },
+    }
+}

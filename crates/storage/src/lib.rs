@@ -1,0 +1,18 @@
+//! The host's side of storage: what lies under a directory, and how fast it is.
+//!
+//! [`calibrate`](calibrate::calibrate) measures the storage under a directory with
+//! direct I/O into a [`Profile`](octavo_device::profile::Profile); [`measured`]
+//! is a file as a [`Device`](octavo_device::Device). [`location`] says which file
+//! system and block device a path lies on and reads that device's counters.
+//! [`directory`] makes, marks and locks the directories that Octavo works in.
+//! [`entry`] reads a device's catalog entry from a file.
+//! Databases and workloads are unknown here.
+
+pub mod aligned;
+pub mod calibrate;
+pub mod directory;
+pub mod engine;
+pub mod entry;
+pub mod location;
+pub mod measured;
+pub mod target;

@@ -2,18 +2,15 @@
 
 use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
-use clap::{
-    Args, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
-};
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use octavo_database::Isolation;
 use octavo_device::calibrate::PointSpec;
 use octavo_device::emulated::Faults;
 use octavo_experiment::drive::RETRIES;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
-use octavo_workload::{WorkloadName, ycsb::Distribution};
+use octavo_workload::ycsb::Distribution;
 
-use crate::system::SystemFlags;
+use crate::{system::SystemFlags, workload::WorkloadFlags};
 
 /// Tells which page size, buffer size and storage an OLTP database should
 /// have, by measuring.
@@ -391,26 +388,8 @@ pub(crate) struct CompareFlags {
 /// Which rows to load, and in what.
 #[derive(Debug, Args)]
 pub(crate) struct DataFlags {
-    /// Workload [default: that of the loaded rows, else tpcc]
-    #[arg(long, value_name = "NAME", value_parser = workload_names())]
-    pub(crate) workload: Option<WorkloadName>,
-
-    /// TPC-C warehouses, about 75 MB each [default: 2]
-    #[arg(long, value_name = "N")]
-    pub(crate) warehouses: Option<u32>,
-
-    /// YCSB records [default: 100000]
-    #[arg(long, value_name = "N")]
-    pub(crate) records: Option<u64>,
-
-    /// pgbench's scale, 100,000 accounts each [default: 10]
-    #[arg(long, value_name = "N")]
-    pub(crate) scale: Option<u32>,
-
-    /// Bytes of a YCSB record's ten fields, or of a pgbench account's columns
-    /// [default: the benchmark's own, 1000 or 96]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) row_bytes: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) workload: WorkloadFlags,
 
     /// The database's page size [default: that of the loaded rows, else the
     /// database's own]
@@ -615,14 +594,6 @@ pub(crate) struct CheckFlags {
 
     #[command(flatten)]
     pub(crate) system: SystemFlags,
-}
-
-/// All workloads, with a word of help each.
-fn workload_names() -> impl TypedValueParser<Value = WorkloadName> {
-    PossibleValuesParser::new(
-        WorkloadName::ALL.map(|name| PossibleValue::new(name.name()).help(name.description())),
-    )
-    .try_map(|name| name.parse())
 }
 
 /// Reads `auto` or a time, which may be none at all.

@@ -2,7 +2,7 @@
 
 use octavo_database::Database;
 use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
-use octavo_workload::Workload;
+use octavo_workload::{Workload, WorkloadSpec};
 
 use crate::{
     Failure,
@@ -10,20 +10,20 @@ use crate::{
     report,
     system::{SystemFlags, choose},
     watcher::Watcher,
-    workload::Choice,
+    workload,
 };
 
 pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let found = Loaded::examine(&flags.directory).map_err(failure)?;
-    let choice = Choice::of(&flags.data, found.as_ref())?;
-    let workload = choice.build(None, None)?;
+    let spec = workload::spec(&flags.data, found.as_ref())?;
+    let workload = workload::build(&spec)?;
     let database = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
     let settings = settings(
         &flags.directory,
         &flags.data,
         found.as_ref(),
         &database,
-        &choice,
+        &spec,
         workload.as_ref(),
     );
     let watcher = Watcher::new()?;
@@ -90,7 +90,7 @@ pub(crate) fn settings<'a>(
     flags: &DataFlags,
     found: Option<&Description>,
     chosen: &'a Chosen,
-    choice: &Choice,
+    spec: &WorkloadSpec,
     workload: &'a dyn Workload,
 ) -> LoadSettings<'a> {
     LoadSettings {
@@ -102,7 +102,7 @@ pub(crate) fn settings<'a>(
             .or_else(|| found.map(|found| found.page_size))
             .unwrap_or_else(|| chosen.database.default_page_size()),
         workload,
-        seed: choice.seed,
+        seed: spec.seed,
         octavo_version: env!("CARGO_PKG_VERSION"),
     }
 }

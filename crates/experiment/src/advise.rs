@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, WorkloadName};
+use octavo_workload::{DataSet, WorkloadError, WorkloadName, WorkloadSpec};
 
 use crate::{
     conduct::{ConductError, ConductSettings, conduct},
@@ -102,7 +102,7 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
     memories.dedup();
     let mut plan = Plan {
         name: None,
-        workload: WorkloadName::Tpcc,
+        workload: WorkloadName::default(),
         mix: None,
         distribution: None,
         isolation: settings.isolation,
@@ -110,9 +110,7 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
         margin: settings.margin,
         design: Design::Race,
         systems: vec![system.clone()],
-        data: vec![DataSet::Tpcc {
-            warehouses: settings.warehouses.unwrap_or(1),
-        }],
+        data: vec![rows(settings.warehouses.unwrap_or(1))?],
         storages: vec![
             settings
                 .device
@@ -134,9 +132,13 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
             .map_or(largest, |memory| memory.max(largest))
             .saturating_mul(DATA_OVER_MEMORY);
         let warehouses = warehouses_for(&plan, wanted)?;
-        plan.data = vec![DataSet::Tpcc { warehouses }];
+        plan.data = vec![rows(warehouses)?];
     }
     Ok(plan)
+}
+
+fn rows(warehouses: u32) -> Result<DataSet, WorkloadError> {
+    Ok(WorkloadName::default().data_set(&[("warehouses", warehouses.into())])?)
 }
 
 /// The fewest warehouses whose data has the wanted size at every page size.
@@ -145,9 +147,7 @@ fn warehouses_for(plan: &Plan, wanted: ByteCount) -> Result<u32, ConductError> {
     // Data grows in proportion, except for what does not depend on the scale:
     // two points give the line.
     let size = |warehouses: u32| -> Result<u64, ConductError> {
-        let workload = plan
-            .workload
-            .build(DataSet::Tpcc { warehouses }, plan.seed, None, None)?;
+        let workload = WorkloadSpec::new(plan.workload, rows(warehouses)?, plan.seed).build()?;
         Ok(plan
             .page_sizes
             .iter()

@@ -26,11 +26,7 @@ use octavo_experiment::{
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
 };
 use octavo_units::{ByteCount, Iops, PageSize, QueueDepth, RequestSize, Seed};
-#[cfg(test)]
-use octavo_workload::ycsb::Core;
-use octavo_workload::{
-    Audit, AuditDistribution, AuditLine, AuditRule, DataSet, choice::WorkloadName,
-};
+use octavo_workload::{Audit, AuditDistribution, AuditLine, AuditRule, WorkloadName};
 
 const MARGIN: f64 = 0.03;
 /// Bytes, and throughput a minute with 32 and with 8 MiB; its noise.
@@ -64,7 +60,7 @@ fn ratios(own: &[f64], other: &[f64]) -> Vec<f64> {
 fn plan(mib: &[u64]) -> Plan {
     Plan {
         name: None,
-        workload: WorkloadName::Tpcc,
+        workload: WorkloadName::default(),
         mix: None,
         distribution: None,
         isolation: None,
@@ -77,7 +73,11 @@ fn plan(mib: &[u64]) -> Plan {
             options: vec![("journal-mode".into(), "wal".into())],
             default_page_size: page(4096),
         }],
-        data: vec![DataSet::Tpcc { warehouses: 3 }],
+        data: vec![
+            WorkloadName::default()
+                .data_set(&[("warehouses", 3)])
+                .expect("3 warehouses are possible"),
+        ],
         storages: vec![String::new()],
         page_sizes: LEVELS.iter().map(|level| page(level.0)).collect(),
         memories: mib.iter().map(|&mib| ByteCount::mib(mib)).collect(),
@@ -144,13 +144,11 @@ pub(crate) fn one_memory() -> Findings {
 /// Clients are compared, with two page sizes, under YCSB.
 #[cfg(test)]
 pub(crate) fn clients() -> Findings {
+    let ycsb: WorkloadName = "ycsb-b".parse().unwrap();
     build(
         Plan {
-            workload: WorkloadName::Ycsb(Core::B),
-            data: vec![DataSet::Ycsb {
-                records: 500_000,
-                row: ByteCount::kib(1),
-            }],
+            workload: ycsb,
+            data: vec![ycsb.data_set(&[("records", 500_000)]).unwrap()],
             page_sizes: vec![page(4096), page(65536)],
             clients: vec![1, 2, 4, 8],
             compare: Factor::Clients,
@@ -280,7 +278,7 @@ fn build(plan: Plan, rounds: u32) -> Findings {
         }),
         looks: 1,
         spent_s: 1130.0,
-        counted_name: if plan.workload == WorkloadName::Tpcc {
+        counted_name: if plan.workload == WorkloadName::default() {
             "new orders"
         } else {
             "operations"
@@ -578,7 +576,7 @@ fn latencies(plan: &Plan, runs: &[f64]) -> Vec<LatencySummary> {
         return Vec::new();
     }
     let p50 = (24e6 / runs[0]) as u64;
-    let kinds: &[(&str, u64, u64)] = if plan.workload == WorkloadName::Tpcc {
+    let kinds: &[(&str, u64, u64)] = if plan.workload == WorkloadName::default() {
         &[
             ("New-Order", 6300, 10),
             ("Payment", 6000, 4),

@@ -771,7 +771,7 @@ mod tests {
             ["ycsb-b, closed loop, no keying or think times"]
         );
         assert_eq!(of(&findings, "scale"), ["500\u{202f}000 records"]);
-        assert_eq!(of(&findings, "rows"), ["of 1 KiB"]);
+        assert_eq!(of(&findings, "rows"), ["of 1000 B"]);
         assert_eq!(of(&findings, "clients"), ["1, 2, 4, 8"]);
         assert_eq!(of(&findings, "CPUs"), ["all"]);
         assert_eq!(

@@ -20,10 +20,7 @@ use std::{
 use octavo_database::{Database, DatabaseError, Isolation, JournalMode, Settings, Sqlite};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
-    DataSet, WorkloadName, Ycsb,
-    choice::{ChoiceError, Family, pgbench_row},
-    pgbench::PgbenchError,
-    ycsb::{Distribution, YcsbError},
+    DataSet, ROW_BYTES, Registry, WorkloadError, WorkloadName, ycsb::Distribution,
 };
 use toml::de::DeTable;
 
@@ -412,15 +409,19 @@ fn workload_of(
             ),
         )
     })?;
-    let family = workload.family();
-    let scale_key = scale_key(family);
-    for other in ["warehouses", "records", "scale"] {
+    let kind = &workload.family().data;
+    let scale_key = kind.scale().name;
+    for family in Registry::standard().families() {
+        let other = family.data.scale().name;
         if other != scale_key
             && let Some(value) = section.get(other)
         {
             return Err(Refusal::new(
                 &value.span(),
-                format!("{other} is not possible with {family}: its scale is {scale_key}"),
+                format!(
+                    "{other} is not possible with {}: its scale is {scale_key}",
+                    kind.title
+                ),
             ));
         }
     }
@@ -431,84 +432,35 @@ fn workload_of(
             &format!("{scale_key} is missing in [workload]: say how much data there is"),
         ));
     };
-    let small = || {
-        u32::try_from(scale.value).map_err(|_| {
-            Refusal::new(
-                &scale.span,
-                format!(
-                    "{scale_key} {} is not possible: choose a smaller one",
-                    scale.value
-                ),
-            )
+    let rows = |given: &[(&str, u64)], span: &Range<usize>| {
+        let value = kind.data_set(given).map_err(|error| {
+            let is_scale = error.parameter() == scale_key;
+            let place = if is_scale { &scale.span } else { span };
+            Refusal::new(place, error.to_string())
+        })?;
+        Ok(Entry {
+            value,
+            span: span.clone(),
         })
     };
-    let alone = |value| {
-        vec![Entry {
-            value,
-            span: scale.span.clone(),
-        }]
-    };
-    let widths = section.list("row-bytes", each(bytes))?;
-    let rows = match (family, widths) {
-        (Family::Tpcc, None) => alone(DataSet::Tpcc {
-            warehouses: small()?,
-        }),
-        (Family::Tpcc, Some(widths)) => {
-            return Err(Refusal::new(
-                &widths[0].span,
-                "row-bytes is not possible with TPC-C: its specification says how wide rows are",
-            ));
-        }
-        (Family::Ycsb, None) => alone(DataSet::Ycsb {
-            records: scale.value,
-            row: Ycsb::ROW_DEFAULT,
-        }),
-        (Family::Ycsb, Some(widths)) => widths
+    let scaled = (scale_key, scale.value);
+    let rows = match section.list(ROW_BYTES, each(bytes))? {
+        None => vec![rows(&[scaled], &scale.span)?],
+        Some(widths) => widths
             .into_iter()
-            .map(|width| Entry {
-                value: DataSet::Ycsb {
-                    records: scale.value,
-                    row: width.value,
-                },
-                span: width.span,
+            .map(|width: Entry<ByteCount>| {
+                rows(&[scaled, (ROW_BYTES, width.value.get())], &width.span)
             })
-            .collect(),
-        (Family::Pgbench, None) => {
-            let scale_number = small()?;
-            alone(DataSet::Pgbench {
-                scale: scale_number,
-                row: pgbench_row(scale_number)
-                    .map_err(|error| Refusal::new(&scale.span, error.to_string()))?,
-            })
-        }
-        (Family::Pgbench, Some(widths)) => {
-            let scale = small()?;
-            widths
-                .into_iter()
-                .map(|width| Entry {
-                    value: DataSet::Pgbench {
-                        scale,
-                        row: width.value,
-                    },
-                    span: width.span,
-                })
-                .collect()
-        }
+            .collect::<Result<_, _>>()?,
     };
     Ok((workload, rows))
 }
 
 fn workload_names() -> Vec<&'static str> {
-    WorkloadName::ALL.map(WorkloadName::name).to_vec()
-}
-
-/// The key of a family's scale.
-fn scale_key(family: Family) -> &'static str {
-    match family {
-        Family::Tpcc => "warehouses",
-        Family::Ycsb => "records",
-        Family::Pgbench => "scale",
-    }
+    Registry::standard()
+        .names()
+        .map(WorkloadName::name)
+        .collect()
 }
 
 /// Takes mix and distribution, and refuses workloads that cannot be built.
@@ -528,17 +480,14 @@ fn check_workload(
         plan.distribution = Some(read.to_string());
     }
     plan.mix = mix.as_ref().map(|mix| mix.value.clone());
-    let scale = section.get(scale_key(plan.workload.family()));
     for (number, row) in rows.iter().enumerate() {
         if let Err(error) = plan.workload(number) {
             let place = match &error {
-                ChoiceError::Mix(_) => mix.as_ref().map(|mix| mix.span.clone()),
-                ChoiceError::Keys(_) | ChoiceError::Distribution { .. } => {
+                WorkloadError::Mix(_) => mix.as_ref().map(|mix| mix.span.clone()),
+                WorkloadError::Keys(_) | WorkloadError::Distribution { .. } => {
                     distribution.as_ref().map(|given| given.span.clone())
                 }
-                ChoiceError::Ycsb(YcsbError::Row(_))
-                | ChoiceError::Pgbench(PgbenchError::Row { .. }) => Some(row.span.clone()),
-                _ => scale.map(|value| value.span()),
+                _ => None,
             };
             let place = place.unwrap_or_else(|| row.span.clone());
             return Err(Refusal::new(&place, error.to_string()));
@@ -804,10 +753,9 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
         }
         Factor::Rows => {
             let wanted: ByteCount = bytes(KEY, given)?;
-            plan.data.iter().position(|data| match data {
-                DataSet::Tpcc { .. } => false,
-                DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => *row == wanted,
-            })
+            plan.data
+                .iter()
+                .position(|data| data.row_bytes() == Some(wanted))
         }
         Factor::System => {
             let wanted = text(KEY, given)?;

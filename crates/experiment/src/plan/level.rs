@@ -3,7 +3,6 @@
 use std::fmt;
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::DataSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Plan, System};
@@ -133,10 +132,7 @@ impl Plan {
     pub fn level(&self, cell: Cell, factor: Factor) -> Level {
         match factor {
             Factor::System => Level::System(self.system_name(&self.systems[cell.system])),
-            Factor::Rows => Level::Rows(match self.data[cell.data] {
-                DataSet::Tpcc { .. } => None,
-                DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => Some(row),
-            }),
+            Factor::Rows => Level::Rows(self.data[cell.data].row_bytes()),
             Factor::Storage => Level::Storage(self.storages[cell.storage].clone()),
             Factor::Cpus => Level::Cpus(cell.cpus),
             Factor::Clients => Level::Clients(cell.clients),

@@ -9,7 +9,7 @@ use std::fmt;
 
 use octavo_database::{Database, DatabaseError, Isolation};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, Workload, WorkloadName, choice::ChoiceError, ycsb::Distribution};
+use octavo_workload::{DataSet, Workload, WorkloadError, WorkloadName, WorkloadSpec};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -323,19 +323,19 @@ impl Plan {
 
     /// Builds the workload on rows of the list.
     ///
+    /// # Errors
+    /// When the distribution cannot be read, or as [`WorkloadSpec::build`].
+    ///
     /// # Panics
     /// When `data` is not in [`Self::data`].
-    pub fn workload(&self, data: usize) -> Result<Box<dyn Workload>, ChoiceError> {
-        let distribution = match &self.distribution {
-            Some(text) => Some(text.parse::<Distribution>()?),
-            None => None,
-        };
-        self.workload.build(
-            self.data[data],
-            self.seed.derive("population", 0),
-            self.mix.as_deref(),
-            distribution,
-        )
+    pub fn workload(&self, data: usize) -> Result<Box<dyn Workload>, WorkloadError> {
+        let seed = self.seed.derive("population", 0);
+        WorkloadSpec {
+            mix: self.mix.clone(),
+            distribution: self.distribution.as_deref().map(str::parse).transpose()?,
+            ..WorkloadSpec::new(self.workload, self.data[data], seed)
+        }
+        .build()
     }
 }
 
@@ -359,7 +359,7 @@ pub(crate) mod tests {
     pub(crate) fn plan() -> Plan {
         Plan {
             name: None,
-            workload: WorkloadName::Tpcc,
+            workload: WorkloadName::default(),
             mix: None,
             distribution: None,
             isolation: None,
@@ -372,7 +372,11 @@ pub(crate) mod tests {
                 options: vec![("journal-mode".into(), "wal".into())],
                 default_page_size: PageSize::new(4096).unwrap(),
             }],
-            data: vec![DataSet::Tpcc { warehouses: 1 }],
+            data: vec![
+                WorkloadName::default()
+                    .data_set(&[("warehouses", 1)])
+                    .unwrap(),
+            ],
             storages: vec![String::new()],
             page_sizes: [4096, 8192, 65536]
                 .map(|b| PageSize::new(b).unwrap())

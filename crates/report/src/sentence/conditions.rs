@@ -5,7 +5,6 @@ use octavo_experiment::{
     findings::Findings,
     plan::{Factor, Level, RunLength},
 };
-use octavo_workload::DataSet;
 
 use crate::{
     naming,
@@ -129,11 +128,11 @@ fn workload(findings: &Findings) -> String {
 fn scale(findings: &Findings) -> String {
     let mut scales: Vec<String> = Vec::new();
     for data in &findings.plan.data {
-        let scale = match data {
-            DataSet::Tpcc { warehouses: 1 } => "1 warehouse".into(),
-            DataSet::Tpcc { warehouses } => format!("{warehouses} warehouses"),
-            DataSet::Ycsb { records, .. } => format!("{} records", count(*records)),
-            DataSet::Pgbench { scale, .. } => format!("scale {scale}"),
+        let parameter = data.kind().scale();
+        let scale = match (data.scale(), parameter.nouns) {
+            (1, Some([one, _])) => format!("1 {one}"),
+            (value, Some([_, several])) => format!("{} {several}", count(value)),
+            (value, None) => format!("{} {value}", parameter.name),
         };
         if !scales.contains(&scale) {
             scales.push(scale);
@@ -148,10 +147,8 @@ fn rows(findings: &Findings) -> Option<String> {
         .plan
         .data
         .iter()
-        .filter_map(|data| match data {
-            DataSet::Tpcc { .. } => None,
-            DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => Some(row.to_string()),
-        })
+        .filter_map(|data| data.row_bytes())
+        .map(|row| row.to_string())
         .collect();
     (!widths.is_empty()).then(|| format!("of {}", widths.join(", ")))
 }

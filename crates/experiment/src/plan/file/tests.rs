@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, WorkloadName};
+use octavo_workload::WorkloadName;
 
 use super::*;
 use crate::plan::Level;
@@ -121,9 +121,9 @@ fn every_key_is_read() {
         .map(|s| s.option("journal-mode"))
         .collect();
     assert_eq!(modes, [Some("wal"), Some("delete")]);
-    let rows = |row| DataSet::Ycsb {
-        records: 1_000_000,
-        row: ByteCount::new(row),
+    let rows = |row| {
+        let given = [("records", 1_000_000), ("row-bytes", row)];
+        plan.workload.data_set(&given).unwrap()
     };
     assert_eq!(plan.data, [rows(1000), rows(200)]);
     assert_eq!(plan.workload.name(), "ycsb-b");
@@ -147,8 +147,9 @@ fn what_is_left_out_has_its_default() {
         (file.budget, file.rounds, file.run_length),
         (None, None, None)
     );
-    assert_eq!(plan.workload, WorkloadName::Tpcc);
-    assert_eq!(plan.data, [DataSet::Tpcc { warehouses: 2 }]);
+    assert_eq!(plan.workload, WorkloadName::default());
+    let rows = plan.workload.data_set(&[("warehouses", 2)]).unwrap();
+    assert_eq!(plan.data, [rows]);
     assert_eq!(plan.seed, Seed::new(1));
     assert_eq!(plan.margin, 0.03);
     assert_eq!(plan.design, Design::Race);
@@ -337,7 +338,7 @@ fn impossible_values_are_told_with_possible_ones() {
             "row-bytes",
             "row-bytes = [1000, 7]",
             "7",
-            &["7 bytes", "multiple of 10"],
+            &["row-bytes", "multiple of 10"],
         ),
         (
             "mix",

@@ -26,7 +26,7 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
 
 fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
     let AdviseWorkload::Tpcc = flags.workload;
-    let system = flags.system.system(&flags.database)?;
+    let database = flags.system.database(&flags.database)?;
     let kind = Registry::standard().find(&flags.database);
     let defaults = kind.map_err(|error| Failure::Input(error.into()))?.defaults;
     let memory = if flags.memory.is_empty() {
@@ -58,7 +58,7 @@ fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
         directory: flags.directory.clone(),
         device,
         emulator: emulator()?,
-        system,
+        database,
         budget: flags.budget.unwrap_or(defaults.budget),
         page_sizes: if flags.page_sizes.is_empty() {
             defaults.page_sizes.to_vec()

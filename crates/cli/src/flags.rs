@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::calibrate::PointSpec;
 use octavo_device::emulated::Faults;

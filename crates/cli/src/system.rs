@@ -5,8 +5,8 @@ use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_database::{Database, DatabaseSpec, Defaults, OptionKind, Registry, SharedOption};
-use octavo_experiment::plan::System;
+use octavo_database::{Database, Defaults, OptionKind, Registry, SharedOption};
+use octavo_experiment::plan::TestedDatabase;
 use octavo_units::ByteCount;
 
 use crate::Failure;
@@ -57,14 +57,10 @@ impl SystemFlags {
         options
     }
 
-    /// The system for a plan, with the options that are conditions of figures
+    /// The database for a plan, with the options that are conditions of figures
     /// even where they were not given.
-    pub(crate) fn system(&self, database: &str) -> Result<System, Failure> {
-        Registry::standard()
-            .find(database)
-            .and_then(|kind| DatabaseSpec::new(kind, self.options(&[])))
-            .and_then(|spec| System::new(spec.kind().name, spec.options().to_vec()))
-            .map_err(|error| Failure::Input(error.into()))
+    pub(crate) fn database(&self, name: &str) -> Result<TestedDatabase, Failure> {
+        TestedDatabase::new(name, self.options(&[])).map_err(|error| Failure::Input(error.into()))
     }
 }
 
@@ -269,7 +265,7 @@ mod tests {
         assert!(error.contains("'toy'"), "{error}");
         let registry = Registry::standard().with(&TOY);
         let kind = registry.find("toydb").unwrap();
-        let spec = DatabaseSpec::new(kind, Vec::new()).unwrap();
+        let spec = octavo_database::DatabaseSpec::new(kind, Vec::new()).unwrap();
         assert_eq!(spec.options().to_vec(), [("color".into(), "red".into())]);
         spec.make().unwrap();
         for (name, value, part) in [
@@ -281,7 +277,9 @@ mod tests {
             ("colour", "red", "did you mean color?"),
         ] {
             let options = vec![(name.to_owned(), value.to_owned())];
-            let error = DatabaseSpec::new(kind, options).unwrap_err().to_string();
+            let error = octavo_database::DatabaseSpec::new(kind, options)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(part), "{error}");
         }
     }

@@ -1,6 +1,6 @@
 //! The main job: which page size, at which memory, from a few settings.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
@@ -10,7 +10,7 @@ use crate::{
     conduct::{ConductError, ConductSettings, conduct},
     findings::Findings,
     observer::Observer,
-    plan::{Design, Factor, Place, Plan, RunLength, System},
+    plan::{Design, Factor, Plan, RunLength, Storage, TestedDatabase},
 };
 
 /// How many times larger than the largest buffer the data has to be.
@@ -22,7 +22,7 @@ pub struct AdviseSettings {
     /// Where to work: new, empty or Octavo's own.
     pub directory: PathBuf,
     /// The database.
-    pub system: System,
+    pub database: TestedDatabase,
     /// The device to emulate, a name of the catalogue or the path of a file;
     /// `None` for the storage under the directory.
     pub device: Option<String>,
@@ -92,9 +92,8 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
     if settings.warehouses == Some(0) {
         return refuse("warehouses 0 is not possible: at least 1 is needed");
     }
-    let system = &settings.system;
     let mut page_sizes = settings.page_sizes.clone();
-    page_sizes.push(system.default_page_size);
+    page_sizes.push(settings.database.default_page_size);
     page_sizes.sort_unstable();
     page_sizes.dedup();
     let mut memories = settings.memories.clone();
@@ -109,13 +108,13 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
         seed: settings.seed,
         margin: settings.margin,
         design: Design::Race,
-        systems: vec![system.clone()],
+        databases: vec![Arc::new(settings.database.clone())],
         data: vec![rows(settings.warehouses.unwrap_or(1))?],
         storages: vec![
             settings
                 .device
-                .as_deref()
-                .map_or_else(String::new, Place::name_of_device),
+                .clone()
+                .map_or(Storage::Own, Storage::Device),
         ],
         page_sizes,
         memories,
@@ -143,7 +142,7 @@ fn rows(warehouses: u32) -> Result<DataSet, WorkloadError> {
 
 /// The fewest warehouses whose data has the wanted size at every page size.
 fn warehouses_for(plan: &Plan, wanted: ByteCount) -> Result<u32, ConductError> {
-    let database = plan.systems[0].make()?;
+    let database = plan.databases[0].make()?;
     // Data grows in proportion, except for what does not depend on the scale:
     // two points give the line.
     let size = |warehouses: u32| -> Result<u64, ConductError> {

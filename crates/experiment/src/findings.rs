@@ -10,18 +10,18 @@ use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
-    course::{Course, rules},
     drive::Sample,
     energy::{CellEnergy, RunEnergy},
     latency::Percentiles,
     machine,
     plan::{Cell, Design, Group, Plan, RunLength},
     race::{Race, Why},
+    schedule::{Schedule, rules},
     statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
     steady::{Cycles, Label},
     store::{
-        CHANGED, KindLatency, RunFigures, RunOutcome, RunResult, Store, StoreError, StoredBase,
-        StoredRun,
+        CHANGED, KindLatency, RunFigures, RunOutcome, RunResult, Store, StoreError, StoredRun,
+        StoredSnapshot,
     },
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
@@ -66,7 +66,7 @@ pub struct Findings {
     /// did. `None` without any run.
     pub storage_path: Option<StoragePath>,
     /// How each page size's data was made.
-    pub bases: Vec<StoredBase>,
+    pub snapshots: Vec<StoredSnapshot>,
     /// The device's profile.
     pub calibration: Option<Profile>,
     /// Cells and verdict by group, in the plan's order.
@@ -253,13 +253,13 @@ impl Findings {
         let (octavo, created) = store.origin()?;
         let outcomes = store.outcomes()?;
         let looks = store.looks()?.max(1);
-        let course = Course::of(&plan, &rules(&plan, None, looks), &outcomes);
-        let runs = store.runs(course.rounds.saturating_sub(SERIES_ROUNDS))?;
+        let schedule = Schedule::of(&plan, &rules(&plan, None, looks), &outcomes);
+        let runs = store.runs(schedule.rounds.saturating_sub(SERIES_ROUNDS))?;
         let counted_name = plan
-            .workload(0)
+            .workload(plan.data[0])
             .map_or("transactions", |workload| workload.counted_name());
         let table = Table::new(&plan, &runs, store.latencies()?);
-        let groups: Vec<GroupFindings> = course
+        let groups: Vec<GroupFindings> = schedule
             .groups
             .iter()
             .map(|of| table.group(&of.group, &of.race))
@@ -279,8 +279,8 @@ impl Findings {
             looks,
             spent_s: store.time_spent()?.as_secs_f64(),
             counted_name: counted_name.into(),
-            rounds: course.rounds as usize,
-            saved: saved(&plan, &outcomes, &course, store)?,
+            rounds: schedule.rounds as usize,
+            saved: saved(&plan, &outcomes, &schedule, store)?,
             runs_done: table.all().count(),
             runs_failed: table.failed(&runs),
             machine: store.facts("machine")?,
@@ -288,7 +288,7 @@ impl Findings {
             storage: store.facts_below("storage")?,
             database: store.facts_below("database")?,
             storage_path: table.storage_path(),
-            bases: store.bases()?,
+            snapshots: store.snapshots()?,
             calibration,
             buffers: buffer_findings(&plan, &table.cells, |cell| table.throughput(cell)),
             interactions: interactions(&plan, &table.cells, &plan.groups(), |cell| {
@@ -326,18 +326,18 @@ const SERIES_ROUNDS: u32 = 24;
 fn saved(
     plan: &Plan,
     outcomes: &[RunOutcome],
-    course: &Course,
+    schedule: &Schedule,
     store: &Store,
 ) -> Result<Option<Saved>, StoreError> {
     let races = plan.design == Design::Race && plan.count(plan.compare) > 1;
-    let (true, 1.., Some(pace)) = (races, course.rounds, store.pace()?) else {
+    let (true, 1.., Some(pace)) = (races, schedule.rounds, store.pace()?) else {
         return Ok(None);
     };
     let runs = outcomes
         .iter()
-        .filter(|outcome| outcome.key.round < course.rounds)
+        .filter(|outcome| outcome.key.round < schedule.rounds)
         .count();
-    let full_runs = plan.cells().len() * course.rounds as usize;
+    let full_runs = plan.cells().len() * schedule.rounds as usize;
     Ok(Some(Saved {
         runs,
         full_runs,
@@ -387,7 +387,7 @@ impl<'a> Table<'a> {
             .filter_map(|run| match &run.result {
                 RunResult::Failed(reason) => Some(FailedRun {
                     round: run.key.round + 1,
-                    cell: *self.cells.get(run.key.cell)?,
+                    cell: self.cells.get(run.key.cell)?.clone(),
                     reason: reason.clone(),
                 }),
                 RunResult::Done(_) => None,
@@ -417,7 +417,7 @@ impl<'a> Table<'a> {
 
     fn group(&self, group: &Group, race: &Race) -> GroupFindings {
         GroupFindings {
-            name: self.plan.group_name(self.cells[group.cells[0]]),
+            name: self.plan.group_name(&self.cells[group.cells[0]]),
             cells: (0..group.cells.len())
                 .map(|contestant| self.cell(group, race, contestant))
                 .collect(),
@@ -427,7 +427,7 @@ impl<'a> Table<'a> {
 
     fn cell(&self, group: &Group, race: &Race, contestant: usize) -> CellFindings {
         let number = group.cells[contestant];
-        let cell = self.cells[number];
+        let cell = &self.cells[number];
         let stands = race.contestants[contestant];
         // A runner-up whose final was lost races on: then the race's interval
         // is what its standing was read from.
@@ -437,7 +437,7 @@ impl<'a> Table<'a> {
         let runs: Vec<&RunFigures> = self.comparable(number).map(|(_, run)| run).collect();
         let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
         CellFindings {
-            cell,
+            cell: cell.clone(),
             level: self.plan.level(cell, self.plan.compare).to_string(),
             reference: contestant == group.reference,
             throughput: geometric_interval(&throughput_per_minute, Confidence::family(1)),
@@ -644,7 +644,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
             if let Some(cell) = group.cells.iter().find(silent) {
                 warnings.push(format!(
                     "no run of {} gave a figure, and others cannot be compared without it",
-                    findings.plan.cell_name(cell.cell)
+                    findings.plan.cell_name(&cell.cell)
                 ));
             }
         }
@@ -707,7 +707,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
             share_of_runs(short)
         ));
     }
-    let small = findings.bases.iter().map(|base| base.size).min();
+    let small = findings.snapshots.iter().map(|base| base.size).min();
     if let (Some(data), Some(&memory)) = (small, findings.plan.memories.iter().max())
         && data < memory.saturating_mul(8)
     {

@@ -1,7 +1,10 @@
 //! The initial rows of a workload, apart from the seed: what has to be the
 //! same for two workloads to run on the same loaded database.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use octavo_units::ByteCount;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -255,6 +258,12 @@ impl PartialEq for DataSet {
 }
 
 impl Eq for DataSet {}
+
+impl Hash for DataSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.kind.name, self.values).hash(state);
+    }
+}
 
 impl fmt::Debug for DataSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,6 +14,7 @@ use std::{
     fs,
     ops::Range,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -26,7 +27,7 @@ use toml::de::DeTable;
 
 pub use refusal::{PlanFileError, Refused};
 
-use super::{Design, Factor, Place, Plan, RunLength, System};
+use super::{Design, Factor, Plan, RunLength, Storage, TestedDatabase};
 use crate::{bench::automatic_warm_up, cpus};
 use refusal::{Refusal, Source, instead};
 use value::{
@@ -86,17 +87,17 @@ const FACTORS: &[(&str, Factor)] = &[
     ("clients", Factor::Clients),
     ("cpus", Factor::Cpus),
     ("row-bytes", Factor::Rows),
-    ("journal-mode", Factor::System),
-    ("bin", Factor::System),
-    ("source", Factor::System),
-    ("version", Factor::System),
-    ("wal-block-size", Factor::System),
-    ("full-page-writes", Factor::System),
-    ("checkpoint-timeout", Factor::System),
-    ("direct-io", Factor::System),
-    ("doublewrite", Factor::System),
-    ("redo", Factor::System),
-    ("database", Factor::System),
+    ("journal-mode", Factor::Database),
+    ("bin", Factor::Database),
+    ("source", Factor::Database),
+    ("version", Factor::Database),
+    ("wal-block-size", Factor::Database),
+    ("full-page-writes", Factor::Database),
+    ("checkpoint-timeout", Factor::Database),
+    ("direct-io", Factor::Database),
+    ("doublewrite", Factor::Database),
+    ("redo", Factor::Database),
+    ("database", Factor::Database),
     ("copies", Factor::Copy),
 ];
 
@@ -185,7 +186,7 @@ impl PlanFile {
         }
         let mut seen: Vec<PathBuf> = Vec::new();
         for (storage, place) in self.plan.storages.iter().zip(&self.storages) {
-            let path = settled(&Place::of(storage).path(directory));
+            let path = settled(&storage.path(directory));
             if seen.contains(&path) {
                 return Err(self.source.locate(Refusal::new(
                     place,
@@ -205,7 +206,7 @@ impl PlanFile {
     }
 
     /// Sets the storage of a plan that names none.
-    pub fn set_storage(&mut self, storage: String) {
+    pub fn set_storage(&mut self, storage: Storage) {
         self.storages = std::iter::once(0..0).collect();
         self.plan.storages = vec![storage];
     }
@@ -249,7 +250,7 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
     let cells = section("cells", CELLS)?;
 
     let (name, rows) = workload_of(root, workload)?;
-    let systems = systems(cells)?;
+    let databases = databases(cells)?;
     let memories = cells.list("memory", each(bytes))?.ok_or_else(|| {
         missing(
             root,
@@ -260,7 +261,7 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
     })?;
     let page_sizes = match cells.list("page-size", each(page_size))? {
         Some(sizes) => values(&sizes),
-        None => vec![systems[0].default_page_size],
+        None => vec![databases[0].default_page_size],
     };
     let clients_given = cells.list("clients", clients)?;
     let cpus = cells.list("cpus", each(cpu_count))?;
@@ -285,11 +286,11 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
         design: experiment
             .read("design", word(DESIGNS))?
             .map_or(Design::Race, |entry| entry.value),
-        systems,
+        databases,
         data: values(&rows),
         storages: storages
             .as_deref()
-            .map_or_else(|| vec![String::new()], values),
+            .map_or_else(|| vec![Storage::Own], values),
         page_sizes,
         memories: values(&memories),
         cpus: cpus.as_deref().map_or_else(|| vec![None], values),
@@ -480,8 +481,8 @@ fn check_workload(
         plan.distribution = Some(read.to_string());
     }
     plan.mix = mix.as_ref().map(|mix| mix.value.clone());
-    for (number, row) in rows.iter().enumerate() {
-        if let Err(error) = plan.workload(number) {
+    for row in rows {
+        if let Err(error) = plan.workload(row.value) {
             let place = match &error {
                 WorkloadError::Mix(_) => mix.as_ref().map(|mix| mix.span.clone()),
                 WorkloadError::Keys(_) | WorkloadError::Distribution { .. } => {
@@ -507,7 +508,7 @@ type Variant<'r> = (Vec<(String, String)>, &'r Range<usize>);
 type GivenOption = (&'static str, Vec<Entry<String>>);
 
 /// The databases with their options.
-fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
+fn databases(cells: Section<'_>) -> Result<Vec<Arc<TestedDatabase>>, Refusal> {
     let databases = cells.list("database", each(text))?;
     let databases = databases.unwrap_or_else(|| {
         vec![Entry {
@@ -550,9 +551,9 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
                 let mode = JournalMode::default().name().to_owned();
                 options.push(("journal-mode".to_owned(), mode));
             }
-            let system = System::new(name, options)
+            let database = TestedDatabase::new(name, options)
                 .map_err(|error| Refusal::new(span, error.to_string()))?;
-            list.push(system);
+            list.push(Arc::new(database));
         }
     }
     Ok(list)
@@ -650,7 +651,7 @@ fn key_of(factor: Factor, cells: Section<'_>) -> &'static str {
             .and_then(|value| value.get_ref().as_array())
             .is_some_and(|entries| entries.len() > 1)
     };
-    if factor == Factor::System && several("database") {
+    if factor == Factor::Database && several("database") {
         return "database";
     }
     FACTORS
@@ -686,20 +687,25 @@ fn check_database(
     cells: Section<'_>,
     seats: &[(&str, Vec<Range<usize>>)],
 ) -> Result<(), Refusal> {
-    let databases: Vec<Box<dyn Database>> = plan
-        .systems
-        .iter()
-        .map(System::make)
-        .collect::<Result<_, _>>()
-        .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
+    let mut made: Option<(Arc<TestedDatabase>, Box<dyn Database>)> = None;
     for cell in plan.cells() {
+        let database = match &made {
+            Some((spec, database)) if *spec == cell.database => database,
+            _ => {
+                let database = cell
+                    .database
+                    .make()
+                    .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
+                &made.insert((cell.database.clone(), database)).1
+            }
+        };
         let settings = Settings {
             page_size: cell.page_size,
             memory: cell.memory,
             clients: cell.clients,
             isolation: plan.isolation,
         };
-        let Err(error) = databases[cell.system].accept(&settings) else {
+        let Err(error) = database.accept(&settings) else {
             continue;
         };
         let place = match &error {
@@ -757,13 +763,13 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
                 .iter()
                 .position(|data| data.row_bytes() == Some(wanted))
         }
-        Factor::System => {
+        Factor::Database => {
             let wanted = text(KEY, given)?;
-            let named: Vec<usize> = (0..plan.systems.len())
+            let named: Vec<usize> = (0..plan.databases.len())
                 .filter(|&number| {
-                    let system = &plan.systems[number];
-                    system.database == wanted
-                        || system.options.iter().any(|(_, value)| *value == wanted)
+                    let database = &plan.databases[number];
+                    database.name == wanted
+                        || database.options.iter().any(|(_, value)| *value == wanted)
                 })
                 .collect();
             match named[..] {
@@ -780,12 +786,12 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
     };
     // The compared list varies fastest.
     let cells = plan.cells();
-    let levels: Vec<_> = cells[..plan.count(plan.compare)]
-        .iter()
-        .map(|&cell| plan.level(cell, plan.compare))
-        .collect();
+    let compared = &cells[..plan.count(plan.compare)];
     let Some(place) = place else {
-        let names: Vec<String> = levels.iter().map(ToString::to_string).collect();
+        let names: Vec<String> = compared
+            .iter()
+            .map(|cell| plan.level(cell, plan.compare).to_string())
+            .collect();
         return Err(Refusal::new(
             &given.span(),
             format!(
@@ -794,7 +800,7 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
             ),
         ));
     };
-    plan.reference = levels.into_iter().nth(place);
+    plan.reference = Some(compared[place].level(plan.compare));
     Ok(())
 }
 

@@ -113,10 +113,13 @@ fn every_key_is_read() {
     assert_eq!(plan.memories, [ByteCount::mib(128), ByteCount::mib(512)]);
     assert_eq!(plan.clients, [5, 10, 15]);
     assert_eq!(plan.cpus, [Some(1), None]);
-    assert_eq!(plan.storages, ["", "/mnt/hdd/octavo"]);
+    assert_eq!(
+        plan.storages,
+        [Storage::Own, Storage::Directory("/mnt/hdd/octavo".into())]
+    );
     assert_eq!(plan.isolation, Some(Isolation::Serializable));
     let modes: Vec<_> = plan
-        .systems
+        .databases
         .iter()
         .map(|s| s.option("journal-mode"))
         .collect();
@@ -156,8 +159,8 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(plan.compare, Factor::Memory);
     assert_eq!(plan.reference, None);
     assert_eq!(plan.page_sizes, [PageSize::new(4096).unwrap()]);
-    assert_eq!(plan.systems[0].option("journal-mode"), Some("wal"));
-    assert_eq!(plan.storages, [""]);
+    assert_eq!(plan.databases[0].option("journal-mode"), Some("wal"));
+    assert_eq!(plan.storages, [Storage::Own]);
     assert_eq!((&plan.clients[..], &plan.cpus[..]), (&[1][..], &[None][..]));
     assert_eq!(plan.copies, 1);
 }
@@ -672,7 +675,10 @@ fn an_end_has_to_be_in_sight() {
 #[test]
 fn storages_can_be_emulated_devices() {
     let (text, _) = with("storage", "storage = [\"\", \"device:instant\"]");
-    assert_eq!(parse(&text).unwrap().plan.storages, ["", "device:instant"]);
+    assert_eq!(
+        parse(&text).unwrap().plan.storages,
+        [Storage::Own, Storage::Device("instant".into())]
+    );
     let (text, line) = with("storage", "storage = [\"device:instnat\"]");
     let refusal = parse(&text).unwrap_err().to_string();
     assert!(
@@ -730,7 +736,7 @@ fn the_plans_to_begin_with_are_sound() {
         file.check(Path::new("/nonexistent/octavo")).unwrap();
         compared.push(file.plan.compare);
     }
-    for factor in [Factor::PageSize, Factor::System, Factor::Copy] {
+    for factor in [Factor::PageSize, Factor::Database, Factor::Copy] {
         assert!(compared.contains(&factor), "{factor}");
     }
 }

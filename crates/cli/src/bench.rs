@@ -16,7 +16,7 @@ use octavo_experiment::{
     plan::RunLength,
 };
 use octavo_units::ByteCount;
-use octavo_workload::Workload;
+use octavo_workload::{Workload, WorkloadSpec};
 
 use crate::{
     Failure,
@@ -24,7 +24,7 @@ use crate::{
     load::{self, Chosen},
     report,
     watcher::Watcher,
-    workload::Choice,
+    workload,
 };
 
 /// All memory that may hold data, when nobody says.
@@ -57,7 +57,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
             &flags,
             found.as_ref(),
             &chosen,
-            &wanted.choice,
+            &wanted.spec,
             wanted.workload.as_ref(),
             &watcher,
         )?;
@@ -75,7 +75,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
 
 /// What the flags want to be run, on whatever it is.
 struct Wanted {
-    choice: Choice,
+    spec: WorkloadSpec,
     workload: Box<dyn Workload>,
     load: Load,
     length: RunLength,
@@ -83,11 +83,15 @@ struct Wanted {
 
 impl Wanted {
     fn of(flags: &BenchFlags, found: Option<&Description>) -> Result<Self, Failure> {
-        let choice = Choice::of(&flags.data, found)?;
-        let workload = choice.build(flags.mix.as_deref(), flags.distribution)?;
+        let spec = WorkloadSpec {
+            mix: flags.mix.clone(),
+            distribution: flags.distribution,
+            ..workload::spec(&flags.data, found)?
+        };
+        let workload = workload::build(&spec)?;
         let load = way(flags, workload.as_ref())?;
         Ok(Self {
-            choice,
+            spec,
             load,
             length: length(flags, load)?,
             workload,
@@ -106,7 +110,7 @@ fn measure(
     let settings = BenchSettings {
         target,
         workload: wanted.workload.as_ref(),
-        seed: wanted.choice.seed,
+        seed: wanted.spec.seed,
         clients: flags.clients,
         load: wanted.load,
         retries: flags.retries,
@@ -231,18 +235,11 @@ fn open(
     flags: &BenchFlags,
     found: Option<&Description>,
     chosen: &Chosen,
-    choice: &Choice,
+    spec: &WorkloadSpec,
     workload: &dyn Workload,
     watcher: &Watcher,
 ) -> Result<Loaded, Failure> {
-    let settings = load::settings(
-        &flags.directory,
-        &flags.data,
-        found,
-        chosen,
-        choice,
-        workload,
-    );
+    let settings = load::settings(&flags.directory, &flags.data, found, chosen, spec, workload);
     // Before minutes of loading.
     let accepted = chosen.database.accept(&octavo_database::Settings {
         page_size: settings.page_size,

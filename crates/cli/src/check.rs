@@ -8,15 +8,15 @@ use crate::{
     flags::CheckFlags,
     load::{Chosen, failure},
     report,
-    workload::Choice,
+    workload::for_check,
 };
 
 pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
     let loaded = Loaded::open(&flags.directory).map_err(failure)?;
     let description = loaded.description();
     let chosen = Chosen::of(None, &flags.system, Some(description))?;
-    let workload = Choice::for_check(description, None)?;
-    let last = Choice::for_check(description, loaded.last_mix().as_deref())?;
+    let workload = for_check(description, None)?;
+    let last = for_check(description, loaded.last_mix().as_deref())?;
     let result = run(
         &loaded,
         chosen.database.as_ref(),

@@ -1,8 +1,8 @@
 //! `octavo load`: flags to settings, the call, and what is printed.
 
-use octavo_database::Database;
+use octavo_database::{Database, Registry};
 use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
-use octavo_workload::Workload;
+use octavo_workload::{Workload, WorkloadSpec};
 
 use crate::{
     Failure,
@@ -10,20 +10,20 @@ use crate::{
     report,
     system::{SystemFlags, choose},
     watcher::Watcher,
-    workload::Choice,
+    workload,
 };
 
 pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let found = Loaded::examine(&flags.directory).map_err(failure)?;
-    let choice = Choice::of(&flags.data, found.as_ref())?;
-    let workload = choice.build(None, None)?;
+    let spec = workload::spec(&flags.data, found.as_ref())?;
+    let workload = workload::build(&spec)?;
     let database = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
     let settings = settings(
         &flags.directory,
         &flags.data,
         found.as_ref(),
         &database,
-        &choice,
+        &spec,
         workload.as_ref(),
     );
     let watcher = Watcher::new()?;
@@ -72,7 +72,7 @@ impl Chosen {
     ) -> Result<Self, Failure> {
         let name = name
             .or_else(|| loaded.map(|loaded| loaded.database.as_str()))
-            .unwrap_or("sqlite");
+            .unwrap_or_else(|| Registry::standard().default_kind().name);
         let before = loaded
             .filter(|loaded| loaded.database == name)
             .map_or(&[][..], |loaded| &loaded.options);
@@ -90,7 +90,7 @@ pub(crate) fn settings<'a>(
     flags: &DataFlags,
     found: Option<&Description>,
     chosen: &'a Chosen,
-    choice: &Choice,
+    spec: &WorkloadSpec,
     workload: &'a dyn Workload,
 ) -> LoadSettings<'a> {
     LoadSettings {
@@ -102,7 +102,7 @@ pub(crate) fn settings<'a>(
             .or_else(|| found.map(|found| found.page_size))
             .unwrap_or_else(|| chosen.database.default_page_size()),
         workload,
-        seed: choice.seed,
+        seed: spec.seed,
         octavo_version: env!("CARGO_PKG_VERSION"),
     }
 }

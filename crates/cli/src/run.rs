@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use octavo_experiment::{
-    conduct::{ConductError, ConductSettings, Needs, conduct},
+    conduct::{ConductError, ConductSettings, Requirements, conduct},
     directory::{STORE, free_space},
     plan::{
-        Cell, Design, LiveGroup, Place, Plan, RunLength,
+        Cell, Design, LiveGroup, Plan, RunLength, Storage,
         file::{PlanFile, PlanFileError},
     },
     store::{Store, StoreError},
@@ -72,7 +72,7 @@ fn emulate(file: &mut PlanFile, device: &str) -> Result<(), Failure> {
             "--device is for plans that name no storages: write \"device:NAME\" here instead",
         )));
     }
-    file.set_storage(Place::name_of_device(&storage(device)?));
+    file.set_storage(Storage::Device(storage(device)?));
     Ok(())
 }
 
@@ -130,8 +130,8 @@ fn failure(
 /// What carrying out a plan takes, before anything is changed.
 struct Outlook<'a> {
     settings: &'a ConductSettings,
-    needs: Needs,
-    /// Free space, in the order of [`Needs::space`].
+    needs: Requirements,
+    /// Free space, in the order of [`Requirements::space`].
     free: Vec<ByteCount>,
     cells: Vec<Cell>,
     /// Cells in the order of the first round.
@@ -143,7 +143,7 @@ struct Outlook<'a> {
 impl<'a> Outlook<'a> {
     fn of(settings: &'a ConductSettings) -> Result<Self, ConductError> {
         let plan = &settings.plan;
-        let needs = Needs::estimate(settings)?;
+        let needs = Requirements::estimate(settings)?;
         let free = needs
             .space
             .iter()
@@ -229,12 +229,12 @@ impl<'a> Outlook<'a> {
             ),
         });
         for group in groups {
-            let name = plan.group_name(self.cells[group.cells[0]]);
+            let name = plan.group_name(&self.cells[group.cells[0]]);
             if !name.is_empty() {
                 line(format!("  With {name}:"));
             }
             for (place, &cell) in group.cells.iter().enumerate() {
-                let level = plan.level(self.cells[cell], plan.compare).with_noun();
+                let level = plan.level(&self.cells[cell], plan.compare).with_noun();
                 let reference = if place == group.reference {
                     " (reference)"
                 } else {
@@ -249,18 +249,18 @@ impl<'a> Outlook<'a> {
         line(String::new());
         line(format!(
             "{} to make:",
-            counted(self.needs.bases.len(), "base")
+            counted(self.needs.snapshots.len(), "snapshot")
         ));
-        for (base, size) in &self.needs.bases {
-            let mut parts = vec![format!("{} pages", base.page_size)];
-            if plan.systems.len() > 1 {
-                parts.insert(0, plan.systems[base.system].to_string());
+        for (key, size) in &self.needs.snapshots {
+            let mut parts = vec![format!("{} pages", key.page_size)];
+            if plan.databases.len() > 1 {
+                parts.insert(0, key.database.to_string());
             }
             if plan.data.len() > 1 {
-                parts.push(plan.data[base.data].to_string());
+                parts.push(key.data.to_string());
             }
             if plan.storages.len() > 1 {
-                let (path, _) = &self.needs.space[base.storage];
+                let path = key.storage.path(&self.settings.directory);
                 parts.push(format!("in {}", path.display()));
             }
             line(format!("  about {size}: {}", parts.join(", ")));
@@ -288,7 +288,7 @@ impl<'a> Outlook<'a> {
     fn add_times(&self, lines: &mut Vec<String>) {
         let mut line = |line: String| lines.push(line);
         line(
-            "Time (estimates: of sizes, at a slow disk's 60 MB/s for making bases and 360 MB/s \
+            "Time (estimates: of sizes, at a slow disk's 60 MB/s for making snapshots and 360 MB/s \
              for copying them; nothing was measured):"
                 .into(),
         );
@@ -298,7 +298,7 @@ impl<'a> Outlook<'a> {
             ""
         };
         line(format!(
-            "  {calibration}making the bases: about {}",
+            "  {calibration}making the snapshots: about {}",
             time(self.needs.making)
         ));
         let run = time(self.needs.run);
@@ -360,7 +360,7 @@ impl<'a> Outlook<'a> {
         let groups = plan.groups();
         let cell = |number: usize| {
             let group = groups.iter().find(|group| group.cells.contains(&number));
-            let cell = self.cells[number];
+            let cell = &self.cells[number];
             json!({
                 "cell": number,
                 "name": plan.cell_name(cell),
@@ -369,12 +369,12 @@ impl<'a> Outlook<'a> {
                 "reference": group.is_some_and(|g| g.cells[g.reference] == number),
             })
         };
-        let bases = self.needs.bases.iter().map(|(base, size)| {
+        let snapshots = self.needs.snapshots.iter().map(|(key, size)| {
             json!({
-                "database": plan.systems[base.system].to_string(),
-                "rows": plan.data[base.data].to_string(),
-                "directory": self.needs.space[base.storage].0,
-                "page_size_bytes": base.page_size.get(),
+                "database": key.database.to_string(),
+                "rows": key.data.to_string(),
+                "directory": key.storage.path(&self.settings.directory),
+                "page_size_bytes": key.page_size.get(),
                 "size_bytes_about": size.get(),
             })
         });
@@ -397,7 +397,7 @@ impl<'a> Outlook<'a> {
             "compared": plan.compare,
             "cells": (0..self.cells.len()).map(cell).collect::<Vec<_>>(),
             "order_of_first_round": self.order,
-            "bases": bases.collect::<Vec<_>>(),
+            "snapshots": snapshots.collect::<Vec<_>>(),
             "space": space.collect::<Vec<_>>(),
             "runs_done": self.runs_done,
             "rounds": self.settings.rounds,

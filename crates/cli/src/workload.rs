@@ -1,144 +1,186 @@
 //! Flags to a workload on the rows that are loaded or wanted.
+//!
+//! The flags themselves follow from the registry: `--workload`, and one for
+//! each parameter that a kind of rows has.
 
 use anyhow::anyhow;
-use octavo_experiment::loaded::Description;
-use octavo_units::Seed;
-use octavo_workload::{
-    DataSet, Workload, WorkloadName, Ycsb,
-    choice::{Family, pgbench_row},
-    pgbench::Script,
-    ycsb::{Core, Distribution},
+use clap::{
+    Arg, ArgMatches, Args, Command, FromArgMatches,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
+use octavo_experiment::loaded::Description;
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::{DataKind, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec};
 
 use crate::{Failure, flags::DataFlags};
 
-/// Scales when nobody says: 100 to 150 MB each.
-const WAREHOUSES: u32 = 2;
-const RECORDS: u64 = 100_000;
-const SCALE: u32 = 10;
-
-/// A workload's name with the rows that it runs on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
-    name: WorkloadName,
-    data: DataSet,
-    /// Origin of the rows.
-    pub(crate) seed: Seed,
+/// What the flags say of the workload and its rows.
+#[derive(Debug, Default)]
+pub(crate) struct WorkloadFlags {
+    name: Option<WorkloadName>,
+    /// Parameters of the rows by name.
+    given: Vec<(&'static str, u64)>,
 }
 
-impl Choice {
-    /// What the flags say; where they say nothing, what is `loaded`; else the
-    /// defaults.
-    pub(crate) fn of(flags: &DataFlags, loaded: Option<&Description>) -> Result<Self, Failure> {
-        let name = flags
-            .workload
-            .unwrap_or_else(|| loaded.map_or(WorkloadName::Tpcc, |loaded| name_of(loaded.data)));
-        let family = name.family();
-        for (given, flag, wanted) in [
-            (flags.warehouses.is_some(), "--warehouses", Family::Tpcc),
-            (flags.records.is_some(), "--records", Family::Ycsb),
-            (flags.scale.is_some(), "--scale", Family::Pgbench),
-        ] {
-            if given && family != wanted {
-                return Err(Failure::Input(anyhow!(
-                    "{flag} is not possible with {}: its scale is {}",
-                    family,
-                    scale_flag(family)
-                )));
-            }
+const WORKLOAD: &str = "workload";
+
+/// Adds the flags of these workloads to a command.
+fn augment(command: Command, registry: &Registry) -> Command {
+    let names = registry.clone();
+    let values = registry
+        .names()
+        .map(|name| PossibleValue::new(name.name()).help(name.help()));
+    let default = WorkloadName::default();
+    let workload = Arg::new(WORKLOAD)
+        .long(WORKLOAD)
+        .value_name("NAME")
+        .value_parser(PossibleValuesParser::new(values).try_map(move |name| names.find(&name)))
+        .help(format!(
+            "Workload [default: that of the loaded rows, else {default}]"
+        ));
+    let flags = parameters(registry).into_iter().map(|(parameter, help)| {
+        let flag = Arg::new(parameter.name).long(parameter.name).help(help);
+        match parameter.unit {
+            Unit::Count => flag.value_name("N").value_parser(clap::value_parser!(u64)),
+            Unit::Bytes => flag
+                .value_name("SIZE")
+                .value_parser(|text: &str| text.parse().map(ByteCount::get)),
         }
-        if family == Family::Tpcc && flags.row_bytes.is_some() {
-            return Err(Failure::Input(anyhow!(
-                "--row-bytes is not possible with TPC-C: its specification says how wide rows are"
-            )));
-        }
-        // Rows of another family say nothing of this one; opening them will
-        // be refused.
-        let data = match (family, loaded.map(|loaded| loaded.data)) {
-            (Family::Tpcc, Some(DataSet::Tpcc { warehouses })) => DataSet::Tpcc {
-                warehouses: flags.warehouses.unwrap_or(warehouses),
-            },
-            (Family::Tpcc, _) => DataSet::Tpcc {
-                warehouses: flags.warehouses.unwrap_or(WAREHOUSES),
-            },
-            (Family::Ycsb, Some(DataSet::Ycsb { records, row })) => DataSet::Ycsb {
-                records: flags.records.unwrap_or(records),
-                row: flags.row_bytes.unwrap_or(row),
-            },
-            (Family::Ycsb, _) => DataSet::Ycsb {
-                records: flags.records.unwrap_or(RECORDS),
-                row: flags.row_bytes.unwrap_or(Ycsb::ROW_DEFAULT),
-            },
-            (Family::Pgbench, Some(DataSet::Pgbench { scale, row })) => {
-                let scale = flags.scale.unwrap_or(scale);
-                DataSet::Pgbench {
-                    scale,
-                    row: flags.row_bytes.unwrap_or(row),
-                }
-            }
-            (Family::Pgbench, _) => {
-                let scale = flags.scale.unwrap_or(SCALE);
-                DataSet::Pgbench {
-                    scale,
-                    row: flags
-                        .row_bytes
-                        .map_or_else(|| pgbench_row(scale), Ok)
-                        .map_err(refused)?,
-                }
-            }
+    });
+    command.arg(workload).args(flags)
+}
+
+/// Each parameter once, with the help of all kinds of rows that have it.
+fn parameters(registry: &Registry) -> Vec<(&'static Parameter, String)> {
+    let mut found: Vec<(&Parameter, String)> = Vec::new();
+    for family in registry.families() {
+        let kind = &family.data;
+        // The default rows have a default of each parameter.
+        let Ok(default) = kind.data_set(&[]) else {
+            continue;
         };
-        let seed = flags
-            .seed
+        for (parameter, value) in default.parameters() {
+            let help = format!("{} [default: {value}]", parameter.help);
+            match found.iter_mut().find(|(own, _)| own.name == parameter.name) {
+                Some((_, all)) => *all += &format!("; {help}"),
+                None => found.push((parameter, help)),
+            }
+        }
+    }
+    found
+}
+
+fn read(matches: &ArgMatches, registry: &Registry) -> WorkloadFlags {
+    let given = parameters(registry)
+        .into_iter()
+        .filter_map(|(parameter, _)| {
+            let value = matches.get_one::<u64>(parameter.name)?;
+            Some((parameter.name, *value))
+        });
+    WorkloadFlags {
+        name: matches.get_one(WORKLOAD).copied(),
+        given: given.collect(),
+    }
+}
+
+impl Args for WorkloadFlags {
+    fn augment_args(command: Command) -> Command {
+        augment(command, &Registry::standard())
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for WorkloadFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(read(matches, &Registry::standard()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl WorkloadFlags {
+    /// The workload that the flags name, on the rows that they name; where they
+    /// say nothing, what is `loaded`; else the defaults.
+    fn spec(
+        &self,
+        seed: Option<Seed>,
+        loaded: Option<&Description>,
+    ) -> Result<WorkloadSpec, Failure> {
+        let on_loaded = || first_on(loaded?);
+        let name = self.name.or_else(on_loaded).unwrap_or_default();
+        let kind = &name.family().data;
+        for (flag, _) in &self.given {
+            refuse_foreign(flag, kind)?;
+        }
+        // Rows of another kind say nothing of this one; opening them will be
+        // refused.
+        let data = match loaded.map(|loaded| loaded.data) {
+            Some(data) if data.kind().name == kind.name => data.with(&self.given),
+            _ => kind.data_set(&self.given),
+        };
+        let seed = seed
             .or_else(|| loaded.map(|loaded| loaded.seed))
             .unwrap_or(Seed::new(1));
-        Ok(Self { name, data, seed })
-    }
-
-    /// The workload on loaded rows with the mix of the run that left them; what
-    /// cannot be read as a mix counts as none.
-    pub(crate) fn for_check(
-        loaded: &Description,
-        mix: Option<&str>,
-    ) -> Result<Box<dyn Workload>, Failure> {
-        let choice = Self {
-            name: name_of(loaded.data),
-            data: loaded.data,
-            seed: loaded.seed,
-        };
-        choice
-            .build(mix, None)
-            .or_else(|_| choice.build(None, None))
-    }
-
-    /// The workload with what else the flags say of it.
-    pub(crate) fn build(
-        &self,
-        mix: Option<&str>,
-        distribution: Option<Distribution>,
-    ) -> Result<Box<dyn Workload>, Failure> {
-        self.name
-            .build(self.data, self.seed, mix, distribution)
-            .map_err(refused)
+        Ok(WorkloadSpec::new(name, data.map_err(refused)?, seed))
     }
 }
 
-/// The flag of a family's scale.
-fn scale_flag(family: Family) -> &'static str {
-    match family {
-        Family::Tpcc => "--warehouses",
-        Family::Ycsb => "--records",
-        Family::Pgbench => "--scale",
+/// The workload, with its own mix and distribution, that flags or loaded rows
+/// say.
+pub(crate) fn spec(
+    flags: &DataFlags,
+    loaded: Option<&Description>,
+) -> Result<WorkloadSpec, Failure> {
+    flags.workload.spec(flags.seed, loaded)
+}
+
+/// Makes the workload of flags.
+pub(crate) fn build(spec: &WorkloadSpec) -> Result<Box<dyn Workload>, Failure> {
+    spec.build().map_err(refused)
+}
+
+/// The workload on loaded rows with the mix of the run that left them; what
+/// cannot be read as a mix counts as none.
+pub(crate) fn for_check(
+    loaded: &Description,
+    mix: Option<&str>,
+) -> Result<Box<dyn Workload>, Failure> {
+    let name = first_on(loaded).unwrap_or_default();
+    let own = WorkloadSpec::new(name, loaded.data, loaded.seed);
+    let mixed = WorkloadSpec {
+        mix: mix.map(str::to_owned),
+        ..own.clone()
+    };
+    mixed.build().or_else(|_| build(&own))
+}
+
+fn first_on(loaded: &Description) -> Option<WorkloadName> {
+    Registry::standard().first_on(loaded.data)
+}
+
+/// Refuses a flag of rows that this kind of rows does not depend on.
+fn refuse_foreign(flag: &str, kind: &DataKind) -> Result<(), Failure> {
+    if kind.parameter(flag).is_some() {
+        return Ok(());
     }
+    let own: Vec<String> = kind
+        .parameter_names()
+        .iter()
+        .map(|name| format!("--{name}"))
+        .collect();
+    Err(Failure::Input(anyhow!(
+        "--{flag} is not possible with {}: its rows depend on {}",
+        kind.title,
+        own.join(", ")
+    )))
 }
 
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Input(error.into())
-}
-
-fn name_of(data: DataSet) -> WorkloadName {
-    match data {
-        DataSet::Tpcc { .. } => WorkloadName::Tpcc,
-        DataSet::Ycsb { .. } => WorkloadName::Ycsb(Core::A),
-        DataSet::Pgbench { .. } => WorkloadName::Pgbench(Script::TpcbLike),
-    }
 }

@@ -1,16 +1,16 @@
 //! The main job: which page size, at which memory, from a few settings.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, WorkloadName};
+use octavo_workload::{DataSet, WorkloadError, WorkloadName, WorkloadSpec};
 
 use crate::{
     conduct::{ConductError, ConductSettings, conduct},
     findings::Findings,
     observer::Observer,
-    plan::{Design, Factor, Place, Plan, RunLength, System},
+    plan::{Design, Factor, Plan, RunLength, Storage, TestedDatabase},
 };
 
 /// How many times larger than the largest buffer the data has to be.
@@ -22,7 +22,7 @@ pub struct AdviseSettings {
     /// Where to work: new, empty or Octavo's own.
     pub directory: PathBuf,
     /// The database.
-    pub system: System,
+    pub database: TestedDatabase,
     /// The device to emulate, a name of the catalogue or the path of a file;
     /// `None` for the storage under the directory.
     pub device: Option<String>,
@@ -92,9 +92,8 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
     if settings.warehouses == Some(0) {
         return refuse("warehouses 0 is not possible: at least 1 is needed");
     }
-    let system = &settings.system;
     let mut page_sizes = settings.page_sizes.clone();
-    page_sizes.push(system.default_page_size);
+    page_sizes.push(settings.database.default_page_size);
     page_sizes.sort_unstable();
     page_sizes.dedup();
     let mut memories = settings.memories.clone();
@@ -102,22 +101,20 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
     memories.dedup();
     let mut plan = Plan {
         name: None,
-        workload: WorkloadName::Tpcc,
+        workload: WorkloadName::default(),
         mix: None,
         distribution: None,
         isolation: settings.isolation,
         seed: settings.seed,
         margin: settings.margin,
         design: Design::Race,
-        systems: vec![system.clone()],
-        data: vec![DataSet::Tpcc {
-            warehouses: settings.warehouses.unwrap_or(1),
-        }],
+        databases: vec![Arc::new(settings.database.clone())],
+        data: vec![rows(settings.warehouses.unwrap_or(1))?],
         storages: vec![
             settings
                 .device
-                .as_deref()
-                .map_or_else(String::new, Place::name_of_device),
+                .clone()
+                .map_or(Storage::Own, Storage::Device),
         ],
         page_sizes,
         memories,
@@ -134,20 +131,22 @@ fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
             .map_or(largest, |memory| memory.max(largest))
             .saturating_mul(DATA_OVER_MEMORY);
         let warehouses = warehouses_for(&plan, wanted)?;
-        plan.data = vec![DataSet::Tpcc { warehouses }];
+        plan.data = vec![rows(warehouses)?];
     }
     Ok(plan)
 }
 
+fn rows(warehouses: u32) -> Result<DataSet, WorkloadError> {
+    Ok(WorkloadName::default().data_set(&[("warehouses", warehouses.into())])?)
+}
+
 /// The fewest warehouses whose data has the wanted size at every page size.
 fn warehouses_for(plan: &Plan, wanted: ByteCount) -> Result<u32, ConductError> {
-    let database = plan.systems[0].make()?;
+    let database = plan.databases[0].make()?;
     // Data grows in proportion, except for what does not depend on the scale:
     // two points give the line.
     let size = |warehouses: u32| -> Result<u64, ConductError> {
-        let workload = plan
-            .workload
-            .build(DataSet::Tpcc { warehouses }, plan.seed, None, None)?;
+        let workload = WorkloadSpec::new(plan.workload, rows(warehouses)?, plan.seed).build()?;
         Ok(plan
             .page_sizes
             .iter()

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{DataSet, WorkloadName};
 use serde::Serialize;
 
 use crate::{
     findings::{CellFindings, Findings},
-    plan::{Cell, Plan},
+    plan::{Cell, Plan, Storage},
     statistics::{Confidence, Interval, Standing, standing, welch::ratio_interval},
     verdict::Verdict,
 };
@@ -65,28 +66,29 @@ struct Identity {
     workload: WorkloadName,
     mix: Option<String>,
     distribution: Option<String>,
-    system: String,
-    data: DataSet,
+    /// Its database, with the options; versions may differ.
+    database: String,
     /// Where a plan has several storages; one alone is whatever it is.
-    storage: Option<String>,
-    cell: Cell,
+    storage: Option<Storage>,
+    levels: (DataSet, PageSize, ByteCount, Option<u32>, u32, u32),
 }
 
 impl Identity {
-    fn of(plan: &Plan, cell: Cell) -> Self {
+    fn of(plan: &Plan, cell: &Cell) -> Self {
         Self {
             workload: plan.workload,
             mix: plan.mix.clone(),
             distribution: plan.distribution.clone(),
-            system: plan.systems[cell.system].to_string(),
-            data: plan.data[cell.data],
-            storage: (plan.storages.len() > 1).then(|| plan.storages[cell.storage].clone()),
-            cell: Cell {
-                system: 0,
-                data: 0,
-                storage: 0,
-                ..cell
-            },
+            database: cell.database.to_string(),
+            storage: (plan.storages.len() > 1).then(|| cell.storage.clone()),
+            levels: (
+                cell.data,
+                cell.page_size,
+                cell.memory,
+                cell.cpus,
+                cell.clients,
+                cell.copy,
+            ),
         }
     }
 }
@@ -102,8 +104,8 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
             .map(|found| {
                 let plan = &findings.plan;
                 (
-                    Identity::of(plan, found.cell),
-                    plan.cell_name(found.cell),
+                    Identity::of(plan, &found.cell),
+                    plan.cell_name(&found.cell),
                     found.clone(),
                 )
             })
@@ -164,13 +166,13 @@ fn verdicts(first: &Findings, second: &Findings) -> Vec<(String, Verdict, Verdic
             let identities: Vec<Identity> = group
                 .cells
                 .iter()
-                .map(|cell| Identity::of(&first.plan, cell.cell))
+                .map(|cell| Identity::of(&first.plan, &cell.cell))
                 .collect();
             let other = second.groups.iter().find(|other| {
                 other
                     .cells
                     .iter()
-                    .any(|cell| identities.contains(&Identity::of(&second.plan, cell.cell)))
+                    .any(|cell| identities.contains(&Identity::of(&second.plan, &cell.cell)))
             })?;
             Some((
                 group.name.clone(),
@@ -186,9 +188,9 @@ fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
     let facts = |findings: &Findings| -> Vec<(String, String)> {
         let plan = &findings.plan;
         let versions: BTreeSet<String> = plan
-            .systems
+            .databases
             .iter()
-            .map(|system| format!("{} {}", system.database, system.version))
+            .map(|database| format!("{} {}", database.name, database.version))
             .collect();
         let mut facts = vec![
             ("octavo".to_owned(), findings.octavo.clone()),

@@ -14,14 +14,14 @@ use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
-    course::{Course, rules},
     energy::{CellEnergy, RunEnergy},
     machine,
     plan::{Cell, Design, Group, Plan, RunLength},
     race::{Race, Why},
     record::{Figures, RunRecord},
+    schedule::{Schedule, rules},
     statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
-    store::{CHANGED, RunOutcome, Store, StoreError, StoredBase},
+    store::{CHANGED, RunOutcome, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
@@ -65,7 +65,7 @@ pub struct Findings {
     /// did. `None` without any run.
     pub storage_path: Option<StoragePath>,
     /// How each page size's data was made.
-    pub bases: Vec<StoredBase>,
+    pub snapshots: Vec<StoredSnapshot>,
     /// The device's profile.
     pub calibration: Option<Profile>,
     /// Cells and verdict by group, in the plan's order.
@@ -235,16 +235,18 @@ impl Findings {
         let (octavo, created) = store.origin()?;
         let outcomes = store.outcomes()?;
         let looks = store.looks()?.max(1);
-        let course = Course::of(&plan, &rules(&plan, None, looks), &outcomes);
-        let workload = plan.workload(0).map_err(|error| StoreError::Damaged {
-            path: store.path().to_owned(),
-            what: format!("plan: {error}"),
-        })?;
+        let schedule = Schedule::of(&plan, &rules(&plan, None, looks), &outcomes);
+        let workload = plan
+            .workload(plan.data[0])
+            .map_err(|error| StoreError::Damaged {
+                path: store.path().to_owned(),
+                what: format!("plan: {error}"),
+            })?;
         let counted_name = workload.counted_name();
-        let series_from = course.rounds.saturating_sub(SERIES_ROUNDS);
+        let series_from = schedule.rounds.saturating_sub(SERIES_ROUNDS);
         let runs = store.runs(workload.transactions(), series_from)?;
         let table = Table::new(&plan, &runs);
-        let groups: Vec<GroupFindings> = course
+        let groups: Vec<GroupFindings> = schedule
             .groups
             .iter()
             .map(|of| table.group(&of.group, &of.race))
@@ -264,8 +266,8 @@ impl Findings {
             looks,
             spent_s: store.time_spent()?.as_secs_f64(),
             counted_name: counted_name.into(),
-            rounds: course.rounds as usize,
-            saved: saved(&plan, &outcomes, &course, store)?,
+            rounds: schedule.rounds as usize,
+            saved: saved(&plan, &outcomes, &schedule, store)?,
             runs_done: table.all().count(),
             runs_failed: table.failed(&runs),
             machine: store.facts("machine")?,
@@ -273,7 +275,7 @@ impl Findings {
             storage: store.facts_below("storage")?,
             database: store.facts_below("database")?,
             storage_path: table.storage_path(),
-            bases: store.bases()?,
+            snapshots: store.snapshots()?,
             calibration,
             buffers: buffer_findings(&plan, &table.cells, |cell| table.throughput(cell)),
             interactions: interactions(&plan, &table.cells, &plan.groups(), |cell| {
@@ -311,18 +313,18 @@ const SERIES_ROUNDS: u32 = 24;
 fn saved(
     plan: &Plan,
     outcomes: &[RunOutcome],
-    course: &Course,
+    schedule: &Schedule,
     store: &Store,
 ) -> Result<Option<Saved>, StoreError> {
     let races = plan.design == Design::Race && plan.count(plan.compare) > 1;
-    let (true, 1.., Some(pace)) = (races, course.rounds, store.pace()?) else {
+    let (true, 1.., Some(pace)) = (races, schedule.rounds, store.pace()?) else {
         return Ok(None);
     };
     let runs = outcomes
         .iter()
-        .filter(|outcome| outcome.key.round < course.rounds)
+        .filter(|outcome| outcome.key.round < schedule.rounds)
         .count();
-    let full_runs = plan.cells().len() * course.rounds as usize;
+    let full_runs = plan.cells().len() * schedule.rounds as usize;
     Ok(Some(Saved {
         runs,
         full_runs,
@@ -366,7 +368,7 @@ impl<'a> Table<'a> {
             .filter_map(|run| {
                 Some(FailedRun {
                     round: run.key.round + 1,
-                    cell: *self.cells.get(run.key.cell)?,
+                    cell: self.cells.get(run.key.cell)?.clone(),
                     reason: run.result.as_ref().err()?.clone(),
                 })
             })
@@ -395,7 +397,7 @@ impl<'a> Table<'a> {
 
     fn group(&self, group: &Group, race: &Race) -> GroupFindings {
         GroupFindings {
-            name: self.plan.group_name(self.cells[group.cells[0]]),
+            name: self.plan.group_name(&self.cells[group.cells[0]]),
             cells: (0..group.cells.len())
                 .map(|contestant| self.cell(group, race, contestant))
                 .collect(),
@@ -405,7 +407,7 @@ impl<'a> Table<'a> {
 
     fn cell(&self, group: &Group, race: &Race, contestant: usize) -> CellFindings {
         let number = group.cells[contestant];
-        let cell = self.cells[number];
+        let cell = &self.cells[number];
         let stands = race.contestants[contestant];
         // A runner-up whose final was lost races on: then the race's interval
         // is what its standing was read from.
@@ -415,7 +417,7 @@ impl<'a> Table<'a> {
         let runs: Vec<&Figures> = self.comparable(number).map(|(_, run)| run).collect();
         let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
         CellFindings {
-            cell,
+            cell: cell.clone(),
             level: self.plan.level(cell, self.plan.compare).to_string(),
             reference: contestant == group.reference,
             throughput: geometric_interval(&throughput_per_minute, Confidence::family(1)),
@@ -625,7 +627,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
             if let Some(cell) = group.cells.iter().find(silent) {
                 warnings.push(format!(
                     "no run of {} gave a figure, and others cannot be compared without it",
-                    findings.plan.cell_name(cell.cell)
+                    findings.plan.cell_name(&cell.cell)
                 ));
             }
         }
@@ -688,7 +690,7 @@ fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
             share_of_runs(short)
         ));
     }
-    let small = findings.bases.iter().map(|base| base.size).min();
+    let small = findings.snapshots.iter().map(|base| base.size).min();
     if let (Some(data), Some(&memory)) = (small, findings.plan.memories.iter().max())
         && data < memory.saturating_mul(8)
     {

@@ -1,7 +1,7 @@
 //! Experiments: plans, rounds, runs, the result store, statistics, verdicts.
 //!
 //! Data flows one way: a [`plan::Plan`] names the cells; [`advise`] loads the
-//! bases and makes runs round by round, which [`drive`] the database
+//! snapshots and makes runs round by round, which [`drive`] the database
 //! with the load driver, a crate of its own;
 //! the [`store`] keeps each run; [`findings`] reads the store, with
 //! [`statistics`] and [`verdict`], into the one value that reports print.
@@ -13,11 +13,11 @@
 pub mod advise;
 pub mod audit;
 pub mod bench;
+mod budget;
 mod causes;
 pub mod check;
 pub mod compare;
 pub mod conduct;
-mod course;
 mod cpus;
 pub mod directory;
 mod emulation;

@@ -24,7 +24,7 @@ use crate::{
 pub const DESCRIPTION: &str = "loaded.json";
 
 /// The form of [`DESCRIPTION`] that this version writes and reads.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// Below `data/`: the rows as loaded, never written again.
 const BASE: &str = "base";

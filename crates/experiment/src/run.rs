@@ -3,10 +3,10 @@
 use std::{path::Path, time::Instant};
 
 use octavo_database::{Database, DatabaseError, Isolation, Noop, RestoreMethod, Running, Settings};
-use octavo_storage::location::Location;
 use octavo_driver::{
     DriverError, DriverObserver, DriverSettings, Extension, Load, RunLength, drive,
 };
+use octavo_storage::location::Location;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Condition, ConnectionError, Workload};
 

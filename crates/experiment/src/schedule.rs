@@ -1,219 +1,268 @@
-//! How a time budget becomes rounds and runs.
+//! The schedule of an experiment: what its runs so far decide, and which come
+//! next. A pure function of plan and runs, so that going on after an end is
+//! the same as never having ended.
 
-use std::time::Duration;
-
-use octavo_units::ByteCount;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    plan::{Cell, RunLength},
-    record::Figures,
+    plan::{Design, Group, LiveGroup, Plan},
+    race::{self, Next, Pass, Phase, Race, Rules},
+    store::RunOutcome,
 };
 
-/// Rounds below which a Student t interval is too wide to say anything.
-const ROUNDS_MIN: u32 = 3;
-
-/// Rounds that a budget is cut into, if its runs stay long enough. Storage
-/// drifts by a tenth within tens of seconds: many short rounds average that,
-/// few long ones do not.
-const ROUNDS_WANTED: u32 = 12;
-
-/// The shortest measured part that is worth a run.
-const MEASURED_MIN: Duration = Duration::from_millis(1200);
-
-/// The measured part spans at least this many checkpoint cycles of the
-/// trial's cell. Runs with few of them begin and end at the end of a
-/// checkpoint, so that they have whole ones; the slowest cells take about a
-/// third as many in the same time: 64 KiB pages against SQLite's default,
-/// measured on a virtio disk.
-const CHECKPOINT_CYCLES_MIN: f64 = 5.0;
-
-/// The longest that a budget chooses: beyond it, time is better spent on
-/// further rounds.
-const MEASURED_MAX: Duration = Duration::from_secs(60);
-
-/// The shortest warm-up, so that a small buffer has also seen its first
-/// checkpoints.
-const WARM_UP_MIN: Duration = Duration::from_millis(500);
-
-/// The run that is made to learn what runs cost: long enough to fill a buffer,
-/// too short to waste the budget.
-pub(crate) const TRIAL: RunLength = RunLength::Time {
-    warm_up_min: Duration::from_millis(200),
-    warm_up_max: Duration::from_secs(8),
-    measured: Duration::from_millis(600),
-};
-
-/// What runs have cost so far.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
-    /// Runs in the store, failed ones included.
-    pub(crate) runs_done: usize,
-    /// Mean time of a run with everything around it.
-    pub(crate) run: Duration,
+/// What the runs so far lead to.
+pub(crate) struct Schedule {
+    /// The groups of the plan with what whole rounds say of each.
+    pub(crate) groups: Vec<GroupSchedule>,
+    /// Rounds of which no run is missing.
+    pub(crate) rounds: u32,
+    /// The round that comes next or is under way; `None` when all is decided.
+    pub(crate) next: Option<Round>,
 }
 
-/// The least time in which a plan makes sense, judged before anything is
-/// known of the machine: a slow disk's 60 MB/s for making and copying data,
-/// and the fewest and shortest runs.
-pub(crate) fn shortest(
-    data: ByteCount,
-    bases: usize,
-    cells: usize,
-    calibrate: bool,
-    length: Option<RunLength>,
-) -> Duration {
-    let runs = ROUNDS_MIN.saturating_mul(cells as u32);
-    let rounds = run(data, length).saturating_mul(runs);
-    making(data, bases, calibrate).saturating_add(rounds)
+/// Where a group stands.
+pub(crate) struct GroupSchedule {
+    /// The group.
+    pub(crate) group: Group,
+    /// Its rounds that were not fresh ones of a final.
+    pub(crate) rounds: usize,
+    /// What follows from its rounds.
+    pub(crate) race: Race,
 }
 
-/// About the time of calibrating and of making bases of at most `data`.
-pub(crate) fn making(data: ByteCount, bases: usize, calibrate: bool) -> Duration {
-    const BYTES_PER_SECOND: f64 = 60e6;
-    let bases = data.get() as f64 * bases as f64 / BYTES_PER_SECOND;
-    let calibration = if calibrate { 20.0 } else { 0.0 };
-    Duration::from_secs_f64(calibration + bases)
+/// A round to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Round {
+    /// Its number, from 0.
+    pub(crate) number: u32,
+    /// Its cells, in order.
+    pub(crate) cells: Vec<(usize, Phase)>,
+    /// Those that have no run yet.
+    pub(crate) missing: Vec<(usize, Phase)>,
 }
 
-/// About the time of a run, judged before anything is known of the machine:
-/// as long as is wanted at least, or what `remaining` time leaves when it is
-/// cut into [`ROUNDS_WANTED`] rounds.
-pub(crate) fn foreseen(
-    data: ByteCount,
-    cells: usize,
-    length: Option<RunLength>,
-    remaining: Option<Duration>,
-) -> Duration {
-    let shortest = run(data, length);
-    match (length, remaining) {
-        (None, Some(remaining)) => {
-            let runs = ROUNDS_WANTED.saturating_mul(cells as u32).max(1);
-            (remaining / runs).clamp(shortest, shortest + MEASURED_MAX - MEASURED_MIN)
+/// The rules of a plan. `rounds` is the number that ends a full factorial,
+/// `looks` how often it was judged. A cell that is compared with nothing is
+/// measured as in a full factorial: there is nothing to decide early.
+pub(crate) fn rules(plan: &Plan, rounds: Option<u32>, looks: usize) -> Rules {
+    Rules {
+        margin: plan.margin,
+        seed: plan.seed.derive("bootstrap", 0),
+        design: match plan.design {
+            Design::Race if plan.count(plan.compare) > 1 => race::Design::Race,
+            Design::Race | Design::Full => race::Design::Full { rounds, looks },
+        },
+    }
+}
+
+impl Schedule {
+    /// Follows the experiment through its runs.
+    pub(crate) fn of(plan: &Plan, rules: &Rules, outcomes: &[RunOutcome]) -> Self {
+        let mut rounds: BTreeMap<u32, BTreeMap<usize, (Phase, Option<f64>)>> = BTreeMap::new();
+        for outcome in outcomes {
+            rounds.entry(outcome.key.round).or_default().insert(
+                outcome.key.cell,
+                (outcome.key.phase, outcome.throughput_per_minute),
+            );
         }
-        _ => shortest,
+        // Only the last round can lack a run. Whether it does follows from
+        // what was known before it.
+        let last = rounds.last_key_value().map_or(0, |(&last, _)| last);
+        let known = |until: u32| -> Vec<GroupSchedule> {
+            plan.groups()
+                .into_iter()
+                .map(|group| {
+                    let passes = passes(&group, rounds.range(..until).map(|(_, runs)| runs));
+                    let race = race::replay(rules, group.cells.len(), group.reference, &passes);
+                    GroupSchedule {
+                        rounds: passes
+                            .iter()
+                            .filter(|pass| pass.phase == Phase::Race)
+                            .count(),
+                        group,
+                        race,
+                    }
+                })
+                .collect()
+        };
+        let before = known(last);
+        let mut begun = round(plan, last, &before);
+        let made: BTreeSet<usize> = rounds
+            .get(&last)
+            .map(|runs| runs.keys().copied().collect())
+            .unwrap_or_default();
+        begun.missing.retain(|(cell, _)| !made.contains(cell));
+        if !begun.missing.is_empty() || made.is_empty() {
+            return Self {
+                groups: before,
+                rounds: last,
+                next: (!begun.cells.is_empty()).then_some(begun),
+            };
+        }
+        let groups = known(last + 1);
+        let next = round(plan, last + 1, &groups);
+        Self {
+            groups,
+            rounds: last + 1,
+            next: (!next.cells.is_empty()).then_some(next),
+        }
     }
 }
 
-/// The least time of a run on `data`, copying it included, judged before
-/// anything is known of the machine.
-pub(crate) fn run(data: ByteCount, length: Option<RunLength>) -> Duration {
-    // Copies are made in large requests: several times as fast as loading on a
-    // slow disk.
-    const BYTES_PER_SECOND: f64 = 360e6;
-    let copy = Duration::from_secs_f64(data.get() as f64 / BYTES_PER_SECOND);
-    copy + match length {
-        Some(RunLength::Time {
-            warm_up_min,
-            measured,
-            ..
-        }) => warm_up_min + measured,
-        _ => WARM_UP_MIN + MEASURED_MIN,
+/// The rounds of a group, from all of an experiment's.
+fn passes<'a>(
+    group: &Group,
+    rounds: impl Iterator<Item = &'a BTreeMap<usize, (Phase, Option<f64>)>>,
+) -> Vec<Pass> {
+    rounds
+        .filter_map(|runs| {
+            let (phase, _) = group.cells.iter().find_map(|cell| runs.get(cell))?;
+            Some(Pass {
+                phase: *phase,
+                values: group.cells.iter().map(|cell| runs.get(cell)?.1).collect(),
+            })
+        })
+        .collect()
+}
+
+/// The round `number` of groups that stand like this.
+fn round(plan: &Plan, number: u32, groups: &[GroupSchedule]) -> Round {
+    let mut phases = BTreeMap::new();
+    let mut live = Vec::new();
+    for of in groups {
+        let (contestants, phase, mirrored, rounds_before) = match &of.race.next {
+            Next::Finished => continue,
+            Next::Race { live } => (live, Phase::Race, false, of.rounds),
+            Next::Final {
+                contestants, done, ..
+            } => (contestants, Phase::Final, true, *done),
+        };
+        let cells: Vec<usize> = contestants.iter().map(|&c| of.group.cells[c]).collect();
+        phases.extend(cells.iter().map(|&cell| (cell, phase)));
+        live.push(LiveGroup {
+            cells,
+            mirrored,
+            rounds_before,
+        });
     }
-}
-
-/// Length of all runs, and of a round with them, from what is left of the
-/// budget and from a trial of the cell `tried`. `filled` is how much of a
-/// cell's memory its data can fill; `rounds` is how many are wanted, when that
-/// is not for the budget to decide.
-pub(crate) fn length(
-    cells: &[Cell],
-    tried: Cell,
-    trial: &Figures,
-    remaining: Duration,
-    rounds: Option<u32>,
-    filled: impl Fn(&Cell) -> ByteCount,
-) -> (RunLength, Duration) {
-    let drive = &trial.load;
-    let memory_tried = filled(&tried).get().max(1) as f64;
-    // What a full buffer would have taken, when the trial did not get there.
-    let frames = memory_tried / f64::from(tried.page_size.get());
-    let misses = drive.warm_up_misses.max(1) as f64;
-    let fill = drive.warm_up.as_secs_f64() * (frames / misses).max(1.0);
-    // Filling takes one read a frame: smaller pages need more of them.
-    let fill_of = |cell: &Cell| {
-        let pages = f64::from(tried.page_size.get()) / f64::from(cell.page_size.get());
-        fill * pages * filled(cell).get() as f64 / memory_tried
-    };
-    let warm_ups: f64 = cells
-        .iter()
-        .map(|cell| fill_of(cell).max(WARM_UP_MIN.as_secs_f64()))
-        .sum();
-    let count = cells.len() as f64;
-    let around = warm_ups + trial.overhead.as_secs_f64() * count;
-    let measured_with =
-        |rounds: u32| (remaining.as_secs_f64() / f64::from(rounds) - around) / count;
-    let cycle = match drive.counters.checkpoints {
-        0 => 0.0,
-        checkpoints => drive.measured.as_secs_f64() / checkpoints as f64,
-    };
-    let measured_min = MEASURED_MIN
-        .as_secs_f64()
-        .max(cycle * CHECKPOINT_CYCLES_MIN)
-        .min(MEASURED_MAX.as_secs_f64());
-    let wanted = rounds.unwrap_or(ROUNDS_WANTED).max(1);
-    let measured = (ROUNDS_MIN.min(wanted)..=wanted)
-        .rev()
-        .map(measured_with)
-        .find(|&measured| measured >= measured_min)
-        .unwrap_or(measured_min)
-        .min(MEASURED_MAX.as_secs_f64());
-    let slowest = cells.iter().map(fill_of).fold(fill, f64::max);
-    let length = RunLength::Time {
-        warm_up_min: WARM_UP_MIN,
-        warm_up_max: Duration::from_secs_f64((slowest * 1.5).max(1.0)),
-        measured: Duration::from_secs_f64(measured),
-    };
-    (length, Duration::from_secs_f64(around + measured * count))
-}
-
-/// Whether a further round may begin: it has to end within the budget, the
-/// first few within a tenth more.
-pub(crate) fn fits(round: u32, spent: Duration, length: Duration, budget: Duration) -> bool {
-    let end = spent + length;
-    if round < ROUNDS_MIN {
-        end <= budget + budget / 10
-    } else {
-        end <= budget
+    let cells: Vec<(usize, Phase)> = plan
+        .order(number, &live)
+        .into_iter()
+        .map(|cell| (cell, phases[&cell]))
+        .collect();
+    Round {
+        number,
+        missing: cells.clone(),
+        cells,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{plan::tests::plan, record::RunKey, store::RunOutcome};
 
-    const SECOND: Duration = Duration::from_secs(1);
+    /// Throughput of a cell in a round: 8192 a tenth faster and 65536 a third
+    /// slower, with a wobble of each run's own.
+    fn throughput(plan: &Plan, round: u32, cell: usize) -> f64 {
+        let page_size = plan.cells()[cell].page_size.get();
+        let level = match page_size {
+            8192 => 1100.0,
+            65536 => 670.0,
+            _ => 1000.0,
+        };
+        let wobble = f64::from(round * 13 + cell as u32 * 7).sin();
+        level * (1.0 + 0.01 * wobble)
+    }
 
-    #[test]
-    fn rounds_begin_only_when_they_end_in_the_budget() {
-        assert!(fits(5, 200 * SECOND, 50 * SECOND, 300 * SECOND));
-        assert!(!fits(5, 251 * SECOND, 50 * SECOND, 300 * SECOND));
-        assert!(fits(2, 270 * SECOND, 50 * SECOND, 300 * SECOND));
-        assert!(!fits(2, 290 * SECOND, 50 * SECOND, 300 * SECOND));
+    /// Conducts a plan to its end, or at most so many rounds.
+    fn conduct(plan: &Plan, rounds: u32) -> Vec<RunOutcome> {
+        let rules = rules(plan, Some(rounds), 1);
+        let mut outcomes = Vec::new();
+        while let Some(round) = Schedule::of(plan, &rules, &outcomes).next
+            && round.number < rounds
+        {
+            assert_eq!(round.cells, round.missing);
+            for (position, (cell, phase)) in round.cells.into_iter().enumerate() {
+                outcomes.push(RunOutcome {
+                    key: RunKey {
+                        round: round.number,
+                        position: position as u32,
+                        cell,
+                        phase,
+                    },
+                    throughput_per_minute: Some(throughput(plan, round.number, cell)),
+                });
+            }
+        }
+        outcomes
     }
 
     #[test]
-    fn more_data_and_cells_take_longer() {
-        let small = shortest(ByteCount::mib(256), 5, 10, true, None);
-        assert!(
-            small < 300 * SECOND,
-            "the defaults fit into five minutes: {small:?}"
-        );
-        assert!(shortest(ByteCount::mib(2560), 5, 10, true, None) > small);
-        assert!(shortest(ByteCount::mib(256), 5, 40, true, None) > small);
+    fn losers_leave_and_the_winner_is_measured_again() {
+        let plan = plan();
+        let outcomes = conduct(&plan, 100);
+        let rules = rules(&plan, Some(100), 1);
+        let schedule = Schedule::of(&plan, &rules, &outcomes);
+        assert!(schedule.next.is_none());
+        assert!(schedule.rounds < 40, "{} rounds", schedule.rounds);
+        for of in &schedule.groups {
+            let race::Outcome::Winner {
+                contestant, fresh, ..
+            } = of.race.outcome
+            else {
+                panic!("{:?}", of.race.outcome);
+            };
+            assert_eq!((contestant, fresh), (1, true));
+        }
+        let runs_of = |cell: usize| outcomes.iter().filter(|o| o.key.cell == cell).count();
+        assert!(runs_of(2) < runs_of(1), "65536 left early");
+        assert!(outcomes.iter().any(|o| o.key.phase == Phase::Final));
     }
 
     #[test]
-    fn a_larger_budget_is_foreseen_to_make_longer_runs_up_to_a_limit() {
-        let data = ByteCount::mib(100);
-        let run_of = |length, remaining| foreseen(data, 10, length, remaining);
-        let shortest = run_of(None, None);
-        assert_eq!(run_of(None, Some(SECOND)), shortest);
-        assert_eq!(run_of(None, Some(1200 * SECOND)), 10 * SECOND);
-        let longest = run_of(None, Some(1_000_000 * SECOND));
-        assert_eq!(longest, shortest + MEASURED_MAX - MEASURED_MIN);
-        assert_eq!(
-            run_of(Some(TRIAL), Some(1200 * SECOND)),
-            run(data, Some(TRIAL))
-        );
+    fn an_end_at_any_run_changes_nothing() {
+        let plan = plan();
+        let rules = rules(&plan, Some(100), 1);
+        let outcomes = conduct(&plan, 100);
+        for end in 0..outcomes.len() {
+            let next = Schedule::of(&plan, &rules, &outcomes[..end])
+                .next
+                .expect("not yet at the end");
+            let due = outcomes[end].key;
+            assert_eq!(next.number, due.round);
+            assert_eq!(next.missing.first(), Some(&(due.cell, due.phase)));
+        }
+    }
+
+    #[test]
+    fn a_full_factorial_runs_every_cell_to_the_end() {
+        let mut plan = plan();
+        plan.design = Design::Full;
+        let outcomes = conduct(&plan, 7);
+        assert_eq!(outcomes.len(), 7 * 6);
+        let schedule = Schedule::of(&plan, &rules(&plan, Some(7), 1), &outcomes);
+        assert_eq!(schedule.rounds, 7);
+        assert!(outcomes.iter().all(|o| o.key.phase == Phase::Race));
+    }
+
+    #[test]
+    fn a_cell_that_is_compared_with_nothing_is_measured_all_the_same() {
+        let mut plan = plan();
+        plan.page_sizes.truncate(1);
+        plan.memories.truncate(1);
+        assert_eq!(conduct(&plan, 4).len(), 4);
+    }
+
+    #[test]
+    fn a_run_without_a_result_does_not_stop_the_others() {
+        let plan = plan();
+        let mut outcomes = conduct(&plan, 3);
+        for outcome in outcomes.iter_mut().filter(|o| o.key.cell == 1) {
+            outcome.throughput_per_minute = None;
+        }
+        let schedule = Schedule::of(&plan, &rules(&plan, None, 1), &outcomes);
+        assert_eq!(schedule.rounds, 3);
+        assert!(schedule.next.is_some());
     }
 }

@@ -56,7 +56,7 @@ pub enum Verdict {
 
 /// Puts a group's race into the plan's words.
 pub(crate) fn verdict(plan: &Plan, cells: &[Cell], group: &Group, race: &Race) -> Verdict {
-    let level = |contestant: usize| plan.level(cells[group.cells[contestant]], plan.compare);
+    let level = |contestant: usize| plan.level(&cells[group.cells[contestant]], plan.compare);
     let levels = |contestants: &[usize]| contestants.iter().map(|&c| level(c)).collect();
     match &race.outcome {
         Outcome::Winner {
@@ -138,8 +138,8 @@ pub(crate) fn interactions(
                 let other = first.cells[place];
                 if place == group.reference
                     || place == first.reference
-                    || plan.level(cells[group.cells[group.reference]], plan.compare)
-                        != plan.level(cells[first.cells[first.reference]], plan.compare)
+                    || cells[group.cells[group.reference]].level(plan.compare)
+                        != cells[first.cells[first.reference]].level(plan.compare)
                 {
                     continue;
                 }
@@ -150,12 +150,12 @@ pub(crate) fn interactions(
                     .varied()
                     .into_iter()
                     .filter(|&other| other != factor)
-                    .map(|other| plan.level(cells[cell], other).with_noun())
+                    .map(|other| plan.level(&cells[cell], other).with_noun())
                     .collect();
                 let levels = (
-                    plan.level(cells[cell], plan.compare),
-                    plan.level(cells[cell], factor),
-                    plan.level(cells[other], factor),
+                    plan.level(&cells[cell], plan.compare),
+                    plan.level(&cells[cell], factor),
+                    plan.level(&cells[other], factor),
                 );
                 found.push((levels, within.join(", "), ratios));
             }
@@ -189,14 +189,14 @@ fn first_level_of<'a>(
     group: &Group,
     factor: Factor,
 ) -> Option<&'a Group> {
-    let own = cells[group.cells[0]];
+    let own = &cells[group.cells[0]];
     groups
         .iter()
         .find(|other| {
-            let cell = cells[other.cells[0]];
-            plan.varied().into_iter().all(|varied| {
-                varied == factor || plan.level(cell, varied) == plan.level(own, varied)
-            })
+            let cell = &cells[other.cells[0]];
+            plan.varied()
+                .into_iter()
+                .all(|varied| varied == factor || cell.level(varied) == own.level(varied))
         })
         .filter(|first| *first != group)
 }
@@ -327,7 +327,7 @@ mod tests {
 
     /// Throughput by page size and memory with a wobble that all cells of a
     /// round share and a small one of their own.
-    fn measured(rounds: u32, own: f64, level: impl Fn(Cell) -> f64) -> impl Fn(Cell) -> ByRound {
+    fn measured(rounds: u32, own: f64, level: impl Fn(&Cell) -> f64) -> impl Fn(&Cell) -> ByRound {
         move |cell| {
             (0..rounds)
                 .map(|round| {
@@ -349,7 +349,7 @@ mod tests {
         // tenth with both.
         let plan = plan();
         let cells = plan.cells();
-        let level = |cell: Cell| match (cell.page_size.get(), cell.memory == ByteCount::mib(2)) {
+        let level = |cell: &Cell| match (cell.page_size.get(), cell.memory == ByteCount::mib(2)) {
             (65536, true) => 750.0,
             (65536, false) => 1000.0,
             (8192, true) => 1100.0,
@@ -358,7 +358,7 @@ mod tests {
             (_, false) => 2000.0,
         };
         let measured = measured(8, 0.001, level);
-        let found = interactions(&plan, &cells, &plan.groups(), |c| measured(cells[c]));
+        let found = interactions(&plan, &cells, &plan.groups(), |c| measured(&cells[c]));
         assert_eq!(found.len(), 2);
         let of = |bytes| {
             found
@@ -387,7 +387,7 @@ mod tests {
                 _ => 1000.0 * (memory / 8.0).sqrt(),
             }
         });
-        let findings = buffer_findings(&plan, &cells, |c| of_cell(cells[c]));
+        let findings = buffer_findings(&plan, &cells, |c| of_cell(&cells[c]));
         let of = |bytes| {
             findings
                 .iter()

@@ -1,7 +1,7 @@
 //! The counters of the device and of the machine around a run.
 
-use octavo_storage::location::{DiskStats, EmulatedReading, Location};
 use octavo_driver::{DriverObserver, Second};
+use octavo_storage::location::{DiskStats, EmulatedReading, Location};
 use octavo_units::ByteCount;
 
 use crate::{

@@ -1,7 +1,7 @@
 //! Findings made by hand: two memories, five page sizes, every standing, a
 //! failed run, a device's profile. Not measured anywhere.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use octavo_database::StoragePath;
 use octavo_device::{
@@ -22,17 +22,15 @@ use octavo_experiment::{
         CellFindings, CellStability, FailedRun, Findings, GroupFindings, NotSteady, PerTransaction,
         Saved,
     },
-    plan::{BaseKey, Cell, Design, Factor, Group, Level, Plan, RunLength, System},
+    plan::{Cell, Design, Factor, Group, Level, Plan, RunLength, Storage, TestedDatabase},
     race::Why,
     statistics::{Confidence, Interval, Standing, geometric_interval, standing},
-    store::StoredBase,
+    store::StoredSnapshot,
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
 };
 use octavo_units::{ByteCount, Iops, PageSize, QueueDepth, RequestSize, Seed};
-#[cfg(test)]
-use octavo_workload::ycsb::Core;
 use octavo_workload::{
-    Audit, AuditDistribution, AuditLine, AuditRule, DataSet, TransactionKind, choice::WorkloadName,
+    Audit, AuditDistribution, AuditLine, AuditRule, TransactionKind, WorkloadName,
 };
 
 const MARGIN: f64 = 0.03;
@@ -67,21 +65,25 @@ fn ratios(own: &[f64], other: &[f64]) -> Vec<f64> {
 fn plan(mib: &[u64]) -> Plan {
     Plan {
         name: None,
-        workload: WorkloadName::Tpcc,
+        workload: WorkloadName::default(),
         mix: None,
         distribution: None,
         isolation: None,
         seed: Seed::new(1),
         margin: MARGIN,
         design: Design::Race,
-        systems: vec![System {
-            database: "sqlite".into(),
+        databases: vec![Arc::new(TestedDatabase {
+            name: "sqlite".into(),
             version: "3.50.0".into(),
             options: vec![("journal-mode".into(), "wal".into())],
             default_page_size: page(4096),
-        }],
-        data: vec![DataSet::Tpcc { warehouses: 3 }],
-        storages: vec![String::new()],
+        })],
+        data: vec![
+            WorkloadName::default()
+                .data_set(&[("warehouses", 3)])
+                .expect("3 warehouses are possible"),
+        ],
+        storages: vec![Storage::Own],
         page_sizes: LEVELS.iter().map(|level| page(level.0)).collect(),
         memories: mib.iter().map(|&mib| ByteCount::mib(mib)).collect(),
         cpus: vec![None],
@@ -138,6 +140,19 @@ pub(crate) fn give_energy(findings: &mut Findings) {
     }
 }
 
+/// Changes the first database, in the plan and in the cells.
+#[cfg(test)]
+pub(crate) fn change_database(findings: &mut Findings, change: impl Fn(&mut TestedDatabase)) {
+    change(Arc::make_mut(&mut findings.plan.databases[0]));
+    for cell in findings
+        .groups
+        .iter_mut()
+        .flat_map(|group| &mut group.cells)
+    {
+        cell.cell.database = findings.plan.databases[0].clone();
+    }
+}
+
 /// One memory, so that no buffers are compared.
 #[cfg(test)]
 pub(crate) fn one_memory() -> Findings {
@@ -147,13 +162,11 @@ pub(crate) fn one_memory() -> Findings {
 /// Clients are compared, with two page sizes, under YCSB.
 #[cfg(test)]
 pub(crate) fn clients() -> Findings {
+    let ycsb: WorkloadName = "ycsb-b".parse().unwrap();
     build(
         Plan {
-            workload: WorkloadName::Ycsb(Core::B),
-            data: vec![DataSet::Ycsb {
-                records: 500_000,
-                row: ByteCount::kib(1),
-            }],
+            workload: ycsb,
+            data: vec![ycsb.data_set(&[("records", 500_000)]).unwrap()],
             page_sizes: vec![page(4096), page(65536)],
             clients: vec![1, 2, 4, 8],
             compare: Factor::Clients,
@@ -167,11 +180,11 @@ pub(crate) fn clients() -> Findings {
 #[cfg(test)]
 pub(crate) fn systems() -> Findings {
     let mut plan = plan(&[32]);
-    let mut other = plan.systems[0].clone();
+    let mut other = TestedDatabase::clone(&plan.databases[0]);
     other.options[0].1 = "delete".into();
-    plan.systems.push(other);
+    plan.databases.push(Arc::new(other));
     plan.page_sizes = vec![page(4096), page(8192)];
-    plan.compare = Factor::System;
+    plan.compare = Factor::Database;
     build(plan, 5)
 }
 
@@ -196,7 +209,10 @@ pub(crate) fn many_groups() -> Findings {
         Plan {
             page_sizes: vec![page(4096), page(8192), page(65536)],
             clients: vec![1, 4, 16],
-            storages: vec![String::new(), "/mnt/a \"fast\" <disk>".into()],
+            storages: vec![
+                Storage::Own,
+                Storage::Directory("/mnt/a \"fast\" <disk>".into()),
+            ],
             ..plan(&[8, 32])
         },
         5,
@@ -209,7 +225,7 @@ pub(crate) fn empty() -> Findings {
     let mut findings = build(plan(&[8, 32]), 0);
     findings.calibration = None;
     findings.run_length = None;
-    findings.bases.clear();
+    findings.snapshots.clear();
     findings.runs_failed.clear();
     findings.warnings.clear();
     findings.interactions.clear();
@@ -219,7 +235,7 @@ pub(crate) fn empty() -> Findings {
 
 /// Throughput of a cell by round: more clients do more, the rollback journal
 /// less, copies the same but for a wobble.
-fn measured(plan: &Plan, cell: Cell, rounds: u32) -> Vec<f64> {
+fn measured(cell: &Cell, rounds: u32) -> Vec<f64> {
     let place = LEVELS
         .iter()
         .position(|level| level.0 == cell.page_size.get())
@@ -231,7 +247,7 @@ fn measured(plan: &Plan, cell: Cell, rounds: u32) -> Vec<f64> {
         large
     };
     let clients = 1.0 + 0.4 * f64::from(cell.clients).ln();
-    let journal = if plan.systems[cell.system].option("journal-mode") == Some("wal") {
+    let journal = if cell.database.option("journal-mode") == Some("wal") {
         1.0
     } else {
         0.7
@@ -250,10 +266,10 @@ fn build(plan: Plan, rounds: u32) -> Findings {
     let race = plan.design == Design::Race && rounds > 1;
     let runs: Vec<Vec<f64>> = cells
         .iter()
-        .map(|&cell| {
+        .map(|cell| {
             // 64 KiB pages are so much worse that they leave early.
             let leaves = race && plan.compare == Factor::PageSize && cell.page_size == page(65536);
-            measured(&plan, cell, if leaves { 3 } else { rounds })
+            measured(cell, if leaves { 3 } else { rounds })
         })
         .collect();
     let groups: Vec<GroupFindings> = plan
@@ -270,9 +286,6 @@ fn build(plan: Plan, rounds: u32) -> Findings {
     };
     let done = runs.iter().map(Vec::len).sum::<usize>();
     let full_runs = cells.len() * rounds as usize;
-    let mut bases: Vec<BaseKey> = cells.iter().map(Cell::base).collect();
-    bases.sort_unstable();
-    bases.dedup();
     Findings {
         octavo: "0.1.0".into(),
         created: "2026-03-01T12:00:00Z".into(),
@@ -283,7 +296,7 @@ fn build(plan: Plan, rounds: u32) -> Findings {
         }),
         looks: 1,
         spent_s: 1130.0,
-        counted_name: if plan.workload == WorkloadName::Tpcc {
+        counted_name: if plan.workload == WorkloadName::default() {
             "new orders"
         } else {
             "operations"
@@ -298,7 +311,7 @@ fn build(plan: Plan, rounds: u32) -> Findings {
         runs_done: done,
         runs_failed: vec![FailedRun {
             round: 6,
-            cell: cells[plan.count(plan.compare) - 1],
+            cell: cells[plan.count(plan.compare) - 1].clone(),
             reason: "the disk is full".into(),
         }],
         machine: facts(&[
@@ -325,10 +338,10 @@ fn build(plan: Plan, rounds: u32) -> Findings {
             ),
         ]),
         storage_path: (done > 0).then_some(StoragePath::Direct),
-        bases: bases
+        snapshots: plan
+            .snapshots()
             .into_iter()
-            .map(|key| StoredBase {
-                key,
+            .map(|key| StoredSnapshot {
                 made_by: if key.page_size == page(4096) {
                     "load"
                 } else {
@@ -342,6 +355,7 @@ fn build(plan: Plan, rounds: u32) -> Findings {
                     .find(|(level, _)| level.0 == key.page_size.get())
                     .map_or(ByteCount::mib(300), |(_, mib)| ByteCount::mib(mib)),
                 elapsed_s: 7.4,
+                key,
             })
             .collect(),
         calibration: Some(profile()),
@@ -398,7 +412,7 @@ fn interactions(plan: &Plan, cells: &[Cell], runs: &[Vec<f64>]) -> Vec<Interacti
                 .map(|(ratio, own)| ratio * own)
                 .collect();
             let ratio = geometric_interval(&spread, Confidence::family(4))?;
-            let (at, against) = (cells[second.cells[place]], cells[first.cells[place]]);
+            let (at, against) = (&cells[second.cells[place]], &cells[first.cells[place]]);
             Some(Interaction {
                 level: plan.level(at, Factor::PageSize),
                 at: plan.level(at, Factor::Memory),
@@ -426,7 +440,7 @@ fn group_findings(
         .map(|(place, &number)| {
             let of = cell(
                 plan,
-                cells[number],
+                &cells[number],
                 place == group.reference,
                 runs[number].clone(),
                 reference,
@@ -444,7 +458,7 @@ fn group_findings(
             }
         })
         .collect();
-    let level = |cell: &CellFindings| plan.level(cell.cell, plan.compare);
+    let level = |cell: &CellFindings| plan.level(&cell.cell, plan.compare);
     let with = |wanted: Standing| -> Vec<Level> {
         found
             .iter()
@@ -473,7 +487,7 @@ fn group_findings(
             ties: Vec::new(),
         },
         None if open.is_empty() => Verdict::Keep {
-            level: plan.level(cells[group.cells[group.reference]], plan.compare),
+            level: plan.level(&cells[group.cells[group.reference]], plan.compare),
             equivalent: with(Standing::Equivalent),
             worse: with(Standing::Worse),
             not_confirmed: Vec::new(),
@@ -488,7 +502,7 @@ fn group_findings(
         found[place].fresh = race;
     }
     GroupFindings {
-        name: plan.group_name(cells[group.cells[0]]),
+        name: plan.group_name(&cells[group.cells[0]]),
         cells: found,
         verdict,
     }
@@ -496,7 +510,7 @@ fn group_findings(
 
 fn cell(
     plan: &Plan,
-    cell: Cell,
+    cell: &Cell,
     is_reference: bool,
     runs: Vec<f64>,
     reference: &[f64],
@@ -510,7 +524,7 @@ fn cell(
     let small = cell.memory == ByteCount::mib(8);
     let misses = (if small { 11.0 } else { 5.0 }) * (4096.0 / size).powf(0.25);
     CellFindings {
-        cell,
+        cell: cell.clone(),
         reference: is_reference,
         throughput: geometric_interval(&runs, Confidence::family(1)),
         ratio,
@@ -581,7 +595,7 @@ fn kinds(plan: &Plan, runs: &[f64]) -> Vec<KindCounts> {
         return Vec::new();
     }
     let p50 = (24e6 / runs[0]) as u64;
-    let kinds: &[(&str, u64, u64)] = if plan.workload == WorkloadName::Tpcc {
+    let kinds: &[(&str, u64, u64)] = if plan.workload == WorkloadName::default() {
         &[
             ("New-Order", 6300, 10),
             ("Payment", 6000, 4),

@@ -4,7 +4,7 @@
 use octavo_device::profile;
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
-    plan::Factor,
+    plan::{Factor, Storage},
 };
 use octavo_units::PageSize;
 
@@ -58,13 +58,13 @@ fn title(findings: &Findings) -> String {
         return name.clone();
     }
     let mut databases: Vec<&str> = Vec::new();
-    for system in &plan.systems {
-        if !databases.contains(&system.database.as_str()) {
-            databases.push(&system.database);
+    for database in &plan.databases {
+        if !databases.contains(&database.name.as_str()) {
+            databases.push(&database.name);
         }
     }
     match plan.compare {
-        Factor::System => format!("Database under {}", plan.workload),
+        Factor::Database => format!("Database under {}", plan.workload),
         Factor::Copy => format!(
             "Equal cells of {} under {}",
             databases.join(", "),
@@ -180,7 +180,7 @@ fn of_group(page: &mut String, findings: &Findings, group: &GroupFindings) {
         named("latencies of every kind of transaction")
     ));
     for cell in &group.cells {
-        let level = findings.plan.level(cell.cell, findings.plan.compare);
+        let level = findings.plan.level(&cell.cell, findings.plan.compare);
         let title = format!("{}, all runs together", level.with_noun());
         if cell.kinds.is_empty() {
             page.push_str(&format!("<p>{}: no run.</p>\n", escape(&title)));
@@ -251,8 +251,8 @@ fn storage(page: &mut String, findings: &Findings) {
         page.push_str(&format!(
             "<h3>The device by itself{}</h3>\n<p>{}</p>\n",
             match findings.plan.storages.as_slice() {
-                [first, _, ..] if first.is_empty() => ": the working directory's".to_owned(),
-                [first, _, ..] => format!(": that of {}", escape(first)),
+                [Storage::Own, _, ..] => ": the working directory's".to_owned(),
+                [first, _, ..] => format!(": that of {}", escape(&first.to_string())),
                 _ => String::new(),
             },
             escape(&crate::device::summary(profile))
@@ -326,11 +326,11 @@ fn conditions(page: &mut String, findings: &Findings) {
         ));
     }
     page.push_str("</dl>\n");
-    if !findings.bases.is_empty() {
+    if !findings.snapshots.is_empty() {
         grid(
             page,
             "The loaded data, of which every run starts with a fresh copy",
-            &table::bases(findings),
+            &table::snapshots(findings),
         );
     }
     page.push_str("</section>\n");

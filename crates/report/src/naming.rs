@@ -67,7 +67,7 @@ pub(crate) fn levels(levels: &[Level]) -> Vec<String> {
 /// What a level is a level of.
 pub(crate) fn factor(level: &Level) -> Factor {
     match level {
-        Level::System(_) => Factor::System,
+        Level::Database(_) => Factor::Database,
         Level::Rows(_) => Factor::Rows,
         Level::Storage(_) => Factor::Storage,
         Level::Cpus(_) => Factor::Cpus,
@@ -106,14 +106,13 @@ pub(crate) fn places(findings: &Findings) -> Vec<String> {
 /// The level that the others of a group are compared with.
 pub(crate) fn reference(findings: &Findings, group: &GroupFindings) -> Option<Level> {
     let cell = group.cells.iter().find(|cell| cell.reference)?;
-    Some(findings.plan.level(cell.cell, findings.plan.compare))
+    Some(findings.plan.level(&cell.cell, findings.plan.compare))
 }
 
 /// The default page size that a group is compared with, if it is.
 pub(crate) fn default_page_size(findings: &Findings, group: &GroupFindings) -> Option<PageSize> {
-    let cell = group.cells.iter().find(|cell| cell.reference)?.cell;
-    let system = findings.plan.systems.get(cell.system)?;
-    (findings.plan.compare == Factor::PageSize && cell.page_size == system.default_page_size)
+    let cell = &group.cells.iter().find(|cell| cell.reference)?.cell;
+    (findings.plan.compare == Factor::PageSize && cell.page_size == cell.database.default_page_size)
         .then_some(cell.page_size)
 }
 
@@ -247,7 +246,9 @@ mod tests {
     fn a_page_size_that_nobody_has_by_default_is_a_reference() {
         let mut findings = fixture::findings();
         assert_eq!(reference_word(&findings), "default");
-        findings.plan.systems[0].default_page_size = PageSize::MIN;
+        fixture::change_database(&mut findings, |database| {
+            database.default_page_size = PageSize::MIN;
+        });
         assert_eq!(reference_word(&findings), "reference");
         assert_eq!(reference_word(&fixture::clients()), "reference");
     }

@@ -357,7 +357,7 @@ mod tests {
             rounds: 6,
         };
         systems.groups[0].verdict = Verdict::Use {
-            level: Level::System("journal mode delete".into()),
+            level: Level::Database("journal mode delete".into()),
             ratio,
             fresh: true,
             runner_up: None,
@@ -377,7 +377,9 @@ mod tests {
     #[test]
     fn a_reference_that_is_no_default_is_not_called_one() {
         let mut findings = fixture::one_memory();
-        findings.plan.systems[0].default_page_size = PageSize::MIN;
+        fixture::change_database(&mut findings, |database| {
+            database.default_page_size = PageSize::MIN;
+        });
         let text = answers(&findings).join(" ");
         assert!(text.contains("than with page size 4096"), "{text}");
         assert!(!text.contains("default"), "{text}");
@@ -546,9 +548,11 @@ mod tests {
         ];
         assert_eq!(typed(&findings), outside_wal);
         // Without the option the database's default holds, which is WAL.
-        findings.plan.systems[0].options.clear();
+        fixture::change_database(&mut findings, |database| database.options.clear());
         assert_eq!(typed(&findings), outside_wal);
-        findings.plan.systems[0].options = vec![("journal-mode".into(), "delete".into())];
+        fixture::change_database(&mut findings, |database| {
+            database.options = vec![("journal-mode".into(), "delete".into())];
+        });
         assert_eq!(
             typed(&findings),
             [
@@ -558,7 +562,7 @@ mod tests {
         );
         assert!(typed(&fixture::clients()).is_empty());
         assert!(typed(&fixture::copies()).is_empty());
-        findings.plan.systems[0].database = "other".into();
+        fixture::change_database(&mut findings, |database| database.name = "other".into());
         assert!(typed(&findings).is_empty());
     }
 
@@ -571,7 +575,7 @@ mod tests {
                 .flat_map(|command| command.statements)
                 .collect()
         };
-        findings.plan.systems[0].database = "postgres".into();
+        fixture::change_database(&mut findings, |database| database.name = "postgres".into());
         assert_eq!(
             typed(&findings),
             [
@@ -580,7 +584,7 @@ mod tests {
                 "shared_buffers = 32768kB"
             ]
         );
-        findings.plan.systems[0].database = "mariadb".into();
+        fixture::change_database(&mut findings, |database| database.name = "mariadb".into());
         assert_eq!(
             typed(&findings),
             [
@@ -771,7 +775,7 @@ mod tests {
             ["ycsb-b, closed loop, no keying or think times"]
         );
         assert_eq!(of(&findings, "scale"), ["500\u{202f}000 records"]);
-        assert_eq!(of(&findings, "rows"), ["of 1 KiB"]);
+        assert_eq!(of(&findings, "rows"), ["of 1000 B"]);
         assert_eq!(of(&findings, "clients"), ["1, 2, 4, 8"]);
         assert_eq!(of(&findings, "CPUs"), ["all"]);
         assert_eq!(

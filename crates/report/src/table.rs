@@ -4,7 +4,7 @@ use octavo_driver::Percentiles;
 use octavo_experiment::{
     energy::CellEnergy,
     findings::{CellFindings, CellStability, Findings, GroupFindings, PerTransaction, share},
-    plan::{BaseKey, Factor},
+    plan::{Factor, SnapshotKey},
 };
 
 use crate::{
@@ -385,33 +385,36 @@ pub(crate) fn distributions(findings: &Findings) -> Table {
 }
 
 /// How the data was made that runs begin with.
-pub(crate) fn bases(findings: &Findings) -> Table {
+pub(crate) fn snapshots(findings: &Findings) -> Table {
     Table::new(
         ["page", "data", "rows", "made by", "in"],
-        findings.bases.iter().map(|base| {
+        findings.snapshots.iter().map(|snapshot| {
             [
-                base_name(findings, base.key),
-                base.size.to_string(),
-                count(base.rows),
-                base.made_by.clone(),
-                seconds(base.elapsed_s),
+                snapshot_name(findings, &snapshot.key),
+                snapshot.size.to_string(),
+                count(snapshot.rows),
+                snapshot.made_by.clone(),
+                seconds(snapshot.elapsed_s),
             ]
         }),
     )
 }
 
-/// A base by its page size and whatever else its plan has several of.
-fn base_name(findings: &Findings, key: BaseKey) -> String {
+/// A snapshot by its page size and whatever else its plan has several of.
+fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
     let plan = &findings.plan;
     let page = key.page_size.get().to_string();
-    let like = plan.cells().into_iter().find(|cell| cell.base() == key);
+    let like = plan
+        .cells()
+        .into_iter()
+        .find(|cell| cell.snapshot() == *key);
     let Some(cell) = like else {
         return page;
     };
-    let others: Vec<String> = [Factor::System, Factor::Rows, Factor::Storage]
+    let others: Vec<String> = [Factor::Database, Factor::Rows, Factor::Storage]
         .into_iter()
         .filter(|&factor| plan.count(factor) > 1)
-        .map(|factor| plan.level(cell, factor).with_noun())
+        .map(|factor| plan.level(&cell, factor).with_noun())
         .collect();
     if others.is_empty() {
         page
@@ -427,7 +430,7 @@ pub(crate) fn failed(findings: &Findings) -> Table {
         findings.runs_failed.iter().map(|run| {
             [
                 run.round.to_string(),
-                findings.plan.cell_name(run.cell),
+                findings.plan.cell_name(&run.cell),
                 run.reason.clone(),
             ]
         }),

@@ -55,7 +55,7 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
                 &format!(
                     "round {}, {}: {}",
                     run.round,
-                    findings.plan.cell_name(run.cell),
+                    findings.plan.cell_name(&run.cell),
                     run.reason
                 ),
             );

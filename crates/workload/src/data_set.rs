@@ -1,44 +1,291 @@
-//! Which rows a workload begins with, apart from the seed: what has to be the
+//! The initial rows of a workload, apart from the seed: what has to be the
 //! same for two workloads to run on the same loaded database.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use octavo_units::ByteCount;
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// A kind of data at one scale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum DataSet {
-    /// TPC-C's tables.
-    Tpcc {
-        /// Warehouses.
-        warehouses: u32,
+/// A kind of data, such as TPC-C's tables, at no scale yet.
+#[derive(Debug)]
+pub struct DataKind {
+    /// Its name in stores and manifests, such as `tpcc`.
+    pub name: &'static str,
+    /// What people call it, such as "TPC-C".
+    pub title: &'static str,
+    /// What its rows depend on; the first one is the scale. At most
+    /// [`DataKind::PARAMETERS_MAX`].
+    pub parameters: &'static [Parameter],
+}
+
+/// A number that a kind of data depends on.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name in flags, plans and stores, such as `row-bytes`. Kinds of data
+    /// may share a name, with the same unit.
+    pub name: &'static str,
+    /// What the number counts.
+    pub unit: Unit,
+    /// One line of help without an end, such as "YCSB records".
+    pub help: &'static str,
+    /// What one of them and several are called, such as "warehouse" and
+    /// "warehouses"; `None` where the number counts no things.
+    pub nouns: Option<[&'static str; 2]>,
+    /// What precedes the value where the data is described, such as
+    /// ", records: ".
+    pub label: &'static str,
+    /// The value when nobody says, at a scale. The scale's own default
+    /// depends on nothing.
+    pub default: fn(scale: u64) -> u64,
+    /// The smallest value at a scale.
+    pub min: fn(scale: u64) -> u64,
+    /// The largest value.
+    pub max: u64,
+    /// Values are multiples of this.
+    pub multiple_of: u64,
+}
+
+/// What a parameter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Things.
+    Count,
+    /// Bytes.
+    Bytes,
+}
+
+/// Why there is no data of a kind with these parameters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The kind of data does not depend on it.
+    #[error("{name} is not possible with {title}: its rows depend on {}", .possible.join(", "))]
+    Parameter {
+        /// The parameter's name.
+        name: String,
+        /// What people call the kind of data.
+        title: &'static str,
+        /// The parameters that it has.
+        possible: Vec<&'static str>,
     },
-    /// YCSB's table.
-    Ycsb {
-        /// Rows.
-        records: u64,
-        /// Bytes of the ten fields of a row together.
-        row: ByteCount,
+    /// The value is out of range.
+    #[error(
+        "{name} must be {}{min} to {max}, not {value}",
+        multiple_words(*.multiple_of)
+    )]
+    Range {
+        /// The parameter's name.
+        name: &'static str,
+        /// The value.
+        value: u64,
+        /// The smallest value.
+        min: u64,
+        /// The largest value.
+        max: u64,
+        /// Values are multiples of this.
+        multiple_of: u64,
     },
-    /// pgbench's tables.
-    Pgbench {
-        /// Units of 100,000 accounts.
-        scale: u32,
-        /// Bytes of the columns of an account's row.
-        row: ByteCount,
-    },
+}
+
+fn multiple_words(multiple_of: u64) -> String {
+    match multiple_of {
+        1 => String::new(),
+        other => format!("a multiple of {other} from "),
+    }
+}
+
+impl DataError {
+    /// The parameter that is not possible.
+    pub fn parameter(&self) -> &str {
+        match self {
+            Self::Parameter { name, .. } => name,
+            Self::Range { name, .. } => name,
+        }
+    }
+}
+
+impl Parameter {
+    /// Refuses a value that is not possible at this scale.
+    ///
+    /// # Errors
+    /// [`DataError::Range`].
+    pub fn check(&self, value: u64, scale: u64) -> Result<(), DataError> {
+        let min = (self.min)(scale);
+        if (min..=self.max).contains(&value) && value.is_multiple_of(self.multiple_of) {
+            return Ok(());
+        }
+        Err(DataError::Range {
+            name: self.name,
+            value,
+            min,
+            max: self.max,
+            multiple_of: self.multiple_of,
+        })
+    }
+
+    /// A value with its unit, such as `1.5 KiB`.
+    pub fn text(&self, value: u64) -> String {
+        match self.unit {
+            Unit::Count => value.to_string(),
+            Unit::Bytes => ByteCount::new(value).to_string(),
+        }
+    }
+}
+
+impl DataKind {
+    /// The most parameters that a kind of data has.
+    pub const PARAMETERS_MAX: usize = 4;
+
+    /// The parameter that says how much data there is.
+    pub fn scale(&self) -> &'static Parameter {
+        &self.parameters[0]
+    }
+
+    /// The parameter of this name.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|own| own.name == name)
+    }
+
+    /// The names of all parameters, the scale's first.
+    pub fn parameter_names(&self) -> Vec<&'static str> {
+        self.parameters.iter().map(|own| own.name).collect()
+    }
+
+    /// Data of this kind with these parameters by name, and the default of
+    /// each that is not given.
+    ///
+    /// # Errors
+    /// When this kind of data has no such parameter, or a value is out of
+    /// range.
+    pub fn data_set(&'static self, given: &[(&str, u64)]) -> Result<DataSet, DataError> {
+        if let Some((name, _)) = given
+            .iter()
+            .find(|(name, _)| self.parameter(name).is_none())
+        {
+            return Err(DataError::Parameter {
+                name: (*name).to_owned(),
+                title: self.title,
+                possible: self.parameter_names(),
+            });
+        }
+        let mut data = self.of_values(&[]);
+        for (position, parameter) in self.parameters.iter().enumerate() {
+            let given = given.iter().find(|(name, _)| *name == parameter.name);
+            let value =
+                given.map_or_else(|| (parameter.default)(data.scale()), |(_, value)| *value);
+            parameter.check(value, data.scale())?;
+            data.values[position] = value;
+        }
+        Ok(data)
+    }
+
+    /// Data with the parameters' values in their order, which its workload has
+    /// checked.
+    pub(crate) fn of_values(&'static self, values: &[u64]) -> DataSet {
+        let mut data = DataSet {
+            kind: self,
+            values: [0; Self::PARAMETERS_MAX],
+        };
+        data.values[..values.len()].copy_from_slice(values);
+        data
+    }
+}
+
+/// Data of one kind at one scale.
+///
+/// Its JSON form is one object: `kind` with the kind's name, and each
+/// parameter by its name, such as
+/// `{"kind":"ycsb","records":100000,"row-bytes":1000}`.
+#[derive(Clone, Copy)]
+pub struct DataSet {
+    kind: &'static DataKind,
+    /// In the order of the kind's parameters; zeros behind them.
+    values: [u64; DataKind::PARAMETERS_MAX],
+}
+
+impl DataSet {
+    /// Its kind.
+    pub fn kind(&self) -> &'static DataKind {
+        self.kind
+    }
+
+    /// How much data there is, in the unit of [`DataKind::scale`].
+    pub fn scale(&self) -> u64 {
+        self.values[0]
+    }
+
+    /// The value of a parameter; `None` when its kind has no such one.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.parameters()
+            .find(|(parameter, _)| parameter.name == name)
+            .map(|(_, value)| value)
+    }
+
+    /// The bytes of a row, where these can be chosen: the parameter
+    /// `row-bytes`.
+    pub fn row_bytes(&self) -> Option<ByteCount> {
+        self.get(ROW_BYTES).map(ByteCount::new)
+    }
+
+    /// All parameters with their values, the scale first.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'static Parameter, u64)> {
+        self.kind.parameters.iter().zip(self.values)
+    }
+
+    /// The same with other values of some parameters.
+    ///
+    /// # Errors
+    /// As [`DataKind::data_set`].
+    pub fn with(&self, given: &[(&str, u64)]) -> Result<Self, DataError> {
+        let own = self
+            .parameters()
+            .map(|(parameter, value)| (parameter.name, value));
+        let all: Vec<(&str, u64)> = given.iter().copied().chain(own).collect();
+        self.kind.data_set(&all)
+    }
+}
+
+/// The name of the parameter that is the width of a row.
+pub const ROW_BYTES: &str = "row-bytes";
+
+impl PartialEq for DataSet {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind.name, self.values) == (other.kind.name, other.values)
+    }
+}
+
+impl Eq for DataSet {}
+
+impl Hash for DataSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.kind.name, self.values).hash(state);
+    }
+}
+
+impl fmt::Debug for DataSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for DataSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tpcc { warehouses } => write!(f, "TPC-C, warehouses: {warehouses}"),
-            Self::Ycsb { records, row } => write!(f, "YCSB, records: {records} of {row}"),
-            Self::Pgbench { scale, row } => {
-                write!(f, "pgbench, scale: {scale}, rows of {row}")
-            }
+        f.write_str(self.kind.title)?;
+        self.parameters()
+            .try_for_each(|(own, value)| write!(f, "{}{}", own.label, own.text(value)))
+    }
+}
+
+impl Serialize for DataSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", self.kind.name)?;
+        for (parameter, value) in self.parameters() {
+            map.serialize_entry(parameter.name, &value)?;
         }
+        map.end()
     }
 }

@@ -7,9 +7,9 @@
 //! its input, so that one seed gives one outcome.
 
 mod answer;
-pub mod choice;
 pub mod connection;
 mod data_set;
+mod family;
 mod keys;
 mod mix;
 pub mod pgbench;
@@ -17,6 +17,7 @@ pub mod population;
 mod random;
 #[cfg(test)]
 mod refusing;
+mod registry;
 pub mod schema;
 pub mod tpcc;
 mod transact;
@@ -27,11 +28,12 @@ use std::{sync::Arc, time::Duration};
 use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
-pub use choice::WorkloadName;
 pub use connection::{Connection, ConnectionError};
-pub use data_set::DataSet;
+pub use data_set::{DataError, DataKind, DataSet, Parameter, ROW_BYTES, Unit};
+pub use family::{Family, Member, Trial, WorkloadError, WorkloadName, WorkloadSpec};
 pub use mix::{Mix, MixError};
 pub use pgbench::Pgbench;
+pub use registry::Registry;
 pub use tpcc::Tpcc;
 pub use ycsb::Ycsb;
 

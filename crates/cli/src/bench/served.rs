@@ -36,7 +36,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     let watcher = Watcher::new()?;
     let settings = ServedSettings {
         workload: wanted.workload.as_ref(),
-        seed: wanted.choice.seed,
+        seed: wanted.spec.seed,
         reuse: match flags.reload {
             true => Reuse::Never,
             false => Reuse::Wanted,

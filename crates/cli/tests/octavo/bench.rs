@@ -321,7 +321,11 @@ fn bad_input_is_named_and_changes_nothing() {
             &["bench", "--workload=ycsb-a", "--distribution=zipfian:2"],
             &["theta '2'"],
         ),
-        (&new, &["bench", "--warehouses=0"], &["0 warehouses"]),
+        (
+            &new,
+            &["bench", "--warehouses=0"],
+            &["warehouses must be 1"],
+        ),
         (&new, &["bench", "--workload=pgbench", "--scale=0"], &["0"]),
         (&new, &["bench", "--workload=ycsb-a", "--records=0"], &["0"]),
         (
@@ -333,7 +337,7 @@ fn bad_input_is_named_and_changes_nothing() {
         (
             &new,
             &["bench", "--workload=pgbench", "--row-bytes=10"],
-            &["10 bytes", "96"],
+            &["row-bytes must be 96", "not 10"],
         ),
         (
             &new,

@@ -35,7 +35,8 @@ fn content(directory: &Path) -> Vec<String> {
     .join(", ");
     [
         "SELECT plan, length FROM plan".to_owned(),
-        "SELECT page_size_bytes, made_by, row_count, size_bytes FROM base ORDER BY 1".to_owned(),
+        "SELECT page_size_bytes, made_by, row_count, size_bytes FROM snapshot ORDER BY 1"
+            .to_owned(),
         "SELECT * FROM cell ORDER BY cell".to_owned(),
         format!(
             "SELECT source, round, position, cell, failure, transactions, counted, changed_bytes,

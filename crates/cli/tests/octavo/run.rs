@@ -99,7 +99,7 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
         "4 cells in 2 groups:",
         "With journal mode wal:\n     1  page size 4096 (reference)\n     2  page size 16384\n",
         "With journal mode delete:\n     3  page size 4096 (reference)\n     4  page size 16384\n",
-        "4 bases to make:",
+        "4 snapshots to make:",
         "sqlite journal-mode=delete, 16 KiB pages",
         "octavo-small: about ",
         "a round of 4 runs: about",
@@ -145,11 +145,11 @@ fn a_dry_run_is_there_for_programs_too() {
     assert!((seconds("whole_s_about") - whole).abs() < 1e-6);
     let fit = (600.0 - seconds("making_s_about")) / seconds("round_s_about");
     assert_eq!(seconds("rounds_that_fit_about"), fit.floor());
-    let bytes: u64 = outlook["bases"]
+    let bytes: u64 = outlook["snapshots"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|base| base["size_bytes_about"].as_u64().unwrap())
+        .map(|snapshot| snapshot["size_bytes_about"].as_u64().unwrap())
         .sum();
     let space = &outlook["space"][0];
     assert!(space["needed_bytes_about"].as_u64().unwrap() > bytes);
@@ -286,7 +286,7 @@ fn rows_of_another_plan_on_the_same_storage_are_not_taken_for_ones_own() {
         .replace("\"2MiB\"", "\"2MiB\"\nstorage = \"disk\"");
     let other = one.replace("[experiment]", "[experiment]\nseed = 2");
     let place = Place::with(&one);
-    let loaded = || fs::read_to_string(place.path("disk/data/base-4096/complete")).unwrap();
+    let loaded = || fs::read_to_string(place.path("disk/data/snapshot-4096/complete")).unwrap();
     let run = |directory: &str, rounds: &str| {
         let output = place.run(&[directory, rounds, "--keep-data"]);
         assert!(output.status.success(), "{}", complaint(&output));

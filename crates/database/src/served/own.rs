@@ -1,16 +1,16 @@
 //! Which tables in its schema are Octavo's.
 
 use octavo_units::Seed;
-use octavo_workload::{Pgbench, Tpcc, Workload, Ycsb};
+use octavo_workload::Registry;
 
 /// Whether a workload has a table of this name.
 pub(crate) fn is_own_table(name: &str) -> bool {
-    // The smallest of each: the names do not depend on the scale.
-    let seed = Seed::new(1);
-    let has = |workload: &dyn Workload| workload.tables().iter().any(|table| table.name == name);
-    Tpcc::new(1, seed).is_ok_and(|tpcc| has(&tpcc))
-        || Ycsb::new(1, seed).is_ok_and(|ycsb| has(&ycsb))
-        || Pgbench::new(1, seed).is_ok_and(|pgbench| has(&pgbench))
+    // Small ones: the names do not depend on the scale.
+    Registry::standard().families().iter().any(|family| {
+        family
+            .trial(Seed::new(1))
+            .is_ok_and(|workload| workload.tables().iter().any(|table| table.name == name))
+    })
 }
 
 #[cfg(test)]

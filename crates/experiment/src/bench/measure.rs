@@ -5,8 +5,8 @@ use std::{io, time::Duration};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, Noop};
-use octavo_storage::location::Location;
 use octavo_driver::{Extension, Load, RunLength};
+use octavo_storage::location::Location;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 

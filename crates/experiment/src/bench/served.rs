@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, ops::ControlFlow, time::Instant};
 use jiff::Timestamp;
 use octavo_database::{DatabaseError, Isolation, Loaded, RestoreMethod, Running, SCHEMA, Served};
 use octavo_units::Seed;
-use octavo_workload::{Condition, DataSet, Workload, WorkloadName, pgbench::Script, ycsb::Core};
+use octavo_workload::{Condition, DataSet, Registry, Workload, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 use super::result::TestedSystem;
@@ -284,21 +284,19 @@ fn of_all_kinds(workload: &dyn Workload, note: &Note) -> Option<Box<dyn Workload
     if note.kinds == kinds(workload) {
         return None;
     }
-    let name = match workload.data_set() {
-        DataSet::Tpcc { .. } => WorkloadName::Tpcc,
-        DataSet::Ycsb { .. } => WorkloadName::Ycsb(Core::A),
-        DataSet::Pgbench { .. } => WorkloadName::Pgbench(Script::TpcbLike),
-    };
+    let name = Registry::standard().first_on(note.loaded.data)?;
     let parts: Vec<String> = workload
         .transactions()
         .iter()
         .filter(|kind| note.kinds.contains(kind.name))
         .map(|kind| format!("{}=1", kind.name))
         .collect();
-    let mix = parts.join(",");
-    let built = name.build(note.loaded.data, note.loaded.seed, Some(&mix), None);
+    let spec = WorkloadSpec {
+        mix: Some(parts.join(",")),
+        ..WorkloadSpec::new(name, note.loaded.data, note.loaded.seed)
+    };
     // The workload could be made of the same, so this can.
-    built.ok()
+    spec.build().ok()
 }
 
 /// The server runs on whatever is there, and its device is not known.
@@ -334,7 +332,7 @@ impl Subject for ServedRows<'_> {
 mod tests {
     use octavo_database::Loaded;
     use octavo_units::{ByteCount, PageSize};
-    use octavo_workload::Pgbench;
+    use octavo_workload::{Pgbench, ycsb::Core};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use octavo_database::DatabaseError;
 use octavo_storage::calibrate::CalibrateError;
 use octavo_units::ByteCount;
-use octavo_workload::choice::ChoiceError;
+use octavo_workload::WorkloadError;
 
 use crate::{
     cpus::CpusError, directory::DirectoryError, emulation::EmulationError, run::RunError,
@@ -30,7 +30,7 @@ pub enum ConductError {
     Database(#[from] DatabaseError),
     /// The workload cannot be had.
     #[error(transparent)]
-    Choice(#[from] ChoiceError),
+    Workload(#[from] WorkloadError),
     /// The CPUs cannot be had.
     #[error(transparent)]
     Cpus(#[from] CpusError),
@@ -119,7 +119,7 @@ impl ConductError {
             | Self::Space { .. }
             | Self::Budget { .. }
             | Self::Setting(_)
-            | Self::Choice(_)
+            | Self::Workload(_)
             | Self::Cpus(CpusError::TooMany { .. })
             | Self::Emulation(EmulationError::Refused { input: true, .. })
             | Self::Database(DatabaseError::Setting { .. } | DatabaseError::Unknown { .. }) => true,

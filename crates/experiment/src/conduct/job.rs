@@ -1,10 +1,12 @@
-//! The order of the work: preparing databases, calibrating, then bases and
-//! rounds until there is enough, and clearing up.
+//! The order of the work: preparing databases, calibrating, then snapshots
+//! and rounds until there is enough, and clearing up.
 
 use std::{
+    collections::HashMap,
     fs,
     ops::ControlFlow,
-    path::{Path, PathBuf},
+    path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -15,7 +17,7 @@ use octavo_storage::{
 };
 use octavo_units::PageSize;
 
-use super::{ConductError, ConductSettings, parts::Parts};
+use super::{ConductError, ConductSettings, resolved::ResolvedPlan};
 use crate::{
     causes::with_causes,
     directory::{DirectoryError, WorkDirectory},
@@ -23,7 +25,7 @@ use crate::{
     findings::Findings,
     machine,
     observer::Observer,
-    plan::{BaseKey, Cell, Plan},
+    plan::{Cell, Plan, SnapshotKey, Storage, TestedDatabase},
     store::{Store, StoreError},
 };
 
@@ -33,10 +35,8 @@ pub(super) struct Job<'a> {
     /// The directory that it works in, and those of other storages, held as
     /// long as this works.
     pub(super) directories: Vec<WorkDirectory>,
-    /// Where each storage's data lies.
-    pub(super) storages: Vec<PathBuf>,
-    pub(super) locations: Vec<Location>,
-    pub(super) parts: Parts,
+    pub(super) resolved: ResolvedPlan<'a>,
+    pub(super) locations: HashMap<Storage, Location>,
     pub(super) cells: Vec<Cell>,
     pub(super) store: Store,
     pub(super) session: i64,
@@ -49,8 +49,7 @@ pub(super) struct Job<'a> {
 
 /// A database at a page size that cannot be had.
 pub(super) struct Unavailable {
-    /// The place of the database in [`Plan::systems`].
-    system: usize,
+    database: Arc<TestedDatabase>,
     page_size: PageSize,
     pub(super) reason: String,
 }
@@ -143,12 +142,13 @@ impl Job<'_> {
 
     fn measure(&mut self) -> Result<(), ConductError> {
         self.store.put_facts("machine", &machine::describe())?;
-        for (number, location) in self.locations.iter().enumerate() {
-            let topic = match self.plan().storages[number].as_str() {
-                "" => "storage".to_owned(),
-                name => format!("storage {name}"),
+        for storage in &self.settings.plan.storages {
+            let topic = match storage {
+                Storage::Own => "storage".to_owned(),
+                other => format!("storage {other}"),
             };
-            self.store.put_facts(&topic, &location.facts.known())?;
+            let facts = self.locations[storage].facts.known();
+            self.store.put_facts(&topic, &facts)?;
         }
         self.prepare()?;
         self.note_time()?;
@@ -156,7 +156,7 @@ impl Job<'_> {
             self.calibrate()?;
         }
         while let Some(round) = self.next_round()? {
-            self.make_bases(&round)?;
+            self.make_snapshots(&round)?;
             let length = match self.store.run_length()? {
                 Some(length) => length,
                 None => self.decide_length()?,
@@ -170,15 +170,16 @@ impl Job<'_> {
     /// cannot be had costs its own cells alone.
     fn prepare(&mut self) -> Result<(), ConductError> {
         let mut had = 0;
-        for system in 0..self.parts.databases.len() {
-            for page_size in self.plan().page_sizes.clone() {
-                let prepared = self.parts.databases[system].prepare(&[page_size], &mut |step| {
+        for spec in &self.settings.plan.databases {
+            for &page_size in &self.settings.plan.page_sizes {
+                let database = self.resolved.database(spec);
+                let prepared = database.prepare(&[page_size], &mut |step| {
                     self.progress(step);
                     self.flow()
                 });
                 match prepared {
                     Ok(()) => had += 1,
-                    Err(error) => self.do_without(system, page_size, error)?,
+                    Err(error) => self.do_without(spec, page_size, error)?,
                 }
             }
         }
@@ -192,7 +193,7 @@ impl Job<'_> {
     /// everything.
     pub(super) fn do_without(
         &mut self,
-        system: usize,
+        database: &Arc<TestedDatabase>,
         page_size: PageSize,
         error: DatabaseError,
     ) -> Result<(), ConductError> {
@@ -204,23 +205,23 @@ impl Job<'_> {
             return Err(error.into());
         }
         let reason = with_causes(&error);
-        let name = &self.plan().systems[system].database;
         self.observer.note(&format!(
-            "{name} with {page_size} pages is left out: {reason}"
+            "{} with {page_size} pages is left out: {reason}",
+            database.name
         ));
         self.unavailable.push(Unavailable {
-            system,
+            database: database.clone(),
             page_size,
             reason,
         });
         Ok(())
     }
 
-    /// Why a base cannot be had; `None` when it can.
-    pub(super) fn unavailable(&self, base: BaseKey) -> Option<&str> {
+    /// Why a snapshot cannot be had; `None` when it can.
+    pub(super) fn unavailable(&self, key: &SnapshotKey) -> Option<&str> {
         self.unavailable
             .iter()
-            .find(|other| (other.system, other.page_size) == (base.system, base.page_size))
+            .find(|other| (&other.database, other.page_size) == (&key.database, key.page_size))
             .map(|other| other.reason.as_str())
     }
 
@@ -266,7 +267,7 @@ impl Job<'_> {
     /// Calibrates the first storage.
     fn calibrate(&self) -> Result<(), ConductError> {
         let profile = calibrate::calibrate(
-            &self.storages[0],
+            &self.resolved.directories()[0],
             &calibrate::Settings::brief(self.plan().seed.derive("calibrate", 0)),
             &mut |step| {
                 self.progress(&format!("calibrate: {}", step.name));
@@ -283,11 +284,6 @@ impl Job<'_> {
         self.store.put_calibration(&profile.to_toml())?;
         self.note_time()?;
         Ok(())
-    }
-
-    /// Where a storage's databases lie.
-    pub(super) fn data(&self, storage: usize) -> PathBuf {
-        self.storages[storage].join("data")
     }
 }
 

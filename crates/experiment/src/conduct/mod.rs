@@ -3,27 +3,22 @@
 //! decided yet. Each step is kept in the store as it ends, and the same plan
 //! goes on with what is missing.
 
-mod bases;
 mod error;
 mod job;
-mod needs;
-mod parts;
-mod places;
+mod requirements;
+mod resolved;
 mod rounds;
+mod snapshots;
 
 use std::{
+    collections::HashMap,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
 use octavo_storage::location::Location;
 
-use self::{
-    job::Job,
-    needs::check,
-    parts::Parts,
-    places::{devices, examine, storages},
-};
+use self::{job::Job, requirements::check, resolved::ResolvedPlan};
 use crate::{
     directory::WorkDirectory,
     emulation::{Emulation, EmulationError},
@@ -34,7 +29,7 @@ use crate::{
 };
 
 pub use error::ConductError;
-pub use needs::Needs;
+pub use requirements::Requirements;
 
 /// What to carry out, and how far.
 #[derive(Clone, Debug)]
@@ -66,17 +61,15 @@ pub fn conduct(
     observer: &dyn Observer,
 ) -> Result<Findings, ConductError> {
     let plan = &settings.plan;
-    let parts = Parts::of(plan)?;
-    check(settings, &parts)?;
-    let storages = storages(settings);
-    examine(&storages, &settings.directory)?;
-    let needs = Needs::of(settings, &parts);
-    needs.check(settings)?;
+    let resolved = ResolvedPlan::of(settings)?;
+    check(settings, &resolved)?;
+    resolved.examine()?;
+    Requirements::of(settings, &resolved).check(settings)?;
     let mut emulations = Vec::new();
     let mut directories = Vec::new();
     let opened = open(
         settings,
-        &storages,
+        &resolved,
         observer,
         &mut directories,
         &mut emulations,
@@ -96,13 +89,16 @@ pub fn conduct(
     let job = Job {
         settings,
         observer,
-        locations: storages.iter().map(|path| Location::of(path)).collect(),
+        locations: plan
+            .storages
+            .iter()
+            .map(|storage| (storage.clone(), Location::of(&resolved.directory(storage))))
+            .collect::<HashMap<_, _>>(),
         earlier: store.time_spent()?,
         begin: Instant::now(),
         cells: plan.cells(),
         directories,
-        storages,
-        parts,
+        resolved,
         store,
         session,
         unavailable: Vec::new(),
@@ -115,20 +111,22 @@ pub fn conduct(
 /// emulated, and opens the directories of other storages.
 fn open(
     settings: &ConductSettings,
-    storages: &[PathBuf],
+    resolved: &ResolvedPlan<'_>,
     observer: &dyn Observer,
     directories: &mut Vec<WorkDirectory>,
     emulations: &mut Vec<Emulation>,
 ) -> Result<Store, ConductError> {
     directories.push(WorkDirectory::open(&settings.directory)?);
-    for (wanted, number) in devices(settings).iter().zip(0..) {
+    for (wanted, number) in resolved.devices().iter().zip(0..) {
         let seed = settings.plan.seed.derive("device", number);
         let interrupted = || observer.interrupted();
         let started = Emulation::start(&settings.emulator, wanted, seed, &interrupted);
         emulations.push(started?);
     }
-    for path in storages.iter().filter(|path| **path != settings.directory) {
-        directories.push(WorkDirectory::open(path)?);
+    for path in resolved.directories() {
+        if path != settings.directory {
+            directories.push(WorkDirectory::open(&path)?);
+        }
     }
     Ok(Store::open_or_create(&directories[0].store())?)
 }

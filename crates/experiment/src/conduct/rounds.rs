@@ -9,15 +9,15 @@ use super::{
     job::{Job, create},
 };
 use crate::{
+    budget::{self, Pace},
     causes::with_causes,
-    course::{Course, Round, rules},
     cpus::HeldCpus,
     directory::directory_size,
     plan::{Cell, Factor},
     race::Phase,
     record::{Figures, RunKey, RunRecord, Source},
     run::{FreshCopy, RunError, RunSettings, run},
-    schedule::{self, Pace},
+    schedule::{Round, Schedule, rules},
     store::StoreError,
 };
 
@@ -34,9 +34,9 @@ impl Job<'_> {
                     .plan()
                     .groups()
                     .into_iter()
-                    .map(|group| self.cells[group.cells[group.reference]])
-                    .chain(self.cells.iter().copied())
-                    .filter(|cell| self.unavailable(cell.base()).is_none())
+                    .map(|group| &self.cells[group.cells[group.reference]])
+                    .chain(&self.cells)
+                    .filter(|cell| self.unavailable(&cell.snapshot()).is_none())
                     .reduce(|most, cell| {
                         if cell.memory > most.memory {
                             cell
@@ -45,22 +45,25 @@ impl Job<'_> {
                         }
                     });
                 let Some(cell) = cell else {
-                    let reason = self.unavailable.first().map(|base| base.reason.clone());
+                    let reason = self.unavailable.first().map(|of| of.reason.clone());
                     return Err(ConductError::AllFailed(reason.unwrap_or_default()));
                 };
                 let seed = self.plan().seed.derive("trial", 0);
-                let trial = self.run_cell(cell, seed, schedule::TRIAL)?;
+                let trial = self.run_cell(cell, seed, budget::TRIAL)?;
                 let remaining = budget.saturating_sub(self.spent());
-                let (length, round) = schedule::length(
+                let (length, round) = budget::length(
                     &self.cells,
                     cell,
                     &trial,
                     remaining,
                     self.settings.rounds,
-                    |cell| cell.memory.min(directory_size(&self.base(cell.base()))),
+                    |cell| {
+                        let snapshot = self.resolved.snapshot(&cell.snapshot());
+                        cell.memory.min(directory_size(&snapshot))
+                    },
                 );
                 if self.settings.rounds.is_none()
-                    && !schedule::fits(2, self.spent() + round * 2, round, budget)
+                    && !budget::fits(2, self.spent() + round * 2, round, budget)
                 {
                     return Err(ConductError::TooSlow {
                         round_s: round.as_secs() + 1,
@@ -84,7 +87,7 @@ impl Job<'_> {
     pub(super) fn upcoming(&self) -> Result<Option<Round>, StoreError> {
         // How often the whole was judged says nothing of what comes next.
         let rules = rules(self.plan(), self.settings.rounds, 1);
-        Ok(Course::of(self.plan(), &rules, &self.store.outcomes()?).next)
+        Ok(Schedule::of(self.plan(), &rules, &self.store.outcomes()?).next)
     }
 
     /// The round that comes next, or `None` when there is enough: when
@@ -97,7 +100,7 @@ impl Job<'_> {
         let begun = round.missing.len() < round.cells.len();
         let fits = match (self.settings.rounds, self.settings.budget, self.pace()?) {
             (Some(rounds), _, _) => round.number < rounds,
-            (None, Some(budget), Some(pace)) => schedule::fits(
+            (None, Some(budget), Some(pace)) => budget::fits(
                 round.number,
                 self.spent(),
                 pace.run
@@ -117,7 +120,7 @@ impl Job<'_> {
                 continue;
             }
             self.stop_if_interrupted()?;
-            let cell = self.cells[number];
+            let cell = &self.cells[number];
             let name = self.plan().cell_name(cell);
             self.progress(&format!(
                 "round {}{}, run {} of {}: {name}",
@@ -136,7 +139,7 @@ impl Job<'_> {
                 phase,
             };
             let started_at = Timestamp::now();
-            let result = match self.unavailable(cell.base()) {
+            let result = match self.unavailable(&cell.snapshot()) {
                 Some(reason) => Err(reason.to_owned()),
                 None => match self.run_cell(cell, self.plan().inputs_seed(round.number), length) {
                     Ok(figures) if figures.load.counted() == 0 => Err(
@@ -180,10 +183,10 @@ impl Job<'_> {
 
     /// Under which topic the conditions of a cell's database are kept: what
     /// they may depend on is part of it.
-    fn conditions_topic(&self, cell: Cell) -> String {
+    fn conditions_topic(&self, cell: &Cell) -> String {
         let plan = self.plan();
         let mut topic = String::from("database");
-        for factor in [Factor::System, Factor::Clients, Factor::Cpus] {
+        for factor in [Factor::Database, Factor::Clients, Factor::Cpus] {
             if plan.count(factor) > 1 {
                 topic += &format!(" {}", plan.level(cell, factor).with_noun());
             }
@@ -191,23 +194,28 @@ impl Job<'_> {
         topic
     }
 
-    fn run_cell(&self, cell: Cell, seed: Seed, length: RunLength) -> Result<Figures, ConductError> {
-        let base = cell.base();
-        let copy = self.data(cell.storage).join("run");
+    fn run_cell(
+        &self,
+        cell: &Cell,
+        seed: Seed,
+        length: RunLength,
+    ) -> Result<Figures, ConductError> {
+        let resolved = &self.resolved;
+        let copy = resolved.data(&cell.storage).join("run");
         create(&copy)?;
         let _held = HeldCpus::hold(cell.cpus)?;
         run(
             &FreshCopy {
-                database: self.parts.database(base),
-                snapshot: &self.base(base),
+                database: resolved.database(&cell.database),
+                snapshot: &resolved.snapshot(&cell.snapshot()),
                 copy: &copy,
-                location: &self.locations[cell.storage],
+                location: &self.locations[&cell.storage],
                 page_size: cell.page_size,
                 memory: cell.memory,
                 clients: cell.clients,
             },
             RunSettings {
-                workload: self.parts.workload(base),
+                workload: resolved.workload(cell.data),
                 clients: cell.clients,
                 load: Load::Closed {
                     terminals: cell.clients,
@@ -230,7 +238,7 @@ impl Job<'_> {
             if error.is_stop() {
                 ConductError::Stopped
             } else if error.is_full() {
-                self.full(&self.storages[cell.storage])
+                self.full(&resolved.directory(&cell.storage))
             } else {
                 ConductError::Run(error)
             }

@@ -14,22 +14,20 @@ use std::{
     fs,
     ops::Range,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use octavo_database::{Database, DatabaseError, Isolation, JournalMode, Settings, Sqlite};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
-    DataSet, WorkloadName, Ycsb,
-    choice::{ChoiceError, Family, pgbench_row},
-    pgbench::PgbenchError,
-    ycsb::{Distribution, YcsbError},
+    DataSet, ROW_BYTES, Registry, WorkloadError, WorkloadName, ycsb::Distribution,
 };
 use toml::de::DeTable;
 
 pub use refusal::{PlanFileError, Refused};
 
-use super::{Design, Factor, Place, Plan, RunLength, System};
+use super::{Design, Factor, Plan, RunLength, Storage, TestedDatabase};
 use crate::{bench::automatic_warm_up, cpus};
 use refusal::{Refusal, Source, instead};
 use value::{
@@ -89,17 +87,17 @@ const FACTORS: &[(&str, Factor)] = &[
     ("clients", Factor::Clients),
     ("cpus", Factor::Cpus),
     ("row-bytes", Factor::Rows),
-    ("journal-mode", Factor::System),
-    ("bin", Factor::System),
-    ("source", Factor::System),
-    ("version", Factor::System),
-    ("wal-block-size", Factor::System),
-    ("full-page-writes", Factor::System),
-    ("checkpoint-timeout", Factor::System),
-    ("direct-io", Factor::System),
-    ("doublewrite", Factor::System),
-    ("redo", Factor::System),
-    ("database", Factor::System),
+    ("journal-mode", Factor::Database),
+    ("bin", Factor::Database),
+    ("source", Factor::Database),
+    ("version", Factor::Database),
+    ("wal-block-size", Factor::Database),
+    ("full-page-writes", Factor::Database),
+    ("checkpoint-timeout", Factor::Database),
+    ("direct-io", Factor::Database),
+    ("doublewrite", Factor::Database),
+    ("redo", Factor::Database),
+    ("database", Factor::Database),
     ("copies", Factor::Copy),
 ];
 
@@ -188,7 +186,7 @@ impl PlanFile {
         }
         let mut seen: Vec<PathBuf> = Vec::new();
         for (storage, place) in self.plan.storages.iter().zip(&self.storages) {
-            let path = settled(&Place::of(storage).path(directory));
+            let path = settled(&storage.path(directory));
             if seen.contains(&path) {
                 return Err(self.source.locate(Refusal::new(
                     place,
@@ -208,7 +206,7 @@ impl PlanFile {
     }
 
     /// Sets the storage of a plan that names none.
-    pub fn set_storage(&mut self, storage: String) {
+    pub fn set_storage(&mut self, storage: Storage) {
         self.storages = std::iter::once(0..0).collect();
         self.plan.storages = vec![storage];
     }
@@ -252,7 +250,7 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
     let cells = section("cells", CELLS)?;
 
     let (name, rows) = workload_of(root, workload)?;
-    let systems = systems(cells)?;
+    let databases = databases(cells)?;
     let memories = cells.list("memory", each(bytes))?.ok_or_else(|| {
         missing(
             root,
@@ -263,7 +261,7 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
     })?;
     let page_sizes = match cells.list("page-size", each(page_size))? {
         Some(sizes) => values(&sizes),
-        None => vec![systems[0].default_page_size],
+        None => vec![databases[0].default_page_size],
     };
     let clients_given = cells.list("clients", clients)?;
     let cpus = cells.list("cpus", each(cpu_count))?;
@@ -288,11 +286,11 @@ fn settle(document: &DeTable<'_>) -> Result<Settled, Refusal> {
         design: experiment
             .read("design", word(DESIGNS))?
             .map_or(Design::Race, |entry| entry.value),
-        systems,
+        databases,
         data: values(&rows),
         storages: storages
             .as_deref()
-            .map_or_else(|| vec![String::new()], values),
+            .map_or_else(|| vec![Storage::Own], values),
         page_sizes,
         memories: values(&memories),
         cpus: cpus.as_deref().map_or_else(|| vec![None], values),
@@ -412,15 +410,19 @@ fn workload_of(
             ),
         )
     })?;
-    let family = workload.family();
-    let scale_key = scale_key(family);
-    for other in ["warehouses", "records", "scale"] {
+    let kind = &workload.family().data;
+    let scale_key = kind.scale().name;
+    for family in Registry::standard().families() {
+        let other = family.data.scale().name;
         if other != scale_key
             && let Some(value) = section.get(other)
         {
             return Err(Refusal::new(
                 &value.span(),
-                format!("{other} is not possible with {family}: its scale is {scale_key}"),
+                format!(
+                    "{other} is not possible with {}: its scale is {scale_key}",
+                    kind.title
+                ),
             ));
         }
     }
@@ -431,84 +433,35 @@ fn workload_of(
             &format!("{scale_key} is missing in [workload]: say how much data there is"),
         ));
     };
-    let small = || {
-        u32::try_from(scale.value).map_err(|_| {
-            Refusal::new(
-                &scale.span,
-                format!(
-                    "{scale_key} {} is not possible: choose a smaller one",
-                    scale.value
-                ),
-            )
+    let rows = |given: &[(&str, u64)], span: &Range<usize>| {
+        let value = kind.data_set(given).map_err(|error| {
+            let is_scale = error.parameter() == scale_key;
+            let place = if is_scale { &scale.span } else { span };
+            Refusal::new(place, error.to_string())
+        })?;
+        Ok(Entry {
+            value,
+            span: span.clone(),
         })
     };
-    let alone = |value| {
-        vec![Entry {
-            value,
-            span: scale.span.clone(),
-        }]
-    };
-    let widths = section.list("row-bytes", each(bytes))?;
-    let rows = match (family, widths) {
-        (Family::Tpcc, None) => alone(DataSet::Tpcc {
-            warehouses: small()?,
-        }),
-        (Family::Tpcc, Some(widths)) => {
-            return Err(Refusal::new(
-                &widths[0].span,
-                "row-bytes is not possible with TPC-C: its specification says how wide rows are",
-            ));
-        }
-        (Family::Ycsb, None) => alone(DataSet::Ycsb {
-            records: scale.value,
-            row: Ycsb::ROW_DEFAULT,
-        }),
-        (Family::Ycsb, Some(widths)) => widths
+    let scaled = (scale_key, scale.value);
+    let rows = match section.list(ROW_BYTES, each(bytes))? {
+        None => vec![rows(&[scaled], &scale.span)?],
+        Some(widths) => widths
             .into_iter()
-            .map(|width| Entry {
-                value: DataSet::Ycsb {
-                    records: scale.value,
-                    row: width.value,
-                },
-                span: width.span,
+            .map(|width: Entry<ByteCount>| {
+                rows(&[scaled, (ROW_BYTES, width.value.get())], &width.span)
             })
-            .collect(),
-        (Family::Pgbench, None) => {
-            let scale_number = small()?;
-            alone(DataSet::Pgbench {
-                scale: scale_number,
-                row: pgbench_row(scale_number)
-                    .map_err(|error| Refusal::new(&scale.span, error.to_string()))?,
-            })
-        }
-        (Family::Pgbench, Some(widths)) => {
-            let scale = small()?;
-            widths
-                .into_iter()
-                .map(|width| Entry {
-                    value: DataSet::Pgbench {
-                        scale,
-                        row: width.value,
-                    },
-                    span: width.span,
-                })
-                .collect()
-        }
+            .collect::<Result<_, _>>()?,
     };
     Ok((workload, rows))
 }
 
 fn workload_names() -> Vec<&'static str> {
-    WorkloadName::ALL.map(WorkloadName::name).to_vec()
-}
-
-/// The key of a family's scale.
-fn scale_key(family: Family) -> &'static str {
-    match family {
-        Family::Tpcc => "warehouses",
-        Family::Ycsb => "records",
-        Family::Pgbench => "scale",
-    }
+    Registry::standard()
+        .names()
+        .map(WorkloadName::name)
+        .collect()
 }
 
 /// Takes mix and distribution, and refuses workloads that cannot be built.
@@ -528,17 +481,14 @@ fn check_workload(
         plan.distribution = Some(read.to_string());
     }
     plan.mix = mix.as_ref().map(|mix| mix.value.clone());
-    let scale = section.get(scale_key(plan.workload.family()));
-    for (number, row) in rows.iter().enumerate() {
-        if let Err(error) = plan.workload(number) {
+    for row in rows {
+        if let Err(error) = plan.workload(row.value) {
             let place = match &error {
-                ChoiceError::Mix(_) => mix.as_ref().map(|mix| mix.span.clone()),
-                ChoiceError::Keys(_) | ChoiceError::Distribution { .. } => {
+                WorkloadError::Mix(_) => mix.as_ref().map(|mix| mix.span.clone()),
+                WorkloadError::Keys(_) | WorkloadError::Distribution { .. } => {
                     distribution.as_ref().map(|given| given.span.clone())
                 }
-                ChoiceError::Ycsb(YcsbError::Row(_))
-                | ChoiceError::Pgbench(PgbenchError::Row { .. }) => Some(row.span.clone()),
-                _ => scale.map(|value| value.span()),
+                _ => None,
             };
             let place = place.unwrap_or_else(|| row.span.clone());
             return Err(Refusal::new(&place, error.to_string()));
@@ -558,7 +508,7 @@ type Variant<'r> = (Vec<(String, String)>, &'r Range<usize>);
 type GivenOption = (&'static str, Vec<Entry<String>>);
 
 /// The databases with their options.
-fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
+fn databases(cells: Section<'_>) -> Result<Vec<Arc<TestedDatabase>>, Refusal> {
     let databases = cells.list("database", each(text))?;
     let databases = databases.unwrap_or_else(|| {
         vec![Entry {
@@ -601,9 +551,9 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
                 let mode = JournalMode::default().name().to_owned();
                 options.push(("journal-mode".to_owned(), mode));
             }
-            let system = System::new(name, options)
+            let database = TestedDatabase::new(name, options)
                 .map_err(|error| Refusal::new(span, error.to_string()))?;
-            list.push(system);
+            list.push(Arc::new(database));
         }
     }
     Ok(list)
@@ -614,7 +564,7 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
 fn options(cells: Section<'_>, databases: &[Entry<String>]) -> Result<Vec<GivenOption>, Refusal> {
     let mut given = Vec::new();
     for name in octavo_database::NAMES {
-        for &option in octavo_database::options(name) {
+        for option in octavo_database::options(name) {
             if given.iter().any(|(other, _)| *other == option) {
                 continue;
             }
@@ -701,7 +651,7 @@ fn key_of(factor: Factor, cells: Section<'_>) -> &'static str {
             .and_then(|value| value.get_ref().as_array())
             .is_some_and(|entries| entries.len() > 1)
     };
-    if factor == Factor::System && several("database") {
+    if factor == Factor::Database && several("database") {
         return "database";
     }
     FACTORS
@@ -737,20 +687,25 @@ fn check_database(
     cells: Section<'_>,
     seats: &[(&str, Vec<Range<usize>>)],
 ) -> Result<(), Refusal> {
-    let databases: Vec<Box<dyn Database>> = plan
-        .systems
-        .iter()
-        .map(System::make)
-        .collect::<Result<_, _>>()
-        .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
+    let mut made: Option<(Arc<TestedDatabase>, Box<dyn Database>)> = None;
     for cell in plan.cells() {
+        let database = match &made {
+            Some((spec, database)) if *spec == cell.database => database,
+            _ => {
+                let database = cell
+                    .database
+                    .make()
+                    .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
+                &made.insert((cell.database.clone(), database)).1
+            }
+        };
         let settings = Settings {
             page_size: cell.page_size,
             memory: cell.memory,
             clients: cell.clients,
             isolation: plan.isolation,
         };
-        let Err(error) = databases[cell.system].accept(&settings) else {
+        let Err(error) = database.accept(&settings) else {
             continue;
         };
         let place = match &error {
@@ -804,18 +759,17 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
         }
         Factor::Rows => {
             let wanted: ByteCount = bytes(KEY, given)?;
-            plan.data.iter().position(|data| match data {
-                DataSet::Tpcc { .. } => false,
-                DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => *row == wanted,
-            })
+            plan.data
+                .iter()
+                .position(|data| data.row_bytes() == Some(wanted))
         }
-        Factor::System => {
+        Factor::Database => {
             let wanted = text(KEY, given)?;
-            let named: Vec<usize> = (0..plan.systems.len())
+            let named: Vec<usize> = (0..plan.databases.len())
                 .filter(|&number| {
-                    let system = &plan.systems[number];
-                    system.database == wanted
-                        || system.options.iter().any(|(_, value)| *value == wanted)
+                    let database = &plan.databases[number];
+                    database.name == wanted
+                        || database.options.iter().any(|(_, value)| *value == wanted)
                 })
                 .collect();
             match named[..] {
@@ -832,12 +786,12 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
     };
     // The compared list varies fastest.
     let cells = plan.cells();
-    let levels: Vec<_> = cells[..plan.count(plan.compare)]
-        .iter()
-        .map(|&cell| plan.level(cell, plan.compare))
-        .collect();
+    let compared = &cells[..plan.count(plan.compare)];
     let Some(place) = place else {
-        let names: Vec<String> = levels.iter().map(ToString::to_string).collect();
+        let names: Vec<String> = compared
+            .iter()
+            .map(|cell| plan.level(cell, plan.compare).to_string())
+            .collect();
         return Err(Refusal::new(
             &given.span(),
             format!(
@@ -846,7 +800,7 @@ fn set_reference(plan: &mut Plan, experiment: Section<'_>) -> Result<(), Refusal
             ),
         ));
     };
-    plan.reference = levels.into_iter().nth(place);
+    plan.reference = Some(compared[place].level(plan.compare));
     Ok(())
 }
 

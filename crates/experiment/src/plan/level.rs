@@ -3,17 +3,16 @@
 use std::fmt;
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::DataSet;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Plan, System};
+use super::{Cell, Plan, Storage, TestedDatabase};
 
 /// What can vary from cell to cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Factor {
     /// The database and its options.
-    System,
+    Database,
     /// The width of the rows.
     Rows,
     /// Where the data lies.
@@ -33,7 +32,7 @@ pub enum Factor {
 impl Factor {
     /// All of them, what takes longest to change first.
     pub const ALL: [Self; 8] = [
-        Self::System,
+        Self::Database,
         Self::Rows,
         Self::Storage,
         Self::Cpus,
@@ -46,7 +45,7 @@ impl Factor {
     /// What it is called in a sentence.
     pub const fn noun(self) -> &'static str {
         match self {
-            Self::System => "database",
+            Self::Database => "database",
             Self::Rows => "row width",
             Self::Storage => "storage",
             Self::Cpus => "CPUs",
@@ -68,12 +67,13 @@ impl fmt::Display for Factor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// A database with the options in which it differs from others.
-    System(String),
+    /// A database with its options, all of them or those in which it differs
+    /// from others.
+    Database(String),
     /// Bytes of a row; `None` where the specification says how wide rows are.
     Rows(Option<ByteCount>),
-    /// A directory.
-    Storage(String),
+    /// Where the data lies.
+    Storage(Storage),
     /// CPUs; `None` for all.
     Cpus(Option<u32>),
     /// Sessions.
@@ -90,7 +90,8 @@ impl fmt::Display for Level {
     /// The value alone: page sizes in bytes, memory with its unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System(name) | Self::Storage(name) => f.pad(name),
+            Self::Database(name) => f.pad(name),
+            Self::Storage(storage) => storage.fmt(f),
             Self::Rows(None) => f.pad("the specification's"),
             Self::Rows(Some(bytes)) => f.pad(&bytes.to_string()),
             Self::Cpus(None) => f.pad("all"),
@@ -108,11 +109,11 @@ impl Level {
     /// `8 clients`, `page size 8192`.
     pub fn with_noun(&self) -> String {
         match self {
-            Self::System(name) => name.clone(),
+            Self::Database(name) => name.clone(),
             Self::Rows(None) => "rows as specified".into(),
             Self::Rows(Some(bytes)) => format!("rows of {bytes}"),
-            Self::Storage(directory) if directory.is_empty() => "the working directory".into(),
-            Self::Storage(directory) => format!("storage {directory}"),
+            Self::Storage(Storage::Own) => "the working directory".into(),
+            Self::Storage(storage) => format!("storage {storage}"),
             Self::Cpus(None) => "all CPUs".into(),
             Self::Cpus(Some(1)) => "1 CPU".into(),
             Self::Cpus(Some(count)) => format!("{count} CPUs"),
@@ -126,52 +127,41 @@ impl Level {
 }
 
 impl Plan {
-    /// The value of a factor in a cell.
-    ///
-    /// # Panics
-    /// When the cell is not of this plan.
-    pub fn level(&self, cell: Cell, factor: Factor) -> Level {
+    /// The value of a factor in a cell, with databases named by what sets them
+    /// apart from the plan's others.
+    pub fn level(&self, cell: &Cell, factor: Factor) -> Level {
         match factor {
-            Factor::System => Level::System(self.system_name(&self.systems[cell.system])),
-            Factor::Rows => Level::Rows(match self.data[cell.data] {
-                DataSet::Tpcc { .. } => None,
-                DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => Some(row),
-            }),
-            Factor::Storage => Level::Storage(self.storages[cell.storage].clone()),
-            Factor::Cpus => Level::Cpus(cell.cpus),
-            Factor::Clients => Level::Clients(cell.clients),
-            Factor::Memory => Level::Memory(cell.memory),
-            Factor::PageSize => Level::PageSize(cell.page_size),
-            Factor::Copy => Level::Copy(cell.copy + 1),
+            Factor::Database => Level::Database(self.database_name(&cell.database)),
+            _ => cell.level(factor),
         }
     }
 
-    /// A system by what sets it apart from the plan's others.
-    fn system_name(&self, system: &System) -> String {
-        let same_database = self
-            .systems
+    /// A database by what sets it apart from the plan's others.
+    fn database_name(&self, database: &TestedDatabase) -> String {
+        let alone = self
+            .databases
             .iter()
-            .all(|other| other.database == system.database);
-        let options: Vec<String> = system
+            .all(|other| other.name == database.name);
+        let options: Vec<String> = database
             .options
             .iter()
             .filter(|(name, value)| {
-                self.systems
+                self.databases
                     .iter()
                     .any(|other| other.option(name) != Some(value))
             })
             .map(|(name, value)| format!("{} {value}", name.replace('-', " ")))
             .collect();
-        match (same_database, options.is_empty()) {
+        match (alone, options.is_empty()) {
             (true, false) => options.join(", "),
-            (_, true) => system.database.clone(),
-            (false, false) => format!("{} with {}", system.database, options.join(", ")),
+            (_, true) => database.name.clone(),
+            (false, false) => format!("{} with {}", database.name, options.join(", ")),
         }
     }
 
     /// What sets the cells of a group apart from those of other groups, as
     /// after "with". Empty when there is one group.
-    pub fn group_name(&self, cell: Cell) -> String {
+    pub fn group_name(&self, cell: &Cell) -> String {
         let levels: Vec<String> = self
             .varied()
             .into_iter()
@@ -181,7 +171,7 @@ impl Plan {
     }
 
     /// A cell in words: all that varies.
-    pub fn cell_name(&self, cell: Cell) -> String {
+    pub fn cell_name(&self, cell: &Cell) -> String {
         let own = self.level(cell, self.compare).with_noun();
         let group = self.group_name(cell);
         if group.is_empty() {

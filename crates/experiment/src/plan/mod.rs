@@ -1,21 +1,23 @@
 //! What is to be measured: the cells, how they are compared, their order, and
 //! how long a run is.
 
+mod cell;
 pub mod file;
 mod level;
-mod place;
+mod storage;
 
-use std::fmt;
+use std::sync::Arc;
 
-use octavo_database::{Database, DatabaseError, Isolation};
+use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, Workload, WorkloadName, choice::ChoiceError, ycsb::Distribution};
+use octavo_workload::{DataSet, Workload, WorkloadError, WorkloadName, WorkloadSpec};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+pub use cell::{Cell, SnapshotKey, TestedDatabase};
 pub use level::{Factor, Level};
 pub use octavo_driver::RunLength;
-pub use place::Place;
+pub use storage::Storage;
 
 /// An experiment, complete before its first run: the same plan always gives
 /// the same cells with the same inputs, and the same results the same order.
@@ -42,11 +44,11 @@ pub struct Plan {
     /// How cells leave the experiment.
     pub design: Design,
     /// Databases with their options.
-    pub systems: Vec<System>,
+    pub databases: Vec<Arc<TestedDatabase>>,
     /// The rows: one scale, with different widths.
     pub data: Vec<DataSet>,
-    /// Where the data lies, each to be read by [`Place::of`].
-    pub storages: Vec<String>,
+    /// Where the data lies.
+    pub storages: Vec<Storage>,
     /// Page sizes.
     pub page_sizes: Vec<PageSize>,
     /// Buffer sizes.
@@ -75,103 +77,6 @@ pub enum Design {
     Full,
 }
 
-/// A database with its options: one system under test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct System {
-    /// The database's short name.
-    pub database: String,
-    /// The version that is measured.
-    pub version: String,
-    /// Options by name, such as `journal-mode` and `wal`, as
-    /// [`octavo_database::choose`] takes them.
-    pub options: Vec<(String, String)>,
-    /// The page size that users have when they chose none.
-    pub default_page_size: PageSize,
-}
-
-impl System {
-    /// The system of a database with options.
-    pub fn new(database: &str, options: Vec<(String, String)>) -> Result<Self, DatabaseError> {
-        let chosen = octavo_database::choose(database, &options)?;
-        Ok(Self {
-            database: database.to_owned(),
-            version: chosen.version(),
-            options,
-            default_page_size: chosen.default_page_size(),
-        })
-    }
-
-    /// Makes the database.
-    pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
-        octavo_database::choose(&self.database, &self.options)
-    }
-
-    /// The value of an option, where it is set.
-    pub fn option(&self, name: &str) -> Option<&str> {
-        self.options
-            .iter()
-            .find(|(option, _)| option == name)
-            .map(|(_, value)| value.as_str())
-    }
-}
-
-impl fmt::Display for System {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.database)?;
-        for (option, value) in &self.options {
-            write!(f, " {option}={value}")?;
-        }
-        Ok(())
-    }
-}
-
-/// One combination that is measured. Numbered by its place in
-/// [`Plan::cells`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Cell {
-    /// The place of its database in [`Plan::systems`].
-    pub system: usize,
-    /// The place of its rows in [`Plan::data`].
-    pub data: usize,
-    /// The place of its directory in [`Plan::storages`].
-    pub storage: usize,
-    /// The page size.
-    pub page_size: PageSize,
-    /// The buffer size.
-    pub memory: ByteCount,
-    /// CPUs that may be used; `None` for all of them.
-    pub cpus: Option<u32>,
-    /// Sessions at the same time.
-    pub clients: u32,
-    /// Which of several equal cells, from 0.
-    pub copy: u32,
-}
-
-/// What cells need loaded before: those with the same can share it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct BaseKey {
-    /// As in [`Cell::system`].
-    pub system: usize,
-    /// As in [`Cell::data`].
-    pub data: usize,
-    /// As in [`Cell::storage`].
-    pub storage: usize,
-    /// The page size.
-    pub page_size: PageSize,
-}
-
-impl Cell {
-    /// The base that it begins with.
-    pub fn base(&self) -> BaseKey {
-        BaseKey {
-            system: self.system,
-            data: self.data,
-            storage: self.storage,
-            page_size: self.page_size,
-        }
-    }
-}
-
 /// Cells that differ in nothing but what is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
@@ -186,9 +91,9 @@ impl Plan {
     /// memories where both are neither compared nor single.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = vec![Cell {
-            system: 0,
-            data: 0,
-            storage: 0,
+            database: self.databases[0].clone(),
+            data: self.data[0],
+            storage: self.storages[0].clone(),
             page_size: self.page_sizes[0],
             memory: self.memories[0],
             cpus: self.cpus[0],
@@ -201,7 +106,7 @@ impl Plan {
             cells = cells
                 .into_iter()
                 .flat_map(|cell| {
-                    (0..self.count(factor)).map(move |place| self.with(cell, factor, place))
+                    (0..self.count(factor)).map(move |place| self.with(cell.clone(), factor, place))
                 })
                 .collect();
         }
@@ -230,7 +135,7 @@ impl Plan {
     /// How many entries the list of a factor has.
     pub fn count(&self, factor: Factor) -> usize {
         match factor {
-            Factor::System => self.systems.len(),
+            Factor::Database => self.databases.len(),
             Factor::Rows => self.data.len(),
             Factor::Storage => self.storages.len(),
             Factor::Memory => self.memories.len(),
@@ -241,12 +146,12 @@ impl Plan {
         }
     }
 
-    fn with(&self, cell: Cell, factor: Factor, place: usize) -> Cell {
-        let mut cell = cell;
+    /// The cell with the entry `place` of a factor's list.
+    fn with(&self, mut cell: Cell, factor: Factor, place: usize) -> Cell {
         match factor {
-            Factor::System => cell.system = place,
-            Factor::Rows => cell.data = place,
-            Factor::Storage => cell.storage = place,
+            Factor::Database => cell.database = self.databases[place].clone(),
+            Factor::Rows => cell.data = self.data[place],
+            Factor::Storage => cell.storage = self.storages[place].clone(),
             Factor::Memory => cell.memory = self.memories[place],
             Factor::PageSize => cell.page_size = self.page_sizes[place],
             Factor::Cpus => cell.cpus = self.cpus[place],
@@ -281,10 +186,8 @@ impl Plan {
 
     fn reference_of(&self, cells: &[Cell]) -> usize {
         let is_reference = |cell: &Cell| match (&self.reference, self.compare) {
-            (Some(level), factor) => self.level(*cell, factor) == *level,
-            (None, Factor::PageSize) => {
-                cell.page_size == self.systems[cell.system].default_page_size
-            }
+            (Some(level), factor) => cell.level(factor) == *level,
+            (None, Factor::PageSize) => cell.page_size == cell.database.default_page_size,
             (None, _) => false,
         };
         cells.iter().position(is_reference).unwrap_or(0)
@@ -321,21 +224,40 @@ impl Plan {
         self.seed.derive("inputs", u64::from(round))
     }
 
-    /// Builds the workload on rows of the list.
+    /// The snapshots that the cells begin with, in the order in which they are
+    /// made: of those that can be derived from each other first the default
+    /// page size, or the smallest.
+    pub fn snapshots(&self) -> Vec<SnapshotKey> {
+        let mut sizes = self.page_sizes.clone();
+        let mut snapshots = Vec::new();
+        for database in &self.databases {
+            sizes.sort_by_key(|&size| (size != database.default_page_size, size));
+            for &data in &self.data {
+                for storage in &self.storages {
+                    snapshots.extend(sizes.iter().map(|&page_size| SnapshotKey {
+                        database: database.clone(),
+                        data,
+                        storage: storage.clone(),
+                        page_size,
+                    }));
+                }
+            }
+        }
+        snapshots
+    }
+
+    /// Builds the plan's workload on rows of `data`.
     ///
-    /// # Panics
-    /// When `data` is not in [`Self::data`].
-    pub fn workload(&self, data: usize) -> Result<Box<dyn Workload>, ChoiceError> {
-        let distribution = match &self.distribution {
-            Some(text) => Some(text.parse::<Distribution>()?),
-            None => None,
-        };
-        self.workload.build(
-            self.data[data],
-            self.seed.derive("population", 0),
-            self.mix.as_deref(),
-            distribution,
-        )
+    /// # Errors
+    /// When the distribution cannot be read, or as [`WorkloadSpec::build`].
+    pub fn workload(&self, data: DataSet) -> Result<Box<dyn Workload>, WorkloadError> {
+        let seed = self.seed.derive("population", 0);
+        WorkloadSpec {
+            mix: self.mix.clone(),
+            distribution: self.distribution.as_deref().map(str::parse).transpose()?,
+            ..WorkloadSpec::new(self.workload, data, seed)
+        }
+        .build()
     }
 }
 
@@ -359,21 +281,25 @@ pub(crate) mod tests {
     pub(crate) fn plan() -> Plan {
         Plan {
             name: None,
-            workload: WorkloadName::Tpcc,
+            workload: WorkloadName::default(),
             mix: None,
             distribution: None,
             isolation: None,
             seed: Seed::new(1),
             margin: 0.03,
             design: Design::Race,
-            systems: vec![System {
-                database: "sqlite".into(),
+            databases: vec![Arc::new(TestedDatabase {
+                name: "sqlite".into(),
                 version: "3.50.0".into(),
                 options: vec![("journal-mode".into(), "wal".into())],
                 default_page_size: PageSize::new(4096).unwrap(),
-            }],
-            data: vec![DataSet::Tpcc { warehouses: 1 }],
-            storages: vec![String::new()],
+            })],
+            data: vec![
+                WorkloadName::default()
+                    .data_set(&[("warehouses", 1)])
+                    .unwrap(),
+            ],
+            storages: vec![Storage::Own],
             page_sizes: [4096, 8192, 65536]
                 .map(|b| PageSize::new(b).unwrap())
                 .to_vec(),
@@ -459,19 +385,19 @@ pub(crate) mod tests {
             assert!(group.cells.iter().all(|&c| cells[c].page_size == page_size));
             assert_eq!(cells[group.cells[1]].memory, ByteCount::mib(8));
         }
-        assert_eq!(plan.group_name(cells[0]), "page size 4096");
-        assert_eq!(plan.cell_name(cells[0]), "2 MiB of memory, page size 4096");
+        assert_eq!(plan.group_name(&cells[0]), "page size 4096");
+        assert_eq!(plan.cell_name(&cells[0]), "2 MiB of memory, page size 4096");
     }
 
     #[test]
-    fn systems_are_named_by_what_sets_them_apart() {
+    fn databases_are_named_by_what_sets_them_apart() {
         let mut plan = plan();
-        let mut other = plan.systems[0].clone();
+        let mut other = TestedDatabase::clone(&plan.databases[0]);
         other.options[0].1 = "delete".into();
-        plan.systems.push(other);
-        plan.compare = Factor::System;
+        plan.databases.push(Arc::new(other));
+        plan.compare = Factor::Database;
         let cells = plan.cells();
-        let named = |cell: usize| plan.level(cells[cell], Factor::System).to_string();
+        let named = |cell: usize| plan.level(&cells[cell], Factor::Database).to_string();
         assert_eq!(named(0), "journal mode wal");
         assert_eq!(named(1), "journal mode delete");
     }
@@ -486,8 +412,21 @@ pub(crate) mod tests {
         assert_eq!(groups.len(), 2);
         assert_eq!(groups[0].cells.len(), 3);
         let cells = plan.cells();
-        assert_eq!(cells[0].base(), cells[2].base());
+        assert_eq!(cells[0].snapshot(), cells[2].snapshot());
         assert_ne!(cells[0], cells[2]);
+    }
+
+    #[test]
+    fn every_cell_begins_with_a_snapshot_and_the_default_is_made_first() {
+        let mut plan = plan();
+        plan.page_sizes.reverse();
+        plan.storages.push("/mnt/hdd".parse().unwrap());
+        let snapshots = plan.snapshots();
+        let sizes: Vec<u32> = snapshots.iter().map(|key| key.page_size.get()).collect();
+        assert_eq!(sizes, [4096, 8192, 65536, 4096, 8192, 65536]);
+        for cell in plan.cells() {
+            assert!(snapshots.contains(&cell.snapshot()));
+        }
     }
 
     #[test]

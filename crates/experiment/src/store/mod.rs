@@ -12,13 +12,13 @@ use std::{
 };
 
 use jiff::Timestamp;
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::ByteCount;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    plan::{BaseKey, Plan, RunLength},
-    schedule::Pace,
+    budget::Pace,
+    plan::{Plan, RunLength, SnapshotKey},
 };
 
 pub use runs::RunOutcome;
@@ -104,12 +104,12 @@ pub enum StoreError {
     },
 }
 
-/// A loaded base as it is kept.
+/// A snapshot as it is kept.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct StoredBase {
+pub struct StoredSnapshot {
     /// What it is for.
     #[serde(flatten)]
-    pub key: BaseKey,
+    pub key: SnapshotKey,
     /// "load" or "derive".
     pub made_by: String,
     /// Rows in all tables.
@@ -297,10 +297,10 @@ impl Store {
                     "INSERT INTO cell VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                     params![
                         number as i64,
-                        plan.cell_name(cell),
-                        plan.systems[cell.system].to_string(),
-                        plan.data[cell.data].to_string(),
-                        plan.storages[cell.storage],
+                        plan.cell_name(&cell),
+                        cell.database.to_string(),
+                        cell.data.to_string(),
+                        cell.storage.to_string(),
                         cell.page_size.get(),
                         to_integer(cell.memory.get()),
                         cell.cpus,
@@ -426,49 +426,60 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// Keeps what making a base took.
-    pub fn put_base(&self, base: &StoredBase) -> Result<(), StoreError> {
+    /// Keeps what making a snapshot took.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn put_snapshot(&self, snapshot: &StoredSnapshot) -> Result<(), StoreError> {
         self.connection
             .execute(
-                "INSERT OR REPLACE INTO base VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT OR REPLACE INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 params![
-                    base.key.system as i64,
-                    base.key.data as i64,
-                    base.key.storage as i64,
-                    base.key.page_size.get(),
-                    base.made_by,
-                    to_integer(base.rows),
-                    to_integer(base.size.get()),
-                    base.elapsed_s
+                    snapshot.key.database.to_string(),
+                    snapshot.key.data.to_string(),
+                    snapshot.key.storage.to_string(),
+                    snapshot.key.page_size.get(),
+                    snapshot.made_by,
+                    to_integer(snapshot.rows),
+                    to_integer(snapshot.size.get()),
+                    snapshot.elapsed_s
                 ],
             )
             .map(|_| ())
             .map_err(|error| self.error(error))
     }
 
-    /// All bases, by key.
-    pub fn bases(&self) -> Result<Vec<StoredBase>, StoreError> {
-        self.collect(
-            "SELECT system, data, storage, page_size_bytes, made_by, row_count, size_bytes,
-                 elapsed_s
-             FROM base ORDER BY system, data, storage, page_size_bytes",
-            &[],
-            |row| {
-                let place = |column| from_integer(row, column).map(|place| place as usize);
-                Ok(StoredBase {
-                    key: BaseKey {
-                        system: place(0)?,
-                        data: place(1)?,
-                        storage: place(2)?,
-                        page_size: page_size(row, 3)?,
-                    },
-                    made_by: row.get(4)?,
-                    rows: from_integer(row, 5)?,
-                    size: ByteCount::new(from_integer(row, 6)?),
-                    elapsed_s: row.get(7)?,
-                })
-            },
-        )
+    /// The snapshots that were made, in the plan's order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<StoredSnapshot>, StoreError> {
+        let Some(plan) = self.plan()? else {
+            return Ok(Vec::new());
+        };
+        let mut made = Vec::new();
+        for key in plan.snapshots() {
+            made.extend(self.collect(
+                "SELECT made_by, row_count, size_bytes, elapsed_s FROM snapshot
+                 WHERE database = ?1 AND data = ?2 AND storage = ?3 AND page_size_bytes = ?4",
+                &[
+                    &key.database.to_string(),
+                    &key.data.to_string(),
+                    &key.storage.to_string(),
+                    &key.page_size.get(),
+                ],
+                |row| {
+                    Ok(StoredSnapshot {
+                        key: key.clone(),
+                        made_by: row.get(0)?,
+                        rows: from_integer(row, 1)?,
+                        size: ByteCount::new(from_integer(row, 2)?),
+                        elapsed_s: row.get(3)?,
+                    })
+                },
+            )?);
+        }
+        Ok(made)
     }
 
     /// Begins a session, whose time counts against the budget; returns its
@@ -607,11 +618,11 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
         item.map_or_else(|| "the default".into(), T::to_string)
     }
     let settings = |plan: &Plan| {
-        let versions: Vec<&str> = plan.systems.iter().map(|s| s.version.as_str()).collect();
+        let versions: Vec<&str> = plan.databases.iter().map(|s| s.version.as_str()).collect();
         let cpus: Vec<String> = plan.cpus.iter().map(|c| or_default(c.as_ref())).collect();
         [
             ("name", or_default(plan.name.as_ref())),
-            ("database", list(&plan.systems)),
+            ("database", list(&plan.databases)),
             ("database version", versions.join(", ")),
             ("workload", plan.workload.to_string()),
             ("mix", or_default(plan.mix.as_ref())),
@@ -650,12 +661,6 @@ fn to_integer(value: u64) -> i64 {
 fn from_integer(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
-}
-
-fn page_size(row: &Row<'_>, column: usize) -> rusqlite::Result<PageSize> {
-    let bytes: u32 = row.get(column)?;
-    PageSize::new(bytes)
-        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, i64::from(bytes)))
 }
 
 /// A time that Octavo stored; a century and more it cannot have.

@@ -19,22 +19,22 @@ CREATE TABLE calibration (
     profile TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE base (
-    system          INTEGER NOT NULL,
-    data            INTEGER NOT NULL,
-    storage         INTEGER NOT NULL,
+CREATE TABLE snapshot (
+    database        TEXT NOT NULL,
+    data            TEXT NOT NULL,
+    storage         TEXT NOT NULL,
     page_size_bytes INTEGER NOT NULL,
     made_by         TEXT NOT NULL,
     row_count       INTEGER NOT NULL,
     size_bytes      INTEGER NOT NULL,
     elapsed_s       REAL NOT NULL,
-    PRIMARY KEY (system, data, storage, page_size_bytes)
+    PRIMARY KEY (database, data, storage, page_size_bytes)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cell (
     cell            INTEGER PRIMARY KEY,
     name            TEXT NOT NULL,
-    system          TEXT NOT NULL,
+    database        TEXT NOT NULL,
     data            TEXT NOT NULL,
     storage         TEXT NOT NULL,
     page_size_bytes INTEGER NOT NULL,

@@ -36,7 +36,7 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
                         interval: None,
                         tip: format!(
                             "{}: {} {kind} per transaction",
-                            findings.plan.cell_name(cell.cell),
+                            findings.plan.cell_name(&cell.cell),
                             bytes(value)
                         ),
                     })

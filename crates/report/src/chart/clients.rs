@@ -28,7 +28,7 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
             .into_iter()
             .chain(plan.varied())
             .filter(|&factor| factor != Factor::Clients)
-            .map(|factor| plan.level(cell.cell, factor).with_noun())
+            .map(|factor| plan.level(&cell.cell, factor).with_noun())
             .collect();
         let name = levels.join(", ");
         let index = curves

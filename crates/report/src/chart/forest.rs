@@ -100,7 +100,7 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
                         (place, middle),
                         &format!(
                             "{}: {}, {said}",
-                            findings.plan.cell_name(cell.cell),
+                            findings.plan.cell_name(&cell.cell),
                             ratio_interval(ratio)
                         ),
                     );

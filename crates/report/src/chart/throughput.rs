@@ -66,7 +66,7 @@ pub(super) fn dot(findings: &Findings, cell: &CellFindings, place: usize) -> Opt
         interval,
         tip: format!(
             "{}: {} {} ({range}, n = {})",
-            findings.plan.cell_name(cell.cell),
+            findings.plan.cell_name(&cell.cell),
             number(throughput.estimate),
             naming::rate_in_short(findings),
             throughput.rounds

@@ -186,7 +186,7 @@ fn cell_at<'a>(
     group
         .cells
         .iter()
-        .find(|cell| findings.plan.level(cell.cell, findings.plan.compare) == *level)
+        .find(|cell| findings.plan.level(&cell.cell, findings.plan.compare) == *level)
 }
 
 /// Whether more rounds decide nothing in a group though it is not decided: all
@@ -202,7 +202,7 @@ fn without_result(findings: &Findings, group: &GroupFindings) -> Vec<String> {
         .cells
         .iter()
         .filter(|cell| cell.left == Some(Why::NoResult))
-        .map(|cell| naming::level(&findings.plan.level(cell.cell, findings.plan.compare)))
+        .map(|cell| naming::level(&findings.plan.level(&cell.cell, findings.plan.compare)))
         .collect()
 }
 

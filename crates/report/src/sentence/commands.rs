@@ -3,7 +3,7 @@
 use octavo_database::Sqlite;
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
-    plan::{Cell, Factor, Level, System},
+    plan::{Cell, Factor, Level},
     verdict::Verdict,
 };
 use octavo_units::PageSize;
@@ -20,13 +20,10 @@ pub(crate) struct Command {
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared.
 pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Command> {
-    let Some(cell) = group.cells.first().map(|cell| cell.cell) else {
-        return Vec::new();
-    };
-    let Some(system) = findings
-        .plan
-        .systems
-        .get(cell.system)
+    let Some(cell) = group
+        .cells
+        .first()
+        .map(|cell| &cell.cell)
         .filter(|_| findings.plan.compare == Factor::PageSize)
     else {
         return Vec::new();
@@ -38,8 +35,8 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Comman
         } => Some(page_size),
         _ => None,
     };
-    match system.database.as_str() {
-        "sqlite" => sqlite(system, cell, wanted),
+    match cell.database.name.as_str() {
+        "sqlite" => sqlite(cell, wanted),
         "postgres" => postgres(cell, wanted),
         "mysql" | "mariadb" => innodb(cell, wanted),
         _ => Vec::new(),
@@ -50,11 +47,12 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Comman
 /// size of a database that exists changes with the next `VACUUM`, and not in
 /// WAL mode) and <https://www.sqlite.org/pragma.html#pragma_cache_size>
 /// (negative: KiB; for the connection alone).
-fn sqlite(system: &System, cell: Cell, wanted: Option<PageSize>) -> Vec<Command> {
+fn sqlite(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
     let mut commands = Vec::new();
     if let Some(page_size) = wanted {
         let change = format!("PRAGMA page_size = {}; VACUUM;", page_size.get());
-        let mode = system
+        let mode = cell
+            .database
             .option("journal-mode")
             .unwrap_or(Sqlite::default().journal_mode.name());
         let statements = if mode.eq_ignore_ascii_case("wal") {
@@ -91,7 +89,7 @@ fn sqlite(system: &System, cell: Cell, wanted: Option<PageSize>) -> Vec<Command>
 /// Source: <https://www.postgresql.org/docs/current/install-make.html> (the
 /// block size is that of the build, and the cluster has to be made anew by its
 /// own initdb).
-fn postgres(cell: Cell, wanted: Option<PageSize>) -> Vec<Command> {
+fn postgres(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
     let mut commands = Vec::new();
     if let Some(page_size) = wanted {
         commands.push(Command {
@@ -117,7 +115,7 @@ fn postgres(cell: Cell, wanted: Option<PageSize>) -> Vec<Command> {
 /// <https://mariadb.com/kb/en/innodb-system-variables/#innodb_page_size> and
 /// <https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html> (the page
 /// size is fixed when the data directory is made).
-fn innodb(cell: Cell, wanted: Option<PageSize>) -> Vec<Command> {
+fn innodb(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
     let mut statements = vec!["[mysqld]".to_owned()];
     statements.extend(wanted.map(|page_size| format!("innodb_page_size = {}", page_size.get())));
     statements.push(format!("innodb_buffer_pool_size = {}", cell.memory.get()));

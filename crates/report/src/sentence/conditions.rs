@@ -3,9 +3,8 @@
 use octavo_database::StoragePath;
 use octavo_experiment::{
     findings::Findings,
-    plan::{Factor, Level, RunLength},
+    plan::{Factor, Level, RunLength, Storage},
 };
-use octavo_workload::DataSet;
 
 use crate::{
     naming,
@@ -36,7 +35,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     add("CPUs", cpus(findings));
     add("page sizes", page_sizes(findings));
     add("memory", joined(&plan.memories));
-    if plan.storages.iter().any(|directory| !directory.is_empty()) {
+    if plan.storages.iter().any(|storage| *storage != Storage::Own) {
         add("storage", storages(findings));
     }
     if plan.copies > 1 {
@@ -129,11 +128,11 @@ fn workload(findings: &Findings) -> String {
 fn scale(findings: &Findings) -> String {
     let mut scales: Vec<String> = Vec::new();
     for data in &findings.plan.data {
-        let scale = match data {
-            DataSet::Tpcc { warehouses: 1 } => "1 warehouse".into(),
-            DataSet::Tpcc { warehouses } => format!("{warehouses} warehouses"),
-            DataSet::Ycsb { records, .. } => format!("{} records", count(*records)),
-            DataSet::Pgbench { scale, .. } => format!("scale {scale}"),
+        let parameter = data.kind().scale();
+        let scale = match (data.scale(), parameter.nouns) {
+            (1, Some([one, _])) => format!("1 {one}"),
+            (value, Some([_, several])) => format!("{} {several}", count(value)),
+            (value, None) => format!("{} {value}", parameter.name),
         };
         if !scales.contains(&scale) {
             scales.push(scale);
@@ -148,10 +147,8 @@ fn rows(findings: &Findings) -> Option<String> {
         .plan
         .data
         .iter()
-        .filter_map(|data| match data {
-            DataSet::Tpcc { .. } => None,
-            DataSet::Ycsb { row, .. } | DataSet::Pgbench { row, .. } => Some(row.to_string()),
-        })
+        .filter_map(|data| data.row_bytes())
+        .map(|row| row.to_string())
         .collect();
     (!widths.is_empty()).then(|| format!("of {}", widths.join(", ")))
 }
@@ -174,8 +171,8 @@ fn page_sizes(findings: &Findings) -> String {
         .map(|size| size.get().to_string())
         .collect();
     let mut defaults: Vec<String> = Vec::new();
-    for system in &plan.systems {
-        let default = system.default_page_size.get().to_string();
+    for database in &plan.databases {
+        let default = database.default_page_size.get().to_string();
         if !defaults.contains(&default) {
             defaults.push(default);
         }
@@ -192,12 +189,9 @@ fn storages(findings: &Findings) -> String {
         .plan
         .storages
         .iter()
-        .map(|directory| {
-            if directory.is_empty() {
-                "the working directory".into()
-            } else {
-                directory.clone()
-            }
+        .map(|storage| match storage {
+            Storage::Own => "the working directory".into(),
+            other => other.to_string(),
         })
         .collect();
     names.join(", ")
@@ -206,9 +200,9 @@ fn storages(findings: &Findings) -> String {
 fn systems(findings: &Findings) -> String {
     let names: Vec<String> = findings
         .plan
-        .systems
+        .databases
         .iter()
-        .map(|system| format!("{system} ({})", system.version))
+        .map(|database| format!("{database} ({})", database.version))
         .collect();
     names.join("; ")
 }
@@ -242,11 +236,11 @@ fn compared(findings: &Findings) -> String {
 }
 
 fn data(findings: &Findings) -> String {
-    let all = findings.bases.iter().map(|base| base.size);
+    let all = findings.snapshots.iter().map(|snapshot| snapshot.size);
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else {
         return "not loaded yet".into();
     };
-    let others: Vec<&str> = [Factor::System, Factor::Rows]
+    let others: Vec<&str> = [Factor::Database, Factor::Rows]
         .into_iter()
         .filter(|&factor| findings.plan.count(factor) > 1)
         .map(Factor::noun)

@@ -37,7 +37,7 @@ fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
     let with = |cell: &CellFindings| {
         findings
             .plan
-            .level(cell.cell, findings.plan.compare)
+            .level(&cell.cell, findings.plan.compare)
             .with_noun()
     };
     let mut sentence = match known.len() {

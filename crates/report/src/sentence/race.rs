@@ -98,7 +98,7 @@ pub(crate) fn all_left(group: &GroupFindings) -> Option<String> {
 
 /// A cell's place in the race, for a table.
 pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindings) -> String {
-    let own = findings.plan.level(cell.cell, findings.plan.compare);
+    let own = findings.plan.level(&cell.cell, findings.plan.compare);
     let title = match &group.verdict {
         Verdict::Use { level, .. } if *level == own => Some("winner"),
         Verdict::Use {

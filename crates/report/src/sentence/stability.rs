@@ -62,7 +62,7 @@ fn said(
     cell: &CellFindings,
     parts: &[String],
 ) -> String {
-    let own = findings.plan.level(cell.cell, findings.plan.compare);
+    let own = findings.plan.level(&cell.cell, findings.plan.compare);
     let reference = naming::reference(findings, group);
     let reference = match naming::default_page_size(findings, group) {
         Some(size) => format!("the default {}", size.get()),

@@ -20,34 +20,63 @@ use octavo_units::{ByteCount, Seed};
 pub use script::Script;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
-    connection::Statement, population::Population, schema::Table,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Mix,
+    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, connection::Statement,
+    population::Population, schema::Table,
 };
 use client::PgbenchClient;
 use population::PgbenchPopulation;
 use schema::{FILLER, integer_bytes};
 
-/// Why a [`Pgbench`] could not be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PgbenchError {
-    /// The scale is out of range.
-    #[error("scale {0} is not possible: choose from 1 to {max}", max = Pgbench::SCALE_MAX)]
-    Scale(u32),
-    /// The width of an account's row is out of range.
-    #[error(
-        "a row of {bytes} bytes is not possible: choose from {min} to {max}",
-        bytes = .row.get(),
-        min = .min.get(),
-        max = Pgbench::ROW_MAX.get()
-    )]
-    Row {
-        /// What was asked for.
-        row: ByteCount,
-        /// pgbench's own width at the scale.
-        min: ByteCount,
+/// pgbench's built-in scripts, scaled by branches.
+pub static FAMILY: Family = Family {
+    data: DataKind {
+        name: "pgbench",
+        title: "pgbench",
+        parameters: &[SCALE, ROW],
     },
-}
+    members: &script::MEMBERS,
+    takes_distribution: false,
+    trial: Trial {
+        data: &[("scale", 1)],
+        mix: Some("tpcb-like=2,simple-update=1,select-only=1"),
+        transactions: 300,
+    },
+    make: |spec| {
+        let mut pgbench = Pgbench::new(spec.scale_u32(), spec.seed)?
+            .with_script(Script::ALL[spec.name.position()]);
+        if let Some(row) = spec.data.row_bytes() {
+            pgbench = pgbench.with_row(row)?;
+        }
+        let mix = spec.mix_for(&pgbench)?;
+        Ok(Box::new(pgbench.with_mix(mix)))
+    },
+};
+
+const SCALE: Parameter = Parameter {
+    name: "scale",
+    unit: Unit::Count,
+    help: "pgbench's scale, 100,000 accounts each",
+    nouns: None,
+    label: ", scale: ",
+    default: |_| 10,
+    min: |_| 1,
+    max: Pgbench::SCALE_MAX as u64,
+    multiple_of: 1,
+};
+
+/// pgbench's own rows are as narrow as can be: wider ones have more filler.
+const ROW: Parameter = Parameter {
+    name: ROW_BYTES,
+    unit: Unit::Bytes,
+    help: "Bytes of a pgbench account's columns",
+    nouns: None,
+    label: ", rows of ",
+    default: row_min,
+    min: row_min,
+    max: Pgbench::ROW_MAX.get(),
+    multiple_of: 1,
+};
 
 /// pgbench at one scale: 100,000 accounts, 10 tellers and a branch a unit.
 #[derive(Clone, Debug)]
@@ -70,14 +99,14 @@ impl Pgbench {
     /// The script tpcb-like at `scale`, 1 to [`Self::SCALE_MAX`], with rows as
     /// wide as pgbench's. Nothing in these is random, so that `_seed`, which
     /// every workload takes, changes nothing.
-    pub fn new(scale: u32, _seed: Seed) -> Result<Self, PgbenchError> {
-        if !(1..=Self::SCALE_MAX).contains(&scale) {
-            return Err(PgbenchError::Scale(scale));
-        }
-        let row = row_min(scale);
+    ///
+    /// # Errors
+    /// [`DataError::Range`] of `scale`.
+    pub fn new(scale: u32, _seed: Seed) -> Result<Self, DataError> {
+        SCALE.check(scale.into(), 0)?;
         Ok(Self {
             scale,
-            row,
+            row: ByteCount::new(row_min(scale.into())),
             script: Script::TpcbLike,
             mix: Script::TpcbLike.mix(),
             tables: schema::tables(scale, FILLER),
@@ -96,11 +125,11 @@ impl Pgbench {
     /// The same with a wider filler, so that the columns of an account have
     /// `row` bytes as they are declared: a number 4 (`aid` 8 from scale 20,000
     /// on), a character 1. From pgbench's own 96 (100) to [`Self::ROW_MAX`].
-    pub fn with_row(self, row: ByteCount) -> Result<Self, PgbenchError> {
-        let min = row_min(self.scale);
-        if !(min..=Self::ROW_MAX).contains(&row) {
-            return Err(PgbenchError::Row { row, min });
-        }
+    ///
+    /// # Errors
+    /// [`DataError::Range`] of `row-bytes`.
+    pub fn with_row(self, row: ByteCount) -> Result<Self, DataError> {
+        ROW.check(row.get(), self.scale.into())?;
         Ok(Self {
             row,
             tables: schema::tables(self.scale, filler(self.scale, row)),
@@ -130,13 +159,13 @@ impl Pgbench {
 }
 
 /// The bytes of an account's columns as pgbench declares them.
-fn row_min(scale: u32) -> ByteCount {
-    ByteCount::new(integer_bytes(scale) + u64::from(FILLER))
+fn row_min(scale: u64) -> u64 {
+    integer_bytes(scale) + u64::from(FILLER)
 }
 
 /// The characters of the filler in a row of at most [`Pgbench::ROW_MAX`].
 fn filler(scale: u32, row: ByteCount) -> u16 {
-    (row.get() - integer_bytes(scale)) as u16
+    (row.get() - integer_bytes(scale.into())) as u16
 }
 
 impl Workload for Pgbench {
@@ -145,10 +174,7 @@ impl Workload for Pgbench {
     }
 
     fn data_set(&self) -> DataSet {
-        DataSet::Pgbench {
-            scale: self.scale,
-            row: self.row,
-        }
+        FAMILY.data.of_values(&[self.scale.into(), self.row.get()])
     }
 
     fn tables(&self) -> &[Table] {
@@ -197,7 +223,7 @@ impl Workload for Pgbench {
                 self.scale
             ));
         }
-        if self.row > row_min(self.scale) {
+        if self.row.get() > row_min(self.scale.into()) {
             // TOAST_TUPLE_THRESHOLD: four rows a page
             // (<https://www.postgresql.org/docs/17/storage-toast.html>).
             remarks.push(
@@ -231,10 +257,7 @@ mod tests {
     #[test]
     fn a_scale_out_of_range_is_named() {
         let error = Pgbench::new(0, Seed::new(1)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "scale 0 is not possible: choose from 1 to 100000"
-        );
+        assert_eq!(error.to_string(), "scale must be 1 to 100000, not 0");
         assert!(Pgbench::new(Pgbench::SCALE_MAX, Seed::new(1)).is_ok());
         assert!(Pgbench::new(Pgbench::SCALE_MAX + 1, Seed::new(1)).is_err());
     }
@@ -255,12 +278,12 @@ mod tests {
             ] {
                 assert_eq!(filler(&pgbench, table), Some(ColumnKind::Char(own)));
             }
-            let row = ByteCount::new(row);
-            assert_eq!(pgbench.data_set(), DataSet::Pgbench { scale, row });
+            let given = [("scale", scale.into()), (ROW_BYTES, row)];
+            assert_eq!(pgbench.data_set(), FAMILY.data.data_set(&given).unwrap());
         }
         for (scale, row, range) in [(1, 95, "96 to 60000"), (20_000, 96, "100 to 60000")] {
             let error = pgbench(scale).with_row(ByteCount::new(row)).unwrap_err();
-            let wanted = format!("a row of {row} bytes is not possible: choose from {range}");
+            let wanted = format!("row-bytes must be {range}, not {row}");
             assert_eq!(error.to_string(), wanted);
         }
         assert!(pgbench(1).with_row(ByteCount::new(60_001)).is_err());

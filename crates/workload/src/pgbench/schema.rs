@@ -52,11 +52,9 @@ const fn account_kind(scale: u32) -> ColumnKind {
 
 /// The bytes of an account's columns before the filler: `aid`, `bid` and
 /// `abalance`.
-pub(super) const fn integer_bytes(scale: u32) -> u64 {
-    match scale {
-        WIDE_SCALE.. => 8 + 4 + 4,
-        _ => 4 + 4 + 4,
-    }
+pub(super) const fn integer_bytes(scale: u64) -> u64 {
+    let aid = if scale >= WIDE_SCALE as u64 { 8 } else { 4 };
+    aid + 4 + 4
 }
 
 /// The tables at a scale, with `filler` characters in an account.

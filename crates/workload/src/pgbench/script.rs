@@ -1,6 +1,6 @@
 //! pgbench's built-in scripts, which are its kinds of transactions.
 
-use crate::{Mix, TransactionKind};
+use crate::{Member, Mix, TransactionKind};
 
 /// A built-in script, a kind of transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +19,9 @@ impl Script {
     /// In the order of the kinds.
     pub const ALL: [Self; 3] = [Self::TpcbLike, Self::SimpleUpdate, Self::SelectOnly];
 
-    /// The name of the workload that runs this script alone, as the flags
-    /// write it.
-    pub const fn workload_name(self) -> &'static str {
-        match self {
-            Self::TpcbLike => "pgbench",
-            Self::SimpleUpdate => "pgbench-simple-update",
-            Self::SelectOnly => "pgbench-select-only",
-        }
+    /// The name of the workload that runs this script alone.
+    pub fn workload_name(self) -> &'static str {
+        MEMBERS[self as usize].name
     }
 
     /// This script alone.
@@ -34,6 +29,22 @@ impl Script {
         Mix::new(&Self::ALL.map(|script| u32::from(script == self)))
     }
 }
+
+/// The workloads in the order of the scripts that they run.
+pub(super) static MEMBERS: [Member; Script::ALL.len()] = [
+    Member {
+        name: "pgbench",
+        help: "pgbench's tpcb-like",
+    },
+    Member {
+        name: "pgbench-simple-update",
+        help: "pgbench -N",
+    },
+    Member {
+        name: "pgbench-select-only",
+        help: "pgbench -S",
+    },
+];
 
 /// The kinds in the order of [`Script`], named as pgbench's `-b` names them.
 pub(super) static TRANSACTIONS: [TransactionKind; Script::ALL.len()] = [

@@ -22,8 +22,9 @@ use std::{sync::Arc, time::Duration};
 use octavo_units::Seed;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataSet, Mix, Pace, TransactionKind, Workload,
-    connection::Statement, population::Population, schema::Table,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Member,
+    Mix, Pace, Parameter, TransactionKind, Trial, Unit, Workload, connection::Statement,
+    population::Population, schema::Table,
 };
 use constants::Constants;
 use population::{TpccPopulation, constant_rows};
@@ -36,14 +37,41 @@ pub use transactions::{LineReply, NewOrderReply};
 /// make two loads of one seed differ.
 pub const POPULATION_DATE: i64 = 1_767_225_600_000_000;
 
-/// Why a [`Tpcc`] could not be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TpccError {
-    /// The scale is out of range.
-    #[error("{0} warehouses are not possible: choose from 1 to {max}", max = Tpcc::WAREHOUSES_MAX)]
-    Warehouses(u32),
-}
+/// TPC-C, scaled by warehouses.
+pub static FAMILY: Family = Family {
+    data: DataKind {
+        name: "tpcc",
+        title: "TPC-C",
+        parameters: &[WAREHOUSES],
+    },
+    members: &[Member {
+        name: "tpcc",
+        help: "TPC-C, revision 5.11",
+    }],
+    takes_distribution: false,
+    trial: Trial {
+        data: &[("warehouses", 1)],
+        mix: None,
+        transactions: 400,
+    },
+    make: |spec| {
+        let tpcc = Tpcc::new(spec.scale_u32(), spec.seed)?;
+        let mix = spec.mix_for(&tpcc)?;
+        Ok(Box::new(tpcc.with_mix(mix)))
+    },
+};
+
+const WAREHOUSES: Parameter = Parameter {
+    name: "warehouses",
+    unit: Unit::Count,
+    help: "TPC-C warehouses, about 75 MB each",
+    nouns: Some(["warehouse", "warehouses"]),
+    label: ", warehouses: ",
+    default: |_| 2,
+    min: |_| 1,
+    max: Tpcc::WAREHOUSES_MAX as u64,
+    multiple_of: 1,
+};
 
 /// TPC-C at one scale: 10 terminals, about 499,000 rows and 75 MB a
 /// warehouse, and 100,000 items.
@@ -63,10 +91,11 @@ impl Tpcc {
     /// TPC-C with `warehouses` warehouses, 1 to [`Self::WAREHOUSES_MAX`].
     /// `seed` determines the population and the constants of the non-uniform
     /// draws.
-    pub fn new(warehouses: u32, seed: Seed) -> Result<Self, TpccError> {
-        if !(1..=Self::WAREHOUSES_MAX).contains(&warehouses) {
-            return Err(TpccError::Warehouses(warehouses));
-        }
+    ///
+    /// # Errors
+    /// [`DataError::Range`] of `warehouses`.
+    pub fn new(warehouses: u32, seed: Seed) -> Result<Self, DataError> {
+        WAREHOUSES.check(warehouses.into(), 0)?;
         Ok(Self {
             warehouses,
             seed,
@@ -134,9 +163,7 @@ impl Workload for Tpcc {
     }
 
     fn data_set(&self) -> DataSet {
-        DataSet::Tpcc {
-            warehouses: self.warehouses,
-        }
+        FAMILY.data.of_values(&[self.warehouses.into()])
     }
 
     fn tables(&self) -> &[Table] {
@@ -211,10 +238,7 @@ mod tests {
     #[test]
     fn a_scale_out_of_range_is_named() {
         let error = Tpcc::new(0, Seed::new(1)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "0 warehouses are not possible: choose from 1 to 1000000"
-        );
+        assert_eq!(error.to_string(), "warehouses must be 1 to 1000000, not 0");
         assert!(Tpcc::new(Tpcc::WAREHOUSES_MAX, Seed::new(1)).is_ok());
         assert!(Tpcc::new(Tpcc::WAREHOUSES_MAX + 1, Seed::new(1)).is_err());
     }

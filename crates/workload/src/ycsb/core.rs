@@ -1,7 +1,7 @@
 //! The six core workloads: YCSB's `workloads/workloada` to `workloadf`.
 
 use crate::{
-    Mix, TransactionKind,
+    Member, Mix, TransactionKind,
     keys::{Distribution, Theta},
 };
 
@@ -47,6 +47,20 @@ const fn kind(name: &'static str) -> TransactionKind {
     }
 }
 
+/// The core workloads in the order of [`Core`].
+pub(super) static MEMBERS: [Member; Core::ALL.len()] = [
+    member("ycsb-a", "50 % reads, 50 % updates, zipfian"),
+    member("ycsb-b", "95 % reads, 5 % updates, zipfian"),
+    member("ycsb-c", "Reads alone, zipfian"),
+    member("ycsb-d", "95 % reads, 5 % inserts, latest"),
+    member("ycsb-e", "95 % scans, 5 % inserts, zipfian"),
+    member("ycsb-f", "50 % reads, 50 % read-modify-writes, zipfian"),
+];
+
+const fn member(name: &'static str, help: &'static str) -> Member {
+    Member { name, help }
+}
+
 /// A core workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Core {
@@ -69,15 +83,8 @@ impl Core {
     pub const ALL: [Self; 6] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F];
 
     /// Its name, `ycsb-a` to `ycsb-f`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::A => "ycsb-a",
-            Self::B => "ycsb-b",
-            Self::C => "ycsb-c",
-            Self::D => "ycsb-d",
-            Self::E => "ycsb-e",
-            Self::F => "ycsb-f",
-        }
+    pub fn name(self) -> &'static str {
+        MEMBERS[self as usize].name
     }
 
     /// In which shares its kinds of operations are drawn.
@@ -112,6 +119,14 @@ mod tests {
             let name = TRANSACTIONS[position].name.replace('-', "");
             assert_eq!(name, format!("{kind:?}"));
             assert!(TRANSACTIONS[position].counted);
+        }
+    }
+
+    #[test]
+    fn members_stand_where_their_positions_say() {
+        for (position, core) in Core::ALL.into_iter().enumerate() {
+            assert_eq!(core as usize, position);
+            assert_eq!(core.name(), format!("ycsb-{core:?}").to_lowercase());
         }
     }
 

@@ -37,7 +37,8 @@ pub use crate::keys::{Distribution, DistributionError, Hotspot, KeyDraws, Theta,
 
 use self::{client::YcsbClient, core::Kind, open_keys::OpenKeys, population::YcsbPopulation};
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Mix,
+    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload,
     connection::Statement,
     keys::{AcknowledgedKeys, Chooser, Growth},
     population::Population,
@@ -45,21 +46,56 @@ use crate::{
 };
 use schema::FIELDS;
 
-/// Why a [`Ycsb`] could not be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum YcsbError {
-    /// The number of records is out of range.
-    #[error("{0} records are not possible: choose from 1 to {max}", max = Ycsb::RECORDS_MAX)]
-    Records(u64),
-    /// The width of a row is out of range.
-    #[error(
-        "a row of {bytes} bytes is not possible: choose a multiple of {FIELDS} up to {max}",
-        bytes = .0.get(),
-        max = Ycsb::ROW_MAX.get()
-    )]
-    Row(ByteCount),
-}
+/// YCSB's core workloads, scaled by records.
+pub static FAMILY: Family = Family {
+    data: DataKind {
+        name: "ycsb",
+        title: "YCSB",
+        parameters: &[RECORDS, ROW],
+    },
+    members: &core::MEMBERS,
+    takes_distribution: true,
+    trial: Trial {
+        data: &[("records", 10_000)],
+        mix: Some("read=1,update=2,insert=1,scan=1,read-modify-write=1"),
+        transactions: 400,
+    },
+    make: |spec| {
+        let row = spec.data.row_bytes().unwrap_or(Ycsb::ROW_DEFAULT);
+        let mut ycsb = Ycsb::new(spec.data.scale(), spec.seed)?
+            .with_row(row)?
+            .with_core(Core::ALL[spec.name.position()]);
+        if let Some(distribution) = spec.distribution {
+            ycsb = ycsb.with_distribution(distribution);
+        }
+        let mix = spec.mix_for(&ycsb)?;
+        Ok(Box::new(ycsb.with_mix(mix)))
+    },
+};
+
+const RECORDS: Parameter = Parameter {
+    name: "records",
+    unit: Unit::Count,
+    help: "YCSB records",
+    nouns: Some(["record", "records"]),
+    label: ", records: ",
+    default: |_| 100_000,
+    min: |_| 1,
+    max: Ycsb::RECORDS_MAX,
+    multiple_of: 1,
+};
+
+const ROW: Parameter = Parameter {
+    name: ROW_BYTES,
+    unit: Unit::Bytes,
+    help: "Bytes of a YCSB record's ten fields",
+    nouns: None,
+    label: " of ",
+    default: |_| Ycsb::ROW_DEFAULT.get(),
+    min: |_| FIELDS as u64,
+    max: Ycsb::ROW_MAX.get(),
+    multiple_of: FIELDS as u64,
+};
 
 /// YCSB with one number of records.
 #[derive(Clone, Debug)]
@@ -88,10 +124,11 @@ impl Ycsb {
     /// Core workload A on `records` records, 1 to [`Self::RECORDS_MAX`], of
     /// [`Self::ROW_DEFAULT`]. `seed` determines what all rows hold, those that
     /// are inserted later as well.
-    pub fn new(records: u64, seed: Seed) -> Result<Self, YcsbError> {
-        if !(1..=Self::RECORDS_MAX).contains(&records) {
-            return Err(YcsbError::Records(records));
-        }
+    ///
+    /// # Errors
+    /// [`DataError::Range`] of `records`.
+    pub fn new(records: u64, seed: Seed) -> Result<Self, DataError> {
+        RECORDS.check(records, 0)?;
         Ok(Self {
             records,
             row: Self::ROW_DEFAULT,
@@ -115,11 +152,11 @@ impl Ycsb {
 
     /// The same with rows whose ten fields have this many bytes together: a
     /// multiple of ten up to [`Self::ROW_MAX`].
-    pub fn with_row(self, row: ByteCount) -> Result<Self, YcsbError> {
-        let possible = row > ByteCount::ZERO && row <= Self::ROW_MAX;
-        if !possible || !row.get().is_multiple_of(FIELDS as u64) {
-            return Err(YcsbError::Row(row));
-        }
+    ///
+    /// # Errors
+    /// [`DataError::Range`] of `row-bytes`.
+    pub fn with_row(self, row: ByteCount) -> Result<Self, DataError> {
+        ROW.check(row.get(), self.records)?;
         Ok(Self {
             row,
             tables: [schema::table(field_length(row))],
@@ -190,10 +227,7 @@ impl Workload for Ycsb {
     }
 
     fn data_set(&self) -> DataSet {
-        DataSet::Ycsb {
-            records: self.records,
-            row: self.row,
-        }
+        FAMILY.data.of_values(&[self.records, self.row.get()])
     }
 
     fn tables(&self) -> &[Table] {
@@ -275,17 +309,12 @@ mod tests {
     #[test]
     fn refusals_name_the_value_and_the_range() {
         let error = Ycsb::new(0, Seed::new(1)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "0 records are not possible: choose from 1 to 1000000000"
-        );
+        assert_eq!(error.to_string(), "records must be 1 to 1000000000, not 0");
         for bytes in [0, 9, 1001, 60_010] {
             let error = ycsb().with_row(ByteCount::new(bytes)).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!(
-                    "a row of {bytes} bytes is not possible: choose a multiple of 10 up to 60000"
-                )
+                format!("row-bytes must be a multiple of 10 from 10 to 60000, not {bytes}")
             );
         }
         assert!(ycsb().with_row(Ycsb::ROW_MAX).is_ok());

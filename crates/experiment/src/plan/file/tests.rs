@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, WorkloadName};
+use octavo_workload::WorkloadName;
 
 use super::*;
 use crate::plan::Level;
@@ -113,17 +113,20 @@ fn every_key_is_read() {
     assert_eq!(plan.memories, [ByteCount::mib(128), ByteCount::mib(512)]);
     assert_eq!(plan.clients, [5, 10, 15]);
     assert_eq!(plan.cpus, [Some(1), None]);
-    assert_eq!(plan.storages, ["", "/mnt/hdd/octavo"]);
+    assert_eq!(
+        plan.storages,
+        [Storage::Own, Storage::Directory("/mnt/hdd/octavo".into())]
+    );
     assert_eq!(plan.isolation, Some(Isolation::Serializable));
     let modes: Vec<_> = plan
-        .systems
+        .databases
         .iter()
         .map(|s| s.option("journal-mode"))
         .collect();
     assert_eq!(modes, [Some("wal"), Some("delete")]);
-    let rows = |row| DataSet::Ycsb {
-        records: 1_000_000,
-        row: ByteCount::new(row),
+    let rows = |row| {
+        let given = [("records", 1_000_000), ("row-bytes", row)];
+        plan.workload.data_set(&given).unwrap()
     };
     assert_eq!(plan.data, [rows(1000), rows(200)]);
     assert_eq!(plan.workload.name(), "ycsb-b");
@@ -147,16 +150,17 @@ fn what_is_left_out_has_its_default() {
         (file.budget, file.rounds, file.run_length),
         (None, None, None)
     );
-    assert_eq!(plan.workload, WorkloadName::Tpcc);
-    assert_eq!(plan.data, [DataSet::Tpcc { warehouses: 2 }]);
+    assert_eq!(plan.workload, WorkloadName::default());
+    let rows = plan.workload.data_set(&[("warehouses", 2)]).unwrap();
+    assert_eq!(plan.data, [rows]);
     assert_eq!(plan.seed, Seed::new(1));
     assert_eq!(plan.margin, 0.03);
     assert_eq!(plan.design, Design::Race);
     assert_eq!(plan.compare, Factor::Memory);
     assert_eq!(plan.reference, None);
     assert_eq!(plan.page_sizes, [PageSize::new(4096).unwrap()]);
-    assert_eq!(plan.systems[0].option("journal-mode"), Some("wal"));
-    assert_eq!(plan.storages, [""]);
+    assert_eq!(plan.databases[0].option("journal-mode"), Some("wal"));
+    assert_eq!(plan.storages, [Storage::Own]);
     assert_eq!((&plan.clients[..], &plan.cpus[..]), (&[1][..], &[None][..]));
     assert_eq!(plan.copies, 1);
 }
@@ -337,7 +341,7 @@ fn impossible_values_are_told_with_possible_ones() {
             "row-bytes",
             "row-bytes = [1000, 7]",
             "7",
-            &["7 bytes", "multiple of 10"],
+            &["row-bytes", "multiple of 10"],
         ),
         (
             "mix",
@@ -671,7 +675,10 @@ fn an_end_has_to_be_in_sight() {
 #[test]
 fn storages_can_be_emulated_devices() {
     let (text, _) = with("storage", "storage = [\"\", \"device:instant\"]");
-    assert_eq!(parse(&text).unwrap().plan.storages, ["", "device:instant"]);
+    assert_eq!(
+        parse(&text).unwrap().plan.storages,
+        [Storage::Own, Storage::Device("instant".into())]
+    );
     let (text, line) = with("storage", "storage = [\"device:instnat\"]");
     let refusal = parse(&text).unwrap_err().to_string();
     assert!(
@@ -729,7 +736,7 @@ fn the_plans_to_begin_with_are_sound() {
         file.check(Path::new("/nonexistent/octavo")).unwrap();
         compared.push(file.plan.compare);
     }
-    for factor in [Factor::PageSize, Factor::System, Factor::Copy] {
+    for factor in [Factor::PageSize, Factor::Database, Factor::Copy] {
         assert!(compared.contains(&factor), "{factor}");
     }
 }

@@ -10,7 +10,7 @@ use toml::{
 };
 
 use super::refusal::{Refusal, instead};
-use crate::{causes::with_causes, plan::Place};
+use crate::{causes::with_causes, plan::Storage};
 
 /// A value with its place in the file.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
@@ -163,24 +163,27 @@ pub(super) fn text(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
 /// Reads where data lies: a device that there is, or a directory; an empty text
 /// stays empty. Relative paths begin where octavo was started and are kept
 /// absolute, so that going on from elsewhere finds them.
-pub(super) fn storage(key: &str, value: &Value<'_>) -> Result<String, Refusal> {
+pub(super) fn storage(key: &str, value: &Value<'_>) -> Result<Storage, Refusal> {
     let given = text(key, value)?;
-    if let Place::Device(device) = Place::of(&given) {
+    let storage = Storage::from(given);
+    if let Storage::Device(device) = &storage {
         let entry = entry::named(device).map_err(|error| {
             Refusal::new(&value.span(), format!("{key}: {}", with_causes(&error)))
         })?;
-        let path = (entry.name != device)
+        let path = (entry.name != *device)
             .then(|| std::path::absolute(device).ok())
             .flatten();
         return Ok(match path.as_deref().and_then(Path::to_str) {
-            Some(path) => Place::name_of_device(path),
-            None => given,
+            Some(path) => Storage::Device(path.to_owned()),
+            None => storage,
         });
     }
-    let path = std::path::absolute(&given).ok();
-    Ok(path
-        .and_then(|path| path.to_str().map(str::to_owned))
-        .unwrap_or(given))
+    Ok(match &storage {
+        Storage::Directory(path) => {
+            std::path::absolute(path).map_or(storage.clone(), Storage::Directory)
+        }
+        _ => storage,
+    })
 }
 
 /// Reads one of several words.

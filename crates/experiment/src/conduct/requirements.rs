@@ -11,21 +11,22 @@ use std::{
 use octavo_database::Settings;
 use octavo_units::ByteCount;
 
-use super::{
-    ConductError, ConductSettings,
-    bases::bases,
-    parts::Parts,
-    places::{examine, storages},
-};
+use super::{ConductError, ConductSettings, resolved::ResolvedPlan};
 use crate::{
-    cpus,
+    budget, cpus,
     directory::{directory_size, free_space},
-    plan::{BaseKey, RunLength},
-    schedule,
+    plan::{RunLength, SnapshotKey},
 };
 
 /// Refuses what cannot be, before anything is changed.
-pub(super) fn check(settings: &ConductSettings, parts: &Parts) -> Result<(), ConductError> {
+///
+/// # Errors
+/// When nothing says when to end or how long runs are, or the databases or
+/// this machine cannot do what a cell asks for.
+pub(super) fn check(
+    settings: &ConductSettings,
+    resolved: &ResolvedPlan<'_>,
+) -> Result<(), ConductError> {
     let plan = &settings.plan;
     let refuse = |text: String| Err(ConductError::Setting(text));
     if settings.rounds == Some(0) {
@@ -37,7 +38,7 @@ pub(super) fn check(settings: &ConductSettings, parts: &Parts) -> Result<(), Con
     if settings.run_length.is_none() && settings.budget.is_none() {
         return refuse("neither a budget nor the length of a run is given: one is needed".into());
     }
-    for path in storages(settings) {
+    for path in resolved.directories() {
         if path.to_str().is_none() {
             return refuse(format!(
                 "{} is not UTF-8, which SQL needs: name another directory",
@@ -58,7 +59,7 @@ pub(super) fn check(settings: &ConductSettings, parts: &Parts) -> Result<(), Con
         cpus::check(cpus)?;
     }
     for cell in plan.cells() {
-        parts.databases[cell.system].accept(&Settings {
+        resolved.database(&cell.database).accept(&Settings {
             page_size: cell.page_size,
             memory: cell.memory,
             clients: cell.clients,
@@ -71,96 +72,110 @@ pub(super) fn check(settings: &ConductSettings, parts: &Parts) -> Result<(), Con
 /// What an experiment takes at least, before anything is known of the
 /// machine.
 #[derive(Clone, Debug)]
-pub struct Needs {
+pub struct Requirements {
     /// Space in each directory, beside what is there already.
     pub space: Vec<(PathBuf, ByteCount)>,
-    /// The largest base.
+    /// The largest snapshot.
     pub largest: ByteCount,
-    /// Bases to be made, in that order, with about the bytes of each.
-    pub bases: Vec<(BaseKey, ByteCount)>,
+    /// Snapshots to be made, in that order, with about the bytes of each.
+    pub snapshots: Vec<(SnapshotKey, ByteCount)>,
     /// Cells to be measured.
     pub cells: usize,
     /// The least time in which the plan makes sense.
     pub time_min: Duration,
-    /// About the time of calibrating and of making the bases.
+    /// About the time of calibrating and of making the snapshots.
     pub making: Duration,
     /// About the time of a run with its copy: as long as the plan wants it at
     /// least, or as the budget is foreseen to leave.
     pub run: Duration,
 }
 
-impl Needs {
+impl Requirements {
     /// Estimates without changing anything.
+    ///
+    /// # Errors
+    /// When the plan cannot be carried out, or a directory is somebody
+    /// else's.
     pub fn estimate(settings: &ConductSettings) -> Result<Self, ConductError> {
-        let parts = Parts::of(&settings.plan)?;
-        check(settings, &parts)?;
-        examine(&storages(settings), &settings.directory)?;
-        Ok(Self::of(settings, &parts))
+        let resolved = ResolvedPlan::of(settings)?;
+        check(settings, &resolved)?;
+        resolved.examine()?;
+        Ok(Self::of(settings, &resolved))
     }
 
-    pub(super) fn of(settings: &ConductSettings, parts: &Parts) -> Self {
-        let bases: Vec<(BaseKey, ByteCount)> = bases(&settings.plan)
+    pub(super) fn of(settings: &ConductSettings, resolved: &ResolvedPlan<'_>) -> Self {
+        let plan = &settings.plan;
+        let snapshots: Vec<(SnapshotKey, ByteCount)> = plan
+            .snapshots()
             .into_iter()
-            .map(|base| {
-                let size = parts
-                    .database(base)
-                    .estimate(parts.workload(base), base.page_size);
-                (base, size)
+            .map(|key| {
+                let database = resolved.database(&key.database);
+                let size = database.estimate(resolved.workload(key.data), key.page_size);
+                (key, size)
             })
             .collect();
-        let space = storages(settings)
-            .into_iter()
-            .enumerate()
-            .map(|(number, path)| {
+        let logs = plan
+            .databases
+            .iter()
+            .map(|spec| resolved.database(spec).logs())
+            .max()
+            .unwrap_or_default();
+        let space = plan
+            .storages
+            .iter()
+            .map(|storage| {
                 let sizes = || {
-                    bases
+                    snapshots
                         .iter()
-                        .filter(|(base, _)| base.storage == number)
+                        .filter(|(key, _)| key.storage == *storage)
                         .map(|&(_, size)| size)
                 };
-                // All bases and the largest copy.
+                // All snapshots and the largest copy.
                 let all =
                     sizes().fold(sizes().max().unwrap_or_default(), ByteCount::saturating_add);
                 // What is there already needs no room again. A tenth more for
                 // the store and estimates that are off.
-                let used = directory_size(&path.join("data"));
-                let logs = parts.databases.iter().map(|database| database.logs());
+                let used = directory_size(&resolved.data(storage));
                 let needed = (all.get() / 10 * 11)
-                    .saturating_add(logs.max().unwrap_or_default().get())
+                    .saturating_add(logs.get())
                     .saturating_sub(used.get());
-                (path, ByteCount::new(needed))
+                (resolved.directory(storage), ByteCount::new(needed))
             })
             .collect();
-        let largest = bases
+        let largest = snapshots
             .iter()
             .map(|&(_, size)| size)
             .max()
             .unwrap_or_default();
-        let cells = settings.plan.cells().len();
-        let making = schedule::making(largest, bases.len(), settings.calibrate);
+        let cells = plan.cells().len();
+        let making = budget::making(largest, snapshots.len(), settings.calibrate);
         Self {
             space,
             largest,
             cells,
-            time_min: schedule::shortest(
+            time_min: budget::shortest(
                 largest,
-                bases.len(),
+                snapshots.len(),
                 cells,
                 settings.calibrate,
                 settings.run_length,
             ),
             making,
-            run: schedule::foreseen(
+            run: budget::foreseen(
                 largest,
                 cells,
                 settings.run_length,
                 settings.budget.map(|budget| budget.saturating_sub(making)),
             ),
-            bases,
+            snapshots,
         }
     }
 
     /// Refuses what cannot fit.
+    ///
+    /// # Errors
+    /// When the budget or the free space is too small, or a file system cannot
+    /// be asked for its free space.
     pub fn check(&self, settings: &ConductSettings) -> Result<(), ConductError> {
         if let (None, Some(budget)) = (settings.rounds, settings.budget)
             && self.time_min > budget

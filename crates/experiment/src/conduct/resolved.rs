@@ -1,0 +1,142 @@
+//! A plan with everything that it names: the databases, the workloads, and the
+//! directories where data lies.
+
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
+
+use octavo_database::Database;
+use octavo_workload::{DataSet, Workload};
+
+use super::{ConductError, ConductSettings};
+use crate::{
+    directory::{STORE, WorkDirectory},
+    emulation::Wanted,
+    loaded::DESCRIPTION,
+    plan::{Plan, SnapshotKey, Storage, TestedDatabase},
+};
+
+/// A plan whose databases and workloads are made, to be looked up by what a
+/// cell says of them.
+pub(super) struct ResolvedPlan<'a> {
+    settings: &'a ConductSettings,
+    databases: HashMap<Arc<TestedDatabase>, Box<dyn Database>>,
+    workloads: HashMap<DataSet, Box<dyn Workload>>,
+}
+
+impl<'a> ResolvedPlan<'a> {
+    /// Makes a plan's databases and workloads.
+    ///
+    /// # Errors
+    /// When the plan names a database or workload that there is not, or one
+    /// with options that it does not have.
+    pub(super) fn of(settings: &'a ConductSettings) -> Result<Self, ConductError> {
+        let plan = &settings.plan;
+        let mut databases = HashMap::new();
+        for spec in &plan.databases {
+            databases.insert(spec.clone(), spec.make()?);
+        }
+        let mut workloads = HashMap::new();
+        for &data in &plan.data {
+            workloads.insert(data, plan.workload(data)?);
+        }
+        Ok(Self {
+            settings,
+            databases,
+            workloads,
+        })
+    }
+
+    pub(super) fn plan(&self) -> &'a Plan {
+        &self.settings.plan
+    }
+
+    /// # Panics
+    /// When the plan does not have this database.
+    pub(super) fn database(&self, spec: &TestedDatabase) -> &dyn Database {
+        self.databases[spec].as_ref()
+    }
+
+    /// # Panics
+    /// When the plan does not have these rows.
+    pub(super) fn workload(&self, data: DataSet) -> &dyn Workload {
+        self.workloads[&data].as_ref()
+    }
+
+    /// Where the data of a storage lies.
+    pub(super) fn directory(&self, storage: &Storage) -> PathBuf {
+        storage.path(&self.settings.directory)
+    }
+
+    /// Where the data of each storage lies, in the plan's order.
+    pub(super) fn directories(&self) -> Vec<PathBuf> {
+        let storages = self.plan().storages.iter();
+        storages.map(|storage| self.directory(storage)).collect()
+    }
+
+    /// Where the databases of a storage lie.
+    pub(super) fn data(&self, storage: &Storage) -> PathBuf {
+        self.directory(storage).join("data")
+    }
+
+    /// Where a snapshot lies.
+    pub(super) fn snapshot(&self, key: &SnapshotKey) -> PathBuf {
+        let plan = self.plan();
+        let mut name = String::from("snapshot");
+        for (count, place) in [
+            (
+                plan.databases.len(),
+                plan.databases.iter().position(|of| *of == key.database),
+            ),
+            (
+                plan.data.len(),
+                plan.data.iter().position(|of| *of == key.data),
+            ),
+        ] {
+            if count > 1 {
+                name += &format!("-{}", place.unwrap_or_default());
+            }
+        }
+        self.data(&key.storage)
+            .join(format!("{name}-{}", key.page_size.get()))
+    }
+
+    /// The devices that are to be emulated, in the plan's order.
+    pub(super) fn devices(&self) -> Vec<Wanted> {
+        let directory = &self.settings.directory;
+        let storages = self.plan().storages.iter();
+        storages
+            .filter_map(|storage| match storage {
+                Storage::Device(device) => Some(Wanted {
+                    device: device.clone(),
+                    backing: storage.backing(directory)?,
+                    mount: storage.path(directory),
+                }),
+                Storage::Own | Storage::Directory(_) => None,
+            })
+            .collect()
+    }
+
+    /// Refuses directories that are somebody else's, without changing
+    /// anything.
+    ///
+    /// # Errors
+    /// When a directory was not made by Octavo, cannot be read, or holds
+    /// another experiment or what `octavo load` keeps.
+    pub(super) fn examine(&self) -> Result<(), ConductError> {
+        for path in self.directories() {
+            WorkDirectory::examine(&path)?;
+            if path != self.settings.directory && path.join(STORE).exists() {
+                return Err(ConductError::Setting(format!(
+                    "{} is where another experiment works: name another storage",
+                    path.display()
+                )));
+            }
+            if path.join(DESCRIPTION).exists() {
+                return Err(ConductError::Setting(format!(
+                    "{} holds rows that octavo load or octavo bench keeps: name another directory",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! A cell with all of its levels, the database that it measures, and the
+//! snapshot that its runs begin with.
+
+use std::{fmt, sync::Arc};
+
+use octavo_database::{Database, DatabaseError, Registry};
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::DataSet;
+use serde::{Deserialize, Serialize};
+
+use super::{Factor, Level, Storage};
+
+/// A database with its options: one system under test.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TestedDatabase {
+    /// The database's short name.
+    pub name: String,
+    /// The version that is measured.
+    pub version: String,
+    /// Options by name, such as `journal-mode` and `wal`, as
+    /// [`octavo_database::choose`] takes them.
+    pub options: Vec<(String, String)>,
+    /// The page size that users have when they chose none.
+    pub default_page_size: PageSize,
+}
+
+impl TestedDatabase {
+    /// The database of this name with options, and with the default of each
+    /// option that is a condition of figures.
+    ///
+    /// # Errors
+    /// When there is no such database, or it refuses an option.
+    pub fn new(name: &str, options: Vec<(String, String)>) -> Result<Self, DatabaseError> {
+        let kind = Registry::standard().find(name)?;
+        let spec = octavo_database::DatabaseSpec::new(kind, options)?;
+        let database = spec.make()?;
+        Ok(Self {
+            name: kind.name.to_owned(),
+            version: database.version(),
+            options: spec.options().to_vec(),
+            default_page_size: database.default_page_size(),
+        })
+    }
+
+    /// Makes the database.
+    ///
+    /// # Errors
+    /// When there is no such database, or it refuses an option.
+    pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
+        octavo_database::choose(&self.name, &self.options)
+    }
+
+    /// The value of an option, where it is set.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options
+            .iter()
+            .find(|(option, _)| option == name)
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+impl fmt::Display for TestedDatabase {
+    /// The name, then each option as `name=value`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        for (option, value) in &self.options {
+            write!(f, " {option}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One combination that is measured. It is numbered by its place in
+/// [`Plan::cells`](super::Plan::cells).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// The database.
+    pub database: Arc<TestedDatabase>,
+    /// The rows.
+    pub data: DataSet,
+    /// Where the data lies.
+    pub storage: Storage,
+    /// The page size.
+    pub page_size: PageSize,
+    /// The buffer size.
+    pub memory: ByteCount,
+    /// CPUs that may be used; `None` for all of them.
+    pub cpus: Option<u32>,
+    /// Sessions at the same time.
+    pub clients: u32,
+    /// Which of several equal cells, from 0.
+    pub copy: u32,
+}
+
+/// What a cell needs loaded before its runs: cells with the same key share one
+/// snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SnapshotKey {
+    /// The database that loads it.
+    pub database: Arc<TestedDatabase>,
+    /// The rows.
+    pub data: DataSet,
+    /// Where it lies.
+    pub storage: Storage,
+    /// The page size.
+    pub page_size: PageSize,
+}
+
+impl Cell {
+    /// The snapshot that its runs begin with.
+    pub fn snapshot(&self) -> SnapshotKey {
+        SnapshotKey {
+            database: self.database.clone(),
+            data: self.data,
+            storage: self.storage.clone(),
+            page_size: self.page_size,
+        }
+    }
+
+    /// Its value of a factor. Databases are named with all of their options;
+    /// [`Plan::level`](super::Plan::level) names them by what sets them apart
+    /// within a plan.
+    pub fn level(&self, factor: Factor) -> Level {
+        match factor {
+            Factor::Database => Level::Database(self.database.to_string()),
+            Factor::Rows => Level::Rows(self.data.row_bytes()),
+            Factor::Storage => Level::Storage(self.storage.clone()),
+            Factor::Cpus => Level::Cpus(self.cpus),
+            Factor::Clients => Level::Clients(self.clients),
+            Factor::Memory => Level::Memory(self.memory),
+            Factor::PageSize => Level::PageSize(self.page_size),
+            Factor::Copy => Level::Copy(self.copy + 1),
+        }
+    }
+}
+
+impl SnapshotKey {
+    /// Whether it holds the same rows of the same database in the same place,
+    /// at whatever page size.
+    pub fn is_related(&self, other: &Self) -> bool {
+        (&self.database, self.data, &self.storage) == (&other.database, other.data, &other.storage)
+    }
+}

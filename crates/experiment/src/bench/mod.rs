@@ -239,7 +239,7 @@ fn may_wait(load: Load, clients: u32) -> bool {
 
 /// What to know before believing the result.
 fn remarks(settings: &BenchSettings<'_>) -> Vec<String> {
-    let mut remarks = settings.workload.remarks(settings.clients);
+    let mut remarks = settings.workload.caveats(settings.clients);
     if let Load::Paced { terminals } = settings.load
         && let Some(specified) = settings.workload.terminals()
         && terminals != specified

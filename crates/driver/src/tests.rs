@@ -225,10 +225,6 @@ impl Workload for Turns {
         "turns"
     }
 
-    fn terminals(&self) -> Option<u32> {
-        None
-    }
-
     fn population(&self) -> Arc<dyn Population + Send> {
         unreachable!("nothing is loaded")
     }
@@ -237,10 +233,6 @@ impl Workload for Turns {
         (0..count)
             .map(|_| Box::new(Turn { drawn: 0 }) as Box<dyn Client>)
             .collect()
-    }
-
-    fn remarks(&self, _connections: u32) -> Vec<String> {
-        Vec::new()
     }
 
     fn check(&self, _connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {

@@ -33,22 +33,22 @@ pub(crate) fn failed(
 /// A batch of statements, with how many rows each has to meet, and how many it
 /// met when it ran last.
 #[derive(Debug, Default)]
-pub(crate) struct Together<'v> {
+pub(crate) struct Pipeline<'v> {
     batch: Batch<'v>,
-    wanted: Vec<RowsWanted>,
+    wanted: Vec<RowsExpected>,
     found: Vec<u64>,
 }
 
 /// How many rows a statement has to find or change.
 #[derive(Clone, Copy, Debug)]
-enum RowsWanted {
+enum RowsExpected {
     One,
     AtMostOne,
     AtLeastOne,
     Any,
 }
 
-impl RowsWanted {
+impl RowsExpected {
     fn admits(self, found: u64) -> bool {
         match self {
             Self::One => found == 1,
@@ -59,31 +59,31 @@ impl RowsWanted {
     }
 }
 
-impl<'v> Together<'v> {
+impl<'v> Pipeline<'v> {
     /// Adds a query that has exactly one row.
     pub(crate) fn one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Rows, parameters, RowsWanted::One);
+        self.push(statement, Wants::Rows, parameters, RowsExpected::One);
     }
 
     /// Adds a query that has at most one row.
     pub(crate) fn at_most_one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Rows, parameters, RowsWanted::AtMostOne);
+        self.push(statement, Wants::Rows, parameters, RowsExpected::AtMostOne);
     }
 
     /// Adds a change that must meet exactly one row.
     pub(crate) fn change_one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Changes, parameters, RowsWanted::One);
+        self.push(statement, Wants::Changes, parameters, RowsExpected::One);
     }
 
     /// Adds a change that must meet a row or more.
     pub(crate) fn change_some(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        let wanted = RowsWanted::AtLeastOne;
+        let wanted = RowsExpected::AtLeastOne;
         self.push(statement, Wants::Changes, parameters, wanted);
     }
 
     /// Adds a change of any number of rows.
     pub(crate) fn change_any(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Changes, parameters, RowsWanted::Any);
+        self.push(statement, Wants::Changes, parameters, RowsExpected::Any);
     }
 
     fn push(
@@ -91,7 +91,7 @@ impl<'v> Together<'v> {
         statement: StatementId,
         wants: Wants,
         parameters: &[Value<'v>],
-        wanted: RowsWanted,
+        wanted: RowsExpected,
     ) {
         self.batch.push(statement, wants, parameters);
         self.wanted.push(wanted);
@@ -103,10 +103,10 @@ impl<'v> Together<'v> {
     }
 
     /// Without statements, ready for others; the memory is kept.
-    pub(crate) fn emptied<'w>(mut self) -> Together<'w> {
+    pub(crate) fn emptied<'w>(mut self) -> Pipeline<'w> {
         self.wanted.clear();
         self.found.clear();
-        Together {
+        Pipeline {
             batch: self.batch.emptied(),
             wanted: self.wanted,
             found: self.found,
@@ -213,14 +213,14 @@ impl<'c> Prepared<'c> {
     /// answer is the error, when all have run.
     pub(crate) fn run(
         &mut self,
-        together: &mut Together<'_>,
+        pipeline: &mut Pipeline<'_>,
         mut read: impl FnMut(usize, &dyn Row) -> Option<()>,
     ) -> Result<(), ConnectionError> {
-        let Together {
+        let Pipeline {
             batch,
             wanted,
             found,
-        } = together;
+        } = pipeline;
         found.clear();
         let mut unreadable = None;
         let mut visit = |position: usize, row: &dyn Row| {
@@ -434,27 +434,27 @@ mod tests {
     /// answers the whole numbers read, with their positions, and the counts.
     fn run(
         rows: &[Value<'static>],
-        push: impl Fn(&mut Together<'_>),
+        push: impl Fn(&mut Pipeline<'_>),
     ) -> Result<(Vec<NumberAt>, Vec<u64>), ConnectionError> {
         let mut answering = Answering(rows.to_vec());
-        let mut together = Together::default();
-        push(&mut together);
+        let mut pipeline = Pipeline::default();
+        push(&mut pipeline);
         let mut read = Vec::new();
-        Prepared::new(&mut answering, STATEMENTS).run(&mut together, |position, row| {
+        Prepared::new(&mut answering, STATEMENTS).run(&mut pipeline, |position, row| {
             read.push((position, integer(row, 0)?));
             Some(())
         })?;
-        Ok((read, together.found().to_vec()))
+        Ok((read, pipeline.found().to_vec()))
     }
 
     #[test]
     fn statements_together_tell_their_rows_with_the_statement() {
-        type Push = fn(&mut Together<'_>);
-        let at_most_one: Push = |together| together.at_most_one(A, &[]);
-        let one: Push = |together| together.one(A, &[]);
-        let change_one: Push = |together| together.change_one(A, &[]);
-        let change_some: Push = |together| together.change_some(A, &[]);
-        let change_any: Push = |together| together.change_any(A, &[]);
+        type Push = fn(&mut Pipeline<'_>);
+        let at_most_one: Push = |pipeline| pipeline.at_most_one(A, &[]);
+        let one: Push = |pipeline| pipeline.one(A, &[]);
+        let change_one: Push = |pipeline| pipeline.change_one(A, &[]);
+        let change_some: Push = |pipeline| pipeline.change_some(A, &[]);
+        let change_any: Push = |pipeline| pipeline.change_any(A, &[]);
         let (number, null) = (Value::Integer(7), Value::Null);
         for (push, rows, wanted) in [
             (at_most_one, &[][..], Ok(0)),
@@ -483,20 +483,20 @@ mod tests {
     #[test]
     fn the_first_unexpected_answer_of_statements_together_is_told() {
         let number = Value::Integer(7);
-        let (read, found) = run(&[number], |together| {
-            together.one(A, &[]);
-            together.change_any(DELETE, &[]);
-            together.at_most_one(A, &[]);
+        let (read, found) = run(&[number], |pipeline| {
+            pipeline.one(A, &[]);
+            pipeline.change_any(DELETE, &[]);
+            pipeline.at_most_one(A, &[]);
         })
         .unwrap();
         assert_eq!(read, [(0, 7), (2, 7)]);
         assert_eq!(found, [1, 1, 1]);
         // Two rows are too many for the second, and then for the fourth.
-        let error = run(&[number, number], |together| {
-            together.change_any(A, &[]);
-            together.change_one(DELETE, &[]);
-            together.change_some(A, &[]);
-            together.one(A, &[]);
+        let error = run(&[number, number], |pipeline| {
+            pipeline.change_any(A, &[]);
+            pipeline.change_one(DELETE, &[]);
+            pipeline.change_some(A, &[]);
+            pipeline.one(A, &[]);
         })
         .unwrap_err();
         assert!(
@@ -504,10 +504,10 @@ mod tests {
             "{error}"
         );
         // None can be read, and none has too many.
-        let error = run(&[Value::Null], |together| {
-            together.change_one(DELETE, &[]);
-            together.one(A, &[]);
-            together.one(A, &[]);
+        let error = run(&[Value::Null], |pipeline| {
+            pipeline.change_one(DELETE, &[]);
+            pipeline.one(A, &[]);
+            pipeline.one(A, &[]);
         })
         .unwrap_err();
         assert!(
@@ -518,18 +518,18 @@ mod tests {
 
     #[test]
     fn emptied_statements_are_gone_with_their_counts() {
-        let mut together = Together::default();
-        together.change_one(DELETE, &[]);
+        let mut pipeline = Pipeline::default();
+        pipeline.change_one(DELETE, &[]);
         let mut answering = Answering(vec![Value::Null]);
         let mut prepared = Prepared::new(&mut answering, STATEMENTS);
-        prepared.run(&mut together, |_, _| None).unwrap();
+        prepared.run(&mut pipeline, |_, _| None).unwrap();
         // Again, with counts of its own.
-        prepared.run(&mut together, |_, _| None).unwrap();
-        assert_eq!(together.found(), [1]);
-        let mut together = together.emptied();
-        assert!(together.found().is_empty());
-        prepared.run(&mut together, |_, _| None).unwrap();
-        assert!(together.found().is_empty());
+        prepared.run(&mut pipeline, |_, _| None).unwrap();
+        assert_eq!(pipeline.found(), [1]);
+        let mut pipeline = pipeline.emptied();
+        assert!(pipeline.found().is_empty());
+        prepared.run(&mut pipeline, |_, _| None).unwrap();
+        assert!(pipeline.found().is_empty());
     }
 
     fn assert_told<T: PartialEq + std::fmt::Debug>(

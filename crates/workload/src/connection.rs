@@ -91,6 +91,25 @@ impl Statement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatementId(pub usize);
 
+/// Names the statements of a workload, and numbers them as they stand in its
+/// `STATEMENTS`.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $statement:expr;)*) => {
+        #[allow(
+            non_camel_case_types,
+            clippy::upper_case_acronyms,
+            reason = "variants only number the constants"
+        )]
+        enum Position {
+            $($name),*
+        }
+        $($(#[$doc])* pub(super) const $name: StatementId =
+            StatementId(Position::$name as usize);)*
+        pub(super) static STATEMENTS: &[Statement] = &[$($statement),*];
+    };
+}
+pub(crate) use statements;
+
 /// Whether a transaction may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -249,6 +268,9 @@ impl<'v> Batch<'v> {
 pub trait Connection {
     /// Starts a transaction; the isolation level is the adapter's, and stated
     /// by it.
+    ///
+    /// # Errors
+    /// What the database refused: as all methods of this trait.
     fn begin(&mut self, access: Access) -> Result<(), ConnectionError>;
 
     /// Makes the transaction durable.

@@ -61,6 +61,14 @@ pub struct TransactionKind {
 
 impl TransactionKind {
     /// A kind that is counted and that nothing else is said of.
+    pub const fn plain(name: &'static str) -> Self {
+        Self {
+            name,
+            ..Self::PLAIN
+        }
+    }
+
+    /// Such a kind without a name.
     pub const PLAIN: Self = Self {
         name: "",
         deferred: false,
@@ -109,12 +117,25 @@ pub trait Client: Send {
     /// Runs the transaction drawn last. After an error it has been rolled
     /// back and can be run again with the same inputs, or another one can be
     /// drawn; after [`ConnectionError::Lost`] on another connection.
+    ///
+    /// # Errors
+    /// The connection's, and [`ConnectionError::Other`] for answers that a
+    /// database with the workload's rows does not give.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError>;
 
     /// What was drawn and run so far, for the audit: a transaction counts at
     /// its first try, whatever comes of it. What is drawn and never run counts
     /// for nothing, and so does a retry.
     fn audit(&self) -> Audit;
+}
+
+/// One client for each index below `count`.
+pub(crate) fn boxed<C: Client + 'static>(
+    count: u32,
+    client: impl FnMut(u32) -> C,
+) -> Vec<Box<dyn Client>> {
+    let clients = (0..count).map(client);
+    clients.map(|client| Box::new(client) as _).collect()
 }
 
 /// Shares that were really generated, against what the specification wants.
@@ -140,11 +161,10 @@ impl Audit {
             }
         }
         for other in &other.distributions {
-            match self
-                .distributions
-                .iter_mut()
-                .find(|own| own.name == other.name && own.counts.len() == other.counts.len())
-            {
+            let is_same = |own: &&mut AuditDistribution| {
+                own.name == other.name && own.counts.len() == other.counts.len()
+            };
+            match self.distributions.iter_mut().find(is_same) {
                 Some(own) => {
                     for (own, count) in own.counts.iter_mut().zip(&other.counts) {
                         *own += count;
@@ -170,6 +190,34 @@ pub struct AuditLine {
     /// How the two are compared.
     #[serde(default)]
     pub rule: AuditRule,
+}
+
+impl AuditLine {
+    /// A count of independent choices.
+    pub(crate) fn independent(name: &str, count: u64, total: u64, wanted: f64) -> Self {
+        Self {
+            name: name.into(),
+            count,
+            total,
+            wanted,
+            rule: AuditRule::Independent,
+        }
+    }
+
+    /// How often each kind of transaction ran, among all of what these are
+    /// called.
+    pub(crate) fn of_kinds<'a>(
+        kinds: &'a [TransactionKind],
+        ran: &'a [u64],
+        mix: &'a Mix,
+        called: &'a str,
+    ) -> impl Iterator<Item = Self> + 'a {
+        let all = ran.iter().sum();
+        (kinds.iter().zip(ran).enumerate()).map(move |(position, (kind, ran))| {
+            let name = format!("{} among {called}", kind.name);
+            Self::independent(&name, *ran, all, mix.share(position))
+        })
+    }
 }
 
 /// How a counted share is compared with the wanted one.
@@ -198,6 +246,15 @@ pub struct AuditDistribution {
 }
 
 impl AuditDistribution {
+    /// Ranges that are equally likely.
+    pub(crate) fn uniform(name: &str, counts: &[u64]) -> Self {
+        Self {
+            name: name.into(),
+            counts: counts.to_vec(),
+            wanted: vec![1.0 / counts.len() as f64; counts.len()],
+        }
+    }
+
     /// Pearson's statistic: 0 for a perfect fit; about the number of ranges
     /// less one when the draws follow the wanted distribution. 0 without
     /// draws.
@@ -226,6 +283,27 @@ pub struct Condition {
     pub first_violation: Option<String>,
 }
 
+impl Condition {
+    /// A condition that nothing was compared for yet.
+    pub fn new(clause: impl Into<String>) -> Self {
+        Self {
+            clause: clause.into(),
+            checked: 0,
+            violations: 0,
+            first_violation: None,
+        }
+    }
+
+    /// Counts one comparison; `words` says what was compared.
+    pub fn expect(&mut self, holds: bool, words: impl FnOnce() -> String) {
+        self.checked += 1;
+        if !holds {
+            self.violations += 1;
+            self.first_violation.get_or_insert_with(words);
+        }
+    }
+}
+
 /// A workload at one scale.
 pub trait Workload: Send + Sync {
     /// Its short name, as the flags write it.
@@ -245,7 +323,9 @@ pub trait Workload: Send + Sync {
     fn counted_name(&self) -> &'static str;
     /// How many terminals the specification wants at this scale, if it wants
     /// any.
-    fn terminals(&self) -> Option<u32>;
+    fn terminals(&self) -> Option<u32> {
+        None
+    }
     /// Its initial rows.
     fn population(&self) -> Arc<dyn Population + Send>;
     /// The sources of one run, `count` of them, drawing from `seed`. They may
@@ -256,10 +336,16 @@ pub trait Workload: Send + Sync {
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         self.clients(seed, count)
     }
-    /// What a user should know before believing a run with this many
-    /// connections: one sentence each.
-    fn remarks(&self, connections: u32) -> Vec<String>;
+    /// What limits the meaning of a run with this many connections: one
+    /// sentence each.
+    fn caveats(&self, _connections: u32) -> Vec<String> {
+        Vec::new()
+    }
     /// All consistency conditions, on a database at rest.
+    ///
+    /// # Errors
+    /// When the database fails or answers with rows that are not the
+    /// workload's.
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError>;
 }
 

@@ -48,6 +48,10 @@ impl Mix {
 
     /// Reads `name=weight,name=weight`; kinds that are not named have weight
     /// 0. Names are those of `kinds` in any case.
+    ///
+    /// # Errors
+    /// When it is not of this form, names a kind twice or one that there is
+    /// not, or the weights do not sum to 1 to [`Self::SUM_MAX`].
     pub fn parse(text: &str, kinds: &[TransactionKind]) -> Result<Self, MixError> {
         let names = || {
             let names: Vec<String> = kinds.iter().map(|kind| flag_name(kind.name)).collect();
@@ -137,14 +141,11 @@ fn flag_name(name: &str) -> String {
 mod tests {
     use super::*;
 
-    const fn kind(name: &'static str) -> TransactionKind {
-        TransactionKind {
-            name,
-            ..TransactionKind::PLAIN
-        }
-    }
-
-    const KINDS: [TransactionKind; 3] = [kind("New-Order"), kind("Stock Level"), kind("c")];
+    const KINDS: [TransactionKind; 3] = [
+        TransactionKind::plain("New-Order"),
+        TransactionKind::plain("Stock Level"),
+        TransactionKind::plain("c"),
+    ];
 
     #[test]
     fn mixes_are_read_by_name_and_written_back() {

@@ -5,7 +5,7 @@
 //! the rows stay the same; within one partition the rows come in key order.
 //! Memory is one [`RowBatch`] a thread, whatever the scale.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use crate::{connection::Value, schema::TableId};
 
@@ -112,6 +112,26 @@ impl RowBatch {
     pub fn is_full(&self) -> bool {
         // Asked after every row, so without the division of `len`.
         self.cells.len() >= Self::ROWS * self.columns
+    }
+
+    /// After a row: hands a full batch over and empties it. Breaks when no
+    /// more is wanted.
+    #[inline]
+    pub fn end_row(&mut self, consume: &mut dyn FnMut(&mut Self) -> bool) -> ControlFlow<()> {
+        if self.is_full() {
+            if !consume(self) {
+                return ControlFlow::Break(());
+            }
+            self.clear();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// After the last row: hands over what is left.
+    pub fn end(&mut self, consume: &mut dyn FnMut(&mut Self) -> bool) {
+        if !self.is_empty() {
+            consume(self);
+        }
     }
 
     /// Appends NULL as the next column.

@@ -33,6 +33,26 @@ pub struct Column {
     pub nullable: bool,
 }
 
+impl Column {
+    /// A column that is never NULL.
+    pub const fn new(name: &'static str, kind: ColumnKind) -> Self {
+        Self {
+            name,
+            kind,
+            nullable: false,
+        }
+    }
+
+    /// A column that may be NULL.
+    pub const fn nullable(name: &'static str, kind: ColumnKind) -> Self {
+        Self {
+            name,
+            kind,
+            nullable: true,
+        }
+    }
+}
+
 /// A secondary index of a [`Table`].
 #[derive(Debug)]
 pub struct Index {

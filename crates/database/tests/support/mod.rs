@@ -230,14 +230,8 @@ impl Workload for Bank {
     fn counted_name(&self) -> &'static str {
         unreachable!("these tests run statements themselves")
     }
-    fn terminals(&self) -> Option<u32> {
-        None
-    }
     fn clients(&self, _: Seed, _: u32) -> Vec<Box<dyn Client>> {
         unreachable!("these tests run statements themselves")
-    }
-    fn remarks(&self, _: u32) -> Vec<String> {
-        Vec::new()
     }
     fn check(&self, _: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         unreachable!("these tests look at the rows themselves")

@@ -227,7 +227,7 @@ pub fn bench(
 
 /// What to know before believing the result.
 fn remarks(settings: &BenchSettings<'_>) -> Vec<String> {
-    let mut remarks = settings.workload.remarks(settings.clients);
+    let mut remarks = settings.workload.caveats(settings.clients);
     if let Load::Paced { terminals } = settings.load
         && let Some(specified) = settings.workload.terminals()
         && terminals != specified

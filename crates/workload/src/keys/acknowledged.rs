@@ -19,14 +19,14 @@ pub(crate) struct AcknowledgedKeys {
     /// `start` modulo [`Self::WINDOW`].
     ///
     /// Whether a set bit means acknowledged changes with each lap round the
-    /// window (see [`Place`]). Nothing then has to be cleared when the limit
+    /// window (see [`WindowBit`]). Nothing then has to be cleared when the limit
     /// passes, which is what YCSB's window needs its lock for.
     window: Box<[AtomicU64]>,
 }
 
 /// Where a key number's bit is.
 #[derive(Clone, Copy)]
-struct Place {
+struct WindowBit {
     word: usize,
     bit: u64,
     /// The bit's value once acknowledged: set in the first lap and every
@@ -68,7 +68,7 @@ impl AcknowledgedKeys {
         if key < self.limit() {
             return;
         }
-        let Place { word, bit, is_set } = self.place(key);
+        let WindowBit { word, bit, is_set } = self.bit_of(key);
         match is_set {
             true => self.window[word].fetch_or(bit, SeqCst),
             false => self.window[word].fetch_and(!bit, SeqCst),
@@ -79,7 +79,7 @@ impl AcknowledgedKeys {
         // looks at the limit afterwards. So one of the two sees both.
         loop {
             let limit = self.limit();
-            let Place { word, bit, is_set } = self.place(limit);
+            let WindowBit { word, bit, is_set } = self.bit_of(limit);
             // When the limit has moved since it was read, the bit may be of a
             // later lap; then the exchange fails, or who moved it goes on.
             if (self.window[word].load(SeqCst) & bit != 0) != is_set {
@@ -97,10 +97,10 @@ impl AcknowledgedKeys {
         self.limit.load(SeqCst)
     }
 
-    fn place(&self, key: u64) -> Place {
+    fn bit_of(&self, key: u64) -> WindowBit {
         let distance = key - self.start;
         let position = distance % Self::WINDOW;
-        Place {
+        WindowBit {
             word: (position / 64) as usize,
             bit: 1 << (position % 64),
             is_set: (distance / Self::WINDOW).is_multiple_of(2),

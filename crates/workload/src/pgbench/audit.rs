@@ -5,7 +5,7 @@ use super::{
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
     script::{Script, TRANSACTIONS},
 };
-use crate::{Audit, AuditDistribution, AuditLine, AuditRule, Mix};
+use crate::{Audit, AuditDistribution, AuditLine, Mix};
 
 /// Ranges that draws are counted in, where there are as many values.
 const RANGES: i64 = 16;
@@ -63,26 +63,12 @@ impl Counts {
     /// The audit. What the mix leaves out is left out.
     pub(super) fn audit(&self, mix: &Mix) -> Audit {
         let is_drawn = |script: Script| mix.weights()[script as usize] > 0;
-        let all = self.ran.iter().sum();
-        let lines = Script::ALL
-            .into_iter()
-            .filter(|script| is_drawn(*script))
-            .map(|script| AuditLine {
-                name: format!("{} among transactions", TRANSACTIONS[script as usize].name),
-                count: self.ran[script as usize],
-                total: all,
-                wanted: mix.share(script as usize),
-                rule: AuditRule::Independent,
-            });
+        let lines = AuditLine::of_kinds(&TRANSACTIONS, &self.ran, mix, "transactions");
         let mut distributions = vec![self.accounts.distribution("accounts")];
         if is_drawn(Script::TpcbLike) || is_drawn(Script::SimpleUpdate) {
             // As many tellers have each last digit.
-            let share = 1.0 / self.tellers.len() as f64;
-            distributions.push(AuditDistribution {
-                name: "tellers, modulo 10".into(),
-                counts: self.tellers.to_vec(),
-                wanted: vec![share; self.tellers.len()],
-            });
+            let tellers = AuditDistribution::uniform("tellers, modulo 10", &self.tellers);
+            distributions.push(tellers);
             // Of a single branch there is nothing to tell.
             if self.branches.values > 1 {
                 distributions.push(self.branches.distribution("branches"));
@@ -90,7 +76,7 @@ impl Counts {
             distributions.push(self.deltas.distribution("changes of balances"));
         }
         Audit {
-            lines: lines.collect(),
+            lines: lines.filter(|line| line.wanted > 0.0).collect(),
             distributions,
         }
     }

@@ -42,8 +42,8 @@ pub(super) fn check(
     let teller_table = subtract_balances(connection, CHECK_TELLERS, &[], &mut tellers)?;
     let branch_table = subtract_balances(connection, CHECK_BRANCHES, &[], &mut branches)?;
 
-    let mut accounts = condition("accounts = history");
-    let mut account_table = BalanceTable::default();
+    let mut accounts = Condition::new("accounts = history");
+    let mut account_table = Balances::default();
     for range in ranges(last_account, ACCOUNTS_AT_ONCE) {
         let ends = [Value::Integer(*range.start()), Value::Integer(*range.end())];
         let mut differences = Differences::new("account", range);
@@ -58,8 +58,8 @@ pub(super) fn check(
     }
     account_table.rows = connection.one(COUNT_ACCOUNTS, &[], |row| integer(row, 0))?;
 
-    let mut sums = condition("tellers = branches");
-    expect(&mut sums, teller_table.sum == branch_table.sum, || {
+    let mut sums = Condition::new("tellers = branches");
+    sums.expect(teller_table.sum == branch_table.sum, || {
         format!(
             "sum(tbalance) is {}, sum(bbalance) {}",
             teller_table.sum, branch_table.sum
@@ -78,30 +78,12 @@ pub(super) fn check(
             ("tellers = history", &tellers),
             ("branches = history", &branches),
         ] {
-            let mut condition = condition(clause);
+            let mut condition = Condition::new(clause);
             differences.expect_none(&mut condition);
             conditions.push(condition);
         }
     }
     Ok(conditions)
-}
-
-fn condition(clause: &str) -> Condition {
-    Condition {
-        clause: clause.into(),
-        checked: 0,
-        violations: 0,
-        first_violation: None,
-    }
-}
-
-/// Counts one comparison; `words` says what was compared.
-fn expect(condition: &mut Condition, holds: bool, words: impl FnOnce() -> String) {
-    condition.checked += 1;
-    if !holds {
-        condition.violations += 1;
-        condition.first_violation.get_or_insert_with(words);
-    }
 }
 
 /// 1 to `last` in parts of at most `at_once`.
@@ -143,7 +125,7 @@ impl Differences {
     /// Counts a comparison a key.
     fn expect_none(&self, condition: &mut Condition) {
         for (key, difference) in self.keys.clone().zip(&self.by_key) {
-            expect(condition, *difference == 0, || {
+            condition.expect(*difference == 0, || {
                 format!(
                     "{} {key}: its changes in the history less its balance are {difference}, not 0",
                     self.name
@@ -155,7 +137,7 @@ impl Differences {
 
 /// What was found in a table of balances.
 #[derive(Default)]
-struct BalanceTable {
+struct Balances {
     rows: i64,
     /// Rows whose key is one that there should be.
     wanted_keys: i64,
@@ -163,12 +145,12 @@ struct BalanceTable {
     sum: i64,
 }
 
-impl BalanceTable {
+impl Balances {
     /// Whether the keys are 1 to `last`.
     fn expect_all(&self, name: &str, last: i64) -> Condition {
-        let mut condition = condition(&format!("rows of {name}"));
+        let mut condition = Condition::new(format!("rows of {name}"));
         let holds = self.rows == last && self.wanted_keys == last;
-        expect(&mut condition, holds, || {
+        condition.expect(holds, || {
             format!(
                 "{name} should be 1 to {last}: {} of these are there, in {} rows",
                 self.wanted_keys, self.rows
@@ -184,8 +166,8 @@ fn subtract_balances(
     statement: StatementId,
     parameters: &[Value<'_>],
     differences: &mut Differences,
-) -> Result<BalanceTable, ConnectionError> {
-    let mut table = BalanceTable::default();
+) -> Result<Balances, ConnectionError> {
+    let mut table = Balances::default();
     connection.all(statement, parameters, |row| {
         let (key, balance) = (integer(row, 0)?, integer(row, 1)?);
         table.rows += 1;
@@ -205,7 +187,7 @@ fn add_history(
     tellers: &mut Differences,
     branches: &mut Differences,
 ) -> Result<Condition, ConnectionError> {
-    let mut keys = condition("keys of history");
+    let mut keys = Condition::new("keys of history");
     connection.all(CHECK_HISTORY, &[], |row| {
         let tid = or_null(row, 0, integer)?;
         let bid = or_null(row, 1, integer)?;
@@ -214,7 +196,7 @@ fn add_history(
         let has_teller = tid.is_some_and(|tid| tellers.add(tid, delta));
         let has_branch = bid.is_some_and(|bid| branches.add(bid, delta));
         let has_account = aid.is_some_and(|aid| (1..=last_account).contains(&aid));
-        expect(&mut keys, has_teller && has_branch && has_account, || {
+        keys.expect(has_teller && has_branch && has_account, || {
             let number = |key: Option<i64>| key.map_or("NULL".into(), |key| key.to_string());
             format!(
                 "the history has a change of account {}, teller {} and branch {}",
@@ -248,7 +230,7 @@ mod tests {
         let added = [4, 5, 6, 7, i64::MIN].map(|key| differences.add(key, 3));
         assert_eq!(added, [false, true, true, false, false]);
         assert!(differences.add(6, -3));
-        let mut condition = condition("");
+        let mut condition = Condition::new("");
         differences.expect_none(&mut condition);
         assert_eq!((condition.checked, condition.violations), (2, 1));
         let words = condition.first_violation.unwrap();

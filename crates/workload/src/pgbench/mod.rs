@@ -21,7 +21,7 @@ pub use script::Script;
 
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Mix,
-    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, connection::Statement,
+    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed, connection::Statement,
     population::Population, schema::Table,
 };
 use client::PgbenchClient;
@@ -197,26 +197,21 @@ impl Workload for Pgbench {
         "transactions"
     }
 
-    fn terminals(&self) -> Option<u32> {
-        None
-    }
-
     fn population(&self) -> Arc<dyn Population + Send> {
         let filler = filler(self.scale, self.row);
         Arc::new(PgbenchPopulation::new(self.scale, filler))
     }
 
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
-        let client = |index| {
-            Box::new(PgbenchClient::new(self.scale, &self.mix, seed, index)) as Box<dyn Client>
-        };
-        (0..count).map(client).collect()
+        boxed(count, |index| {
+            PgbenchClient::new(self.scale, &self.mix, seed, index)
+        })
     }
 
-    fn remarks(&self, connections: u32) -> Vec<String> {
-        let mut remarks = Vec::new();
+    fn caveats(&self, connections: u32) -> Vec<String> {
+        let mut caveats = Vec::new();
         if connections > self.scale && self.weight(Script::TpcbLike) > 0 {
-            remarks.push(format!(
+            caveats.push(format!(
                 "more connections than branches ({connections} and {}) measure the waiting for \
                  each other's branches where the database locks rows: choose a scale of at least \
                  the connections, or simple-update",
@@ -226,13 +221,13 @@ impl Workload for Pgbench {
         if self.row.get() > row_min(self.scale.into()) {
             // TOAST_TUPLE_THRESHOLD: four rows a page
             // (<https://www.postgresql.org/docs/17/storage-toast.html>).
-            remarks.push(
+            caveats.push(
                 "the wider rows are filled with blanks, which a database may compress: \
                  PostgreSQL does so in rows of more than about a quarter of a page"
                     .into(),
             );
         }
-        remarks
+        caveats
     }
 
     /// Balances are compared with all of the history: it has to be the one
@@ -306,15 +301,15 @@ mod tests {
     }
 
     #[test]
-    fn more_connections_than_branches_are_remarked() {
+    fn more_connections_than_branches_are_caveats() {
         let pgbench = pgbench(4);
-        assert!(pgbench.remarks(4).is_empty());
-        let remarks = pgbench.remarks(5);
-        assert_eq!(remarks.len(), 1);
-        assert!(remarks[0].contains("(5 and 4)"), "{remarks:?}");
+        assert!(pgbench.caveats(4).is_empty());
+        let caveats = pgbench.caveats(5);
+        assert_eq!(caveats.len(), 1);
+        assert!(caveats[0].contains("(5 and 4)"), "{caveats:?}");
         let others = pgbench.with_mix(Mix::new(&[0, 1, 1]));
-        assert!(others.remarks(5).is_empty());
+        assert!(others.caveats(5).is_empty());
         let wide = others.with_row(ByteCount::new(97)).unwrap();
-        assert!(wide.remarks(5)[0].contains("blanks"));
+        assert!(wide.caveats(5)[0].contains("blanks"));
     }
 }

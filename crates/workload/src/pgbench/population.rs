@@ -75,15 +75,10 @@ impl Population for PgbenchPopulation {
                 ACCOUNTS => batch.push_text(|text| text.push_str(&self.filler)),
                 _ => batch.push_null(),
             }
-            if batch.is_full() {
-                if !consume(batch) {
-                    return;
-                }
-                batch.clear();
+            if batch.end_row(consume).is_break() {
+                return;
             }
         }
-        if !batch.is_empty() {
-            consume(batch);
-        }
+        batch.end(consume);
     }
 }

@@ -27,22 +27,6 @@ const WIDE_SCALE: u32 = 20_000;
 
 const INTEGER_32: ColumnKind = ColumnKind::Integer32;
 
-const fn key(name: &'static str, kind: ColumnKind) -> Column {
-    Column {
-        name,
-        kind,
-        nullable: false,
-    }
-}
-
-const fn column(name: &'static str, kind: ColumnKind) -> Column {
-    Column {
-        name,
-        kind,
-        nullable: true,
-    }
-}
-
 const fn account_kind(scale: u32) -> ColumnKind {
     match scale {
         WIDE_SCALE.. => ColumnKind::Integer,
@@ -68,9 +52,9 @@ pub(super) fn tables(scale: u32, filler: u16) -> [Table; 4] {
         Table {
             name: "pgbench_branches",
             columns: Cow::Owned(vec![
-                key("bid", INTEGER_32),
-                column("bbalance", INTEGER_32),
-                column("filler", ColumnKind::Char(88)),
+                Column::new("bid", INTEGER_32),
+                Column::nullable("bbalance", INTEGER_32),
+                Column::nullable("filler", ColumnKind::Char(88)),
             ]),
             primary_key: &["bid"],
             indexes: &[],
@@ -79,10 +63,10 @@ pub(super) fn tables(scale: u32, filler: u16) -> [Table; 4] {
         Table {
             name: "pgbench_tellers",
             columns: Cow::Owned(vec![
-                key("tid", INTEGER_32),
-                column("bid", INTEGER_32),
-                column("tbalance", INTEGER_32),
-                column("filler", ColumnKind::Char(84)),
+                Column::new("tid", INTEGER_32),
+                Column::nullable("bid", INTEGER_32),
+                Column::nullable("tbalance", INTEGER_32),
+                Column::nullable("filler", ColumnKind::Char(84)),
             ]),
             primary_key: &["tid"],
             indexes: &[],
@@ -91,10 +75,10 @@ pub(super) fn tables(scale: u32, filler: u16) -> [Table; 4] {
         Table {
             name: "pgbench_accounts",
             columns: Cow::Owned(vec![
-                key("aid", aid),
-                column("bid", INTEGER_32),
-                column("abalance", INTEGER_32),
-                column("filler", ColumnKind::Char(filler)),
+                Column::new("aid", aid),
+                Column::nullable("bid", INTEGER_32),
+                Column::nullable("abalance", INTEGER_32),
+                Column::nullable("filler", ColumnKind::Char(filler)),
             ]),
             primary_key: &["aid"],
             indexes: &[],
@@ -103,12 +87,12 @@ pub(super) fn tables(scale: u32, filler: u16) -> [Table; 4] {
         Table {
             name: "pgbench_history",
             columns: Cow::Owned(vec![
-                column("tid", INTEGER_32),
-                column("bid", INTEGER_32),
-                column("aid", aid),
-                column("delta", INTEGER_32),
-                column("mtime", ColumnKind::Timestamp),
-                column("filler", ColumnKind::Char(22)),
+                Column::nullable("tid", INTEGER_32),
+                Column::nullable("bid", INTEGER_32),
+                Column::nullable("aid", aid),
+                Column::nullable("delta", INTEGER_32),
+                Column::nullable("mtime", ColumnKind::Timestamp),
+                Column::nullable("filler", ColumnKind::Char(22)),
             ]),
             primary_key: &[],
             indexes: &[],

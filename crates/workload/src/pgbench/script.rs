@@ -48,17 +48,10 @@ pub(super) static MEMBERS: [Member; Script::ALL.len()] = [
 
 /// The kinds in the order of [`Script`], named as pgbench's `-b` names them.
 pub(super) static TRANSACTIONS: [TransactionKind; Script::ALL.len()] = [
-    kind("tpcb-like"),
-    kind("simple-update"),
-    kind("select-only"),
+    TransactionKind::plain("tpcb-like"),
+    TransactionKind::plain("simple-update"),
+    TransactionKind::plain("select-only"),
 ];
-
-const fn kind(name: &'static str) -> TransactionKind {
-    TransactionKind {
-        name,
-        ..TransactionKind::PLAIN
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 //! pgbench's.
 
 use crate::{
-    connection::{Statement, StatementId},
+    connection::{Statement, StatementId, statements},
     schema::ColumnKind,
 };
 
@@ -12,78 +12,66 @@ const AID: ColumnKind = ColumnKind::Integer;
 const I32: ColumnKind = ColumnKind::Integer32;
 const T: ColumnKind = ColumnKind::Timestamp;
 
-pub(super) const UPDATE_ACCOUNT: StatementId = StatementId(0);
-pub(super) const SELECT_BALANCE: StatementId = StatementId(1);
-pub(super) const UPDATE_TELLER: StatementId = StatementId(2);
-pub(super) const UPDATE_BRANCH: StatementId = StatementId(3);
-pub(super) const INSERT_HISTORY: StatementId = StatementId(4);
-/// How many accounts there are.
-pub(super) const COUNT_ACCOUNTS: StatementId = StatementId(5);
-/// Balances of a range of accounts.
-pub(super) const CHECK_ACCOUNTS: StatementId = StatementId(6);
-/// What the history says of a range of accounts.
-pub(super) const CHECK_CHANGES: StatementId = StatementId(7);
-pub(super) const CHECK_TELLERS: StatementId = StatementId(8);
-pub(super) const CHECK_BRANCHES: StatementId = StatementId(9);
-pub(super) const CHECK_HISTORY: StatementId = StatementId(10);
-
-pub(super) static STATEMENTS: &[Statement] = &[
-    Statement::change(
+statements! {
+    UPDATE_ACCOUNT = Statement::change(
         "UPDATE pgbench_accounts SET abalance = abalance + ?1 WHERE aid = ?2",
         &[I32, AID],
         1,
-    ),
-    Statement::query(
+    );
+    SELECT_BALANCE = Statement::query(
         "SELECT abalance FROM pgbench_accounts WHERE aid = ?1",
         &[AID],
         &[I32],
-    ),
-    Statement::change(
+    );
+    UPDATE_TELLER = Statement::change(
         "UPDATE pgbench_tellers SET tbalance = tbalance + ?1 WHERE tid = ?2",
         &[I32, I32],
         1,
-    ),
-    Statement::change(
+    );
+    UPDATE_BRANCH = Statement::change(
         "UPDATE pgbench_branches SET bbalance = bbalance + ?1 WHERE bid = ?2",
         &[I32, I32],
         1,
-    ),
-    Statement::change(
+    );
+    INSERT_HISTORY = Statement::change(
         "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (?1, ?2, ?3, ?4, ?5)",
         &[I32, I32, AID, I32, T],
         5,
-    ),
-    Statement::query(
+    );
+    /// How many accounts there are.
+    COUNT_ACCOUNTS = Statement::query(
         "SELECT COUNT(*) FROM pgbench_accounts",
         &[],
         &[ColumnKind::Integer],
-    ),
-    Statement::query(
+    );
+    /// Balances of a range of accounts.
+    CHECK_ACCOUNTS = Statement::query(
         "SELECT aid, abalance FROM pgbench_accounts WHERE aid >= ?1 AND aid <= ?2",
         &[AID, AID],
         &[AID, I32],
-    ),
-    Statement::query(
+    );
+    /// What the history says of a range of accounts.
+    CHECK_CHANGES = Statement::query(
         "SELECT aid, delta FROM pgbench_history WHERE aid >= ?1 AND aid <= ?2",
         &[AID, AID],
         &[AID, I32],
-    ),
-    Statement::query(
+    );
+    CHECK_TELLERS = Statement::query(
         "SELECT tid, tbalance FROM pgbench_tellers",
         &[],
         &[I32, I32],
-    ),
-    Statement::query(
+    );
+    CHECK_BRANCHES = Statement::query(
         "SELECT bid, bbalance FROM pgbench_branches",
         &[],
         &[I32, I32],
-    ),
-    Statement::query(
+    );
+    CHECK_HISTORY = Statement::query(
         "SELECT tid, bid, aid, delta FROM pgbench_history",
         &[],
         &[I32, I32, AID, I32],
-    ),
-];
+    );
+}
 
 #[cfg(test)]
 mod tests {

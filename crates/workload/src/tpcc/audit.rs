@@ -91,25 +91,11 @@ impl Counts {
     }
 
     pub(super) fn audit(&self, constants: &Constants, warehouses: i64, mix: &Mix) -> Audit {
-        let all = self.ran.iter().sum();
-        let line = |name: &str, share: &Share, wanted| AuditLine {
-            name: name.into(),
-            count: share.count,
-            total: share.total,
-            wanted,
-            rule: AuditRule::Independent,
+        let line = |name: &str, share: &Share, wanted| {
+            AuditLine::independent(name, share.count, share.total, wanted)
         };
-        let mut lines: Vec<AuditLine> = TRANSACTIONS
-            .iter()
-            .enumerate()
-            .map(|(kind, transaction)| AuditLine {
-                name: format!("{} among transactions", transaction.name),
-                count: self.ran[kind],
-                total: all,
-                wanted: mix.share(kind),
-                rule: AuditRule::Independent,
-            })
-            .collect();
+        let mut lines: Vec<AuditLine> =
+            AuditLine::of_kinds(&TRANSACTIONS, &self.ran, mix, "transactions").collect();
         // A single warehouse has no remote one (clauses 2.4.1.5 and 2.5.1.2).
         let remote = |share| if warehouses > 1 { share } else { 0.0 };
         lines.extend([

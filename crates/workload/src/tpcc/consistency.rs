@@ -46,7 +46,7 @@ pub(super) fn check(
     constants: &[(&str, i64)],
 ) -> Result<Vec<Condition>, ConnectionError> {
     let connection = &mut Prepared::new(connection, sql::STATEMENTS);
-    let mut checks = Checks::new();
+    let mut checks = Checks(CLAUSES.map(Condition::new));
     check_constants(connection, constants, &mut checks)?;
     let warehouses = i64::from(warehouses);
     let mut low = 1;
@@ -58,36 +58,17 @@ pub(super) fn check(
         }
         low = high + 1;
     }
-    Ok(checks.conditions)
+    Ok(checks.0.into())
 }
 
 /// What was found so far, a condition each.
-struct Checks {
-    conditions: Vec<Condition>,
-}
+struct Checks([Condition; CLAUSES.len()]);
 
 impl Checks {
-    fn new() -> Self {
-        let condition = |clause: &&str| Condition {
-            clause: (*clause).into(),
-            checked: 0,
-            violations: 0,
-            first_violation: None,
-        };
-        Self {
-            conditions: CLAUSES.iter().map(condition).collect(),
-        }
-    }
-
     /// Counts one comparison for a condition of clause 3.3.2 (0 for the
     /// constants); `words` says what was compared.
     fn expect(&mut self, condition: usize, holds: bool, words: impl FnOnce() -> String) {
-        let condition = &mut self.conditions[condition];
-        condition.checked += 1;
-        if !holds {
-            condition.violations += 1;
-            condition.first_violation.get_or_insert_with(words);
-        }
+        self.0[condition].expect(holds, words);
     }
 }
 
@@ -213,18 +194,17 @@ fn check_warehouse(
             sum.saturating_add(district.ytd)
         });
     let paid = payments.by_warehouse[in_batch];
-    let ytd_words = || warehouse_ytd.map_or("missing".into(), |ytd| Money(ytd).to_string());
     checks.expect(1, warehouse_ytd == Some(district_ytd), || {
         format!(
             "warehouse {warehouse}: W_YTD is {}, sum(D_YTD) {}",
-            ytd_words(),
+            amount(warehouse_ytd),
             Money(district_ytd)
         )
     });
     checks.expect(8, warehouse_ytd == Some(paid), || {
         format!(
             "warehouse {warehouse}: W_YTD is {}, sum(H_AMOUNT) {}",
-            ytd_words(),
+            amount(warehouse_ytd),
             Money(paid)
         )
     });
@@ -249,14 +229,14 @@ fn check_warehouse(
     })?;
 
     for (d, district) in districts.iter().enumerate() {
-        let place = Place {
+        let place = DistrictKey {
             warehouse,
             district: d as i64 + 1,
         };
         let paid = payments.by_district[in_batch * DISTRICTS_LEN + d];
         let ytd = district.map(|district| district.ytd);
         checks.expect(9, ytd == Some(paid), || {
-            let ytd = ytd.map_or("missing".into(), |ytd| Money(ytd).to_string());
+            let ytd = amount(ytd);
             format!("{place}: D_YTD is {ytd}, sum(H_AMOUNT) {}", Money(paid))
         });
         let own = d * CUSTOMERS_LEN..(d + 1) * CUSTOMERS_LEN;
@@ -280,7 +260,7 @@ fn check_warehouse(
 /// delivered amounts to the customers.
 fn check_orders(
     connection: &mut Prepared<'_>,
-    place: Place,
+    place: DistrictKey,
     district: Option<District>,
     deliveries: i64,
     customers: &mut [Customer],
@@ -406,7 +386,7 @@ fn check_orders(
 }
 
 /// Conditions 10 and 12 for the customers of one district.
-fn check_customers(place: Place, customers: &[Customer], paid: &[i64], checks: &mut Checks) {
+fn check_customers(place: DistrictKey, customers: &[Customer], paid: &[i64], checks: &mut Checks) {
     for (c, (customer, paid)) in (1..).zip(customers.iter().zip(paid)) {
         let delivered = customer.delivered;
         let balance = customer.balance;
@@ -446,12 +426,12 @@ fn walk_to<'o>(orders: &'o mut [Order], at: &mut usize, id: i64) -> Option<&'o m
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct DistrictKey {
     warehouse: i64,
     district: i64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DistrictKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -459,6 +439,10 @@ impl fmt::Display for Place {
             self.warehouse, self.district
         )
     }
+}
+
+fn amount(cents: Option<i64>) -> String {
+    cents.map_or("missing".into(), |cents| Money(cents).to_string())
 }
 
 fn number(value: Option<i64>) -> String {

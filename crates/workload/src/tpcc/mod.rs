@@ -23,7 +23,7 @@ use octavo_units::Seed;
 
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Member,
-    Mix, Pace, Parameter, TransactionKind, Trial, Unit, Workload, connection::Statement,
+    Mix, Pace, Parameter, TransactionKind, Trial, Unit, Workload, boxed, connection::Statement,
     population::Population, schema::Table,
 };
 use constants::Constants;
@@ -199,19 +199,16 @@ impl Workload for Tpcc {
     }
 
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
-        let client = |index| Box::new(self.terminals_of(seed, index, count)) as Box<dyn Client>;
-        (0..count).map(client).collect()
+        boxed(count, |index| self.terminals_of(seed, index, count))
     }
 
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
-        let operator = |index| {
-            let terminal = Terminals::of_operator(self, seed, index, count);
-            Box::new(terminal) as Box<dyn Client>
-        };
-        (0..count).map(operator).collect()
+        boxed(count, |index| {
+            Terminals::of_operator(self, seed, index, count)
+        })
     }
 
-    fn remarks(&self, _connections: u32) -> Vec<String> {
+    fn caveats(&self, _connections: u32) -> Vec<String> {
         let below = (0..TRANSACTIONS.len())
             .any(|kind| self.mix.share(kind) * 100.0 < SHARES_MIN[kind] - 1e-9);
         below
@@ -244,13 +241,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_below_the_minimum_is_remarked() {
+    fn a_mix_below_the_minimum_is_a_caveat() {
         let tpcc = Tpcc::new(1, Seed::new(1)).unwrap();
-        assert!(tpcc.remarks(1).is_empty());
+        assert!(tpcc.caveats(1).is_empty());
         let tpcc = tpcc.with_mix(Mix::new(&[45, 43, 4, 4, 4]));
-        assert!(tpcc.remarks(1).is_empty());
+        assert!(tpcc.caveats(1).is_empty());
         let tpcc = tpcc.with_mix(Mix::new(&[46, 43, 4, 4, 3]));
-        assert!(tpcc.remarks(1)[0].contains("43 % Payment"));
+        assert!(tpcc.caveats(1)[0].contains("43 % Payment"));
     }
 
     #[test]

@@ -101,8 +101,8 @@ impl Population for TpccPopulation {
             ORDER_LINE => rows.order_lines(w, &mut self.line_counts(part)),
             _ => unreachable!("every table has its rows"),
         };
-        if flow.is_continue() && !rows.batch.is_empty() {
-            (rows.consume)(rows.batch);
+        if flow.is_continue() {
+            rows.batch.end(rows.consume);
         }
     }
 }
@@ -137,13 +137,7 @@ struct Rows<'a> {
 impl Rows<'_> {
     #[inline]
     fn end_row(&mut self) -> ControlFlow<()> {
-        if self.batch.is_full() {
-            if !(self.consume)(self.batch) {
-                return ControlFlow::Break(());
-            }
-            self.batch.clear();
-        }
-        ControlFlow::Continue(())
+        self.batch.end_row(self.consume)
     }
 
     #[inline]

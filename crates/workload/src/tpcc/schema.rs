@@ -9,23 +9,11 @@
 
 use std::borrow::Cow;
 
-use crate::schema::{Column, ColumnKind, Index, Table};
-
-const fn column(name: &'static str, kind: ColumnKind) -> Column {
-    Column {
-        name,
-        kind,
-        nullable: false,
-    }
-}
-
-const fn nullable(name: &'static str, kind: ColumnKind) -> Column {
-    Column {
-        name,
-        kind,
-        nullable: true,
-    }
-}
+use crate::schema::{
+    Column,
+    ColumnKind::{self, Char, Varchar},
+    Index, Table,
+};
 
 const fn decimal(precision: u8, scale: u8) -> ColumnKind {
     ColumnKind::Decimal { precision, scale }
@@ -39,14 +27,6 @@ const fn decimal(precision: u8, scale: u8) -> ColumnKind {
 /// grows by 150 an order at most, all of one item.
 const INTEGER: ColumnKind = ColumnKind::Integer32;
 const TIMESTAMP: ColumnKind = ColumnKind::Timestamp;
-
-const fn char(length: u16) -> ColumnKind {
-    ColumnKind::Char(length)
-}
-
-const fn varchar(length: u16) -> ColumnKind {
-    ColumnKind::Varchar(length)
-}
 
 /// Positions of the tables in [`TABLES`].
 pub(super) const CONSTANT: usize = 0;
@@ -69,9 +49,9 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "octavo_constant",
         columns: Cow::Borrowed(&[
-            column("name", varchar(32)),
+            Column::new("name", Varchar(32)),
             // A seed is one of them.
-            column("value", ColumnKind::Integer),
+            Column::new("value", ColumnKind::Integer),
         ]),
         primary_key: &["name"],
         indexes: &[],
@@ -80,11 +60,11 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "item",
         columns: Cow::Borrowed(&[
-            column("i_id", INTEGER),
-            column("i_im_id", INTEGER),
-            column("i_name", varchar(24)),
-            column("i_price", decimal(5, 2)),
-            column("i_data", varchar(50)),
+            Column::new("i_id", INTEGER),
+            Column::new("i_im_id", INTEGER),
+            Column::new("i_name", Varchar(24)),
+            Column::new("i_price", decimal(5, 2)),
+            Column::new("i_data", Varchar(50)),
         ]),
         primary_key: &["i_id"],
         indexes: &[],
@@ -93,15 +73,15 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "warehouse",
         columns: Cow::Borrowed(&[
-            column("w_id", INTEGER),
-            column("w_name", varchar(10)),
-            column("w_street_1", varchar(20)),
-            column("w_street_2", varchar(20)),
-            column("w_city", varchar(20)),
-            column("w_state", char(2)),
-            column("w_zip", char(9)),
-            column("w_tax", decimal(4, 4)),
-            column("w_ytd", decimal(12, 2)),
+            Column::new("w_id", INTEGER),
+            Column::new("w_name", Varchar(10)),
+            Column::new("w_street_1", Varchar(20)),
+            Column::new("w_street_2", Varchar(20)),
+            Column::new("w_city", Varchar(20)),
+            Column::new("w_state", Char(2)),
+            Column::new("w_zip", Char(9)),
+            Column::new("w_tax", decimal(4, 4)),
+            Column::new("w_ytd", decimal(12, 2)),
         ]),
         primary_key: &["w_id"],
         indexes: &[],
@@ -110,17 +90,17 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "district",
         columns: Cow::Borrowed(&[
-            column("d_id", INTEGER),
-            column("d_w_id", INTEGER),
-            column("d_name", varchar(10)),
-            column("d_street_1", varchar(20)),
-            column("d_street_2", varchar(20)),
-            column("d_city", varchar(20)),
-            column("d_state", char(2)),
-            column("d_zip", char(9)),
-            column("d_tax", decimal(4, 4)),
-            column("d_ytd", decimal(12, 2)),
-            column("d_next_o_id", INTEGER),
+            Column::new("d_id", INTEGER),
+            Column::new("d_w_id", INTEGER),
+            Column::new("d_name", Varchar(10)),
+            Column::new("d_street_1", Varchar(20)),
+            Column::new("d_street_2", Varchar(20)),
+            Column::new("d_city", Varchar(20)),
+            Column::new("d_state", Char(2)),
+            Column::new("d_zip", Char(9)),
+            Column::new("d_tax", decimal(4, 4)),
+            Column::new("d_ytd", decimal(12, 2)),
+            Column::new("d_next_o_id", INTEGER),
         ]),
         primary_key: &["d_w_id", "d_id"],
         indexes: &[],
@@ -129,23 +109,23 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "stock",
         columns: Cow::Borrowed(&[
-            column("s_i_id", INTEGER),
-            column("s_w_id", INTEGER),
-            column("s_quantity", INTEGER),
-            column("s_dist_01", char(24)),
-            column("s_dist_02", char(24)),
-            column("s_dist_03", char(24)),
-            column("s_dist_04", char(24)),
-            column("s_dist_05", char(24)),
-            column("s_dist_06", char(24)),
-            column("s_dist_07", char(24)),
-            column("s_dist_08", char(24)),
-            column("s_dist_09", char(24)),
-            column("s_dist_10", char(24)),
-            column("s_ytd", INTEGER),
-            column("s_order_cnt", INTEGER),
-            column("s_remote_cnt", INTEGER),
-            column("s_data", varchar(50)),
+            Column::new("s_i_id", INTEGER),
+            Column::new("s_w_id", INTEGER),
+            Column::new("s_quantity", INTEGER),
+            Column::new("s_dist_01", Char(24)),
+            Column::new("s_dist_02", Char(24)),
+            Column::new("s_dist_03", Char(24)),
+            Column::new("s_dist_04", Char(24)),
+            Column::new("s_dist_05", Char(24)),
+            Column::new("s_dist_06", Char(24)),
+            Column::new("s_dist_07", Char(24)),
+            Column::new("s_dist_08", Char(24)),
+            Column::new("s_dist_09", Char(24)),
+            Column::new("s_dist_10", Char(24)),
+            Column::new("s_ytd", INTEGER),
+            Column::new("s_order_cnt", INTEGER),
+            Column::new("s_remote_cnt", INTEGER),
+            Column::new("s_data", Varchar(50)),
         ]),
         primary_key: &["s_w_id", "s_i_id"],
         indexes: &[],
@@ -154,27 +134,27 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "customer",
         columns: Cow::Borrowed(&[
-            column("c_id", INTEGER),
-            column("c_d_id", INTEGER),
-            column("c_w_id", INTEGER),
-            column("c_first", varchar(16)),
-            column("c_middle", char(2)),
-            column("c_last", varchar(16)),
-            column("c_street_1", varchar(20)),
-            column("c_street_2", varchar(20)),
-            column("c_city", varchar(20)),
-            column("c_state", char(2)),
-            column("c_zip", char(9)),
-            column("c_phone", char(16)),
-            column("c_since", TIMESTAMP),
-            column("c_credit", char(2)),
-            column("c_credit_lim", decimal(12, 2)),
-            column("c_discount", decimal(4, 4)),
-            column("c_balance", decimal(12, 2)),
-            column("c_ytd_payment", decimal(12, 2)),
-            column("c_payment_cnt", INTEGER),
-            column("c_delivery_cnt", INTEGER),
-            column("c_data", varchar(500)),
+            Column::new("c_id", INTEGER),
+            Column::new("c_d_id", INTEGER),
+            Column::new("c_w_id", INTEGER),
+            Column::new("c_first", Varchar(16)),
+            Column::new("c_middle", Char(2)),
+            Column::new("c_last", Varchar(16)),
+            Column::new("c_street_1", Varchar(20)),
+            Column::new("c_street_2", Varchar(20)),
+            Column::new("c_city", Varchar(20)),
+            Column::new("c_state", Char(2)),
+            Column::new("c_zip", Char(9)),
+            Column::new("c_phone", Char(16)),
+            Column::new("c_since", TIMESTAMP),
+            Column::new("c_credit", Char(2)),
+            Column::new("c_credit_lim", decimal(12, 2)),
+            Column::new("c_discount", decimal(4, 4)),
+            Column::new("c_balance", decimal(12, 2)),
+            Column::new("c_ytd_payment", decimal(12, 2)),
+            Column::new("c_payment_cnt", INTEGER),
+            Column::new("c_delivery_cnt", INTEGER),
+            Column::new("c_data", Varchar(500)),
         ]),
         primary_key: &["c_w_id", "c_d_id", "c_id"],
         // The id closes the index, so that choosing by surname reads the
@@ -188,14 +168,14 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "history",
         columns: Cow::Borrowed(&[
-            column("h_c_id", INTEGER),
-            column("h_c_d_id", INTEGER),
-            column("h_c_w_id", INTEGER),
-            column("h_d_id", INTEGER),
-            column("h_w_id", INTEGER),
-            column("h_date", TIMESTAMP),
-            column("h_amount", decimal(6, 2)),
-            column("h_data", varchar(24)),
+            Column::new("h_c_id", INTEGER),
+            Column::new("h_c_d_id", INTEGER),
+            Column::new("h_c_w_id", INTEGER),
+            Column::new("h_d_id", INTEGER),
+            Column::new("h_w_id", INTEGER),
+            Column::new("h_date", TIMESTAMP),
+            Column::new("h_amount", decimal(6, 2)),
+            Column::new("h_data", Varchar(24)),
         ]),
         primary_key: &[],
         indexes: &[],
@@ -204,14 +184,14 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "orders",
         columns: Cow::Borrowed(&[
-            column("o_id", INTEGER),
-            column("o_d_id", INTEGER),
-            column("o_w_id", INTEGER),
-            column("o_c_id", INTEGER),
-            column("o_entry_d", TIMESTAMP),
-            nullable("o_carrier_id", INTEGER),
-            column("o_ol_cnt", INTEGER),
-            column("o_all_local", INTEGER),
+            Column::new("o_id", INTEGER),
+            Column::new("o_d_id", INTEGER),
+            Column::new("o_w_id", INTEGER),
+            Column::new("o_c_id", INTEGER),
+            Column::new("o_entry_d", TIMESTAMP),
+            Column::nullable("o_carrier_id", INTEGER),
+            Column::new("o_ol_cnt", INTEGER),
+            Column::new("o_all_local", INTEGER),
         ]),
         primary_key: &["o_w_id", "o_d_id", "o_id"],
         indexes: &[Index {
@@ -223,9 +203,9 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "new_order",
         columns: Cow::Borrowed(&[
-            column("no_o_id", INTEGER),
-            column("no_d_id", INTEGER),
-            column("no_w_id", INTEGER),
+            Column::new("no_o_id", INTEGER),
+            Column::new("no_d_id", INTEGER),
+            Column::new("no_w_id", INTEGER),
         ]),
         primary_key: &["no_w_id", "no_d_id", "no_o_id"],
         indexes: &[],
@@ -234,16 +214,16 @@ pub(super) static TABLES: [Table; 10] = [
     Table {
         name: "order_line",
         columns: Cow::Borrowed(&[
-            column("ol_o_id", INTEGER),
-            column("ol_d_id", INTEGER),
-            column("ol_w_id", INTEGER),
-            column("ol_number", INTEGER),
-            column("ol_i_id", INTEGER),
-            column("ol_supply_w_id", INTEGER),
-            nullable("ol_delivery_d", TIMESTAMP),
-            column("ol_quantity", INTEGER),
-            column("ol_amount", decimal(6, 2)),
-            column("ol_dist_info", char(24)),
+            Column::new("ol_o_id", INTEGER),
+            Column::new("ol_d_id", INTEGER),
+            Column::new("ol_w_id", INTEGER),
+            Column::new("ol_number", INTEGER),
+            Column::new("ol_i_id", INTEGER),
+            Column::new("ol_supply_w_id", INTEGER),
+            Column::nullable("ol_delivery_d", TIMESTAMP),
+            Column::new("ol_quantity", INTEGER),
+            Column::new("ol_amount", decimal(6, 2)),
+            Column::new("ol_dist_info", Char(24)),
         ]),
         primary_key: &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
         indexes: &[],

@@ -9,8 +9,8 @@
 //! the isolation level is READ COMMITTED, without a vendor's locking clause.
 
 use crate::{
-    connection::{Statement, StatementId},
-    schema::ColumnKind,
+    connection::{Statement, StatementId, statements},
+    schema::ColumnKind::{self, Char, Varchar},
 };
 
 const I: ColumnKind = ColumnKind::Integer;
@@ -24,25 +24,6 @@ const FRACTION: ColumnKind = ColumnKind::Decimal {
     precision: 4,
     scale: super::schema::FRACTION,
 };
-const fn char(length: u16) -> ColumnKind {
-    ColumnKind::Char(length)
-}
-const fn varchar(length: u16) -> ColumnKind {
-    ColumnKind::Varchar(length)
-}
-
-/// Names the statements and numbers them as they stand.
-macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $statement:expr;)*) => {
-        #[expect(non_camel_case_types, reason = "variants only number the constants")]
-        enum Position {
-            $($name),*
-        }
-        $($(#[$doc])* pub(super) const $name: StatementId =
-            StatementId(Position::$name as usize);)*
-        pub(super) static STATEMENTS: &[Statement] = &[$($statement),*];
-    };
-}
 
 statements! {
     // New-Order (clause 2.4.2.2).
@@ -65,7 +46,7 @@ statements! {
         "SELECT c_discount, c_last, c_credit FROM customer \
          WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
         &[I, I, I],
-        &[FRACTION, varchar(16), char(2)],
+        &[FRACTION, Varchar(16), Char(2)],
     );
     INSERT_ORDER = Statement::change(
         "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, \
@@ -81,7 +62,7 @@ statements! {
     ITEM_PRICE = Statement::query(
         "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?1",
         &[I],
-        &[MONEY, varchar(24), varchar(50)],
+        &[MONEY, Varchar(24), Varchar(50)],
     );
     /// S_QUANTITY falls by the quantity; where fewer than 10 would be left, 91
     /// come in.
@@ -107,7 +88,7 @@ statements! {
         "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, \
          ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7, ?8, ?9)",
-        &[I, I, I, I, I, I, I, MONEY, char(24)],
+        &[I, I, I, I, I, I, I, MONEY, Char(24)],
         9,
     );
 
@@ -121,7 +102,7 @@ statements! {
         "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip \
          FROM warehouse WHERE w_id = ?1",
         &[I],
-        &[varchar(10), varchar(20), varchar(20), varchar(20), char(2), char(9)],
+        &[Varchar(10), Varchar(20), Varchar(20), Varchar(20), Char(2), Char(9)],
     );
     PAY_DISTRICT = Statement::change(
         "UPDATE district SET d_ytd = d_ytd + ?1 WHERE d_w_id = ?2 AND d_id = ?3",
@@ -132,14 +113,14 @@ statements! {
         "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip \
          FROM district WHERE d_w_id = ?1 AND d_id = ?2",
         &[I, I],
-        &[varchar(10), varchar(20), varchar(20), varchar(20), char(2), char(9)],
+        &[Varchar(10), Varchar(20), Varchar(20), Varchar(20), Char(2), Char(9)],
     );
     /// Equal first names are ordered by number, so that one seed gives one
     /// outcome.
     CUSTOMERS_BY_NAME = Statement::query(
         "SELECT c_id FROM customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_last = ?3 \
          ORDER BY c_first, c_id",
-        &[I, I, varchar(16)],
+        &[I, I, Varchar(16)],
         &[I],
     );
     PAY_CUSTOMER = Statement::change(
@@ -154,24 +135,24 @@ statements! {
          WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
         &[I, I, I],
         &[
-            varchar(16), char(2), varchar(16), varchar(20), varchar(20), varchar(20), char(2),
-            char(9), char(16), T, char(2), MONEY, FRACTION, MONEY,
+            Varchar(16), Char(2), Varchar(16), Varchar(20), Varchar(20), Varchar(20), Char(2),
+            Char(9), Char(16), T, Char(2), MONEY, FRACTION, MONEY,
         ],
     );
     CUSTOMER_DATA = Statement::query(
         "SELECT c_data FROM customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
         &[I, I, I],
-        &[varchar(500)],
+        &[Varchar(500)],
     );
     REWRITE_CUSTOMER_DATA = Statement::change(
         "UPDATE customer SET c_data = ?1 WHERE c_w_id = ?2 AND c_d_id = ?3 AND c_id = ?4",
-        &[varchar(500), I, I, I],
+        &[Varchar(500), I, I, I],
         1,
     );
     INSERT_HISTORY = Statement::change(
         "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, \
          h_data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        &[I, I, I, I, I, T, MONEY, varchar(24)],
+        &[I, I, I, I, I, T, MONEY, Varchar(24)],
         8,
     );
 
@@ -180,7 +161,7 @@ statements! {
         "SELECT c_balance, c_first, c_middle, c_last FROM customer \
          WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
         &[I, I, I],
-        &[MONEY, varchar(16), char(2), varchar(16)],
+        &[MONEY, Varchar(16), Char(2), Varchar(16)],
     );
     LAST_ORDER = Statement::query(
         "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
@@ -254,7 +235,7 @@ statements! {
     CHECK_CONSTANTS = Statement::query(
         "SELECT name, value FROM octavo_constant ORDER BY name",
         &[],
-        &[varchar(32), I],
+        &[Varchar(32), I],
     );
     CHECK_WAREHOUSE = Statement::query(
         "SELECT w_ytd FROM warehouse WHERE w_id = ?1",
@@ -298,7 +279,7 @@ statements! {
 }
 
 const fn stock(sql: &'static str) -> Statement {
-    const RESULT: &[ColumnKind] = &[I, varchar(50), char(24)];
+    const RESULT: &[ColumnKind] = &[I, Varchar(50), Char(24)];
     Statement::query(sql, &[I, I], RESULT)
 }
 

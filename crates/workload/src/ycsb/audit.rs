@@ -5,7 +5,7 @@ use super::{
     core::{Kind, TRANSACTIONS},
     schema::FIELDS,
 };
-use crate::{Audit, AuditDistribution, AuditLine, AuditRule, Mix};
+use crate::{Audit, AuditDistribution, AuditLine, Mix};
 
 /// Ranges of scan lengths, ten lengths each.
 const SCAN_RANGES: usize = 10;
@@ -43,23 +43,7 @@ impl Counts {
     /// The audit; `keys` says how the keys were distributed, if they were
     /// drawn at random. Kinds that the mix leaves out are left out.
     pub(super) fn audit(&self, mix: &Mix, keys: Option<AuditDistribution>) -> Audit {
-        let all = self.tried.iter().sum();
-        let lines = TRANSACTIONS
-            .iter()
-            .enumerate()
-            .filter(|(kind, _)| mix.weights()[*kind] > 0)
-            .map(|(kind, transaction)| AuditLine {
-                name: format!("{} among operations", transaction.name),
-                count: self.tried[kind],
-                total: all,
-                wanted: mix.share(kind),
-                rule: AuditRule::Independent,
-            });
-        let uniform = |name: &str, counts: &[u64]| AuditDistribution {
-            name: name.into(),
-            counts: counts.to_vec(),
-            wanted: vec![1.0 / counts.len() as f64; counts.len()],
-        };
+        let lines = AuditLine::of_kinds(&TRANSACTIONS, &self.tried, mix, "operations");
         let drawn_of = |kinds: &[Kind]| kinds.iter().any(|kind| mix.weights()[*kind as usize] > 0);
         let existing = [Kind::Read, Kind::Update, Kind::Scan, Kind::ReadModifyWrite];
         let mut distributions = Vec::new();
@@ -67,13 +51,16 @@ impl Counts {
             distributions.extend(keys);
         }
         if drawn_of(&[Kind::Update, Kind::ReadModifyWrite]) {
-            distributions.push(uniform("fields of updates", &self.fields));
+            distributions.push(AuditDistribution::uniform(
+                "fields of updates",
+                &self.fields,
+            ));
         }
         if drawn_of(&[Kind::Scan]) {
-            distributions.push(uniform("lengths of scans", &self.scans));
+            distributions.push(AuditDistribution::uniform("lengths of scans", &self.scans));
         }
         Audit {
-            lines: lines.collect(),
+            lines: lines.filter(|line| line.wanted > 0.0).collect(),
             distributions,
         }
     }

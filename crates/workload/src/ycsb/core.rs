@@ -33,19 +33,12 @@ impl Kind {
 
 /// The kinds in the order of [`Kind`].
 pub(super) static TRANSACTIONS: [TransactionKind; Kind::ALL.len()] = [
-    kind("Read"),
-    kind("Update"),
-    kind("Insert"),
-    kind("Scan"),
-    kind("Read-Modify-Write"),
+    TransactionKind::plain("Read"),
+    TransactionKind::plain("Update"),
+    TransactionKind::plain("Insert"),
+    TransactionKind::plain("Scan"),
+    TransactionKind::plain("Read-Modify-Write"),
 ];
-
-const fn kind(name: &'static str) -> TransactionKind {
-    TransactionKind {
-        name,
-        ..TransactionKind::PLAIN
-    }
-}
 
 /// The core workloads in the order of [`Core`].
 pub(super) static MEMBERS: [Member; Core::ALL.len()] = [

@@ -38,7 +38,7 @@ pub use crate::keys::{Distribution, DistributionError, Hotspot, KeyDraws, Theta,
 use self::{client::YcsbClient, core::Kind, open_keys::OpenKeys, population::YcsbPopulation};
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Mix,
-    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload,
+    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement,
     keys::{AcknowledgedKeys, Chooser, Growth},
     population::Population,
@@ -250,10 +250,6 @@ impl Workload for Ycsb {
         "operations"
     }
 
-    fn terminals(&self) -> Option<u32> {
-        None
-    }
-
     fn population(&self) -> Arc<dyn Population + Send> {
         Arc::new(self.population_of_rows())
     }
@@ -264,18 +260,15 @@ impl Workload for Ycsb {
             open_keys: OpenKeys::new(count),
         });
         let chooser = Chooser::new(self.distribution, self.records, self.growth());
-        let client = |index| {
-            let (shared, chooser) = (Arc::clone(&shared), chooser.clone());
-            let client = YcsbClient::new(self, seed, index, shared, chooser);
-            Box::new(client) as Box<dyn Client>
-        };
-        (0..count).map(client).collect()
+        boxed(count, |index| {
+            YcsbClient::new(self, seed, index, Arc::clone(&shared), chooser.clone())
+        })
     }
 
-    fn remarks(&self, _connections: u32) -> Vec<String> {
-        let mut remarks = Vec::new();
+    fn caveats(&self, _connections: u32) -> Vec<String> {
+        let mut caveats = Vec::new();
         if self.mix != self.core.mix() || self.distribution != self.core.distribution() {
-            remarks.push(format!(
+            caveats.push(format!(
                 "the mix {} and the distribution {} are not both those of {}",
                 self.mix.describe(self.transactions()),
                 self.distribution,
@@ -284,13 +277,13 @@ impl Workload for Ycsb {
         }
         let growth = self.growth();
         if growth == Growth::Growing && matches!(self.distribution, Distribution::Zipfian(_)) {
-            remarks.push(format!(
+            caveats.push(format!(
                 "beyond {} records, which inserts may reach, other records become the hot ones of \
                  zipfian: load more records for a longer run",
                 growth.room(self.records)
             ));
         }
-        remarks
+        caveats
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -321,30 +314,30 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_the_core_workload_is_remarked() {
-        assert!(ycsb().remarks(1).is_empty());
-        assert!(ycsb().with_core(Core::D).remarks(1).is_empty());
-        let remarks = ycsb().with_distribution(Distribution::Uniform).remarks(1);
+    fn what_differs_from_the_core_workload_is_a_caveat() {
+        assert!(ycsb().caveats(1).is_empty());
+        assert!(ycsb().with_core(Core::D).caveats(1).is_empty());
+        let caveats = ycsb().with_distribution(Distribution::Uniform).caveats(1);
         assert_eq!(
-            remarks,
+            caveats,
             ["the mix read=50,update=50 and the distribution uniform are not both those of ycsb-a"]
         );
     }
 
     #[test]
-    fn hot_records_that_will_move_are_remarked() {
+    fn hot_records_that_will_move_are_caveats() {
         let insert = Mix::new(&[1, 0, 1, 0, 0]);
-        for (workload, is_remarked) in [
+        for (workload, has_caveat) in [
             (ycsb().with_core(Core::E), true),
             (ycsb().with_mix(insert), true),
             (ycsb().with_core(Core::C), false),
             (ycsb().with_core(Core::D), false),
         ] {
-            let remarks = workload.remarks(1);
-            let found = remarks
+            let caveats = workload.caveats(1);
+            let found = caveats
                 .iter()
                 .filter(|text| text.contains("beyond 2000 records"));
-            assert_eq!(found.count(), usize::from(is_remarked), "{remarks:?}");
+            assert_eq!(found.count(), usize::from(has_caveat), "{caveats:?}");
         }
     }
 }

@@ -82,15 +82,10 @@ impl Population for YcsbPopulation {
             for _ in 0..FIELDS {
                 batch.push_text(|text| draws.text(text, self.field_length));
             }
-            if batch.is_full() {
-                if !consume(batch) {
-                    return;
-                }
-                batch.clear();
+            if batch.end_row(consume).is_break() {
+                return;
             }
         }
-        if !batch.is_empty() {
-            consume(batch);
-        }
+        batch.end(consume);
     }
 }

@@ -22,17 +22,12 @@ const KEY_BYTES_MEAN: usize = 23;
 
 /// The table with fields of `field_length` characters, at most 6,000.
 pub(super) fn table(field_length: usize) -> Table {
-    let column = |name, kind| Column {
-        name,
-        kind,
-        nullable: false,
-    };
     let length = u16::try_from(field_length).expect("fields are at most 6,000 bytes long");
-    let field = |name| column(name, ColumnKind::Varchar(length));
+    let field = |name| Column::new(name, ColumnKind::Varchar(length));
     Table {
         name: "usertable",
         columns: Cow::Owned(
-            [column("ycsb_key", KEY)]
+            [Column::new("ycsb_key", KEY)]
                 .into_iter()
                 .chain(FIELD_NAMES.map(field))
                 .collect(),

@@ -3,7 +3,7 @@
 
 use super::schema::{FIELDS, KEY};
 use crate::{
-    connection::{Statement, StatementId},
+    connection::{Statement, StatementId, statements},
     schema::ColumnKind,
 };
 
@@ -17,94 +17,77 @@ const fn update(sql: &'static str) -> Statement {
     Statement::change(sql, &[FIELD, KEY], 1)
 }
 
-/// All fields of one record.
-pub(super) const READ: StatementId = StatementId(0);
-/// A new record.
-pub(super) const INSERT: StatementId = StatementId(1);
-/// Whether a key is there.
-pub(super) const FIND: StatementId = StatementId(2);
-/// Keys and fields of some records in key order.
-pub(super) const SCAN: StatementId = StatementId(3);
-/// How many records there are.
-pub(super) const COUNT: StatementId = StatementId(4);
-/// Counts of the records in a range of keys: all, those with different keys,
-/// those whose key has the right form. The shortest and longest value of each
-/// field.
-pub(super) const SUMMARY: StatementId = StatementId(5);
-const UPDATE: usize = 6;
+statements! {
+    /// All fields of one record.
+    READ = Statement::query(
+        "SELECT field0, field1, field2, field3, field4, field5, field6, field7, field8, \
+         field9 FROM usertable WHERE ycsb_key = ?1",
+        &[KEY],
+        &[FIELD; FIELDS],
+    );
+    /// A new record.
+    INSERT = Statement::change(
+        "INSERT INTO usertable (ycsb_key, field0, field1, field2, field3, field4, field5, \
+         field6, field7, field8, field9) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        &[KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD],
+        1 + FIELDS,
+    );
+    /// Whether a key is there.
+    FIND = Statement::query(
+        "SELECT ycsb_key FROM usertable WHERE ycsb_key = ?1",
+        &[KEY],
+        &[KEY],
+    );
+    /// Keys and fields of some records in key order.
+    SCAN = Statement::query(
+        "SELECT ycsb_key, field0, field1, field2, field3, field4, field5, field6, field7, \
+         field8, field9 FROM usertable WHERE ycsb_key >= ?1 ORDER BY ycsb_key LIMIT ?2",
+        &[KEY, I],
+        &[KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD],
+    );
+    /// How many records there are.
+    COUNT = Statement::query(
+        "SELECT COUNT(*) FROM usertable",
+        &[],
+        &[I],
+    );
+    /// Counts of the records in a range of keys: all, those with different keys,
+    /// those whose key has the right form. The shortest and longest value of each
+    /// field.
+    SUMMARY = Statement::query(
+        "SELECT COUNT(*), COUNT(DISTINCT ycsb_key), \
+         COUNT(CASE WHEN ycsb_key LIKE 'user%' AND length(ycsb_key) > 4 \
+         AND length(ycsb_key) < 24 THEN 1 END), \
+         MIN(length(field0)), MAX(length(field0)), MIN(length(field1)), MAX(length(field1)), \
+         MIN(length(field2)), MAX(length(field2)), MIN(length(field3)), MAX(length(field3)), \
+         MIN(length(field4)), MAX(length(field4)), MIN(length(field5)), MAX(length(field5)), \
+         MIN(length(field6)), MAX(length(field6)), MIN(length(field7)), MAX(length(field7)), \
+         MIN(length(field8)), MAX(length(field8)), MIN(length(field9)), MAX(length(field9)) \
+         FROM usertable WHERE ycsb_key >= ?1 AND ycsb_key < ?2",
+        &[KEY, KEY],
+        &[I, I, I, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L],
+    );
+    UPDATE_0 = update("UPDATE usertable SET field0 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_1 = update("UPDATE usertable SET field1 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_2 = update("UPDATE usertable SET field2 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_3 = update("UPDATE usertable SET field3 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_4 = update("UPDATE usertable SET field4 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_5 = update("UPDATE usertable SET field5 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_6 = update("UPDATE usertable SET field6 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_7 = update("UPDATE usertable SET field7 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_8 = update("UPDATE usertable SET field8 = ?1 WHERE ycsb_key = ?2");
+    UPDATE_9 = update("UPDATE usertable SET field9 = ?1 WHERE ycsb_key = ?2");
+}
 
 /// Writes one field of one record.
 pub(super) fn update_of(field: usize) -> StatementId {
-    debug_assert!(field < FIELDS);
-    StatementId(UPDATE + field)
+    const BY_FIELD: [StatementId; FIELDS] = [
+        UPDATE_0, UPDATE_1, UPDATE_2, UPDATE_3, UPDATE_4, UPDATE_5, UPDATE_6, UPDATE_7, UPDATE_8,
+        UPDATE_9,
+    ];
+    BY_FIELD[field]
 }
-
-pub(super) static STATEMENTS: &[Statement] = &[
-    Statement {
-        sql: "SELECT field0, field1, field2, field3, field4, field5, field6, field7, field8, \
-              field9 FROM usertable WHERE ycsb_key = ?1",
-        parameters: &[KEY],
-        result: &[FIELD; FIELDS],
-        changed_parameters: 0,
-    },
-    Statement {
-        sql: "INSERT INTO usertable (ycsb_key, field0, field1, field2, field3, field4, field5, \
-              field6, field7, field8, field9) \
-              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        parameters: &[
-            KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD,
-        ],
-        result: &[],
-        changed_parameters: 1 + FIELDS,
-    },
-    Statement {
-        sql: "SELECT ycsb_key FROM usertable WHERE ycsb_key = ?1",
-        parameters: &[KEY],
-        result: &[KEY],
-        changed_parameters: 0,
-    },
-    Statement {
-        sql: "SELECT ycsb_key, field0, field1, field2, field3, field4, field5, field6, field7, \
-              field8, field9 FROM usertable WHERE ycsb_key >= ?1 ORDER BY ycsb_key LIMIT ?2",
-        parameters: &[KEY, I],
-        result: &[
-            KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD,
-        ],
-        changed_parameters: 0,
-    },
-    Statement {
-        sql: "SELECT COUNT(*) FROM usertable",
-        parameters: &[],
-        result: &[I],
-        changed_parameters: 0,
-    },
-    Statement {
-        sql: "SELECT COUNT(*), COUNT(DISTINCT ycsb_key), \
-              COUNT(CASE WHEN ycsb_key LIKE 'user%' AND length(ycsb_key) > 4 \
-              AND length(ycsb_key) < 24 THEN 1 END), \
-              MIN(length(field0)), MAX(length(field0)), MIN(length(field1)), MAX(length(field1)), \
-              MIN(length(field2)), MAX(length(field2)), MIN(length(field3)), MAX(length(field3)), \
-              MIN(length(field4)), MAX(length(field4)), MIN(length(field5)), MAX(length(field5)), \
-              MIN(length(field6)), MAX(length(field6)), MIN(length(field7)), MAX(length(field7)), \
-              MIN(length(field8)), MAX(length(field8)), MIN(length(field9)), MAX(length(field9)) \
-              FROM usertable WHERE ycsb_key >= ?1 AND ycsb_key < ?2",
-        parameters: &[KEY, KEY],
-        result: &[
-            I, I, I, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
-        ],
-        changed_parameters: 0,
-    },
-    update("UPDATE usertable SET field0 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field1 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field2 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field3 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field4 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field5 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field6 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field7 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field8 = ?1 WHERE ycsb_key = ?2"),
-    update("UPDATE usertable SET field9 = ?1 WHERE ycsb_key = ?2"),
-];
 
 #[cfg(test)]
 mod tests {

@@ -68,13 +68,13 @@ impl Runner {
         input: &Delivery,
     ) -> Result<(), ConnectionError> {
         let w = Value::Integer(input.warehouse);
-        let mut together = mem::take(&mut self.together);
+        let mut pipeline = mem::take(&mut self.pipeline);
         for district in 1..=DISTRICTS {
-            together.one(sql::OLDEST_NEW_ORDER, &[w, Value::Integer(district)]);
+            pipeline.one(sql::OLDEST_NEW_ORDER, &[w, Value::Integer(district)]);
         }
         let due = &mut self.due;
         due.clear();
-        connection.run(&mut together, |position, row| {
+        connection.run(&mut pipeline, |position, row| {
             if let Some(order) = or_null(row, 0, integer)? {
                 due.push(Due {
                     district: position as i64 + 1,
@@ -85,7 +85,7 @@ impl Runner {
             }
             Some(())
         })?;
-        self.together = together.emptied();
+        self.pipeline = pipeline.emptied();
         Ok(())
     }
 
@@ -102,18 +102,18 @@ impl Runner {
         let w = Value::Integer(input.warehouse);
         let carrier = Value::Integer(input.carrier);
         let date = Value::Timestamp(input.date);
-        let mut together = mem::take(&mut self.together);
+        let mut pipeline = mem::take(&mut self.pipeline);
         for due in &self.due {
             let d = Value::Integer(due.district);
             let order = Value::Integer(due.order);
-            together.change_any(sql::DELETE_NEW_ORDER, &[w, d, order]);
-            together.change_one(sql::SET_CARRIER, &[carrier, w, d, order]);
-            together.one(sql::ORDER_CUSTOMER, &[w, d, order]);
-            together.change_some(sql::DELIVER_LINES, &[date, w, d, order]);
-            together.one(sql::ORDER_AMOUNT, &[w, d, order]);
+            pipeline.change_any(sql::DELETE_NEW_ORDER, &[w, d, order]);
+            pipeline.change_one(sql::SET_CARRIER, &[carrier, w, d, order]);
+            pipeline.one(sql::ORDER_CUSTOMER, &[w, d, order]);
+            pipeline.change_some(sql::DELIVER_LINES, &[date, w, d, order]);
+            pipeline.one(sql::ORDER_AMOUNT, &[w, d, order]);
         }
         let all_due = &mut self.due;
-        connection.run(&mut together, |position, row| {
+        connection.run(&mut pipeline, |position, row| {
             let due = all_due.get_mut(position / STATEMENTS_AN_ORDER)?;
             match position % STATEMENTS_AN_ORDER {
                 CUSTOMER => due.customer = integer(row, 0)?,
@@ -121,7 +121,7 @@ impl Runner {
             }
             Some(())
         })?;
-        let found = together.found().chunks_exact(STATEMENTS_AN_ORDER);
+        let found = pipeline.found().chunks_exact(STATEMENTS_AN_ORDER);
         for (due, found) in all_due.iter().zip(found) {
             match found[DELETE] {
                 1 => {}
@@ -145,7 +145,7 @@ impl Runner {
                 }
             }
         }
-        self.together = together.emptied();
+        self.pipeline = pipeline.emptied();
         Ok(())
     }
 
@@ -154,9 +154,9 @@ impl Runner {
         connection: &mut Prepared<'_>,
         input: &Delivery,
     ) -> Result<(), ConnectionError> {
-        let mut together = mem::take(&mut self.together);
+        let mut pipeline = mem::take(&mut self.pipeline);
         for due in &self.due {
-            together.change_one(
+            pipeline.change_one(
                 sql::DELIVER_TO_CUSTOMER,
                 &[
                     money(due.amount),
@@ -167,8 +167,8 @@ impl Runner {
                 ],
             );
         }
-        connection.run(&mut together, |_, _| Some(()))?;
-        self.together = together.emptied();
+        connection.run(&mut pipeline, |_, _| Some(()))?;
+        self.pipeline = pipeline.emptied();
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Connection, ConnectionError, Outcome,
-    answer::{Prepared, Together, UnexpectedAnswer, integer, or_null, text, timestamp},
+    answer::{Pipeline, Prepared, UnexpectedAnswer, integer, or_null, text, timestamp},
     connection::{Access, Row, Value},
     transact::transact,
 };
@@ -37,7 +37,7 @@ pub use new_order::{LineReply, NewOrderReply};
 pub(super) struct Runner {
     pub(super) new_order: NewOrderReply,
     /// Empty between two exchanges. An error drops its memory.
-    together: Together<'static>,
+    pipeline: Pipeline<'static>,
     /// The items of New-Order's lines, `None` for one that there is not.
     items: Vec<Option<Item>>,
     /// The S_DIST texts of New-Order's lines, and old ones after them.
@@ -81,11 +81,11 @@ impl Runner {
         customer: [Value<'static>; 3],
     ) -> Result<i64, ConnectionError> {
         const BALANCE: usize = 0;
-        let mut together = mem::take(&mut self.together);
-        together.one(sql::CUSTOMER_BALANCE, &customer);
-        together.one(sql::LAST_ORDER, &customer);
+        let mut pipeline = mem::take(&mut self.pipeline);
+        pipeline.one(sql::CUSTOMER_BALANCE, &customer);
+        pipeline.one(sql::LAST_ORDER, &customer);
         let mut order = 0;
-        connection.run(&mut together, |position, row| match position {
+        connection.run(&mut pipeline, |position, row| match position {
             BALANCE => {
                 cents(row, 0)?;
                 texts(row, 1..=3)
@@ -97,7 +97,7 @@ impl Runner {
                 Some(())
             }
         })?;
-        self.together = together.emptied();
+        self.pipeline = pipeline.emptied();
         Ok(order)
     }
 

@@ -10,7 +10,7 @@ use std::mem;
 use super::{Runner, copy};
 use crate::{
     Connection, ConnectionError, Outcome,
-    answer::{Prepared, Together, decimal, integer, text},
+    answer::{Pipeline, Prepared, decimal, integer, text},
     connection::{Access, Row, Value},
     tpcc::{
         inputs::{Line, NewOrder},
@@ -116,17 +116,17 @@ impl Runner {
         const FIRST_ITEM: usize = 2;
         let w = Value::Integer(input.warehouse);
         let d = Value::Integer(input.district);
-        let mut together = mem::take(&mut self.together);
-        together.one(sql::WAREHOUSE_TAX, &[w]);
-        together.one(
+        let mut pipeline = mem::take(&mut self.pipeline);
+        pipeline.one(sql::WAREHOUSE_TAX, &[w]);
+        pipeline.one(
             sql::CUSTOMER_DISCOUNT,
             &[w, d, Value::Integer(input.customer)],
         );
         for line in &input.lines {
-            together.at_most_one(sql::ITEM_PRICE, &[Value::Integer(line.item)]);
+            pipeline.at_most_one(sql::ITEM_PRICE, &[Value::Integer(line.item)]);
         }
-        together.change_one(sql::TAKE_ORDER_NUMBER, &[Value::Integer(1), w, d]);
-        together.one(sql::DISTRICT_TAX, &[w, d]);
+        pipeline.change_one(sql::TAKE_ORDER_NUMBER, &[Value::Integer(1), w, d]);
+        pipeline.one(sql::DISTRICT_TAX, &[w, d]);
         let district = FIRST_ITEM + input.lines.len() + 1;
 
         let (reply, items) = (&mut self.new_order, &mut self.items);
@@ -134,7 +134,7 @@ impl Runner {
         reply.total_amount = 0;
         items.clear();
         items.resize(input.lines.len(), None);
-        connection.run(&mut together, |position, row| {
+        connection.run(&mut pipeline, |position, row| {
             match position {
                 WAREHOUSE => reply.warehouse_tax = fraction(row, 0)?,
                 CUSTOMER => {
@@ -158,7 +158,7 @@ impl Runner {
             }
             Some(())
         })?;
-        self.together = together.emptied();
+        self.pipeline = pipeline.emptied();
         Ok(())
     }
 
@@ -176,8 +176,8 @@ impl Runner {
         let d = Value::Integer(input.district);
         let order = Value::Integer(reply.order);
         let is_home = |line: &Line| line.supply_warehouse == input.warehouse;
-        let mut together = mem::take(&mut self.together);
-        together.change_one(
+        let mut pipeline = mem::take(&mut self.pipeline);
+        pipeline.change_one(
             sql::INSERT_ORDER,
             &[
                 order,
@@ -189,13 +189,13 @@ impl Runner {
                 Value::Integer(i64::from(input.lines.iter().all(is_home))),
             ],
         );
-        together.change_one(sql::INSERT_NEW_ORDER, &[order, d, w]);
+        pipeline.change_one(sql::INSERT_NEW_ORDER, &[order, d, w]);
         let items = self.items.iter().map_while(|item| *item);
         for (line, item) in input.lines.iter().zip(items) {
             let quantity = Value::Integer(line.quantity);
             let supply = Value::Integer(line.supply_warehouse);
             let number = Value::Integer(line.item);
-            together.change_one(
+            pipeline.change_one(
                 sql::TAKE_STOCK,
                 &[
                     quantity,
@@ -206,7 +206,7 @@ impl Runner {
                     number,
                 ],
             );
-            together.one(stock_for(input.district), &[supply, number]);
+            pipeline.one(stock_for(input.district), &[supply, number]);
             reply.lines.push(LineReply {
                 number: line.number,
                 price: item.price,
@@ -221,7 +221,7 @@ impl Runner {
         }
 
         let (items, infos) = (&self.items, &mut self.district_infos);
-        connection.run(&mut together, |position, row| {
+        connection.run(&mut pipeline, |position, row| {
             let index = position.checked_sub(FIRST_LINE)? / STATEMENTS_A_LINE;
             let line = reply.lines.get_mut(index)?;
             line.stock_quantity = integer(row, 0)?;
@@ -232,7 +232,7 @@ impl Runner {
             copy(text(row, 2)?, &mut infos[index]);
             Some(())
         })?;
-        self.together = together.emptied();
+        self.pipeline = pipeline.emptied();
         Ok(())
     }
 
@@ -246,14 +246,14 @@ impl Runner {
         if reply.lines.is_empty() {
             return Ok(());
         }
-        let mut together: Together<'_> = mem::take(&mut self.together);
+        let mut pipeline: Pipeline<'_> = mem::take(&mut self.pipeline);
         for ((line, replied), info) in input
             .lines
             .iter()
             .zip(&reply.lines)
             .zip(&self.district_infos)
         {
-            together.change_one(
+            pipeline.change_one(
                 sql::INSERT_ORDER_LINE,
                 &[
                     Value::Integer(reply.order),
@@ -268,8 +268,8 @@ impl Runner {
                 ],
             );
         }
-        connection.run(&mut together, |_, _| Some(()))?;
-        self.together = together.emptied();
+        connection.run(&mut pipeline, |_, _| Some(()))?;
+        self.pipeline = pipeline.emptied();
         Ok(())
     }
 }

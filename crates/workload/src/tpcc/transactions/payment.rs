@@ -60,15 +60,15 @@ impl Runner {
             connection.change_one(sql::INSERT_HISTORY, &history)?;
             return Ok(Outcome::Committed);
         }
-        let mut together = mem::take(&mut self.together);
-        together.change_one(sql::INSERT_HISTORY, &history);
-        together.one(sql::CUSTOMER_DATA, &[c_w, c_d, c]);
+        let mut pipeline = mem::take(&mut self.pipeline);
+        pipeline.change_one(sql::INSERT_HISTORY, &history);
+        pipeline.one(sql::CUSTOMER_DATA, &[c_w, c_d, c]);
         let old = &mut self.old_data;
-        connection.run(&mut together, |_, row| {
+        connection.run(&mut pipeline, |_, row| {
             copy(text(row, 0)?, old);
             Some(())
         })?;
-        self.together = together.emptied();
+        self.pipeline = pipeline.emptied();
         prepend_payment(&mut self.data, input, number, &self.old_data);
         connection.change_one(
             sql::REWRITE_CUSTOMER_DATA,
@@ -92,20 +92,20 @@ impl Runner {
         let d = Value::Integer(input.district);
         let [c_w, c_d, c] = customer;
         let amount = money(input.amount);
-        let mut together = mem::take(&mut self.together);
-        together.change_one(sql::PAY_WAREHOUSE, &[amount, w]);
-        together.one(sql::WAREHOUSE_ADDRESS, &[w]);
-        together.change_one(sql::PAY_DISTRICT, &[amount, w, d]);
-        together.one(sql::DISTRICT_ADDRESS, &[w, d]);
-        together.change_one(
+        let mut pipeline = mem::take(&mut self.pipeline);
+        pipeline.change_one(sql::PAY_WAREHOUSE, &[amount, w]);
+        pipeline.one(sql::WAREHOUSE_ADDRESS, &[w]);
+        pipeline.change_one(sql::PAY_DISTRICT, &[amount, w, d]);
+        pipeline.one(sql::DISTRICT_ADDRESS, &[w, d]);
+        pipeline.change_one(
             sql::PAY_CUSTOMER,
             &[amount, amount, Value::Integer(1), c_w, c_d, c],
         );
-        together.one(sql::CUSTOMER_DETAILS, &customer);
+        pipeline.one(sql::CUSTOMER_DETAILS, &customer);
         let history_data = &mut self.data;
         history_data.clear();
         let mut has_bad_credit = false;
-        connection.run(&mut together, |position, row| match position {
+        connection.run(&mut pipeline, |position, row| match position {
             WAREHOUSE => {
                 history_data.push_str(text(row, 0)?);
                 history_data.push_str("    ");
@@ -120,7 +120,7 @@ impl Runner {
                 Some(())
             }
         })?;
-        self.together = together.emptied();
+        self.pipeline = pipeline.emptied();
         Ok(has_bad_credit)
     }
 }

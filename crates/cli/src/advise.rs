@@ -1,13 +1,11 @@
 //! `octavo advise`: flags to settings, the call, and what is printed.
 
-use std::time::Duration;
-
 use anyhow::anyhow;
+use octavo_database::Registry;
 use octavo_experiment::{
     advise::{AdviseSettings, advise as run},
     plan::RunLength,
 };
-use octavo_units::{ByteCount, PageSize};
 
 use crate::{
     Failure,
@@ -26,48 +24,13 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     outcome::publish(&findings, &flags.directory, flags.json)
 }
 
-/// What is measured of a database when nobody says.
-struct Usual {
-    budget: Duration,
-    memory: Vec<ByteCount>,
-    page_sizes: Vec<PageSize>,
-    clients: u32,
-}
-
-impl Usual {
-    fn of(database: &str) -> Self {
-        let mib = |sizes: &[u64]| sizes.iter().map(|&size| ByteCount::mib(size)).collect();
-        let kib = |sizes: &[u32]| {
-            let page_size = |&size: &u32| PageSize::new(size << 10).expect("a power of two");
-            sizes.iter().map(page_size).collect()
-        };
-        // A server with one client is no OLTP system; and it takes more time,
-        // to be built, and because InnoDB wants 24 MiB for its largest pages.
-        let server = |page_sizes| Self {
-            budget: Duration::from_mins(30),
-            memory: mib(&[32, 96]),
-            page_sizes,
-            clients: 8,
-        };
-        match database {
-            "sqlite" => Self {
-                budget: Duration::from_mins(5),
-                memory: mib(&[8, 32]),
-                page_sizes: kib(&[2, 4, 8, 16, 64]),
-                clients: 1,
-            },
-            "postgres" => server(kib(&[4, 8, 16, 32])),
-            _ => server(kib(&[4, 8, 16, 32, 64])),
-        }
-    }
-}
-
 fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
     let AdviseWorkload::Tpcc = flags.workload;
     let system = flags.system.system(&flags.database)?;
-    let usual = Usual::of(&flags.database);
+    let kind = Registry::standard().find(&flags.database);
+    let defaults = kind.map_err(|error| Failure::Input(error.into()))?.defaults;
     let memory = if flags.memory.is_empty() {
-        usual.memory
+        defaults.memories.to_vec()
     } else {
         flags.memory.clone()
     };
@@ -96,9 +59,9 @@ fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
         device,
         emulator: emulator()?,
         system,
-        budget: flags.budget.unwrap_or(usual.budget),
+        budget: flags.budget.unwrap_or(defaults.budget),
         page_sizes: if flags.page_sizes.is_empty() {
-            usual.page_sizes
+            defaults.page_sizes.to_vec()
         } else {
             flags.page_sizes.clone()
         },
@@ -109,7 +72,7 @@ fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
         },
         memory_for_scale: largest,
         warehouses: flags.warehouses,
-        clients: flags.clients.unwrap_or(usual.clients),
+        clients: flags.clients.unwrap_or(defaults.clients),
         isolation: flags.isolation.map(Into::into),
         seed: flags.seed,
         margin: flags.margin / 100.0,

@@ -6,14 +6,14 @@ use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_database::Isolation;
+use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::calibrate::PointSpec;
 use octavo_device::emulated::Faults;
 use octavo_experiment::drive::RETRIES;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
 use octavo_workload::{WorkloadName, ycsb::Distribution};
 
-use crate::system::SystemFlags;
+use crate::system::{SystemFlags, database_name, defaults, sizes};
 
 /// Tells which page size, buffer size and storage an OLTP database should
 /// have, by measuring.
@@ -59,9 +59,11 @@ pub(crate) struct AdviseFlags {
     #[arg(default_value = "octavo-advice")]
     pub(crate) directory: PathBuf,
 
-    /// Time for everything, building programs included [default: 5m, for
-    /// servers 30m]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Time for everything, building programs included
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help = with_defaults(
+        "Time for everything, building programs included",
+        |defaults| format!("{}m", defaults.budget.as_secs() / 60),
+    ))]
     pub(crate) budget: Option<Duration>,
 
     /// Emulate this device under the database, instead of measuring the
@@ -70,7 +72,8 @@ pub(crate) struct AdviseFlags {
     pub(crate) device: Option<String>,
 
     /// Database to measure; servers are Octavo's own, in its directory
-    #[arg(long, value_name = "NAME", default_value = "sqlite", value_parser = octavo_database::NAMES)]
+    #[arg(long, value_name = "NAME", default_value = Registry::standard().default_kind().name,
+        value_parser = database_name(Registry::standard(), &[]))]
     pub(crate) database: String,
 
     /// Load to measure with
@@ -82,9 +85,11 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "N")]
     pub(crate) warehouses: Option<u32>,
 
-    /// Memory that may hold data, as a list; the data is made 8 times the
-    /// largest [default: 8MiB,32MiB, for servers 32MiB,96MiB]
-    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    /// Memory that may hold data; the data is made 8 times the largest
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
+        "Memory that may hold data, as a list; the data is made 8 times the largest",
+        |defaults| sizes(defaults.memories.iter().copied()),
+    ))]
     pub(crate) memory: Vec<ByteCount>,
 
     /// Sizes of the database's own cache to compare, as a list, none above
@@ -92,14 +97,18 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) cache: Vec<ByteCount>,
 
-    /// Page sizes to compare, as a list; the database's default is always
-    /// among them [default: 2K,4K,8K,16K,64K; PostgreSQL 4K,8K,16K,32K; MySQL
-    /// and MariaDB 4K,8K,16K,32K,64K]
-    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    /// Page sizes to compare; the database's default is always among them
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
+        "Page sizes to compare, as a list; the database's default is always among them",
+        |defaults| sizes(defaults.page_sizes.iter().map(|size| size.bytes())),
+    ))]
     pub(crate) page_sizes: Vec<PageSize>,
 
-    /// Sessions at the same time [default: 1, for servers 8]
-    #[arg(long, value_name = "N")]
+    /// Sessions at the same time
+    #[arg(long, value_name = "N", help = with_defaults(
+        "Sessions at the same time",
+        |defaults| defaults.clients.to_string(),
+    ))]
     pub(crate) clients: Option<u32>,
 
     /// How transactions are kept apart [default: the database's own]
@@ -429,7 +438,7 @@ pub(crate) struct LoadFlags {
     pub(crate) directory: PathBuf,
 
     /// Database to load [default: that of the loaded rows, else sqlite]
-    #[arg(long, value_name = "NAME", value_parser = octavo_database::NAMES)]
+    #[arg(long, value_name = "NAME", value_parser = database_name(Registry::standard(), &[]))]
     pub(crate) database: Option<String>,
 
     #[command(flatten)]
@@ -454,7 +463,7 @@ pub(crate) struct BenchFlags {
 
     /// Database to drive; noop answers at once and measures the driver itself
     /// [default: that of the loaded rows, else sqlite]
-    #[arg(long, value_name = "NAME", value_parser = bench_databases())]
+    #[arg(long, value_name = "NAME", value_parser = database_name(Registry::standard(), &[NOOP]))]
     pub(crate) database: Option<String>,
 
     /// Drive a server that you run, in a schema octavo of its own there, which
@@ -561,8 +570,9 @@ pub(crate) struct BenchFlags {
 /// The database that answers at once.
 pub(crate) const NOOP: &str = "noop";
 
-fn bench_databases() -> PossibleValuesParser {
-    PossibleValuesParser::new(octavo_database::NAMES.into_iter().chain([NOOP]))
+/// Help with the defaults that databases have.
+fn with_defaults(text: &str, show: impl Fn(&Defaults) -> String) -> String {
+    format!("{text} {}", defaults(show))
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `octavo load`: flags to settings, the call, and what is printed.
 
-use octavo_database::Database;
+use octavo_database::{Database, Registry};
 use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
 use octavo_workload::Workload;
 
@@ -72,7 +72,7 @@ impl Chosen {
     ) -> Result<Self, Failure> {
         let name = name
             .or_else(|| loaded.map(|loaded| loaded.database.as_str()))
-            .unwrap_or("sqlite");
+            .unwrap_or_else(|| Registry::standard().default_kind().name);
         let before = loaded
             .filter(|loaded| loaded.database == name)
             .map_or(&[][..], |loaded| &loaded.options);

@@ -1,110 +1,171 @@
-//! The flags that say which database is measured and how it is set up.
+//! The flags that say which database is measured and how it is set up. All of
+//! them follow from the descriptions in the registry.
 
-use clap::Args;
-use octavo_database::Database;
+use clap::{
+    Arg, ArgMatches, Args, Command, FromArgMatches,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use octavo_database::{Database, DatabaseSpec, Defaults, OptionKind, Registry, SharedOption};
 use octavo_experiment::plan::System;
+use octavo_units::ByteCount;
 
 use crate::Failure;
 
-/// Options of databases. Which database has which is told by
-/// [`octavo_database::options`], and what values they take by
-/// [`octavo_database::choose`].
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Options of databases")]
+/// The heading over options of databases in help texts.
+const HEADING: &str = "Options of databases";
+
+/// Options of databases as they were given.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SystemFlags {
-    /// SQLite: wal, delete, truncate or persist [default: wal]
-    #[arg(long, value_name = "MODE")]
-    journal_mode: Option<String>,
-
-    /// PostgreSQL: directories with the programs of page sizes, or the
-    /// installed server, such as 4K=/opt/pg4k/bin,8K=installed. MySQL,
-    /// MariaDB: the directory of the programs, or the server
-    #[arg(long, value_name = "PATHS")]
-    bin: Option<String>,
-
-    /// PostgreSQL: its source, a tarball or a directory, which is built for
-    /// each page size [default: the source package of the distribution]
-    #[arg(long, value_name = "PATH", conflicts_with = "version")]
-    source: Option<String>,
-
-    /// PostgreSQL: the major version whose source package is built, 14 to 18
-    /// [default: the distribution's]
-    #[arg(long, value_name = "N")]
-    version: Option<String>,
-
-    /// PostgreSQL: block size of the write-ahead log, 1K to 64K [default: 8K]
-    #[arg(long, value_name = "SIZE")]
-    wal_block_size: Option<String>,
-
-    /// PostgreSQL: on or off; off leaves pages unprotected from being torn
-    /// [default: on]
-    #[arg(long, value_name = "ON|OFF")]
-    full_page_writes: Option<String>,
-
-    /// PostgreSQL: time between checkpoints, at least 30s [default: 30s]
-    #[arg(long, value_name = "TIME")]
-    checkpoint_timeout: Option<String>,
-
-    /// PostgreSQL from version 16 on: on or off; off holds buffer and page
-    /// cache under one memory limit, as it is always done before [default: on]
-    #[arg(long, value_name = "ON|OFF")]
-    direct_io: Option<String>,
-
-    /// MySQL, MariaDB: on, off or detect; off leaves pages unprotected from
-    /// being torn [default: on]
-    #[arg(long, value_name = "ON|OFF|DETECT")]
-    doublewrite: Option<String>,
-
-    /// MySQL, MariaDB: size of the redo log [default: 512MiB]
-    #[arg(long, value_name = "SIZE")]
-    redo: Option<String>,
+    given: Vec<(&'static OptionKind, String)>,
 }
 
 impl SystemFlags {
-    fn given(&self) -> Vec<(&'static str, &String)> {
-        [
-            ("journal-mode", &self.journal_mode),
-            ("bin", &self.bin),
-            ("source", &self.source),
-            ("version", &self.version),
-            ("wal-block-size", &self.wal_block_size),
-            ("full-page-writes", &self.full_page_writes),
-            ("checkpoint-timeout", &self.checkpoint_timeout),
-            ("direct-io", &self.direct_io),
-            ("doublewrite", &self.doublewrite),
-            ("redo", &self.redo),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value.as_ref()?)))
-        .collect()
+    /// Adds a flag for each option of the registry's databases.
+    fn augment(command: Command, registry: &Registry) -> Command {
+        command.args(registry.options().iter().map(argument))
+    }
+
+    /// Reads the flags of the registry's databases.
+    fn read(matches: &ArgMatches, registry: &Registry) -> Self {
+        let options = registry.options();
+        let given = options.iter().filter_map(|shared| {
+            let (_, option) = shared.of[0];
+            let value: &String = matches.get_one(option.flag())?;
+            Some((option, value.clone()))
+        });
+        Self {
+            given: given.collect(),
+        }
     }
 
     /// The names of the flags that were given.
     pub(crate) fn names(&self) -> Vec<String> {
-        let given = self.given().into_iter();
-        given.map(|(name, _)| format!("--{name}")).collect()
+        let given = self.given.iter();
+        given
+            .map(|(option, _)| format!("--{}", option.flag()))
+            .collect()
     }
 
     /// The options as given; where a flag was not, those of `before`.
     pub(crate) fn options(&self, before: &[(String, String)]) -> Vec<(String, String)> {
         let mut options: Vec<(String, String)> = before.to_vec();
-        for (name, value) in self.given() {
-            options.retain(|(other, _)| other != name);
-            options.push((name.to_owned(), value.clone()));
+        for (option, value) in &self.given {
+            options.retain(|(other, _)| other != option.name);
+            options.push((option.name.to_owned(), value.clone()));
         }
         options
     }
 
-    /// The system for a plan: SQLite's journal mode is said even when it is
-    /// the default, for the report to say.
+    /// The system for a plan, with the options that are conditions of figures
+    /// even where they were not given.
     pub(crate) fn system(&self, database: &str) -> Result<System, Failure> {
-        let mut options = self.options(&[]);
-        if database == "sqlite" && self.journal_mode.is_none() {
-            let mode = octavo_database::JournalMode::default().name();
-            options.push(("journal-mode".into(), mode.into()));
-        }
-        System::new(database, options).map_err(|error| Failure::Input(error.into()))
+        Registry::standard()
+            .find(database)
+            .and_then(|kind| DatabaseSpec::new(kind, self.options(&[])))
+            .and_then(|spec| System::new(spec.kind().name, spec.options().to_vec()))
+            .map_err(|error| Failure::Input(error.into()))
     }
+}
+
+impl FromArgMatches for SystemFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self::read(matches, &Registry::standard()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for SystemFlags {
+    fn augment_args(command: Command) -> Command {
+        Self::augment(command, &Registry::standard())
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The flag of an option.
+fn argument(shared: &SharedOption) -> Arg {
+    let (kind, option) = shared.of[0];
+    let excluded = option.excludes.and_then(|name| kind.option(name).ok());
+    Arg::new(option.flag())
+        .long(option.flag())
+        .value_name(option.value_name)
+        .help(help(shared))
+        .help_heading(HEADING)
+        .conflicts_with_all(excluded.map(OptionKind::flag))
+}
+
+/// What the databases say of an option: "PostgreSQL: on or off [default: on]".
+fn help(shared: &SharedOption) -> String {
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for (kind, option) in &shared.of {
+        let default = option
+            .default
+            .map(|default| format!(" [default: {default}]"));
+        let text = format!("{}{}", option.help, default.unwrap_or_default());
+        match parts.iter_mut().find(|(_, other)| *other == text) {
+            Some((titles, _)) => *titles += &format!(", {}", kind.title),
+            None => parts.push((kind.title.to_owned(), text)),
+        }
+    }
+    let parts: Vec<String> = parts
+        .into_iter()
+        .map(|(titles, text)| format!("{titles}: {text}"))
+        .collect();
+    parts.join(". ")
+}
+
+/// Reads the name of a database, or one of `others`; aliases become names.
+pub(crate) fn database_name(
+    registry: Registry,
+    others: &'static [&'static str],
+) -> impl TypedValueParser<Value = String> {
+    let known = registry
+        .iter()
+        .map(|kind| PossibleValue::new(kind.name).aliases(kind.aliases))
+        .chain(others.iter().map(PossibleValue::new));
+    PossibleValuesParser::new(known).map(move |given| match registry.find(&given) {
+        Ok(kind) => kind.name.to_owned(),
+        Err(_) => given,
+    })
+}
+
+/// Defaults that differ between databases, for help: those of the first, then
+/// those of others by their titles, such as
+/// `[default: 1; PostgreSQL, MariaDB, MySQL: 8]`.
+pub(crate) fn defaults(show: impl Fn(&Defaults) -> String) -> String {
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for kind in Registry::standard().iter() {
+        let value = show(&kind.defaults);
+        match parts.iter_mut().find(|(_, other)| *other == value) {
+            Some((titles, _)) => *titles += &format!(", {}", kind.title),
+            None => parts.push((kind.title.to_owned(), value)),
+        }
+    }
+    let parts: Vec<String> = parts
+        .into_iter()
+        .enumerate()
+        .map(|(number, (titles, value))| match number {
+            0 => value,
+            _ => format!("{titles}: {value}"),
+        })
+        .collect();
+    format!("[default: {}]", parts.join("; "))
+}
+
+/// Sizes as a list that can be pasted.
+pub(crate) fn sizes(sizes: impl IntoIterator<Item = ByteCount>) -> String {
+    let sizes: Vec<String> = sizes
+        .into_iter()
+        .map(|size| size.to_string().replace(' ', ""))
+        .collect();
+    sizes.join(",")
 }
 
 /// Makes a database.
@@ -113,4 +174,131 @@ pub(crate) fn choose(
     options: &[(String, String)],
 ) -> Result<Box<dyn Database>, Failure> {
     octavo_database::choose(name, options).map_err(|error| Failure::Input(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use octavo_database::{
+        Advice, Change, ChangePlace, DatabaseKind, PageSizes, Sqlite, ValueKind,
+    };
+    use octavo_units::PageSize;
+
+    use super::*;
+
+    /// A made-up database, which a registry has by this line alone.
+    static TOY: DatabaseKind = DatabaseKind {
+        name: "toy",
+        aliases: &["toydb"],
+        title: "ToyDB",
+        is_server: false,
+        options: &[
+            OptionKind {
+                is_condition: true,
+                ..OptionKind::new(
+                    "color",
+                    ValueKind::Word(&["red", "blue"]),
+                    Some("red"),
+                    "red or blue",
+                )
+            },
+            OptionKind::new("redo", ValueKind::Switch, Some("off"), "on or off"),
+        ],
+        page_sizes: PageSizes {
+            smallest: PageSize::MIN,
+            largest: PageSize::MAX,
+            default: PageSize::kib(4),
+        },
+        defaults: Defaults {
+            budget: Duration::from_mins(1),
+            memories: &[],
+            page_sizes: &[],
+            clients: 2,
+        },
+        advice: Advice {
+            page_size: NO_CHANGE,
+            buffer: NO_CHANGE,
+        },
+        make: |_| Ok(Box::new(Sqlite::default())),
+    };
+
+    const NO_CHANGE: Change = Change {
+        place: ChangePlace::Shell,
+        lines: &[],
+        costs: &[],
+    };
+
+    fn command() -> Command {
+        let registry = Registry::standard().with(&TOY);
+        let database = Arg::new("database")
+            .long("database")
+            .value_parser(database_name(registry.clone(), &["noop"]));
+        SystemFlags::augment(Command::new("octavo").arg(database), &registry)
+    }
+
+    fn parse(arguments: &[&str]) -> Result<ArgMatches, String> {
+        let arguments = ["octavo"].iter().chain(arguments);
+        let matches = command().try_get_matches_from(arguments);
+        matches.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_database_gets_flags_and_help_from_its_line_in_the_registry() {
+        command().debug_assert();
+        let help = command().render_help().to_string();
+        // Lines are broken to fit a screen.
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "[possible values: sqlite, postgres, mariadb, mysql, toy, noop]",
+            "ToyDB: red or blue [default: red]",
+            "MariaDB, MySQL: size of the redo log [default: 512MiB]. ToyDB: on or off [default: off]",
+        ] {
+            assert!(help.contains(part), "{part} in\n{help}");
+        }
+        let matches = parse(&["--database=toydb", "--color", "blue"]).unwrap();
+        assert_eq!(matches.get_one::<String>("database").unwrap(), "toy");
+        let flags = SystemFlags::read(&matches, &Registry::standard().with(&TOY));
+        assert_eq!(flags.names(), ["--color"]);
+        assert_eq!(flags.options(&[]), [("color".into(), "blue".into())]);
+    }
+
+    #[test]
+    fn a_database_gets_refusals_and_conditions_from_its_line_in_the_registry() {
+        let error = parse(&["--database=toi"]).unwrap_err();
+        assert!(error.contains("'toy'"), "{error}");
+        let registry = Registry::standard().with(&TOY);
+        let kind = registry.find("toydb").unwrap();
+        let spec = DatabaseSpec::new(kind, Vec::new()).unwrap();
+        assert_eq!(spec.options().to_vec(), [("color".into(), "red".into())]);
+        spec.make().unwrap();
+        for (name, value, part) in [
+            (
+                "color",
+                "green",
+                "color green is not possible with toy: choose red or blue",
+            ),
+            ("colour", "red", "did you mean color?"),
+        ] {
+            let options = vec![(name.to_owned(), value.to_owned())];
+            let error = DatabaseSpec::new(kind, options).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn options_that_exclude_each_other_are_refused() {
+        let error = parse(&["--source=here", "--pg-version=17"]).unwrap_err();
+        assert!(error.contains("--pg-version"), "{error}");
+    }
+
+    #[test]
+    fn given_flags_replace_what_was_before() {
+        let matches = parse(&["--journal-mode=delete"]).unwrap();
+        let flags = SystemFlags::read(&matches, &Registry::standard());
+        let before = [("journal-mode".to_owned(), "wal".to_owned())];
+        let options = flags.options(&before);
+        assert_eq!(options, [("journal-mode".into(), "delete".into())]);
+        assert_eq!(SystemFlags::default().options(&before), before);
+    }
 }

@@ -6,14 +6,16 @@
 //! schedules or statistics. All files live in directories that the caller
 //! made and owns.
 
-mod choice;
 mod content;
 mod counters;
+mod description;
 mod files;
 mod fill;
 mod mysql;
 mod noop;
+mod options;
 mod postgres;
+mod registry;
 #[cfg(test)]
 mod scratch;
 mod served;
@@ -29,12 +31,16 @@ use octavo_workload::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use choice::{NAMES, choose, options};
 pub use content::{ContentHash, ContentHashError, TableContent, contents, expected_contents};
 pub use counters::Counters;
+pub use description::{
+    Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, PageSizes,
+};
 pub use mysql::{Doublewrite, Mysql};
 pub use noop::Noop;
+pub use options::{OptionKind, Options, ValueKind};
 pub use postgres::{Postgres, Programs};
+pub use registry::{DatabaseSpec, NAMES, Registry, SharedOption, choose, options};
 pub use served::{Protocol, SCHEMA, Served, Url, UrlError, serve};
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
@@ -43,14 +49,21 @@ pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 /// A *base* is a directory with a loaded database at rest; it is never
 /// written again. A *run directory* holds the copy that one run changes.
 pub trait Database: Send + Sync {
-    /// Its short name, as the flags write it.
-    fn name(&self) -> &'static str;
+    /// Its description.
+    fn kind(&self) -> &'static DatabaseKind;
+
+    /// Its short name, as plans and stores write it.
+    fn name(&self) -> &'static str {
+        self.kind().name
+    }
 
     /// The version that is measured.
     fn version(&self) -> String;
 
     /// The page size that users have when they chose none.
-    fn default_page_size(&self) -> PageSize;
+    fn default_page_size(&self) -> PageSize {
+        self.kind().page_sizes.default
+    }
 
     /// Refuses what the database cannot do: a page size, or a buffer too
     /// small to work.
@@ -254,10 +267,12 @@ pub enum DatabaseError {
         reason: String,
     },
     /// There is no database of this name.
-    #[error("database '{name}' is not known: choose {}", NAMES.join(", "))]
+    #[error("database '{name}' is not known: {instead}")]
     Unknown {
         /// The name.
         name: String,
+        /// What to choose.
+        instead: String,
     },
     /// A file could not be used.
     #[error("{action} {}", path.display())]

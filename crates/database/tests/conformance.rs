@@ -1,8 +1,8 @@
 //! The same seed gives the same rows and the same transaction outcomes on
 //! every database.
 //!
-//! A new database is one more line in [`candidates`], a new workload one more
-//! test. What each workload has to leave is in `conformance/NAME.txt`, so that
+//! A new database is tried by its line in the registry, a new workload by one
+//! more test. What each workload has to leave is in `conformance/NAME.txt`, so that
 //! a change of a generator, of SQL or of rounding is noticed even when all
 //! databases agree on it. After a change that is meant, write these files anew
 //! and look at their difference:
@@ -16,43 +16,64 @@ mod support;
 use std::{env, fmt::Write, fs, hash::Hasher, ops::ControlFlow, path::Path, thread};
 
 use octavo_database::{
-    Database, JournalMode, Mysql, Sqlite, TableContent, contents, expected_contents,
+    Database, DatabaseKind, DatabaseSpec, PageSizes, Registry, TableContent, contents,
+    expected_contents,
 };
-use octavo_units::{ByteCount, Seed};
+use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Mix, Outcome, Pgbench, Tpcc, Workload, Ycsb};
 use siphasher::sip128::{Hasher128, SipHasher24};
-use support::{open_directory, page_size, settings, stock::StockSqlite};
+use support::{open_directory, page_size, settings, stock::STOCK};
 
-/// A database, its name here and the page sizes in bytes to try: the first one
-/// is loaded and the others are derived from it.
-type Candidate = (&'static str, Box<dyn Database>, &'static [u32]);
+/// A database, its name here and the page sizes to try: the first one is
+/// loaded and the others are derived from it where the database can.
+type Candidate = (String, Box<dyn Database>, Vec<PageSize>);
 
-/// All databases.
+/// Options, and page sizes as in [`Candidate`].
+type Variant = (Vec<(String, String)>, Vec<PageSize>);
+
+/// All databases of the registry, and one that the tests add to it.
 fn candidates() -> Vec<Candidate> {
-    let sqlite = |journal_mode| {
-        let sqlite = Sqlite {
-            journal_mode,
-            ..Sqlite::default()
-        };
-        Box::new(sqlite)
-    };
-    vec![
-        ("sqlite wal", sqlite(JournalMode::Wal), &[4096, 512, 65536]),
-        (
-            "sqlite delete",
-            sqlite(JournalMode::Delete),
-            &[512, 4096, 65536],
-        ),
-        ("stock sqlite", Box::new(StockSqlite), &[4096]),
+    let registry = Registry::standard().with(&STOCK);
+    let all = registry.iter().flat_map(|kind| {
+        variants(kind)
+            .into_iter()
+            .map(move |(options, page_sizes)| {
+                let spec = DatabaseSpec::new(kind, options).unwrap();
+                let given: Vec<&str> = spec.options().given().map(|(_, value)| value).collect();
+                let name = format!("{} {}", kind.name, given.join(" "));
+                (name, spec.make().unwrap(), page_sizes)
+            })
+    });
+    all.collect()
+}
+
+/// The options and page sizes to try a database with: as a rule its defaults,
+/// at its default, smallest and largest page size.
+fn variants(kind: &DatabaseKind) -> Vec<Variant> {
+    let option = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let PageSizes {
+        smallest,
+        largest,
+        default,
+    } = kind.page_sizes;
+    let usual = (Vec::new(), vec![default, smallest, largest]);
+    match kind.name {
+        "sqlite" => vec![
+            usual,
+            (
+                option("journal-mode", "delete"),
+                vec![smallest, default, largest],
+            ),
+        ],
         // The installed server, and another page size built from its source.
-        (
-            "postgres",
-            octavo_database::choose("postgres", &[("bin".into(), "8K=installed".into())])
-                .expect("./test installs PostgreSQL"),
-            &[8192, 4096],
-        ),
-        ("mariadb", Box::new(Mysql::mariadb()), &[16384, 4096, 65536]),
-    ]
+        "postgres" => vec![(
+            option("bin", "8K=installed"),
+            vec![default, page_size(4096)],
+        )],
+        // It cannot be installed beside MariaDB.
+        "mysql" => Vec::new(),
+        _ => vec![usual],
+    }
 }
 
 #[test]
@@ -130,37 +151,34 @@ fn try_out(
 ) -> Vec<(String, String)> {
     let directory = open_directory();
     let loaded = directory.path().join("0");
-    let sizes: Vec<_> = page_sizes.iter().map(|&bytes| page_size(bytes)).collect();
     let mut go_on = |_: &str| ControlFlow::Continue(());
-    database.prepare(&sizes, &mut go_on).unwrap();
+    database.prepare(&page_sizes, &mut go_on).unwrap();
     thread::scope(|scope| {
         let mut threads = Vec::new();
-        for (position, &bytes) in page_sizes.iter().enumerate() {
+        for (position, &size) in page_sizes.iter().enumerate() {
             let base = directory.path().join(position.to_string());
             let run = directory.path().join(format!("run-{position}"));
             fs::create_dir(&base).unwrap();
             fs::create_dir(&run).unwrap();
             let mut go_on = |_| ControlFlow::Continue(());
             let made = match position {
-                0 => database.load(&base, page_size(bytes), workload, &mut go_on),
+                0 => database.load(&base, size, workload, &mut go_on),
                 _ => match database.derivation() {
-                    Some(derivation) => {
-                        derivation.derive(&loaded, &base, page_size(bytes), &mut go_on)
-                    }
-                    None => database.load(&base, page_size(bytes), workload, &mut go_on),
+                    Some(derivation) => derivation.derive(&loaded, &base, size, &mut go_on),
+                    None => database.load(&base, size, workload, &mut go_on),
                 },
             };
             let rows: u64 = generated.iter().map(|table| table.rows).sum();
             assert_eq!(made.unwrap().rows, rows);
-            let database = &*database;
+            let (database, name) = (&*database, &name);
             threads.push(scope.spawn(move || {
-                let name = format!("{name} at {bytes} bytes a page");
+                let name = format!("{name} at {size} pages");
                 if position == 0 {
                     let mut inspection = database.inspect(&base, workload).unwrap();
                     let initial = contents(&mut *inspection, workload).unwrap();
                     assert_eq!(initial, generated, "{name} after loading");
                 }
-                let after = run_and_check(database, &base, &run, bytes, workload, transactions);
+                let after = run_and_check(database, &base, &run, size, workload, transactions);
                 (name, describe("loaded", generated) + &after)
             }));
         }
@@ -177,12 +195,12 @@ fn run_and_check(
     database: &dyn Database,
     base: &Path,
     run: &Path,
-    page_bytes: u32,
+    page_size: PageSize,
     workload: &dyn Workload,
     transactions: u32,
 ) -> String {
     database.restore(base, run).unwrap();
-    let settings = settings(page_bytes, MEMORY, 1);
+    let settings = settings(page_size.get(), MEMORY, 1);
     let running = database.start(run, &settings, workload).unwrap();
     let mut connection = running.connect(0).unwrap();
     let mut clients = workload.clients(SEED.derive("conformance", 0), 1);

@@ -146,6 +146,15 @@ impl PageSize {
     /// The largest page, 64 KiB.
     pub const MAX: Self = Self(65536);
 
+    /// A page of this many KiB, for constants.
+    ///
+    /// # Panics
+    /// Unless it is a power of two from 1 to 64.
+    pub const fn kib(count: u32) -> Self {
+        assert!(count.is_power_of_two() && count <= Self::MAX.0 >> 10);
+        Self(count << 10)
+    }
+
     /// A page of this many bytes; refuses anything but a power of two within
     /// [`Self::MIN`] and [`Self::MAX`].
     pub fn new(bytes: u32) -> Result<Self, ParseSizeError> {

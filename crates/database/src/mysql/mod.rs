@@ -12,6 +12,7 @@ mod handshake;
 mod infile;
 mod inspect;
 mod instance;
+mod kind;
 mod load;
 mod marks;
 mod patience;
@@ -34,25 +35,15 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseError, Inspection, Loaded, Progress, RestoreMethod, Running, Settings,
+    Database, DatabaseError, DatabaseKind, Inspection, Loaded, Progress, RestoreMethod, Running,
+    Settings,
     server::{account::Account, tree},
 };
 use instance::Layout;
 use programs::Programs;
 
+pub(crate) use kind::{MARIADB, MYSQL};
 pub(crate) use served::ServedMysql;
-
-/// The name of MySQL.
-pub(crate) const MYSQL: &str = "mysql";
-/// The name of MariaDB.
-pub(crate) const MARIADB: &str = "mariadb";
-
-/// The options of both.
-pub(crate) const OPTIONS: [&str; 3] = ["bin", "doublewrite", "redo"];
-
-/// InnoDB's page sizes
-/// (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_page_size>).
-const PAGE_BYTES: [u32; 5] = [4096, 8192, 16_384, 32_768, 65_536];
 
 /// The least redo log that all versions take: 8 MiB of MySQL since 8.0.30.
 const REDO_MIN: ByteCount = arguments::REST_REDO;
@@ -67,19 +58,11 @@ pub(crate) enum Flavour {
 }
 
 impl Flavour {
-    /// The short name.
-    pub(crate) const fn name(self) -> &'static str {
+    /// Its description.
+    pub(crate) const fn kind(self) -> &'static DatabaseKind {
         match self {
-            Self::Mysql => MYSQL,
-            Self::Mariadb => MARIADB,
-        }
-    }
-
-    /// The name as its makers write it.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Mysql => "MySQL",
-            Self::Mariadb => "MariaDB",
+            Self::Mysql => &MYSQL,
+            Self::Mariadb => &MARIADB,
         }
     }
 
@@ -114,14 +97,6 @@ pub enum Doublewrite {
     /// As the server does on its own. It is on; MariaDB leaves it out where it
     /// finds a device that writes pages whole (`innodb_use_atomic_writes`).
     Detect,
-}
-
-impl Doublewrite {
-    const ALL: [(&'static str, Self); 3] = [
-        ("on", Self::On),
-        ("off", Self::Off),
-        ("detect", Self::Detect),
-    ];
 }
 
 /// MySQL or MariaDB as a database under test, with InnoDB. MySQL 5.7 to 9,
@@ -178,56 +153,11 @@ impl Mysql {
         let found = Programs::find(self.flavour, self.programs.as_deref())?;
         Ok(self.found.get_or_init(|| found))
     }
-
-    /// A setting's refusal.
-    fn refuse(&self, setting: &'static str, value: &str, reason: String) -> DatabaseError {
-        DatabaseError::Setting {
-            database: self.flavour.name(),
-            setting,
-            value: value.to_owned(),
-            reason,
-        }
-    }
-}
-
-/// Makes `mysql` or `mariadb` with options: `bin`, a directory or the server's
-/// program; `doublewrite`, `on`, `off` or `detect`; `redo`, a size.
-pub(crate) fn choose(name: &str, options: &[(String, String)]) -> Result<Mysql, DatabaseError> {
-    let mut mysql = match name {
-        MYSQL => Mysql::mysql_server(),
-        MARIADB => Mysql::mariadb(),
-        _ => return Err(DatabaseError::Unknown { name: name.into() }),
-    };
-    for (option, value) in options {
-        match option.as_str() {
-            "bin" => mysql.programs = Some(value.into()),
-            "doublewrite" => {
-                let known = Doublewrite::ALL.iter().find(|(name, _)| name == value);
-                let &(_, doublewrite) = known.ok_or_else(|| {
-                    mysql.refuse("doublewrite", value, "choose on, off or detect".into())
-                })?;
-                mysql.doublewrite = doublewrite;
-            }
-            "redo" => {
-                let size = value.parse::<ByteCount>().ok();
-                let size = size.map(|size| ByteCount::mib(size.get() >> 20));
-                mysql.redo = size.filter(|size| *size >= REDO_MIN).ok_or_else(|| {
-                    let reason = format!("choose a size such as 512M, at least {REDO_MIN}");
-                    mysql.refuse("redo", value, reason)
-                })?;
-            }
-            _ => {
-                let reason = format!("it has only {}", OPTIONS.join(", "));
-                return Err(mysql.refuse("option", option, reason));
-            }
-        }
-    }
-    Ok(mysql)
 }
 
 impl Database for Mysql {
-    fn name(&self) -> &'static str {
-        self.flavour.name()
+    fn kind(&self) -> &'static DatabaseKind {
+        self.flavour.kind()
     }
 
     /// As the server tells it; "not found" while there is no server.
@@ -236,24 +166,14 @@ impl Database for Mysql {
         found.map_or("not found".into(), |found| found.version.text.clone())
     }
 
-    fn default_page_size(&self) -> PageSize {
-        PageSize::new(16_384).expect("16384 is a power of two within the limits")
-    }
-
     fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
-        if settings.clients == 0 {
-            let reason = "at least one client has to work".into();
-            return Err(self.refuse("clients", "0", reason));
-        }
+        self.kind().check(settings)?;
         let page_size = settings.page_size;
-        if !PAGE_BYTES.contains(&page_size.get()) {
-            let reason = "InnoDB has pages of 4K, 8K, 16K, 32K and 64K".into();
-            return Err(self.refuse("page size", &page_size.to_string(), reason));
-        }
         let least = self.flavour.buffer_min(page_size);
         if settings.memory < least {
             let reason = format!("the smallest buffer pool with {page_size} a page has {least}");
-            return Err(self.refuse("memory", &settings.memory.to_string(), reason));
+            let memory = settings.memory.to_string();
+            return Err(self.kind().refuse("memory", memory, reason));
         }
         Ok(())
     }

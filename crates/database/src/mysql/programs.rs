@@ -125,7 +125,7 @@ impl Programs {
         Err(DatabaseError::Missing {
             what: format!(
                 "no server program of {} was found{place}{found}",
-                flavour.title()
+                flavour.kind().title
             ),
             remedy: format!(
                 "install {}, or name the directory of its programs with the option bin",
@@ -219,7 +219,7 @@ pub(crate) mod tests {
         for flavour in [Flavour::Mysql, Flavour::Mariadb] {
             let error = Programs::find(flavour, Some(directory.path())).unwrap_err();
             let error = error.to_string();
-            assert!(error.contains(flavour.title()), "{error}");
+            assert!(error.contains(flavour.kind().title), "{error}");
             assert!(error.contains("option bin"), "{error}");
         }
     }

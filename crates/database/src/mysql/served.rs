@@ -200,7 +200,7 @@ fn quoted(text: &str) -> String {
 
 impl Served for ServedMysql {
     fn name(&self) -> &'static str {
-        self.flavour.name()
+        self.flavour.kind().name
     }
 
     fn version(&self) -> String {

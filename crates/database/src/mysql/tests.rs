@@ -623,18 +623,18 @@ fn a_base_is_loaded_copied_and_run() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_settings_are_refused_by_name() {
     let database = Mysql::mariadb();
     let mut small = settings(1);
     let error = database.accept(&small).unwrap_err().to_string();
     assert!(error.contains("2 MiB"), "{error}");
     small.page_size = PageSize::new(512).unwrap();
     let error = database.accept(&small).unwrap_err().to_string();
-    assert!(error.contains("4K, 8K"), "{error}");
+    assert!(error.contains("4 KiB, 8 KiB"), "{error}");
 
     let option = |name: &str, value: &str| {
         let options = [(name.to_owned(), value.to_owned())];
-        super::choose("mariadb", &options)
+        crate::choose("mariadb", &options).map(drop)
     };
     option("redo", "64M").unwrap();
     for (name, value) in [

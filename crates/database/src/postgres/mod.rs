@@ -6,11 +6,11 @@ mod copy;
 mod ddl;
 mod failure;
 mod inspect;
+mod kind;
 mod load;
 mod login;
 mod messages;
 mod numeric;
-mod options;
 mod programs;
 mod running;
 mod served;
@@ -30,21 +30,16 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseError, Inspection, Loaded, Progress, RestoreMethod, Running, Settings,
+    Database, DatabaseError, DatabaseKind, Inspection, Loaded, Progress, RestoreMethod, Running,
+    Settings,
 };
 use cluster::Cluster;
 use programs::major_of;
 
 pub use programs::Programs;
 
-pub(crate) use options::{OPTIONS, choose};
+pub(crate) use kind::KIND;
 pub(crate) use served::ServedPostgres;
-
-pub(crate) const NAME: &str = "postgres";
-
-/// The page sizes that `configure --with-blocksize` takes, in KiB
-/// (<https://www.postgresql.org/docs/current/install-make.html>).
-const PAGE_KIB: std::ops::RangeInclusive<u64> = 1..=32;
 
 /// The first version with direct I/O, by its parameter `debug_io_direct`
 /// (<https://www.postgresql.org/docs/16/runtime-config-developer.html>).
@@ -52,7 +47,7 @@ const DIRECT_IO_MAJOR: u32 = 16;
 
 /// Smaller pages cannot be read past the page cache: `PG_IO_ALIGN_SIZE`
 /// (pg_config_manual.h), checked by the server at its start.
-const DIRECT_IO_PAGE_MIN: u64 = 4096;
+const DIRECT_IO_PAGE_MIN: PageSize = PageSize::kib(4);
 
 /// PostgreSQL as a database under test.
 ///
@@ -109,8 +104,8 @@ impl Postgres {
 }
 
 impl Database for Postgres {
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> &'static DatabaseKind {
+        &KIND
     }
 
     fn version(&self) -> String {
@@ -118,35 +113,17 @@ impl Database for Postgres {
         self.programs.version().unwrap_or_default()
     }
 
-    fn default_page_size(&self) -> PageSize {
-        PageSize::new(8192).expect("8192 is a power of two")
-    }
-
     fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
-        let page = u64::from(settings.page_size.get());
-        if page % 1024 != 0 || !PAGE_KIB.contains(&(page / 1024)) {
-            return Err(refuse(
-                "page size",
-                settings.page_size.to_string(),
-                "choose 1, 2, 4, 8, 16 or 32 KiB".into(),
-            ));
-        }
+        KIND.check(settings)?;
         if !self.programs.covers(settings.page_size) {
             return Err(refuse(
                 "page size",
                 settings.page_size.to_string(),
-                "--bin names no programs for it, and there is no --source to build".into(),
-            ));
-        }
-        if settings.clients == 0 {
-            return Err(refuse(
-                "clients",
-                "0".into(),
-                "at least one client has to work".into(),
+                "bin names no programs for it, and no source or version says what to build".into(),
             ));
         }
         let direct = self.is_direct()?;
-        if direct && page < DIRECT_IO_PAGE_MIN {
+        if direct && settings.page_size < DIRECT_IO_PAGE_MIN {
             return Err(refuse(
                 "page size",
                 settings.page_size.to_string(),
@@ -236,10 +213,5 @@ impl Database for Postgres {
 
 /// A setting's refusal.
 fn refuse(setting: &'static str, value: String, reason: String) -> DatabaseError {
-    DatabaseError::Setting {
-        database: NAME,
-        setting,
-        value,
-        reason,
-    }
+    KIND.refuse(setting, value, reason)
 }

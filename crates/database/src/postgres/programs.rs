@@ -99,7 +99,7 @@ impl Programs {
                 .map(|major| Source::Distribution { major })
                 .ok_or_else(|| DatabaseError::Missing {
                     what: "no version of PostgreSQL is known to this machine".into(),
-                    remedy: "give --version, --source or --bin".into(),
+                    remedy: "give a version, a source or a bin".into(),
                 }),
         }
     }

@@ -7,7 +7,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
 
 use super::{
-    NAME,
+    KIND,
     cluster::{CONNECT_LIMIT, with_always},
     failure::ServerError,
     inspect, load,
@@ -104,7 +104,7 @@ impl ServedPostgres {
             ),
         )?;
         match mark {
-            Some(mark) if !mark.starts_with(MARK) => Err(foreign(NAME, &self.url)),
+            Some(mark) if !mark.starts_with(MARK) => Err(foreign(KIND.name, &self.url)),
             mark => Ok(mark),
         }
     }
@@ -155,7 +155,7 @@ impl ServedPostgres {
                 // The first error is the one to tell.
                 let _undone = session.simple("ROLLBACK");
                 Err(match dependent(&error) {
-                    Some(what) => entangled(NAME, &self.url, &what),
+                    Some(what) => entangled(KIND.name, &self.url, &what),
                     None => error.into(),
                 })
             }
@@ -235,7 +235,7 @@ fn dependent(error: &ConnectionError) -> Option<String> {
 
 impl Served for ServedPostgres {
     fn name(&self) -> &'static str {
-        NAME
+        KIND.name
     }
 
     fn version(&self) -> String {
@@ -266,7 +266,7 @@ impl Served for ServedPostgres {
         match self.mark(&mut session)? {
             None => {}
             Some(mark) if mark == LOADING => self.drop_schema(&mut session)?,
-            Some(_) => return Err(occupied(NAME, &self.url)),
+            Some(_) => return Err(occupied(KIND.name, &self.url)),
         }
         self.check_right(&mut session)?;
         if progress(0) == ControlFlow::Break(()) {

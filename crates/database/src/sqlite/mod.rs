@@ -6,6 +6,7 @@ mod ddl;
 mod direct_file;
 mod failure;
 mod inspect;
+mod kind;
 mod load;
 mod log_file;
 mod running;
@@ -24,18 +25,17 @@ use octavo_workload::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Database, DatabaseError, Derive, Inspection, Isolation, Loaded, Progress, RestoreMethod,
-    Running, Settings, files,
+    Database, DatabaseError, DatabaseKind, Derive, Inspection, Isolation, Loaded, Progress,
+    RestoreMethod, Running, Settings, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
+pub(crate) use kind::KIND;
 pub use load::LoadThreads;
 
 pub(crate) use aligned::{AlignedBuffer, MEMORY_ALIGN};
 pub(crate) use direct_file::refuses_direct;
 pub(crate) use failure::start_of;
-
-pub(crate) const NAME: &str = "sqlite";
 
 /// The file of a database in its directory.
 const FILE: &str = "database.sqlite";
@@ -77,6 +77,13 @@ impl JournalMode {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Wal, Self::Delete, Self::Truncate, Self::Persist];
 
+    const NAMES: [&str; 4] = [
+        Self::Wal.name(),
+        Self::Delete.name(),
+        Self::Truncate.name(),
+        Self::Persist.name(),
+    ];
+
     /// The name that SQLite knows it by.
     pub const fn name(self) -> &'static str {
         match self {
@@ -115,44 +122,21 @@ pub struct Sqlite {
     pub load_threads: LoadThreads,
 }
 
-impl Sqlite {
-    /// A setting's refusal.
-    fn refuse(setting: &'static str, value: String, reason: String) -> DatabaseError {
-        DatabaseError::Setting {
-            database: NAME,
-            setting,
-            value,
-            reason,
-        }
-    }
-}
-
 impl Database for Sqlite {
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> &'static DatabaseKind {
+        &KIND
     }
 
     fn version(&self) -> String {
         rusqlite::version().to_owned()
     }
 
-    fn default_page_size(&self) -> PageSize {
-        // Since SQLite 3.12 (<https://www.sqlite.org/pgszchng2016.html>).
-        PageSize::new(4096).expect("4096 is a power of two within the limits")
-    }
-
     fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
-        if settings.clients == 0 {
-            return Err(Self::refuse(
-                "clients",
-                "0".into(),
-                "at least one client has to work".into(),
-            ));
-        }
+        KIND.check(settings)?;
         if let Some(isolation) = settings.isolation
             && isolation != Isolation::Serializable
         {
-            return Err(Self::refuse(
+            return Err(KIND.refuse(
                 "isolation",
                 isolation.to_string(),
                 "SQLite's transactions are serializable".into(),
@@ -172,7 +156,7 @@ impl Database for Sqlite {
             } else {
                 connection_min
             };
-            return Err(Self::refuse(
+            return Err(KIND.refuse(
                 "memory",
                 settings.memory.to_string(),
                 format!(

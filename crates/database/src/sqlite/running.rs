@@ -81,12 +81,9 @@ impl RunningSqlite {
         )?;
         let (page_size, wal_autocheckpoint) = Self::examine(&session, database)?;
         if page_size != i64::from(settings.page_size.get()) {
-            return Err(DatabaseError::Setting {
-                database: super::NAME,
-                setting: "page size",
-                value: settings.page_size.to_string(),
-                reason: format!("the copy has pages of {page_size} bytes"),
-            });
+            let reason = format!("the copy has pages of {page_size} bytes");
+            let wanted = settings.page_size.to_string();
+            return Err(super::KIND.refuse("page size", wanted, reason));
         }
         let users = usize::try_from(settings.clients).unwrap_or(usize::MAX);
         Ok(Self {

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use octavo_database::{
-    Counters, Database, DatabaseError, Inspection, Loaded, Progress, RestoreMethod, Running,
-    Settings, Sqlite, StoragePath,
+    Advice, Change, ChangePlace, Counters, Database, DatabaseError, DatabaseKind, Defaults,
+    Inspection, Loaded, PageSizes, Progress, RestoreMethod, Running, Settings, Sqlite, StoragePath,
 };
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
@@ -16,17 +16,40 @@ use octavo_workload::{
 };
 use rusqlite::{params_from_iter, types};
 
-pub struct StockSqlite;
+/// Its line in a registry.
+pub static STOCK: DatabaseKind = DatabaseKind {
+    name: "stock-sqlite",
+    aliases: &[],
+    title: "SQLite on its own",
+    is_server: false,
+    options: &[],
+    page_sizes: PageSizes {
+        smallest: PageSize::MIN,
+        largest: PageSize::MAX,
+        default: PageSize::kib(4),
+    },
+    defaults: Defaults::of_server(&[]),
+    advice: Advice {
+        page_size: NO_CHANGE,
+        buffer: NO_CHANGE,
+    },
+    make: |_| Ok(Box::new(StockSqlite)),
+};
+
+const NO_CHANGE: Change = Change {
+    place: ChangePlace::OneSession,
+    lines: &[],
+    costs: &[],
+};
+
+struct StockSqlite;
 
 impl Database for StockSqlite {
-    fn name(&self) -> &'static str {
-        "stock-sqlite"
+    fn kind(&self) -> &'static DatabaseKind {
+        &STOCK
     }
     fn version(&self) -> String {
         Sqlite::default().version()
-    }
-    fn default_page_size(&self) -> PageSize {
-        Sqlite::default().default_page_size()
     }
     fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
         Sqlite::default().accept(settings)

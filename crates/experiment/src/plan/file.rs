@@ -614,7 +614,7 @@ fn systems(cells: Section<'_>) -> Result<Vec<System>, Refusal> {
 fn options(cells: Section<'_>, databases: &[Entry<String>]) -> Result<Vec<GivenOption>, Refusal> {
     let mut given = Vec::new();
     for name in octavo_database::NAMES {
-        for &option in octavo_database::options(name) {
+        for option in octavo_database::options(name) {
             if given.iter().any(|(other, _)| *other == option) {
                 continue;
             }

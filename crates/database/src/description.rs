@@ -1,0 +1,287 @@
+//! What there is to know of a database before one is made: its names, options
+//! and page sizes, what is measured by default, and what to type to follow the
+//! advice. Data only; words for people are made of it elsewhere.
+
+use std::{fmt, time::Duration};
+
+use octavo_units::{ByteCount, PageSize};
+
+use crate::{
+    Database, DatabaseError, Settings,
+    options::{OptionKind, Options, nearest},
+};
+
+/// The description of one database: everything outside its own directory that
+/// differs from other databases is read from here.
+pub struct DatabaseKind {
+    /// The short name in plans, stores and on the command line.
+    pub name: &'static str,
+    /// Other names that are understood.
+    pub aliases: &'static [&'static str],
+    /// The name as its makers write it.
+    pub title: &'static str,
+    /// Whether it runs in processes of its own.
+    pub is_server: bool,
+    /// Its options, each name once.
+    pub options: &'static [OptionKind],
+    /// The page sizes it can have.
+    pub page_sizes: PageSizes,
+    /// What `advise` measures unless told otherwise.
+    pub defaults: Defaults,
+    /// How to change page size and buffer size of a database in use.
+    pub advice: Advice,
+    /// Makes it with options.
+    pub make: fn(&Options) -> Result<Box<dyn Database>, DatabaseError>,
+}
+
+impl DatabaseKind {
+    /// The description of an option.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] if it has no option of this name.
+    pub fn option(&self, name: &str) -> Result<&'static OptionKind, DatabaseError> {
+        self.options
+            .iter()
+            .find(|option| option.name == name)
+            .ok_or_else(|| {
+                let names: Vec<&str> = self.options.iter().map(|option| option.name).collect();
+                let reason = match nearest(name, names.iter().copied()) {
+                    _ if names.is_empty() => "it has none".into(),
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("it has only {}", names.join(", ")),
+                };
+                self.refuse("option", name.to_owned(), reason)
+            })
+    }
+
+    /// Whether it has an option of this name.
+    pub fn has_option(&self, name: &str) -> bool {
+        self.options.iter().any(|option| option.name == name)
+    }
+
+    /// Refuses what no database of this kind can do, whatever its options.
+    pub(crate) fn check(&self, settings: &Settings) -> Result<(), DatabaseError> {
+        if settings.clients == 0 {
+            let reason = "at least one client has to work".into();
+            return Err(self.refuse("clients", "0".into(), reason));
+        }
+        if !self.page_sizes.contains(settings.page_size) {
+            let reason = format!("choose {}", self.page_sizes);
+            return Err(self.refuse("page size", settings.page_size.to_string(), reason));
+        }
+        Ok(())
+    }
+
+    /// The refusal of a setting's value.
+    pub fn refuse(&self, setting: &'static str, value: String, reason: String) -> DatabaseError {
+        DatabaseError::Setting {
+            database: self.name,
+            setting,
+            value,
+            reason,
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DatabaseKind").field(&self.name).finish()
+    }
+}
+
+/// Descriptions are the same when their names are: a registry has each name
+/// once.
+impl PartialEq for DatabaseKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for DatabaseKind {}
+
+/// Page sizes: all powers of two from the smallest to the largest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSizes {
+    /// The smallest.
+    pub smallest: PageSize,
+    /// The largest.
+    pub largest: PageSize,
+    /// The size that users have who chose none.
+    pub default: PageSize,
+}
+
+impl PageSizes {
+    /// Whether this is one of them.
+    pub fn contains(&self, page_size: PageSize) -> bool {
+        (self.smallest..=self.largest).contains(&page_size)
+    }
+
+    /// All of them, the smallest first.
+    pub fn iter(&self) -> impl Iterator<Item = PageSize> {
+        let sizes = std::iter::successors(Some(self.smallest), |size| {
+            PageSize::new(size.get().checked_mul(2)?).ok()
+        });
+        let largest = self.largest;
+        sizes.take_while(move |size| *size <= largest)
+    }
+}
+
+/// As in "4 KiB, 8 KiB or 16 KiB".
+impl fmt::Display for PageSizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, size) in self.iter().enumerate() {
+            match (number, size == self.largest) {
+                (0, _) => write!(f, "{size}")?,
+                (_, true) => write!(f, " or {size}")?,
+                (_, false) => write!(f, ", {size}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What `advise` measures unless told otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// Time for everything.
+    pub budget: Duration,
+    /// Memory that may hold data.
+    pub memories: &'static [ByteCount],
+    /// Page sizes to compare.
+    pub page_sizes: &'static [PageSize],
+    /// Sessions at the same time.
+    pub clients: u32,
+}
+
+impl Defaults {
+    /// Those of a server with these page sizes. A server with one client is no
+    /// OLTP system; and it takes more time than an embedded database, to be
+    /// built, and because InnoDB wants 24 MiB for its largest pages.
+    pub const fn of_server(page_sizes: &'static [PageSize]) -> Self {
+        const MEMORIES: [ByteCount; 2] = [ByteCount::mib(32), ByteCount::mib(96)];
+        Self {
+            budget: Duration::from_mins(30),
+            memories: &MEMORIES,
+            page_sizes,
+            clients: 8,
+        }
+    }
+}
+
+/// How to follow the advice.
+#[derive(Clone, Copy, Debug)]
+pub struct Advice {
+    /// What to do for another page size.
+    pub page_size: Change,
+    /// What to do for another buffer size.
+    pub buffer: Change,
+}
+
+/// A change of a database in use.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    /// Where the lines go.
+    pub place: ChangePlace,
+    /// What to type there, in order.
+    pub lines: &'static [ChangeLine],
+    /// What the change needs and costs.
+    pub costs: &'static [Cost],
+}
+
+impl Change {
+    /// The lines for a size, of a database with these options.
+    pub fn lines<'a>(
+        &'a self,
+        size: ByteCount,
+        options: &'a Options,
+    ) -> impl Iterator<Item = String> + 'a {
+        let applies = |line: &&ChangeLine| match line.only_with {
+            Some((option, value)) => options.text(option) == Some(value),
+            None => true,
+        };
+        let lines = self.lines.iter().filter(applies);
+        lines.map(move |line| {
+            line.text
+                .replace("{bytes}", &size.get().to_string())
+                .replace("{kib}", &(size.get() / 1024).to_string())
+        })
+    }
+}
+
+/// A line to type.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeLine {
+    /// The text; `{bytes}` and `{kib}` stand for the size.
+    pub text: &'static str,
+    /// The option and its value that it is for; `None` for all.
+    pub only_with: Option<(&'static str, &'static str)>,
+}
+
+impl ChangeLine {
+    /// A line for all options.
+    pub const fn always(text: &'static str) -> Self {
+        Self {
+            text,
+            only_with: None,
+        }
+    }
+}
+
+/// Where the lines of a change go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangePlace {
+    /// Into one session of the database, once.
+    OneSession,
+    /// Into every session, each time it is opened.
+    EverySession,
+    /// Into a shell, once.
+    Shell,
+    /// Into the server's configuration.
+    Configuration {
+        /// The usual name of the file.
+        file: &'static str,
+        /// The section of the file, as the line that begins it.
+        section: Option<&'static str>,
+    },
+}
+
+/// What a change needs or costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// No other session may be open.
+    ExclusiveAccess,
+    /// A second copy of the database has to fit on the disk for a while.
+    RoomForCopy,
+    /// The write-ahead log has to be left meanwhile.
+    LeaveWal,
+    /// Programs have to be built for the page size.
+    Build,
+    /// A new data directory has to be made.
+    NewDataDirectory,
+    /// The data has to be moved by dump and restore.
+    DumpAndRestore,
+    /// What was measured was shared by all sessions: each gets its part.
+    DividedBySessions,
+    /// What was measured was all that held data: little should be left to the
+    /// page cache.
+    LittlePageCache,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_sizes_are_powers_of_two() {
+        let sizes = PageSizes {
+            smallest: PageSize::kib(4),
+            largest: PageSize::kib(16),
+            default: PageSize::kib(8),
+        };
+        assert_eq!(sizes.to_string(), "4 KiB, 8 KiB or 16 KiB");
+        assert!(sizes.contains(PageSize::kib(4)));
+        assert!(sizes.contains(PageSize::kib(16)));
+        assert!(!sizes.contains(PageSize::kib(2)));
+        assert!(!sizes.contains(PageSize::kib(32)));
+    }
+}

@@ -1,0 +1,374 @@
+//! Options of databases: their description, and values that were read by it.
+
+use std::{fmt, ops::RangeInclusive, time::Duration};
+
+use octavo_units::{ByteCount, PageSize, parse_duration};
+
+use crate::{DatabaseError, description::DatabaseKind};
+
+/// One option of a database.
+#[derive(Debug)]
+pub struct OptionKind {
+    /// The name in plans and stores.
+    pub name: &'static str,
+    /// The name of its command-line flag, without dashes, where it is another.
+    pub flag: Option<&'static str>,
+    /// What values it takes.
+    pub values: ValueKind,
+    /// What stands for a value in help, such as `SIZE`.
+    pub value_name: &'static str,
+    /// The value when none is given; `None` where that depends on the machine.
+    pub default: Option<&'static str>,
+    /// Help in a few words, after the database's title.
+    pub help: &'static str,
+    /// Whether it is part of the conditions of figures even at its default.
+    pub is_condition: bool,
+    /// An option that cannot be given beside it.
+    pub excludes: Option<&'static str>,
+}
+
+impl OptionKind {
+    /// An option that has a default and nothing else beyond the usual; others
+    /// are made of it by `..`.
+    pub const fn new(
+        name: &'static str,
+        values: ValueKind,
+        default: Option<&'static str>,
+        help: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            flag: None,
+            value_name: values.placeholder(),
+            values,
+            default,
+            help,
+            is_condition: false,
+            excludes: None,
+        }
+    }
+
+    /// The name of its command-line flag, without dashes.
+    pub fn flag(&self) -> &'static str {
+        self.flag.unwrap_or(self.name)
+    }
+}
+
+/// Options are the same when their names are: a database has each name once.
+impl PartialEq for OptionKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OptionKind {}
+
+/// What values an option takes. Ranges are inclusive.
+#[derive(Debug)]
+pub enum ValueKind {
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `on` or `off`.
+    Switch,
+    /// A number of bytes, such as `512M`.
+    Bytes(RangeInclusive<ByteCount>),
+    /// A time, such as `30s`.
+    Duration(RangeInclusive<Duration>),
+    /// A whole number.
+    Number(RangeInclusive<u64>),
+    /// A page or block size, such as `8K`.
+    PageSize(RangeInclusive<PageSize>),
+    /// A path or anything else that the database itself reads.
+    Text,
+}
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Word(&'static str),
+    Switch(bool),
+    Bytes(ByteCount),
+    Duration(Duration),
+    Number(u64),
+    PageSize(PageSize),
+    Text(String),
+}
+
+impl ValueKind {
+    const fn placeholder(&self) -> &'static str {
+        match self {
+            Self::Word(_) => "WORD",
+            Self::Switch => "ON|OFF",
+            Self::Bytes(_) | Self::PageSize(_) => "SIZE",
+            Self::Duration(_) => "TIME",
+            Self::Number(_) => "N",
+            Self::Text => "PATH",
+        }
+    }
+
+    fn read(&self, text: &str) -> Option<Value> {
+        match self {
+            Self::Word(words) => {
+                let word = words.iter().find(|word| **word == text)?;
+                Some(Value::Word(word))
+            }
+            Self::Switch => match text {
+                "on" => Some(Value::Switch(true)),
+                "off" => Some(Value::Switch(false)),
+                _ => None,
+            },
+            Self::Bytes(range) => within(range, text.parse().ok()?).map(Value::Bytes),
+            Self::Duration(range) => within(range, parse_duration(text).ok()?).map(Value::Duration),
+            Self::Number(range) => within(range, text.parse().ok()?).map(Value::Number),
+            Self::PageSize(range) => within(range, text.parse().ok()?).map(Value::PageSize),
+            Self::Text => Some(Value::Text(text.to_owned())),
+        }
+    }
+}
+
+fn within<T: PartialOrd>(range: &RangeInclusive<T>, value: T) -> Option<T> {
+    range.contains(&value).then_some(value)
+}
+
+/// What is possible, after "choose".
+impl fmt::Display for ValueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(words) => match words {
+                [] => f.write_str("nothing"),
+                [one] => f.write_str(one),
+                [some @ .., last] => write!(f, "{} or {last}", some.join(", ")),
+            },
+            Self::Switch => f.write_str("on or off"),
+            Self::Bytes(range) if range.end().get() == u64::MAX => {
+                write!(f, "a size such as 512M, at least {}", range.start())
+            }
+            Self::Bytes(range) => write!(f, "{} to {}", range.start(), range.end()),
+            Self::Duration(range) => {
+                write!(f, "{} to {}", short(*range.start()), short(*range.end()))
+            }
+            Self::Number(range) => write!(f, "{} to {}", range.start(), range.end()),
+            Self::PageSize(range) => {
+                write!(f, "a power of two, {} to {}", range.start(), range.end())
+            }
+            Self::Text => f.write_str("a path"),
+        }
+    }
+}
+
+/// A duration as options are written: `30s`, `24h`.
+fn short(time: Duration) -> String {
+    match time.as_secs() {
+        hours if hours > 0 && hours % 3600 == 0 => format!("{}h", hours / 3600),
+        seconds => format!("{seconds}s"),
+    }
+}
+
+/// The options of one database, read by their descriptions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    kind: &'static DatabaseKind,
+    given: Vec<Given>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Given {
+    option: &'static OptionKind,
+    text: String,
+    value: Value,
+}
+
+impl Options {
+    /// No options: the default of each.
+    pub const fn none(kind: &'static DatabaseKind) -> Self {
+        Self {
+            kind,
+            given: Vec::new(),
+        }
+    }
+
+    /// Reads options, as names and values.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] for an option that the database has not, a
+    /// value that it cannot have, and options that exclude each other or are
+    /// given twice.
+    pub fn read(
+        kind: &'static DatabaseKind,
+        options: &[(String, String)],
+    ) -> Result<Self, DatabaseError> {
+        let mut read = Self::none(kind);
+        for (name, text) in options {
+            let option = kind.option(name)?;
+            let value = option.values.read(text).ok_or_else(|| {
+                kind.refuse(
+                    option.name,
+                    text.clone(),
+                    format!("choose {}", option.values),
+                )
+            })?;
+            for Given { option: other, .. } in &read.given {
+                let reason = if other.name == option.name {
+                    "it is given twice".into()
+                } else if other.excludes == Some(option.name) || option.excludes == Some(other.name)
+                {
+                    format!("give {} or {}, not both", other.name, option.name)
+                } else {
+                    continue;
+                };
+                return Err(kind.refuse("option", name.clone(), reason));
+            }
+            read.given.push(Given {
+                option,
+                text: text.clone(),
+                value,
+            });
+        }
+        Ok(read)
+    }
+
+    /// The database whose options these are.
+    pub fn kind(&self) -> &'static DatabaseKind {
+        self.kind
+    }
+
+    /// Names and values as they were given.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.given
+            .iter()
+            .map(|given| (given.option.name, given.text.as_str()))
+    }
+
+    /// Names and values as they were given, to write down.
+    pub fn to_vec(&self) -> Vec<(String, String)> {
+        self.given()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+
+    /// An option's value as text, or its default.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.given().find(|(option, _)| *option == name) {
+            Some((_, text)) => Some(text),
+            None => self.kind.option(name).ok()?.default,
+        }
+    }
+
+    /// The value of an option that was given.
+    ///
+    /// # Panics
+    /// When the description says that it has another type.
+    pub(crate) fn given_value<T: FromValue>(&self, name: &str) -> Option<T> {
+        let given = self.given.iter().find(|given| given.option.name == name)?;
+        Some(T::from_value(given.value.clone()).expect("the description has the type"))
+    }
+
+    /// The value of an option, or its default.
+    ///
+    /// # Panics
+    /// When the description has no such option, or no default of this type.
+    pub(crate) fn get<T: FromValue>(&self, name: &str) -> T {
+        self.given_value(name).unwrap_or_else(|| {
+            let option = self.kind.option(name).expect("the description has it");
+            let default = option.default.expect("the description has a default");
+            let value = option.values.read(default);
+            value
+                .and_then(T::from_value)
+                .expect("the default can be read")
+        })
+    }
+}
+
+/// A type that an option's value can have.
+pub(crate) trait FromValue: Sized {
+    /// The value, if it has this type.
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+macro_rules! from_value {
+    ($($variant:ident($type:ty)),+) => {$(
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$variant(value) => Some(value),
+                    _ => None,
+                }
+            }
+        }
+    )+};
+}
+
+from_value!(
+    Word(&'static str),
+    Switch(bool),
+    Bytes(ByteCount),
+    Duration(Duration),
+    Number(u64),
+    PageSize(PageSize),
+    Text(String)
+);
+
+/// The nearest of the words that are known, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|known| (strsim::levenshtein(word, known), known))
+        .min()
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 3)
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Registry;
+
+    #[test]
+    fn every_default_is_a_value_of_its_option() {
+        for kind in Registry::standard().iter() {
+            for option in kind.options {
+                let read = option.default.map(|default| option.values.read(default));
+                assert_ne!(read, Some(None), "{} {}", kind.name, option.name);
+                assert!(option.excludes.is_none_or(|other| kind.has_option(other)));
+            }
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_with_what_is_possible() {
+        let sizes = ValueKind::PageSize(PageSize::kib(1)..=PageSize::kib(64));
+        assert_eq!(sizes.read("8K"), Some(Value::PageSize(PageSize::kib(8))));
+        assert_eq!(sizes.read("512"), None);
+        assert_eq!(sizes.to_string(), "a power of two, 1 KiB to 64 KiB");
+        let times = ValueKind::Duration(Duration::from_secs(30)..=Duration::from_hours(24));
+        assert_eq!(times.read("29s"), None);
+        assert_eq!(times.to_string(), "30s to 24h");
+        let numbers = ValueKind::Number(14..=18);
+        assert_eq!(numbers.read("15"), Some(Value::Number(15)));
+        assert_eq!(numbers.read("fifteen"), None);
+    }
+
+    #[test]
+    fn options_are_read_once_and_fall_back_to_their_defaults() {
+        let kind = Registry::standard().find("mariadb").unwrap();
+        let read = |options: &[(&str, &str)]| {
+            let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+            Options::read(kind, &options.iter().map(own).collect::<Vec<_>>())
+        };
+        let options = read(&[("redo", "64M")]).unwrap();
+        assert_eq!(options.get::<ByteCount>("redo"), ByteCount::mib(64));
+        assert_eq!(options.get::<&str>("doublewrite"), "on");
+        assert_eq!(options.given_value::<String>("bin"), None);
+        assert_eq!(options.text("doublewrite"), Some("on"));
+        assert_eq!(options.given().collect::<Vec<_>>(), [("redo", "64M")]);
+        for (given, part) in [
+            (&[("redo", "1K")][..], "at least 8 MiB"),
+            (&[("doublewrite", "perhaps")], "on, off or detect"),
+            (&[("doublewrit", "on")], "did you mean doublewrite?"),
+            (&[("redo", "64M"), ("redo", "64M")], "given twice"),
+        ] {
+            let error = read(given).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The description of PostgreSQL, and how it is made of its options.
+
+use std::{path::PathBuf, time::Duration};
+
+use octavo_units::PageSize;
+
+use super::{Postgres, programs::Programs, refuse, source::Source};
+use crate::{
+    Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseError, DatabaseKind, Defaults,
+    OptionKind, Options, PageSizes, ValueKind,
+};
+
+/// Source of page sizes and advice:
+/// <https://www.postgresql.org/docs/current/install-make.html> (the block size
+/// is that of the build, and the cluster has to be made anew by its own
+/// initdb).
+pub(crate) static KIND: DatabaseKind = DatabaseKind {
+    name: "postgres",
+    aliases: &["postgresql"],
+    title: "PostgreSQL",
+    is_server: true,
+    options: &[
+        OptionKind {
+            value_name: "PATHS",
+            ..OptionKind::new(
+                "bin",
+                ValueKind::Text,
+                None,
+                "directories with the programs of page sizes, or the installed server, such as \
+                 4K=/opt/pg4k/bin,8K=installed",
+            )
+        },
+        OptionKind {
+            excludes: Some("version"),
+            ..OptionKind::new(
+                "source",
+                ValueKind::Text,
+                None,
+                "its source, a tarball or a directory, which is built for each page size \
+                 [default: the source package of the distribution]",
+            )
+        },
+        OptionKind {
+            flag: Some("pg-version"),
+            ..OptionKind::new(
+                "version",
+                ValueKind::Number(14..=18),
+                None,
+                "the major version whose source package is built, 14 to 18 [default: the \
+                 distribution's]",
+            )
+        },
+        OptionKind::new(
+            "wal-block-size",
+            ValueKind::PageSize(PageSize::kib(1)..=PageSize::kib(64)),
+            Some("8K"),
+            "block size of the write-ahead log, 1K to 64K",
+        ),
+        OptionKind::new(
+            "full-page-writes",
+            ValueKind::Switch,
+            Some("on"),
+            "on or off; off leaves pages unprotected from being torn",
+        ),
+        // The range of the parameter, without its first half minute
+        // (<https://www.postgresql.org/docs/current/runtime-config-wal.html>).
+        // The default is the least, so that a run has whole cycles; the
+        // server's own is 5 minutes.
+        OptionKind::new(
+            "checkpoint-timeout",
+            ValueKind::Duration(Duration::from_secs(30)..=Duration::from_hours(24)),
+            Some("30s"),
+            "time between checkpoints, at least 30s",
+        ),
+        OptionKind::new(
+            "direct-io",
+            ValueKind::Switch,
+            Some("on"),
+            "on or off, from version 16 on; off holds buffer and page cache under one memory \
+             limit, as with earlier versions",
+        ),
+    ],
+    page_sizes: PageSizes {
+        smallest: PageSize::kib(1),
+        largest: PageSize::kib(32),
+        default: PageSize::kib(8),
+    },
+    defaults: Defaults::of_server(&[
+        PageSize::kib(4),
+        PageSize::kib(8),
+        PageSize::kib(16),
+        PageSize::kib(32),
+    ]),
+    advice: Advice {
+        page_size: Change {
+            place: ChangePlace::Shell,
+            lines: &[
+                ChangeLine::always("./configure --with-blocksize={kib}"),
+                ChangeLine::always("pg_dumpall > everything.sql"),
+            ],
+            costs: &[Cost::Build, Cost::NewDataDirectory, Cost::DumpAndRestore],
+        },
+        buffer: Change {
+            place: ChangePlace::Configuration {
+                file: "postgresql.conf",
+                section: None,
+            },
+            lines: &[ChangeLine::always("shared_buffers = {kib}kB")],
+            costs: &[Cost::LittlePageCache],
+        },
+    },
+    make: |options| Ok(Box::new(make(options)?)),
+};
+
+/// Makes PostgreSQL with options.
+fn make(options: &Options) -> Result<Postgres, DatabaseError> {
+    let mut programs = match options.given_value::<String>("bin") {
+        Some(text) => Programs::given(&text)?,
+        None => Programs::default(),
+    };
+    let source = options.given_value::<String>("source");
+    let major = options.given_value::<u64>("version");
+    if let Some(path) = source {
+        programs.source = Some(source_at(path)?);
+    } else if let Some(major) = major {
+        programs.source = Some(Source::Distribution {
+            major: major as u32,
+        });
+    }
+    // Now rather than after the plan was adopted.
+    programs.version()?;
+    Ok(Postgres {
+        programs,
+        wal_block_size: options.get("wal-block-size"),
+        full_page_writes: options.get("full-page-writes"),
+        checkpoint_timeout: options.get("checkpoint-timeout"),
+        direct_io: options.get("direct-io"),
+    })
+}
+
+fn source_at(value: String) -> Result<Source, DatabaseError> {
+    let path = PathBuf::from(&value);
+    if path.is_dir() {
+        return Ok(Source::Directory(path));
+    }
+    if path.is_file() {
+        return Ok(Source::Tarball(path));
+    }
+    Err(refuse(
+        "source",
+        value,
+        "it is no file or directory: name PostgreSQL's source, such as postgresql-17.4.tar.bz2"
+            .into(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose(options: &[(String, String)]) -> Result<Postgres, DatabaseError> {
+        make(&Options::read(&KIND, options)?)
+    }
+
+    fn chosen(option: &str, value: &str) -> Result<Postgres, DatabaseError> {
+        choose(&[
+            ("version".into(), "15".into()),
+            (option.into(), value.into()),
+        ])
+    }
+
+    #[test]
+    fn options_set_what_they_name() {
+        assert!(!chosen("full-page-writes", "off").unwrap().full_page_writes);
+        assert!(!chosen("direct-io", "off").unwrap().direct_io);
+        let postgres = chosen("wal-block-size", "64K").unwrap();
+        assert_eq!(postgres.wal_block_size.get(), 65536);
+        let postgres = chosen("checkpoint-timeout", "5m").unwrap();
+        assert_eq!(postgres.checkpoint_timeout, Duration::from_mins(5));
+        assert_eq!(
+            postgres.programs.source,
+            Some(Source::Distribution { major: 15 })
+        );
+        assert_eq!(postgres.programs.version().unwrap(), "15");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_can() {
+        for (option, value, part) in [
+            ("full-page-writes", "maybe", "choose on or off"),
+            ("wal-block-size", "128K", "1 KiB to 64 KiB"),
+            ("wal-block-size", "3K", "1 KiB to 64 KiB"),
+            ("checkpoint-timeout", "1s", "choose 30s"),
+            ("version", "15", "given twice"),
+            ("source", "/nonexistent", "not both"),
+            ("doublewrite", "on", "it has only bin, source"),
+        ] {
+            let error = chosen(option, value).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        let error = choose(&[("version".into(), "9".into())]).unwrap_err();
+        assert!(error.to_string().contains("14 to 18"), "{error}");
+        let error = choose(&[("source".into(), "/nonexistent".into())]).unwrap_err();
+        assert!(
+            error.to_string().contains("no file or directory"),
+            "{error}"
+        );
+    }
+}

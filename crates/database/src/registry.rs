@@ -1,0 +1,269 @@
+//! All databases that there are.
+//!
+//! A new one is a directory beside this file, its `mod` in lib.rs, and one line
+//! in [`STANDARD`]: its description, from which flags, plans, help, refusals,
+//! advice and the conformance suite take everything else.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{
+    Database, DatabaseError,
+    description::DatabaseKind,
+    mysql,
+    options::{OptionKind, Options, nearest},
+    postgres, sqlite,
+};
+
+/// The databases, in the order in which they are listed. The first is the
+/// default.
+static STANDARD: &[&DatabaseKind] = &[
+    &sqlite::KIND,
+    &postgres::KIND,
+    &mysql::MARIADB,
+    &mysql::MYSQL,
+];
+
+/// Databases that can be chosen by name.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    kinds: Vec<&'static DatabaseKind>,
+}
+
+impl Registry {
+    /// All databases of Octavo.
+    pub fn standard() -> Self {
+        Self {
+            kinds: STANDARD.to_vec(),
+        }
+    }
+
+    /// With one more database.
+    #[must_use]
+    pub fn with(mut self, kind: &'static DatabaseKind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// The databases, the default first.
+    pub fn iter(&self) -> impl Iterator<Item = &'static DatabaseKind> {
+        self.kinds.iter().copied()
+    }
+
+    /// The database that is taken when none is named.
+    pub fn default_kind(&self) -> &'static DatabaseKind {
+        self.kinds[0]
+    }
+
+    /// The database of a name or alias.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unknown`] if there is none.
+    pub fn find(&self, name: &str) -> Result<&'static DatabaseKind, DatabaseError> {
+        self.iter()
+            .find(|kind| kind.name == name || kind.aliases.contains(&name))
+            .ok_or_else(|| {
+                let known: Vec<&str> = self.iter().map(|kind| kind.name).collect();
+                DatabaseError::Unknown {
+                    name: name.to_owned(),
+                    instead: match nearest(name, known.iter().copied()) {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => format!("choose {}", known.join(", ")),
+                    },
+                }
+            })
+    }
+
+    /// The options of all databases, each name once, with the databases that
+    /// have it and what each says of it.
+    pub fn options(&self) -> Vec<SharedOption> {
+        let mut options: Vec<SharedOption> = Vec::new();
+        for kind in self.iter() {
+            for option in kind.options {
+                let entry = (kind, option);
+                match options.iter_mut().find(|known| known.name == option.name) {
+                    Some(known) => known.of.push(entry),
+                    None => options.push(SharedOption {
+                        name: option.name,
+                        of: vec![entry],
+                    }),
+                }
+            }
+        }
+        options
+    }
+}
+
+/// An option that one database has, or several.
+#[derive(Clone, Debug)]
+pub struct SharedOption {
+    /// Its name.
+    pub name: &'static str,
+    /// The databases with their descriptions of it, at least one.
+    pub of: Vec<(&'static DatabaseKind, &'static OptionKind)>,
+}
+
+/// A database with its options: what plans and stores write down. As JSON it
+/// has `database`, a name, and `options`, a list of names and values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseSpec {
+    options: Options,
+}
+
+impl DatabaseSpec {
+    /// A database with options, as names and values. Options that are
+    /// conditions of figures are added with their defaults, so that they are
+    /// written down.
+    ///
+    /// # Errors
+    /// As [`Options::read`].
+    pub fn new(
+        kind: &'static DatabaseKind,
+        mut options: Vec<(String, String)>,
+    ) -> Result<Self, DatabaseError> {
+        for option in kind.options.iter().filter(|option| option.is_condition) {
+            let is_given = options.iter().any(|(name, _)| name == option.name);
+            if let (false, Some(default)) = (is_given, option.default) {
+                options.push((option.name.into(), default.into()));
+            }
+        }
+        let options = Options::read(kind, &options)?;
+        Ok(Self { options })
+    }
+
+    /// The description of the database.
+    pub fn kind(&self) -> &'static DatabaseKind {
+        self.options.kind()
+    }
+
+    /// Its options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Makes the database.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] where an option names something that is not there,
+    /// such as programs.
+    pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
+        (self.kind().make)(&self.options)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    database: String,
+    options: Vec<(String, String)>,
+}
+
+impl Serialize for DatabaseSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written {
+            database: self.kind().name.to_owned(),
+            options: self.options.to_vec(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for DatabaseSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Written::deserialize(deserializer)?;
+        Registry::standard()
+            .find(&written.database)
+            .and_then(|kind| Options::read(kind, &written.options))
+            .map(|options| Self { options })
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// Makes the database `name` with `options`, which are names and values such
+/// as `journal-mode` and `wal`; an option that is not named has its default.
+///
+/// # Errors
+/// [`DatabaseError::Unknown`] for a name that no database has; else as
+/// [`Options::read`] and [`DatabaseSpec::make`].
+pub fn choose(
+    name: &str,
+    options: &[(String, String)],
+) -> Result<Box<dyn Database>, DatabaseError> {
+    let kind = Registry::standard().find(name)?;
+    (kind.make)(&Options::read(kind, options)?)
+}
+
+/// The names of the databases that can be chosen.
+pub static NAMES: [&str; 4] = ["sqlite", "postgres", "mariadb", "mysql"];
+
+/// The names of the options of a database; none for a name that is not known.
+pub fn options(name: &str) -> Vec<&'static str> {
+    let kind = Registry::standard().find(name);
+    kind.map_or(Vec::new(), |kind| {
+        kind.options.iter().map(|option| option.name).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn option(name: &str, value: &str) -> Vec<(String, String)> {
+        vec![(name.into(), value.into())]
+    }
+
+    #[test]
+    fn every_database_is_made_by_its_name_and_its_aliases() {
+        for kind in Registry::standard().iter() {
+            assert_eq!(choose(kind.name, &[]).unwrap().name(), kind.name);
+            for alias in kind.aliases {
+                assert_eq!(Registry::standard().find(alias).unwrap(), kind);
+            }
+            assert!(kind.page_sizes.contains(kind.page_sizes.default));
+            for size in kind.defaults.page_sizes {
+                assert!(kind.page_sizes.contains(*size), "{}: {size}", kind.name);
+            }
+        }
+        choose("sqlite", &option("journal-mode", "persist")).unwrap();
+    }
+
+    #[test]
+    fn every_option_refuses_a_value_by_its_name() {
+        // Paths are looked at when they are needed.
+        let reads_text = |option: &&OptionKind| {
+            option.name != "bin" && !(option.name == "source" && option.default.is_some())
+        };
+        for kind in Registry::standard().iter() {
+            for known in kind.options.iter().filter(reads_text) {
+                let error = choose(kind.name, &option(known.name, "?")).err().unwrap();
+                let text = error.to_string();
+                assert!(text.starts_with(&format!("{} ?", known.name)), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_those_that_are_known() {
+        let error = |name: &str, options: &[(String, String)]| {
+            choose(name, options).err().unwrap().to_string()
+        };
+        assert!(error("oracle", &[]).contains("'oracle'"));
+        assert!(error("oracle", &[]).contains("choose sqlite, postgres"));
+        assert!(error("postgre", &[]).contains("did you mean postgres?"));
+        assert!(error("sqlite", &option("journal-mode", "off")).contains("journal-mode off"));
+        assert!(error("sqlite", &option("doublewrite", "on")).contains("doublewrite"));
+    }
+
+    #[test]
+    fn a_spec_keeps_its_conditions_when_written_and_read() {
+        let kind = Registry::standard().default_kind();
+        let spec = DatabaseSpec::new(kind, Vec::new()).unwrap();
+        let json = serde_json::to_string(&spec).unwrap();
+        assert_eq!(
+            json,
+            r#"{"database":"sqlite","options":[["journal-mode","wal"]]}"#
+        );
+        assert_eq!(serde_json::from_str::<DatabaseSpec>(&json).unwrap(), spec);
+        let unknown = json.replace("sqlite", "oracle");
+        let error = serde_json::from_str::<DatabaseSpec>(&unknown).unwrap_err();
+        assert!(error.to_string().contains("'oracle' is not known"));
+    }
+}

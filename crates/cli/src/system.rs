@@ -92,7 +92,7 @@ impl Args for SystemFlags {
 /// The flag of an option.
 fn argument(shared: &SharedOption) -> Arg {
     let (kind, option) = shared.of[0];
-    let excluded = option.excludes.and_then(|name| kind.option(name).ok());
+    let excluded = option.excludes.and_then(|name| kind.option(name));
     Arg::new(option.flag())
         .long(option.flag())
         .value_name(option.value_name)

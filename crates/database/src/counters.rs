@@ -51,6 +51,39 @@ impl Counters {
         let references = self.buffer_hits + self.buffer_misses;
         (references > 0).then(|| self.buffer_hits as f64 / references as f64)
     }
+
+    /// Each count of this reading together with the same of another.
+    fn combine(
+        self,
+        other: Self,
+        count: impl Fn(u64, u64) -> u64,
+        time: impl Fn(Duration, Duration) -> Duration,
+    ) -> Self {
+        let bytes = |a: ByteCount, b: ByteCount| ByteCount::new(count(a.get(), b.get()));
+        Self {
+            buffer_hits: count(self.buffer_hits, other.buffer_hits),
+            buffer_misses: count(self.buffer_misses, other.buffer_misses),
+            buffer_spills: count(self.buffer_spills, other.buffer_spills),
+            reads: count(self.reads, other.reads),
+            read_bytes: bytes(self.read_bytes, other.read_bytes),
+            read_time: time(self.read_time, other.read_time),
+            data_writes: count(self.data_writes, other.data_writes),
+            data_written_bytes: bytes(self.data_written_bytes, other.data_written_bytes),
+            log_writes: count(self.log_writes, other.log_writes),
+            log_written_bytes: bytes(self.log_written_bytes, other.log_written_bytes),
+            write_time: time(self.write_time, other.write_time),
+            syncs: count(self.syncs, other.syncs),
+            sync_time: time(self.sync_time, other.sync_time),
+            checkpoints: count(self.checkpoints, other.checkpoints),
+        }
+    }
+
+    /// The larger of each count: a later reading that is never less than an
+    /// earlier one, also where a server sums counts of several threads while
+    /// they change, or begins them anew.
+    pub(crate) fn max(self, other: Self) -> Self {
+        self.combine(other, u64::max, Duration::max)
+    }
 }
 
 impl Sub for Counters {
@@ -61,22 +94,27 @@ impl Sub for Counters {
     /// # Panics
     /// When `earlier` was not read before `self`.
     fn sub(self, earlier: Self) -> Self {
-        let bytes = |a: ByteCount, b: ByteCount| ByteCount::new(a.get() - b.get());
-        Self {
-            buffer_hits: self.buffer_hits - earlier.buffer_hits,
-            buffer_misses: self.buffer_misses - earlier.buffer_misses,
-            buffer_spills: self.buffer_spills - earlier.buffer_spills,
-            reads: self.reads - earlier.reads,
-            read_bytes: bytes(self.read_bytes, earlier.read_bytes),
-            read_time: self.read_time - earlier.read_time,
-            data_writes: self.data_writes - earlier.data_writes,
-            data_written_bytes: bytes(self.data_written_bytes, earlier.data_written_bytes),
-            log_writes: self.log_writes - earlier.log_writes,
-            log_written_bytes: bytes(self.log_written_bytes, earlier.log_written_bytes),
-            write_time: self.write_time - earlier.write_time,
-            syncs: self.syncs - earlier.syncs,
-            sync_time: self.sync_time - earlier.sync_time,
-            checkpoints: self.checkpoints - earlier.checkpoints,
-        }
+        self.combine(
+            earlier,
+            |now, before| now - before,
+            |now, before| now - before,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_larger_of_each_count_is_kept() {
+        let some = |hits, misses| Counters {
+            buffer_hits: hits,
+            buffer_misses: misses,
+            ..Counters::default()
+        };
+        let later = some(5, 1).max(some(4, 2));
+        assert_eq!(later, some(5, 2));
+        assert_eq!(later - some(5, 1), some(0, 1));
     }
 }

@@ -8,7 +8,7 @@ use octavo_units::{ByteCount, PageSize};
 
 use crate::{
     Database, DatabaseError, Settings,
-    options::{OptionKind, Options, nearest},
+    options::{self, OptionKind, Options},
 };
 
 /// The description of one database: everything outside its own directory that
@@ -35,28 +35,19 @@ pub struct DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// The description of an option.
-    ///
-    /// # Errors
-    /// [`DatabaseError::Setting`] if it has no option of this name.
-    pub fn option(&self, name: &str) -> Result<&'static OptionKind, DatabaseError> {
-        self.options
-            .iter()
-            .find(|option| option.name == name)
-            .ok_or_else(|| {
-                let names: Vec<&str> = self.options.iter().map(|option| option.name).collect();
-                let reason = match nearest(name, names.iter().copied()) {
-                    _ if names.is_empty() => "it has none".into(),
-                    Some(near) => format!("did you mean {near}?"),
-                    None => format!("it has only {}", names.join(", ")),
-                };
-                self.refuse("option", name.to_owned(), reason)
-            })
+    /// The description of an option, if it has one of this name.
+    pub fn option(&self, name: &str) -> Option<&'static OptionKind> {
+        options::find(self.options, name)
     }
 
-    /// Whether it has an option of this name.
-    pub fn has_option(&self, name: &str) -> bool {
-        self.options.iter().any(|option| option.name == name)
+    /// Reads options, as names and values.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] for an option that the database has not, a
+    /// value that it cannot have, and options that exclude each other or are
+    /// given twice.
+    pub fn read(&self, options: &[(String, String)]) -> Result<Options, DatabaseError> {
+        Options::read(self.name, self.options, options)
     }
 
     /// Refuses what no database of this kind can do, whatever its options.

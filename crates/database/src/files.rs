@@ -15,7 +15,7 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ioctl_ficlone};
 
 use crate::{
     DatabaseError, RestoreMethod,
-    sqlite::{AlignedBuffer, refuses_direct},
+    aligned::{AlignedBuffer, MEMORY_ALIGN},
 };
 
 /// Bytes of one request of a copy. With [`COPIERS`] it was the fastest of
@@ -58,6 +58,11 @@ pub(crate) fn settle_directory(path: &Path) -> Result<(), DatabaseError> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(named("flush", path))
+}
+
+/// Whether opening failed because the file system has no direct I/O.
+pub(crate) fn refuses_direct(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
 }
 
 /// Removes a file, if it is there.
@@ -172,10 +177,7 @@ fn copy_request(
             source.as_raw_fd()
         )));
     }
-    target.write_all_at(
-        &buffer[..wanted.next_multiple_of(crate::sqlite::MEMORY_ALIGN)],
-        offset,
-    )
+    target.write_all_at(&buffer[..wanted.next_multiple_of(MEMORY_ALIGN)], offset)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::{fmt, ops::RangeInclusive, time::Duration};
 
 use octavo_units::{ByteCount, PageSize, parse_duration};
 
-use crate::{DatabaseError, description::DatabaseKind};
+use crate::DatabaseError;
 
 /// One option of a database.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ fn short(time: Duration) -> String {
 /// The options of one database, read by their descriptions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    kind: &'static DatabaseKind,
+    known: &'static [OptionKind],
     given: Vec<Given>,
 }
 
@@ -179,57 +179,47 @@ struct Given {
 }
 
 impl Options {
-    /// No options: the default of each.
-    pub const fn none(kind: &'static DatabaseKind) -> Self {
-        Self {
-            kind,
-            given: Vec::new(),
-        }
-    }
-
-    /// Reads options, as names and values.
+    /// Reads the options, names and values, of a database that knows these.
     ///
     /// # Errors
     /// [`DatabaseError::Setting`] for an option that the database has not, a
     /// value that it cannot have, and options that exclude each other or are
     /// given twice.
-    pub fn read(
-        kind: &'static DatabaseKind,
+    pub(crate) fn read(
+        database: &'static str,
+        known: &'static [OptionKind],
         options: &[(String, String)],
     ) -> Result<Self, DatabaseError> {
-        let mut read = Self::none(kind);
+        let refuse = |setting, value: &str, reason| DatabaseError::Setting {
+            database,
+            setting,
+            value: value.to_owned(),
+            reason,
+        };
+        let mut given: Vec<Given> = Vec::new();
         for (name, text) in options {
-            let option = kind.option(name)?;
-            let value = option.values.read(text).ok_or_else(|| {
-                kind.refuse(
-                    option.name,
-                    text.clone(),
-                    format!("choose {}", option.values),
-                )
-            })?;
-            for Given { option: other, .. } in &read.given {
-                let reason = if other.name == option.name {
-                    "it is given twice".into()
-                } else if other.excludes == Some(option.name) || option.excludes == Some(other.name)
-                {
-                    format!("give {} or {}, not both", other.name, option.name)
-                } else {
-                    continue;
-                };
-                return Err(kind.refuse("option", name.clone(), reason));
+            let option =
+                find(known, name).ok_or_else(|| refuse("option", name, instead_of(name, known)))?;
+            let value = option
+                .values
+                .read(text)
+                .ok_or_else(|| refuse(option.name, text, format!("choose {}", option.values)))?;
+            for Given { option: other, .. } in &given {
+                if other == &option {
+                    return Err(refuse("option", name, "it is given twice".into()));
+                }
+                if other.excludes == Some(option.name) || option.excludes == Some(other.name) {
+                    let reason = format!("give {} or {}, not both", other.name, option.name);
+                    return Err(refuse("option", name, reason));
+                }
             }
-            read.given.push(Given {
+            given.push(Given {
                 option,
                 text: text.clone(),
                 value,
             });
         }
-        Ok(read)
-    }
-
-    /// The database whose options these are.
-    pub fn kind(&self) -> &'static DatabaseKind {
-        self.kind
+        Ok(Self { known, given })
     }
 
     /// Names and values as they were given.
@@ -250,7 +240,7 @@ impl Options {
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.given().find(|(option, _)| *option == name) {
             Some((_, text)) => Some(text),
-            None => self.kind.option(name).ok()?.default,
+            None => find(self.known, name)?.default,
         }
     }
 
@@ -269,13 +259,28 @@ impl Options {
     /// When the description has no such option, or no default of this type.
     pub(crate) fn get<T: FromValue>(&self, name: &str) -> T {
         self.given_value(name).unwrap_or_else(|| {
-            let option = self.kind.option(name).expect("the description has it");
+            let option = find(self.known, name).expect("the description has it");
             let default = option.default.expect("the description has a default");
             let value = option.values.read(default);
             value
                 .and_then(T::from_value)
                 .expect("the default can be read")
         })
+    }
+}
+
+/// The description of an option by its name.
+pub(crate) fn find(known: &'static [OptionKind], name: &str) -> Option<&'static OptionKind> {
+    known.iter().find(|option| option.name == name)
+}
+
+/// What to give instead of an option that is not known.
+fn instead_of(name: &str, known: &[OptionKind]) -> String {
+    let names: Vec<&str> = known.iter().map(|option| option.name).collect();
+    match nearest(name, names.iter().copied()) {
+        _ if names.is_empty() => "it has none".into(),
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("it has only {}", names.join(", ")),
     }
 }
 
@@ -329,7 +334,11 @@ mod tests {
             for option in kind.options {
                 let read = option.default.map(|default| option.values.read(default));
                 assert_ne!(read, Some(None), "{} {}", kind.name, option.name);
-                assert!(option.excludes.is_none_or(|other| kind.has_option(other)));
+                assert!(
+                    option
+                        .excludes
+                        .is_none_or(|other| kind.option(other).is_some())
+                );
             }
         }
     }
@@ -353,7 +362,7 @@ mod tests {
         let kind = Registry::standard().find("mariadb").unwrap();
         let read = |options: &[(&str, &str)]| {
             let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
-            Options::read(kind, &options.iter().map(own).collect::<Vec<_>>())
+            kind.read(&options.iter().map(own).collect::<Vec<_>>())
         };
         let options = read(&[("redo", "64M")]).unwrap();
         assert_eq!(options.get::<ByteCount>("redo"), ByteCount::mib(64));

@@ -106,6 +106,7 @@ pub struct SharedOption {
 /// has `database`, a name, and `options`, a list of names and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseSpec {
+    kind: &'static DatabaseKind,
     options: Options,
 }
 
@@ -115,7 +116,7 @@ impl DatabaseSpec {
     /// written down.
     ///
     /// # Errors
-    /// As [`Options::read`].
+    /// As [`DatabaseKind::read`].
     pub fn new(
         kind: &'static DatabaseKind,
         mut options: Vec<(String, String)>,
@@ -126,13 +127,13 @@ impl DatabaseSpec {
                 options.push((option.name.into(), default.into()));
             }
         }
-        let options = Options::read(kind, &options)?;
-        Ok(Self { options })
+        let options = kind.read(&options)?;
+        Ok(Self { kind, options })
     }
 
     /// The description of the database.
     pub fn kind(&self) -> &'static DatabaseKind {
-        self.options.kind()
+        self.kind
     }
 
     /// Its options.
@@ -146,7 +147,7 @@ impl DatabaseSpec {
     /// [`DatabaseError`] where an option names something that is not there,
     /// such as programs.
     pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
-        (self.kind().make)(&self.options)
+        (self.kind.make)(&self.options)
     }
 }
 
@@ -159,7 +160,7 @@ struct Written {
 impl Serialize for DatabaseSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Written {
-            database: self.kind().name.to_owned(),
+            database: self.kind.name.to_owned(),
             options: self.options.to_vec(),
         }
         .serialize(serializer)
@@ -171,8 +172,10 @@ impl<'de> Deserialize<'de> for DatabaseSpec {
         let written = Written::deserialize(deserializer)?;
         Registry::standard()
             .find(&written.database)
-            .and_then(|kind| Options::read(kind, &written.options))
-            .map(|options| Self { options })
+            .and_then(|kind| {
+                let options = kind.read(&written.options)?;
+                Ok(Self { kind, options })
+            })
             .map_err(serde::de::Error::custom)
     }
 }
@@ -182,13 +185,13 @@ impl<'de> Deserialize<'de> for DatabaseSpec {
 ///
 /// # Errors
 /// [`DatabaseError::Unknown`] for a name that no database has; else as
-/// [`Options::read`] and [`DatabaseSpec::make`].
+/// [`DatabaseKind::read`] and [`DatabaseSpec::make`].
 pub fn choose(
     name: &str,
     options: &[(String, String)],
 ) -> Result<Box<dyn Database>, DatabaseError> {
     let kind = Registry::standard().find(name)?;
-    (kind.make)(&Options::read(kind, options)?)
+    (kind.make)(&kind.read(options)?)
 }
 
 /// The names of the databases that can be chosen.

@@ -9,11 +9,17 @@ use std::{
     io::{self, ErrorKind, Read, Write},
     net::{TcpStream, ToSocketAddrs},
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd},
+        fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
     },
     path::Path,
     time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    net::{RecvFlags, SendFlags, recv, send},
 };
 
 /// The input buffer to begin with: a page of answers in one read.
@@ -209,65 +215,38 @@ impl Wire {
 
     /// Sends what the socket takes at once of the output from `sent` on.
     fn send_now(&self, sent: usize) -> io::Result<usize> {
-        let rest = &self.output[sent..];
-        // SAFETY: the descriptor is open while the stream is, and the bytes
-        // are borrowed for the call.
-        let bytes = unsafe {
-            libc::send(
-                self.stream.as_fd().as_raw_fd(),
-                rest.as_ptr().cast(),
-                rest.len(),
-                libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
-            )
-        };
-        usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        Ok(send(self.stream.as_fd(), &self.output[sent..], flags)?)
     }
 
     /// Reads what is there, if anything is.
     pub(crate) fn receive_now(&mut self) -> io::Result<()> {
         self.make_room()?;
         let room = &mut self.input[self.end..];
-        // SAFETY: the descriptor is open while the stream is, and the room is
-        // ours for the call.
-        let bytes = unsafe {
-            libc::recv(
-                self.stream.as_fd().as_raw_fd(),
-                room.as_mut_ptr().cast(),
-                room.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
-        match usize::try_from(bytes) {
-            Ok(0) => Err(closed()),
-            Ok(bytes) => {
+        match recv(self.stream.as_fd(), room, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Err(closed()),
+            Ok((bytes, _)) => {
                 self.end += bytes;
                 Ok(())
             }
-            Err(_) => match io::Error::last_os_error() {
-                error if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                    Ok(())
-                }
-                error => Err(error),
-            },
+            Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Waits until the socket takes or has something; answers whether it has.
     fn wait_both_ways(&self) -> io::Result<bool> {
-        let mut waiting = libc::pollfd {
-            fd: self.stream.as_fd().as_raw_fd(),
-            events: libc::POLLIN | libc::POLLOUT,
-            revents: 0,
-        };
-        // SAFETY: one valid entry, ours for the call.
-        match unsafe { libc::poll(&raw mut waiting, 1, -1) } {
-            -1 => match io::Error::last_os_error() {
-                error if error.kind() == ErrorKind::Interrupted => Ok(false),
-                error => Err(error),
-            },
+        let stream = self.stream.as_fd();
+        let mut waiting = [PollFd::from_borrowed_fd(
+            stream,
+            PollFlags::IN | PollFlags::OUT,
+        )];
+        match poll(&mut waiting, None) {
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
             // A socket at its end or in error shows as readable too: the read
             // then says which.
-            _ => Ok(waiting.revents & !libc::POLLOUT != 0),
+            Ok(_) => Ok(!(waiting[0].revents() - PollFlags::OUT).is_empty()),
         }
     }
 

@@ -7,7 +7,7 @@ use octavo_units::{ByteCount, PageSize};
 
 use super::{
     Doublewrite, Flavour,
-    instance::{Layout, PID_FILE, SOCKET},
+    layout::{Layout, PID_FILE, SOCKET},
     programs::{Programs, Version},
 };
 

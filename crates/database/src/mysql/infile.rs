@@ -35,15 +35,21 @@ pub(crate) struct LoadData<'s> {
 }
 
 impl<'s> LoadData<'s> {
-    /// The server waits for the file.
-    pub(super) fn new(session: &'s mut Session, sql: &str, columns: &'s [ColumnKind]) -> Self {
-        Self {
+    /// Begins a `LOAD DATA LOCAL INFILE` of rows with these columns, up to where
+    /// the server waits for the file.
+    pub(super) fn begin(
+        session: &'s mut Session,
+        sql: &str,
+        columns: &'s [ColumnKind],
+    ) -> Result<Self, ConnectionError> {
+        session.begin_load(sql)?;
+        Ok(Self {
             session,
             sql: sql.to_owned(),
             columns,
             chunk: Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4),
             is_done: false,
-        }
+        })
     }
 
     /// Writes rows. After an error the load has to be dropped.

@@ -13,13 +13,15 @@ use super::{
     Flavour,
     arguments::Purpose,
     ddl,
-    instance::{Instance, Layout, session_setup},
+    instance::{Instance, session_setup},
+    layout::Layout,
     programs::Programs,
     session::Session,
 };
 use crate::{
     DatabaseError, Inspection,
-    server::{account::Account, at_rest::AtRest, tree},
+    at_rest::AtRest,
+    server::{account::Account, tree},
 };
 
 /// Starts a server on the data directory, which is stopped, and whose files'

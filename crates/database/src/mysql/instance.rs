@@ -1,29 +1,15 @@
-//! A data directory of Octavo's own and the server that works in it.
-//!
-//! A base or run directory holds the data directory, a directory for temporary
-//! files and the server's log, side by side: what is not InnoDB's is not in
-//! its directory, where it would be taken for a database.
+//! Making a data directory, and the server that works in it.
 
-use std::{
-    fs, io,
-    os::{
-        fd::AsRawFd,
-        unix::{
-            fs::{DirBuilderExt, OpenOptionsExt},
-            net::UnixStream,
-        },
-    },
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, io, os::unix::net::UnixStream, path::PathBuf, time::Duration};
 
 use octavo_units::PageSize;
 use octavo_workload::ConnectionError;
-use rustix::process::Signal;
+use rustix::{net::sockopt::socket_peercred, process::Signal};
 
 use super::{
     Flavour,
     arguments::{self, Purpose, REST_REDO},
+    layout::{Layout, PID_FILE, SOCKET},
     programs::Programs,
     session::Session,
 };
@@ -38,12 +24,6 @@ use crate::{
     },
     wire::Stream,
 };
-
-/// The socket in the data directory.
-pub(crate) const SOCKET: &str = "octavo.sock";
-
-/// The file with the server's number in the data directory.
-pub(crate) const PID_FILE: &str = "octavo.pid";
 
 /// The account of data directories that Octavo made. It has no password: the
 /// data directory and the socket in it are shut to other users.
@@ -62,77 +42,6 @@ const INITIALISE_LIMIT: Duration = Duration::from_secs(300);
 /// How long a server may take to stop. A slow shutdown purges all that was
 /// loaded.
 pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(120);
-
-/// The parts of a base or run directory.
-#[derive(Clone, Debug)]
-pub(crate) struct Layout {
-    /// The whole.
-    pub(crate) directory: PathBuf,
-    /// The data directory.
-    pub(crate) data: PathBuf,
-    /// For temporary files.
-    pub(crate) temporary: PathBuf,
-    /// The server's log.
-    pub(crate) log: PathBuf,
-    /// The page size of the data directory, in bytes.
-    page_size: PathBuf,
-}
-
-impl Layout {
-    /// Of this directory.
-    pub(crate) fn of(directory: &Path) -> Result<Self, DatabaseError> {
-        // Servers work in their data directory, not in ours.
-        let directory = std::path::absolute(directory).map_err(named("find", directory))?;
-        Ok(Self {
-            data: directory.join("data"),
-            temporary: directory.join("tmp"),
-            log: directory.join("server.log"),
-            page_size: directory.join("page-size"),
-            directory,
-        })
-    }
-
-    /// Refuses a directory that has no data directory in it.
-    pub(crate) fn check(&self) -> Result<(), DatabaseError> {
-        let system = self.data.join("ibdata1");
-        fs::metadata(&system)
-            .map(drop)
-            .map_err(named("open", &system))
-    }
-
-    /// The page size that the data directory was made with.
-    pub(crate) fn page_size(&self) -> Result<PageSize, DatabaseError> {
-        let read = fs::read_to_string(&self.page_size);
-        let text = read.map_err(named("read", &self.page_size))?;
-        let parsed = text.trim().parse().ok();
-        parsed
-            .and_then(|bytes| PageSize::new(bytes).ok())
-            .ok_or_else(|| {
-                let error = io::Error::new(io::ErrorKind::InvalidData, "it holds no page size");
-                named("read", &self.page_size)(error)
-            })
-    }
-
-    /// Whether the file system lets files be opened past the page cache.
-    pub(crate) fn has_direct_io(&self) -> bool {
-        fs::OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_DIRECT)
-            .open(self.data.join("ibdata1"))
-            .is_ok()
-    }
-
-    /// Makes a directory for the server's user alone, unless it is there.
-    fn make(path: &Path, account: Option<&Account>) -> Result<(), DatabaseError> {
-        match fs::DirBuilder::new().mode(0o700).create(path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(named("create", path)(error));
-            }
-            _ => {}
-        }
-        account.map_or(Ok(()), |account| account.own(path))
-    }
-}
 
 /// Makes a data directory with this page size in an empty directory.
 pub(crate) fn initialise(
@@ -322,24 +231,8 @@ impl Instance {
 
 /// The process that listens at the other end of a Unix socket.
 fn peer(stream: &UnixStream) -> Option<i32> {
-    let mut credentials = libc::ucred {
-        pid: 0,
-        uid: 0,
-        gid: 0,
-    };
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the descriptor is open, and both places are ours and as long as
-    // is said.
-    let result = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut credentials).cast(),
-            &raw mut length,
-        )
-    };
-    (result == 0).then_some(credentials.pid)
+    let credentials = socket_peercred(stream).ok()?;
+    Some(credentials.pid.as_raw_nonzero().get())
 }
 
 /// The statements that make a session as workloads want it: texts are refused

@@ -17,8 +17,9 @@ use octavo_workload::{
 use super::{
     arguments::Purpose,
     ddl,
-    infile::FORMAT,
-    instance::{Instance, Layout, initialise},
+    infile::{FORMAT, LoadData},
+    instance::{Instance, initialise},
+    layout::Layout,
     programs::Programs,
     session::Session,
 };
@@ -133,7 +134,7 @@ pub(super) fn fill_table(
 ) -> Result<u64, DatabaseError> {
     session.simple(&ddl::create_table(table))?;
     let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
-    let mut load = session.load_data(&ddl::load(table, FORMAT), &kinds)?;
+    let mut load = LoadData::begin(&mut session, &ddl::load(table, FORMAT), &kinds)?;
     let (mut taken, mut waiting) = (0, 0);
     let sent = feed.send(|batch| {
         load.batch(batch)?;

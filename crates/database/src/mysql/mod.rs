@@ -13,6 +13,7 @@ mod infile;
 mod inspect;
 mod instance;
 mod kind;
+mod layout;
 mod load;
 mod marks;
 mod patience;
@@ -39,7 +40,7 @@ use crate::{
     Settings,
     server::{account::Account, tree},
 };
-use instance::Layout;
+use layout::Layout;
 use programs::Programs;
 
 pub(crate) use kind::{MARIADB, MYSQL};

@@ -9,7 +9,8 @@ use super::{
     Doublewrite, Mysql,
     arguments::{IO_CAPACITY_WORDS, LRU_SCAN_DEPTH_WORDS, Purpose},
     ddl,
-    instance::{Instance, Layout, session_setup},
+    instance::{Instance, session_setup},
+    layout::Layout,
     programs::Programs,
     status,
 };

@@ -29,7 +29,6 @@ use super::{
     failure::Failure,
     fields::Fields,
     handshake::{self, Greeting, Login},
-    infile::LoadData,
     marks,
     patience::Patience,
     value::{BinaryRow, ServerColumn, parameter_type, push_parameter},
@@ -325,17 +324,6 @@ impl Session {
                 visit(row);
             },
         )
-    }
-
-    /// Starts a `LOAD DATA LOCAL INFILE`, whose file is then written by us.
-    /// `columns` are the kinds of the table's columns.
-    pub(crate) fn load_data<'s>(
-        &'s mut self,
-        sql: &str,
-        columns: &'s [ColumnKind],
-    ) -> Result<LoadData<'s>, ConnectionError> {
-        self.begin_load(sql)?;
-        Ok(LoadData::new(self, sql, columns))
     }
 
     /// Sends the statement of a load, up to the server's question for the

@@ -30,9 +30,7 @@ const NAMES: [&str; 14] = [
 /// Reads the counters of this session's server from now on.
 pub(super) fn monitor(mut session: Session) -> Result<Monitor, ConnectionError> {
     let first = read(&mut session)?;
-    Ok(Monitor::new(first, move |last| {
-        Ok(not_less(*last, read(&mut session)?))
-    }))
+    Ok(Monitor::new(first, move || read(&mut session)))
 }
 
 /// Reads the counters.
@@ -94,27 +92,6 @@ fn counters(status: &HashMap<String, String>) -> Counters {
     }
 }
 
-/// The larger of each count: what is read later never counts less, also where
-/// the server sums counts of several threads while they change.
-fn not_less(before: Counters, now: Counters) -> Counters {
-    Counters {
-        buffer_hits: now.buffer_hits.max(before.buffer_hits),
-        buffer_misses: now.buffer_misses.max(before.buffer_misses),
-        buffer_spills: now.buffer_spills.max(before.buffer_spills),
-        reads: now.reads.max(before.reads),
-        read_bytes: now.read_bytes.max(before.read_bytes),
-        read_time: now.read_time.max(before.read_time),
-        data_writes: now.data_writes.max(before.data_writes),
-        data_written_bytes: now.data_written_bytes.max(before.data_written_bytes),
-        log_writes: now.log_writes.max(before.log_writes),
-        log_written_bytes: now.log_written_bytes.max(before.log_written_bytes),
-        write_time: now.write_time.max(before.write_time),
-        syncs: now.syncs.max(before.syncs),
-        sync_time: now.sync_time.max(before.sync_time),
-        checkpoints: now.checkpoints.max(before.checkpoints),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,17 +120,5 @@ mod tests {
         assert_eq!(found.data_written_bytes, ByteCount::new(9 * 16384));
         assert_eq!((found.data_writes, found.syncs), (6, 0));
         assert_eq!(counters(&status(&[])), Counters::default());
-    }
-
-    #[test]
-    fn counts_never_fall() {
-        let some = |hits, misses| Counters {
-            buffer_hits: hits,
-            buffer_misses: misses,
-            ..Counters::default()
-        };
-        let later = not_less(some(5, 1), some(4, 2));
-        assert_eq!(later, some(5, 2));
-        assert_eq!(later - some(5, 1), some(0, 1));
     }
 }

@@ -20,7 +20,9 @@ use super::{
     Flavour, Mysql,
     arguments::Purpose,
     infile::FORMAT,
-    instance::{Instance, Layout, initialise, session_setup},
+    infile::LoadData,
+    instance::{Instance, initialise, session_setup},
+    layout::Layout,
     programs::Programs,
     session::Session,
 };
@@ -284,7 +286,7 @@ fn all_kinds_come_back() {
         }
     }
     let sql = format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE kinds {FORMAT}");
-    let mut load = session.load_data(&sql, &KINDS).unwrap();
+    let mut load = LoadData::begin(&mut session, &sql, &KINDS).unwrap();
     load.batch(&batch).unwrap();
     assert_eq!(load.finish().unwrap(), 3);
     let mut found = 0;
@@ -299,11 +301,11 @@ fn all_kinds_come_back() {
     assert_eq!(found, 3);
 
     // Keys that are there twice are refused, and a load can be given up.
-    let mut load = session.load_data(&sql, &KINDS).unwrap();
+    let mut load = LoadData::begin(&mut session, &sql, &KINDS).unwrap();
     load.batch(&batch).unwrap();
     let error = load.finish().unwrap_err();
     assert!(format!("{error:?}").contains("Duplicate"), "{error:?}");
-    let mut load = session.load_data(&sql, &KINDS).unwrap();
+    let mut load = LoadData::begin(&mut session, &sql, &KINDS).unwrap();
     load.batch(&batch).unwrap();
     drop(load);
     assert_eq!(session.query(ALL, &[], &mut |_| {}).unwrap(), 3);
@@ -509,7 +511,7 @@ fn accounts_log_in_by_their_methods() {
         .unwrap();
     let directory = server._directory.path().join("data");
     let log_in = |user: &str, password: &str| {
-        let stream = crate::server::socket::connect(&directory, super::instance::SOCKET).unwrap();
+        let stream = crate::server::socket::connect(&directory, super::layout::SOCKET).unwrap();
         let stream = crate::wire::Stream::Unix(stream);
         Session::open(stream, user, password, None, &[], Duration::from_secs(10))
     };

@@ -5,15 +5,12 @@
 //! there can be: a C compiler and make are enough for versions up to 16; later
 //! ones, and checkouts of git, need bison, flex and perl besides.
 
-pub(crate) mod cache;
-
-use std::{
-    env,
+pub(crate) use std::{
     ffi::OsString,
     fs::{self, File},
     num::NonZero,
     ops::{ControlFlow, RangeInclusive},
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -24,6 +21,7 @@ use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 
 use super::{
+    cache::{Cache, Workplace, cache_directory, open_to_all, program_on_path, require},
     refuse,
     source::{self, Found, Place, Source},
 };
@@ -36,7 +34,6 @@ use crate::{
         tree,
     },
 };
-use cache::{Cache, Workplace, cache_directory};
 
 /// Page sizes in bytes (<https://www.postgresql.org/docs/current/install-make.html>).
 const PAGE_BYTES: RangeInclusive<u32> = 1 << 10..=32 << 10;
@@ -223,40 +220,6 @@ fn name_of(found: &Found, page_size: PageSize, wal_block_size: PageSize) -> Stri
     )
 }
 
-/// Refuses to go on without these programs, each with its package.
-pub(super) fn require(action: &str, programs: &[(&str, &str)]) -> Result<(), DatabaseError> {
-    let missing: Vec<&(&str, &str)> = programs
-        .iter()
-        .filter(|(program, _)| program_on_path(program).is_none())
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let list = |of: fn(&(&str, &str)) -> String, by| {
-        missing.iter().map(|m| of(m)).collect::<Vec<_>>().join(by)
-    };
-    Err(DatabaseError::Missing {
-        what: format!(
-            "to {action}, {} cannot be found",
-            list(|(program, _)| (*program).into(), " and ")
-        ),
-        remedy: format!(
-            "install the packages: apt-get install {}",
-            list(|(_, package)| (*package).into(), " ")
-        ),
-    })
-}
-
-/// Where a program is that would be run by its name.
-fn program_on_path(program: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?)
-        .map(|directory| directory.join(program))
-        .find(|path| {
-            fs::metadata(path)
-                .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-        })
-}
-
 /// One build.
 struct Build<'a> {
     what: String,
@@ -294,7 +257,7 @@ impl Build<'_> {
         }
         // Headers are for those who compile against the server.
         tree::remove_all(&built.join("include"))?;
-        cache::open_to_all(&built)?;
+        open_to_all(&built)?;
         // All of it is durable before it has its name.
         let opened = File::open(&built).map_err(named("open", &built))?;
         rustix::fs::syncfs(opened).map_err(|error| named("flush", &built)(error.into()))?;

@@ -35,9 +35,10 @@ pub(crate) struct CopyIn<'s> {
 }
 
 impl<'s> CopyIn<'s> {
-    /// Sends what the session's output holds, which is the statement, and
-    /// waits until the server wants its rows.
+    /// Starts a `COPY … FROM STDIN (FORMAT binary)` and waits until the server
+    /// wants its rows.
     pub(super) fn start(session: &'s mut Session, sql: &str) -> Result<Self, ConnectionError> {
+        session.put_text(sql)?;
         let channel = &mut session.channel;
         let begin = |channel: &mut Channel| {
             channel.send()?;

@@ -8,7 +8,7 @@ use octavo_workload::{
 };
 
 use super::{cluster::Cluster, ddl, session::Session};
-use crate::{DatabaseError, Inspection, server::at_rest::AtRest};
+use crate::{DatabaseError, Inspection, at_rest::AtRest};
 
 /// The buffer of a server that only looks.
 const BUFFER: ByteCount = ByteCount::mib(64);

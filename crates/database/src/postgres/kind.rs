@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     fn choose(options: &[(String, String)]) -> Result<Postgres, DatabaseError> {
-        make(&Options::read(&KIND, options)?)
+        make(&KIND.read(options)?)
     }
 
     fn chosen(option: &str, value: &str) -> Result<Postgres, DatabaseError> {

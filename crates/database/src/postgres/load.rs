@@ -12,7 +12,7 @@ use octavo_workload::{
     schema::{ColumnKind, Table},
 };
 
-use super::{cluster::Cluster, ddl, session::Session};
+use super::{cluster::Cluster, copy::CopyIn, ddl, session::Session};
 use crate::{
     DatabaseError, Loaded, Progress,
     fill::{Feed, fill},
@@ -104,7 +104,7 @@ pub(super) fn fill_table(
 
 fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64, DatabaseError> {
     let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
-    let mut copy = session.copy_in(&ddl::copy(table))?;
+    let mut copy = CopyIn::start(session, &ddl::copy(table))?;
     let sent = feed.send(|batch| Ok(copy.batch(batch, &kinds)?))?;
     let copied = copy.finish()?;
     if copied != sent {

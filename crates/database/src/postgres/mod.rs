@@ -1,6 +1,7 @@
 //! PostgreSQL: its server programs, its clusters, and the way to talk to it.
 
 mod build;
+mod cache;
 mod cluster;
 mod copy;
 mod ddl;
@@ -15,13 +16,9 @@ mod programs;
 mod running;
 mod served;
 mod session;
-#[cfg(test)]
-mod session_tests;
 mod source;
 mod statement;
 mod statistics;
-#[cfg(test)]
-mod test_server;
 mod value;
 
 use std::{ops::ControlFlow, path::Path, time::Duration};

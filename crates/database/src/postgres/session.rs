@@ -5,6 +5,9 @@
 //! answers need. A transaction's BEGIN waits for its first statement and is
 //! sent with it.
 
+#[cfg(test)]
+pub(super) mod tests;
+
 use std::time::Duration;
 
 use octavo_workload::{
@@ -17,7 +20,6 @@ use octavo_workload::{
 use postgres_protocol::message::frontend;
 
 use super::{
-    copy::CopyIn,
     failure::Failure,
     login::{Login, put},
     messages::{Answer, Channel, SYNC, Status},
@@ -179,9 +181,7 @@ impl Session {
         sql: &str,
         visit: &mut dyn FnMut(Vec<Option<String>>),
     ) -> Result<(), ConnectionError> {
-        self.usable()?;
-        self.begin_now()?;
-        self.put(sql, |bytes| frontend::query(sql, bytes))?;
+        self.put_text(sql)?;
         let result = self
             .channel
             .send()
@@ -189,12 +189,12 @@ impl Session {
         result.map_err(|failure| self.fail(failure, || running(sql)))
     }
 
-    /// Starts a `COPY … FROM STDIN (FORMAT binary)`.
-    pub(crate) fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, ConnectionError> {
+    /// Puts a statement's text into the output, after sending a BEGIN that
+    /// waits.
+    pub(super) fn put_text(&mut self, sql: &str) -> Result<(), ConnectionError> {
         self.usable()?;
         self.begin_now()?;
-        self.put(sql, |bytes| frontend::query(sql, bytes))?;
-        CopyIn::start(self, sql)
+        self.put(sql, |bytes| frontend::query(sql, bytes))
     }
 
     /// Runs a query that is not prepared and hands over its rows as they

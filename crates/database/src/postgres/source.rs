@@ -15,7 +15,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::build::cache::{Cache, Workplace};
+use super::cache::{Cache, Workplace};
 use crate::{DatabaseError, files::named};
 
 /// Compressed archives of source that are known.

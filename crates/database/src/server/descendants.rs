@@ -99,8 +99,8 @@ mod tests {
         }
         assert_eq!(below.len(), 2);
         for pid in below {
-            // SAFETY: a signal to a process that this test started.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
+            let pid = rustix::process::Pid::from_raw(pid).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         }
         shell.wait().unwrap();
         assert!(stat(pid).is_none());

@@ -3,7 +3,6 @@
 //! ended whatever happens.
 
 pub(crate) mod account;
-pub(crate) mod at_rest;
 pub(crate) mod memory;
 pub(crate) mod monitor;
 pub(crate) mod process;

@@ -6,9 +6,8 @@ use octavo_workload::ConnectionError;
 
 use crate::Counters;
 
-/// What asks the server, over a session of its own: the counters of now, of
-/// which none is less than in the last ones that it is given.
-type Read = Box<dyn FnMut(&Counters) -> Result<Counters, ConnectionError> + Send>;
+/// Asks the server for its counters, over a session of its own.
+type Read = Box<dyn FnMut() -> Result<Counters, ConnectionError> + Send>;
 
 /// The session that reads counters, and what it read last.
 pub(crate) struct Monitor(Mutex<Watched>);
@@ -23,7 +22,7 @@ impl Monitor {
     /// Reads by `read`, which has read `last` before.
     pub(crate) fn new(
         last: Counters,
-        read: impl FnMut(&Counters) -> Result<Counters, ConnectionError> + Send + 'static,
+        read: impl FnMut() -> Result<Counters, ConnectionError> + Send + 'static,
     ) -> Self {
         Self(Mutex::new(Watched {
             read: Some(Box::new(read)),
@@ -31,12 +30,13 @@ impl Monitor {
         }))
     }
 
-    /// The counters; the last ones are what is known of a server that is gone.
+    /// The counters, none less than it was before; of a server that is gone the
+    /// last ones.
     pub(crate) fn counters(&self) -> Counters {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Watched { read, last } = &mut *watched;
-        match read.as_mut().map(|read| read(last)) {
-            Some(Ok(now)) => *last = now,
+        match read.as_mut().map(|read| read()) {
+            Some(Ok(now)) => *last = last.max(now),
             Some(Err(_gone)) => *read = None,
             None => {}
         }
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn the_last_counters_are_those_of_a_server_that_is_gone() {
         let mut asked = 0;
-        let monitor = Monitor::new(reads(5), move |last| {
+        let monitor = Monitor::new(reads(5), move || {
             asked += 1;
             match asked {
-                1 => Ok(reads(last.reads + 2)),
+                1 => Ok(reads(7)),
                 2 => Err(ConnectionError::Lost("gone".into())),
                 _ => panic!("a server that is gone is asked"),
             }

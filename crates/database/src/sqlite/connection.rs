@@ -193,11 +193,11 @@ impl Connection for ClientConnection {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64, ConnectionError> {
         if let (Open::None, Some(reader)) = (&self.open, &mut self.reader) {
-            let result = reader.run(statement, parameters, visit);
+            let result = reader.query(statement, parameters, visit);
             reader.publish();
             return result;
         }
-        self.with_session(|session| session.run(statement, parameters, visit))
+        self.with_session(|session| session.query(statement, parameters, visit))
     }
 }
 

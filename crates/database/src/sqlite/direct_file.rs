@@ -11,10 +11,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::{
-        fd::AsRawFd,
-        unix::fs::{FileExt, OpenOptionsExt},
-    },
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -22,11 +19,12 @@ use std::{
     },
 };
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::fs::{AtFlags, CWD, StatxFlags, fstatfs, statx};
 
-use super::{
+use super::tally::{FileKind, FileTally, Tally};
+use crate::{
     aligned::{MEMORY_ALIGN, with_bounce},
-    tally::{FileKind, FileTally, Tally},
+    files::refuses_direct,
 };
 
 /// Offsets are rounded to this when the kernel does not tell (statx
@@ -242,20 +240,10 @@ impl DirectFile {
     }
 }
 
-/// Whether opening failed because the file system has no direct I/O.
-pub(crate) fn refuses_direct(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
-}
-
 fn is_memory(file: &File) -> bool {
-    // SAFETY: all-zero bytes are a valid statfs.
-    let mut buffer: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open and the buffer outlives the call.
-    let failed = unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut buffer) } != 0;
     // The field's type differs between architectures.
     #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
-    let kind = buffer.f_type as i64;
-    !failed && kind == TMPFS_MAGIC
+    fstatfs(file).is_ok_and(|about| about.f_type as i64 == TMPFS_MAGIC)
 }
 
 /// What direct requests to this file must be aligned to: offsets, memory.

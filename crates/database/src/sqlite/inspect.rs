@@ -9,13 +9,13 @@ use std::{
 use octavo_units::ByteCount;
 use octavo_workload::{
     ConnectionError, Workload,
-    connection::{Access, Connection, RowVisitor, StatementId, Value},
+    connection::RowVisitor,
     schema::{ColumnKind, Table},
 };
 use rusqlite::OpenFlags;
 
 use super::{ddl, failure::sort, session::Session, statement::Prepared};
-use crate::{DatabaseError, Inspection, files};
+use crate::{DatabaseError, Inspection, at_rest::AtRest, files};
 
 /// The buffer of a check: its joins go over all data once or twice.
 const BUFFER: ByteCount = ByteCount::mib(16);
@@ -88,74 +88,29 @@ fn beside(database: &Path, end: &str) -> PathBuf {
 }
 
 /// A connection that only reads; forgets the file's pages when dropped.
-pub(crate) struct SqliteInspection {
-    session: Option<Session>,
-    database: PathBuf,
-}
-
-impl SqliteInspection {
-    pub(crate) fn open(database: &Path, workload: &dyn Workload) -> Result<Self, DatabaseError> {
-        let connection = open_at_rest(database, BUFFER)?;
-        connection
-            .execute_batch("PRAGMA query_only=ON")
-            .map_err(|failure| sort(failure, || format!("open {}", database.display())))?;
-        Ok(Self {
-            session: Some(Session::uncounted(connection, workload)?),
-            database: database.to_owned(),
-        })
-    }
-
-    fn session(&mut self) -> &mut Session {
-        self.session.as_mut().expect("it leaves in `drop` alone")
-    }
-}
-
-impl Connection for SqliteInspection {
-    fn begin(&mut self, _: Access) -> Result<(), ConnectionError> {
-        // Writing statements fail by themselves.
-        self.session().begin(Access::Read)
-    }
-
-    fn commit(&mut self) -> Result<(), ConnectionError> {
-        self.session().commit()
-    }
-
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
-        self.session().rollback()
-    }
-
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
-        self.session().execute(statement, parameters)
-    }
-
-    fn query(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-        visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
-        self.session().run(statement, parameters, visit)
-    }
-}
-
-impl Inspection for SqliteInspection {
-    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
-        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
-        let mut select = Prepared::new(self.session().connection(), &ddl::select(table))?;
-        select.run([], &kinds, visit)
-    }
-}
-
-impl Drop for SqliteInspection {
-    fn drop(&mut self) {
-        drop(self.session.take());
-        if let Ok(file) = File::open(&self.database) {
+pub(crate) fn inspect(
+    database: &Path,
+    workload: &dyn Workload,
+) -> Result<AtRest<Session>, DatabaseError> {
+    let connection = open_at_rest(database, BUFFER)?;
+    connection
+        .execute_batch("PRAGMA query_only=ON")
+        .map_err(|failure| sort(failure, || format!("open {}", database.display())))?;
+    let session = Session::uncounted(connection, workload)?;
+    let database = database.to_owned();
+    let forget = move || {
+        if let Ok(file) = File::open(database) {
             files::forget(&file);
         }
+    };
+    Ok(AtRest::new(session, Some(Box::new(forget))))
+}
+
+impl Inspection for Session {
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
+        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+        let mut select = Prepared::new(self.connection(), &ddl::select(table))?;
+        select.run([], &kinds, visit)
     }
 }
 

@@ -35,7 +35,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{aligned::AlignedBuffer, direct_file::DirectFile};
+use super::direct_file::DirectFile;
+use crate::aligned::AlignedBuffer;
 
 /// The window's content is written once it has this many bytes. Large enough
 /// for a request that any device takes at full speed.

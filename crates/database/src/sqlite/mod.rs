@@ -1,6 +1,5 @@
 //! SQLite, linked into the program.
 
-mod aligned;
 mod connection;
 mod ddl;
 mod direct_file;
@@ -33,8 +32,6 @@ use running::{MemoryShares, RunningSqlite};
 pub(crate) use kind::KIND;
 pub use load::LoadThreads;
 
-pub(crate) use aligned::{AlignedBuffer, MEMORY_ALIGN};
-pub(crate) use direct_file::refuses_direct;
 pub(crate) use failure::start_of;
 
 /// The file of a database in its directory.
@@ -239,7 +236,7 @@ impl Database for Sqlite {
         directory: &Path,
         workload: &dyn Workload,
     ) -> Result<Box<dyn Inspection>, DatabaseError> {
-        let inspection = inspect::SqliteInspection::open(&directory.join(FILE), workload)?;
+        let inspection = inspect::inspect(&directory.join(FILE), workload)?;
         Ok(Box::new(inspection))
     }
 }

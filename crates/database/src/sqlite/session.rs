@@ -9,7 +9,7 @@ use std::{
 use octavo_units::ByteCount;
 use octavo_workload::{
     ConnectionError, Workload,
-    connection::{Access, RowVisitor, Statement, StatementId, Value},
+    connection::{Access, Connection as _, RowVisitor, Statement, StatementId, Value},
     schema::ColumnKind,
 };
 use rusqlite::{Connection, OpenFlags, ffi};
@@ -116,64 +116,6 @@ impl Session {
         })
     }
 
-    pub(crate) fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
-        let statement = match access {
-            Access::Read => &mut self.begin_read,
-            Access::Write => &mut self.begin_write,
-        };
-        control(statement)
-    }
-
-    /// Commits; when that fails the transaction is still open.
-    pub(crate) fn commit(&mut self) -> Result<(), ConnectionError> {
-        control(&mut self.commit)?;
-        self.publish();
-        Ok(())
-    }
-
-    /// Rolls back, if there is anything to.
-    pub(crate) fn rollback(&mut self) -> Result<(), ConnectionError> {
-        let result = if self.connection.is_autocommit() {
-            Ok(())
-        } else {
-            control(&mut self.rollback)
-        };
-        self.publish();
-        result
-    }
-
-    pub(crate) fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
-        self.run(statement, parameters, &mut |_| {})?;
-        // SAFETY: the connection is open and ours.
-        let changed = unsafe { ffi::sqlite3_changes64(self.connection.handle()) };
-        Ok(u64::try_from(changed).unwrap_or(0))
-    }
-
-    pub(crate) fn run(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-        visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
-        let declared = &self.statements[statement.0];
-        assert_eq!(
-            parameters.len(),
-            declared.parameters.len(),
-            "parameters of {}",
-            declared.sql
-        );
-        debug_assert!(
-            declared.parameters.iter().zip(parameters).all(fits),
-            "a parameter of {} is not of its declared kind: {parameters:?}",
-            declared.sql
-        );
-        self.prepared[statement.0].run(parameters.iter().copied(), declared.result, visit)
-    }
-
     /// The connection, for what no workload does.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
@@ -211,6 +153,66 @@ impl Session {
             }
             counter.fetch_add(u64::try_from(current).unwrap_or(0), Relaxed);
         }
+    }
+}
+
+impl octavo_workload::Connection for Session {
+    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+        let statement = match access {
+            Access::Read => &mut self.begin_read,
+            Access::Write => &mut self.begin_write,
+        };
+        control(statement)
+    }
+
+    /// Commits; when that fails the transaction is still open.
+    fn commit(&mut self) -> Result<(), ConnectionError> {
+        control(&mut self.commit)?;
+        self.publish();
+        Ok(())
+    }
+
+    /// Rolls back, if there is anything to.
+    fn rollback(&mut self) -> Result<(), ConnectionError> {
+        let result = if self.connection.is_autocommit() {
+            Ok(())
+        } else {
+            control(&mut self.rollback)
+        };
+        self.publish();
+        result
+    }
+
+    fn execute(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64, ConnectionError> {
+        self.query(statement, parameters, &mut |_| {})?;
+        // SAFETY: the connection is open and ours.
+        let changed = unsafe { ffi::sqlite3_changes64(self.connection.handle()) };
+        Ok(u64::try_from(changed).unwrap_or(0))
+    }
+
+    fn query(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<u64, ConnectionError> {
+        let declared = &self.statements[statement.0];
+        assert_eq!(
+            parameters.len(),
+            declared.parameters.len(),
+            "parameters of {}",
+            declared.sql
+        );
+        debug_assert!(
+            declared.parameters.iter().zip(parameters).all(fits),
+            "a parameter of {} is not of its declared kind: {parameters:?}",
+            declared.sql
+        );
+        self.prepared[statement.0].run(parameters.iter().copied(), declared.result, visit)
     }
 }
 

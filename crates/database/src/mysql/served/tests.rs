@@ -8,7 +8,8 @@ use tempfile::TempDir;
 
 use super::super::{
     arguments::Purpose,
-    instance::{Instance, Layout, SOCKET, initialise},
+    instance::{Instance, initialise},
+    layout::{Layout, SOCKET},
     programs::Programs,
 };
 use super::*;

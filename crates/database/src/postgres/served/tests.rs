@@ -3,7 +3,7 @@
 use octavo_units::Seed;
 use octavo_workload::{Workload, Ycsb, connection::Access};
 
-use super::super::test_server::{TestServer, shared};
+use super::super::session::tests::server::{TestServer, shared};
 use super::*;
 use crate::{Progress, serve};
 

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     DatabaseError,
     files::named,
-    postgres::build::require,
+    postgres::cache::require,
     server::process::{Launch, run_tool},
 };
 

@@ -14,7 +14,7 @@ use std::{
 
 use octavo_workload::ConnectionError;
 
-use super::session::Session;
+use super::Session;
 use crate::wire::Stream;
 
 /// For a server to start, and for logins.

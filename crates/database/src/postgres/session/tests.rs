@@ -2,6 +2,7 @@
 
 mod bulk;
 mod ends;
+pub(in crate::postgres) mod server;
 
 use std::{sync::Barrier, thread};
 
@@ -11,7 +12,8 @@ use octavo_workload::{
     schema::ColumnKind,
 };
 
-use super::{session::Session, test_server::shared};
+use super::Session;
+use server::shared;
 
 const INTEGER: ColumnKind = ColumnKind::Integer;
 const SMALLER: ColumnKind = ColumnKind::Integer32;

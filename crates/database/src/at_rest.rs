@@ -1,5 +1,5 @@
-//! Reading what a server keeps while nobody else uses it: through one session,
-//! of a server that may have been started for it.
+//! Reading a database while nobody else uses it: through one session, of a
+//! server that may have been started for it.
 
 use octavo_workload::{
     Connection, ConnectionError,
@@ -9,16 +9,16 @@ use octavo_workload::{
 
 use crate::Inspection;
 
-/// A session that only reads, and what ends the server that was started for
-/// it, once the session is gone.
+/// A session that only reads, and how to clean up once it is gone, such as by
+/// ending the server that was started for it.
 pub(crate) struct AtRest<S> {
     session: Option<S>,
     end: Option<Box<dyn FnOnce()>>,
 }
 
 impl<S: Inspection> AtRest<S> {
-    /// Through `session`, which the server lets read alone. `end` is called
-    /// after it was dropped.
+    /// Through `session`, which may only read. `end` is called after it was
+    /// dropped.
     pub(crate) fn new(session: S, end: Option<Box<dyn FnOnce()>>) -> Self {
         Self {
             session: Some(session),

@@ -7,8 +7,8 @@ use octavo_workload::{
 };
 
 use super::{
-    ADD, FIRST, GET, INTEGER, LONG, MONEY, RAISE, SET, Session, TIME, TOTAL, VARCHAR, integer, one,
-    reason, session,
+    super::super::copy::CopyIn, ADD, FIRST, GET, INTEGER, LONG, MONEY, RAISE, SET, Session, TIME,
+    TOTAL, VARCHAR, integer, one, reason, session,
 };
 
 #[test]
@@ -146,7 +146,7 @@ fn rows_are_copied_in_bulk() {
     let sql = "COPY bulk FROM STDIN (FORMAT binary)";
     let mut batch = RowBatch::new();
 
-    let mut copy = session.copy_in(sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql).unwrap();
     for number in 0..BATCHES {
         fill(&mut batch, number * rows_of_batch);
         copy.batch(&batch, &kinds).unwrap();
@@ -175,7 +175,7 @@ fn rows_are_copied_in_bulk() {
     let count = |session: &mut Session| session.texts("SELECT COUNT(*) FROM bulk").unwrap();
     let before = count(&mut session);
     // Refused by the server at the end.
-    let mut copy = session.copy_in(sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql).unwrap();
     fill(&mut batch, rows);
     copy.batch(&batch, &kinds).unwrap();
     fill(&mut batch, 0);
@@ -184,7 +184,7 @@ fn rows_are_copied_in_bulk() {
     assert!(reason(&error).contains("23505"), "{error:?}");
     assert_eq!(count(&mut session), before);
     // Refused in the middle, while we send.
-    let mut copy = session.copy_in(sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql).unwrap();
     fill(&mut batch, 0);
     let error = (0..1000)
         .find_map(|_| copy.batch(&batch, &kinds).err())
@@ -194,7 +194,7 @@ fn rows_are_copied_in_bulk() {
     drop(copy);
     assert_eq!(count(&mut session), before);
     // Refused by us.
-    let mut copy = session.copy_in(sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql).unwrap();
     batch.clear();
     batch.push_integer(rows);
     batch.push_text(|text| text.push('\0'));
@@ -203,11 +203,11 @@ fn rows_are_copied_in_bulk() {
     assert!(reason(&error).contains("column 1"), "{error:?}");
     assert!(copy.finish().is_err());
     assert_eq!(count(&mut session), before);
-    let mut copy = session.copy_in(sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql).unwrap();
     assert!(copy.batch(&batch, &kinds[1..]).is_err());
     drop(copy);
     // Given up.
-    let mut copy = session.copy_in(sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql).unwrap();
     for number in 0..20 {
         fill(&mut batch, rows + number * rows_of_batch);
         copy.batch(&batch, &kinds).unwrap();
@@ -215,18 +215,14 @@ fn rows_are_copied_in_bulk() {
     drop(copy);
     assert_eq!(count(&mut session), before);
     // Not begun.
-    assert!(
-        session
-            .copy_in("COPY nothing FROM STDIN (FORMAT binary)")
-            .is_err()
-    );
-    assert!(session.copy_in("SELECT 1").is_err());
+    assert!(CopyIn::start(&mut session, "COPY nothing FROM STDIN (FORMAT binary)").is_err());
+    assert!(CopyIn::start(&mut session, "SELECT 1").is_err());
 
     // Without a row, in a transaction that is taken back.
     session.begin(Access::Write).unwrap();
-    let copy = session.copy_in(sql).unwrap();
+    let copy = CopyIn::start(&mut session, sql).unwrap();
     assert_eq!(copy.finish().unwrap(), 0);
-    let mut copy = session.copy_in(sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql).unwrap();
     fill(&mut batch, rows);
     copy.batch(&batch, &kinds).unwrap();
     assert_eq!(copy.finish().unwrap(), rows_of_batch as u64);

@@ -15,10 +15,12 @@ use octavo_workload::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::server::TestServer;
 use super::{
-    GET, INTEGER, PAIR, SET, SMALLER, Session, again, integer, one, reason, session, shared,
+    super::super::copy::CopyIn, GET, INTEGER, PAIR, SET, SMALLER, Session, again, integer, one,
+    reason, session, shared,
 };
-use crate::{postgres::test_server::TestServer, wire::Stream};
+use crate::wire::Stream;
 
 #[test]
 fn logins_are_proved() {
@@ -106,11 +108,7 @@ fn all_calls_say_lost(session: &mut Session) {
     is_lost(session.run_batch(&Batch::default(), &mut |_, _| {}, &mut Vec::new()));
     is_lost(session.simple("SELECT 1"));
     is_lost(session.scan("SELECT 1", &[INTEGER], &mut |_| {}));
-    is_lost(
-        session
-            .copy_in("COPY pair FROM STDIN (FORMAT binary)")
-            .map(drop),
-    );
+    is_lost(CopyIn::start(session, "COPY pair FROM STDIN (FORMAT binary)").map(drop));
     is_lost(session.prepare_all(&PAIR));
 }
 
@@ -136,9 +134,7 @@ fn an_ended_session_is_lost() {
     let pid = session.texts("SELECT pg_backend_pid()").unwrap()[0][0]
         .take()
         .unwrap();
-    let mut copy = session
-        .copy_in("COPY pair FROM STDIN (FORMAT binary)")
-        .unwrap();
+    let mut copy = CopyIn::start(&mut session, "COPY pair FROM STDIN (FORMAT binary)").unwrap();
     again("ended")
         .simple(&format!("SELECT pg_terminate_backend({pid})"))
         .unwrap();

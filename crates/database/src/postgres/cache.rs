@@ -1,4 +1,5 @@
-//! Where built servers and downloaded sources are kept.
+//! Where built servers and downloaded sources are kept, and which programs are
+//! needed to get them.
 
 use std::{
     env, fs,
@@ -210,12 +211,46 @@ fn check_name(root: &Path) -> Result<(), DatabaseError> {
     if root.as_os_str().as_encoded_bytes().iter().all(plain) {
         return Ok(());
     }
-    Err(super::super::refuse(
+    Err(super::refuse(
         "cache directory",
         root.display().to_string(),
         "its path may have letters, digits and /._+-=@, only: set OCTAVO_CACHE to another one"
             .into(),
     ))
+}
+
+/// Refuses to go on without these programs, each with its package.
+pub(super) fn require(action: &str, programs: &[(&str, &str)]) -> Result<(), DatabaseError> {
+    let missing: Vec<&(&str, &str)> = programs
+        .iter()
+        .filter(|(program, _)| program_on_path(program).is_none())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = |of: fn(&(&str, &str)) -> String, by| {
+        missing.iter().map(|m| of(m)).collect::<Vec<_>>().join(by)
+    };
+    Err(DatabaseError::Missing {
+        what: format!(
+            "to {action}, {} cannot be found",
+            list(|(program, _)| (*program).into(), " and ")
+        ),
+        remedy: format!(
+            "install the packages: apt-get install {}",
+            list(|(_, package)| (*package).into(), " ")
+        ),
+    })
+}
+
+/// Where a program is that would be run by its name.
+pub(super) fn program_on_path(program: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|directory| directory.join(program))
+        .find(|path| {
+            fs::metadata(path)
+                .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+        })
 }
 
 #[cfg(test)]

@@ -1,0 +1,92 @@
+//! Where the files of a data directory of Octavo's own are.
+//!
+//! A snapshot or run directory holds the data directory, a directory for
+//! temporary files and the server's log, side by side: other files in InnoDB's
+//! directory would be taken for a database.
+
+use std::{
+    fs, io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use octavo_units::PageSize;
+
+use crate::{DatabaseError, files::named, server::account::Account};
+
+/// The socket in the data directory.
+pub(crate) const SOCKET: &str = "octavo.sock";
+
+/// The file with the server's number in the data directory.
+pub(crate) const PID_FILE: &str = "octavo.pid";
+
+/// The parts of a base or run directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// The whole.
+    pub(crate) directory: PathBuf,
+    /// The data directory.
+    pub(crate) data: PathBuf,
+    /// For temporary files.
+    pub(crate) temporary: PathBuf,
+    /// The server's log.
+    pub(crate) log: PathBuf,
+    /// The page size of the data directory, in bytes.
+    pub(super) page_size: PathBuf,
+}
+
+impl Layout {
+    /// Of this directory.
+    pub(crate) fn of(directory: &Path) -> Result<Self, DatabaseError> {
+        // Servers work in their data directory, not in ours.
+        let directory = std::path::absolute(directory).map_err(named("find", directory))?;
+        Ok(Self {
+            data: directory.join("data"),
+            temporary: directory.join("tmp"),
+            log: directory.join("server.log"),
+            page_size: directory.join("page-size"),
+            directory,
+        })
+    }
+
+    /// Refuses a directory that has no data directory in it.
+    pub(crate) fn check(&self) -> Result<(), DatabaseError> {
+        let system = self.data.join("ibdata1");
+        fs::metadata(&system)
+            .map(drop)
+            .map_err(named("open", &system))
+    }
+
+    /// The page size that the data directory was made with.
+    pub(crate) fn page_size(&self) -> Result<PageSize, DatabaseError> {
+        let read = fs::read_to_string(&self.page_size);
+        let text = read.map_err(named("read", &self.page_size))?;
+        let parsed = text.trim().parse().ok();
+        parsed
+            .and_then(|bytes| PageSize::new(bytes).ok())
+            .ok_or_else(|| {
+                let error = io::Error::new(io::ErrorKind::InvalidData, "it holds no page size");
+                named("read", &self.page_size)(error)
+            })
+    }
+
+    /// Whether the file system lets files be opened past the page cache.
+    pub(crate) fn has_direct_io(&self) -> bool {
+        fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_DIRECT)
+            .open(self.data.join("ibdata1"))
+            .is_ok()
+    }
+
+    /// Makes a directory for the server's user alone, unless it is there.
+    pub(super) fn make(path: &Path, account: Option<&Account>) -> Result<(), DatabaseError> {
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(named("create", path)(error));
+            }
+            _ => {}
+        }
+        account.map_or(Ok(()), |account| account.own(path))
+    }
+}

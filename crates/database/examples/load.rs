@@ -42,9 +42,9 @@ fn main() -> Result<(), Failure> {
     };
     let mut go_on = |_| ControlFlow::Continue(());
 
-    let base = subdirectory(directory, "base")?;
+    let snapshot = subdirectory(directory, "snapshot")?;
     let (before, start) = (processor_time()?, Instant::now());
-    let loaded = sqlite.load(&base, page_size, &workload, &mut go_on)?;
+    let loaded = sqlite.load(&snapshot, page_size, &workload, &mut go_on)?;
     let processor = (processor_time()? - before).as_secs_f64();
     let seconds = start.elapsed().as_secs_f64();
     println!(
@@ -66,7 +66,7 @@ fn main() -> Result<(), Failure> {
         if let Some(other) = option.strip_prefix("derive=") {
             let other: PageSize = other.parse()?;
             let to = subdirectory(directory, &format!("derived-{}", other.get()))?;
-            let derived = sqlite.derive(&base, &to, other, &mut go_on)?;
+            let derived = sqlite.derive(&snapshot, &to, other, &mut go_on)?;
             println!(
                 "{{\"step\":\"derive\",\"page_bytes\":{},\"rows\":{},\"bytes\":{},\
                  \"estimate_bytes\":{},\"seconds\":{:.2}}}",
@@ -80,7 +80,7 @@ fn main() -> Result<(), Failure> {
             let run = subdirectory(directory, "run")?;
             for _ in 0..restores.parse()? {
                 let start = Instant::now();
-                let method = sqlite.restore(&base, &run)?;
+                let method = sqlite.restore(&snapshot, &run)?;
                 let seconds = start.elapsed().as_secs_f64();
                 println!(
                     "{{\"step\":\"restore\",\"method\":\"{method:?}\",\"bytes\":{},\

@@ -39,7 +39,7 @@ pub(crate) fn named<'a>(
 }
 
 /// Flushes a file to stable storage and drops it from the page cache.
-pub(crate) fn settle(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn flush_and_forget(path: &Path) -> Result<(), DatabaseError> {
     let file = File::open(path).map_err(named("open", path))?;
     file.sync_all().map_err(named("flush", path))?;
     forget(&file);
@@ -54,7 +54,7 @@ pub(crate) fn forget(file: &File) {
 }
 
 /// Flushes a directory, so that the names in it survive.
-pub(crate) fn settle_directory(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn flush_directory(path: &Path) -> Result<(), DatabaseError> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(named("flush", path))
@@ -93,7 +93,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<RestoreMethod, DatabaseErro
             Err(error) if refuses_direct(&error) => copy_buffered(&source, &target),
             result => result,
         };
-        copied.map_err(named("copy the base to", to))?;
+        copied.map_err(named("copy the snapshot to", to))?;
         RestoreMethod::Copy
     };
     target.set_len(size).map_err(named("cut", to))?;
@@ -170,7 +170,7 @@ fn copy_request(
         }
     };
     if read < wanted {
-        // A base is never written, and a short read elsewhere than at the end
+        // A snapshot is never written, and a short read elsewhere than at the end
         // means an error below that the next read would report.
         return Err(io::Error::other(format!(
             "{read} of {wanted} bytes could be read at {offset} (descriptor {})",

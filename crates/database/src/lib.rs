@@ -11,6 +11,7 @@ mod at_rest;
 mod content;
 mod counters;
 mod description;
+mod external;
 mod files;
 mod fill;
 mod mysql;
@@ -20,7 +21,6 @@ mod postgres;
 mod registry;
 #[cfg(test)]
 mod scratch;
-mod served;
 mod server;
 mod sqlite;
 mod wire;
@@ -38,17 +38,17 @@ pub use counters::Counters;
 pub use description::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, PageSizes,
 };
+pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, connect};
 pub use mysql::{Doublewrite, Mysql};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
 pub use postgres::{Postgres, Programs};
 pub use registry::{DatabaseSpec, NAMES, Registry, SharedOption, choose, options};
-pub use served::{Protocol, SCHEMA, Served, Url, UrlError, serve};
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
 /// A kind of database.
 ///
-/// A *base* is a directory with a loaded database at rest; it is never
+/// A *snapshot* is a directory with a loaded database at rest; it is never
 /// written again. A *run directory* holds the copy that one run changes.
 pub trait Database: Send + Sync {
     /// Its description.
@@ -71,7 +71,7 @@ pub trait Database: Send + Sync {
     /// small to work.
     fn accept(&self, settings: &Settings) -> Result<(), DatabaseError>;
 
-    /// About how many bytes a base of this workload has at this page size.
+    /// About how many bytes a snapshot of this workload has at this page size.
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
 
     /// About how many bytes a load or a run needs beside the data, for logs.
@@ -90,26 +90,26 @@ pub trait Database: Send + Sync {
         Ok(())
     }
 
-    /// Creates the workload's tables in the empty directory `base` and fills
+    /// Creates the workload's tables in the empty directory `snapshot` and fills
     /// them, durably. `progress` is told the rows loaded so far and may stop
     /// the load, which then ends in [`DatabaseError::Stopped`].
     fn load(
         &self,
-        base: &Path,
+        snapshot: &Path,
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError>;
+    ) -> Result<LoadReport, DatabaseError>;
 
-    /// How bases at other page sizes are made of a loaded one, where that is
+    /// How snapshots at other page sizes are made of a loaded one, where that is
     /// cheaper than loading again.
     fn derivation(&self) -> Option<&dyn Derive> {
         None
     }
 
-    /// Makes `run` a fresh copy of `base`, replacing what an earlier run left
+    /// Makes `run` a fresh copy of `snapshot`, replacing what an earlier run left
     /// there, durable and out of the page cache. Says how it copied.
-    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError>;
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError>;
 
     /// Starts the copy in `run`.
     fn start(
@@ -129,9 +129,9 @@ pub trait Database: Send + Sync {
     ) -> Result<Box<dyn Inspection>, DatabaseError>;
 }
 
-/// Makes bases of bases.
+/// Makes snapshots of snapshots.
 pub trait Derive {
-    /// Makes a base with the same rows at another page size in the empty
+    /// Makes a snapshot with the same rows at another page size in the empty
     /// directory `to`. `progress` is told the bytes written so far.
     fn derive(
         &self,
@@ -139,7 +139,7 @@ pub trait Derive {
         to: &Path,
         page_size: PageSize,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError>;
+    ) -> Result<LoadReport, DatabaseError>;
 }
 
 /// A database at rest that is read.
@@ -218,16 +218,16 @@ impl fmt::Display for Isolation {
 
 /// What loading did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Loaded {
+pub struct LoadReport {
     /// Rows in all tables.
     pub rows: u64,
-    /// Bytes of the base.
+    /// Bytes of the snapshot.
     pub size: ByteCount,
     /// Time until durable.
     pub elapsed: Duration,
 }
 
-/// How a base was copied.
+/// How a snapshot was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoreMethod {

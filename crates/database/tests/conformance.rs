@@ -142,7 +142,7 @@ fn difference(wanted: &str, found: &str) -> String {
 }
 
 /// Tells for each page size of a candidate what was loaded, and then what
-/// [`run_and_check`] does. What a derived base holds shows after the run.
+/// [`run_and_check`] does. What a derived snapshot holds shows after the run.
 fn try_out(
     (name, database, page_sizes): Candidate,
     workload: &dyn Workload,
@@ -156,16 +156,16 @@ fn try_out(
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for (position, &size) in page_sizes.iter().enumerate() {
-            let base = directory.path().join(position.to_string());
+            let snapshot = directory.path().join(position.to_string());
             let run = directory.path().join(format!("run-{position}"));
-            fs::create_dir(&base).unwrap();
+            fs::create_dir(&snapshot).unwrap();
             fs::create_dir(&run).unwrap();
             let mut go_on = |_| ControlFlow::Continue(());
             let made = match position {
-                0 => database.load(&base, size, workload, &mut go_on),
+                0 => database.load(&snapshot, size, workload, &mut go_on),
                 _ => match database.derivation() {
-                    Some(derivation) => derivation.derive(&loaded, &base, size, &mut go_on),
-                    None => database.load(&base, size, workload, &mut go_on),
+                    Some(derivation) => derivation.derive(&loaded, &snapshot, size, &mut go_on),
+                    None => database.load(&snapshot, size, workload, &mut go_on),
                 },
             };
             let rows: u64 = generated.iter().map(|table| table.rows).sum();
@@ -174,11 +174,11 @@ fn try_out(
             threads.push(scope.spawn(move || {
                 let name = format!("{name} at {size} pages");
                 if position == 0 {
-                    let mut inspection = database.inspect(&base, workload).unwrap();
+                    let mut inspection = database.inspect(&snapshot, workload).unwrap();
                     let initial = contents(&mut *inspection, workload).unwrap();
                     assert_eq!(initial, generated, "{name} after loading");
                 }
-                let after = run_and_check(database, &base, &run, size, workload, transactions);
+                let after = run_and_check(database, &snapshot, &run, size, workload, transactions);
                 (name, describe("loaded", generated) + &after)
             }));
         }
@@ -189,17 +189,17 @@ fn try_out(
     })
 }
 
-/// Runs the transactions on a copy of `base`; tells their outcomes and what
+/// Runs the transactions on a copy of `snapshot`; tells their outcomes and what
 /// the tables hold afterwards, a line each.
 fn run_and_check(
     database: &dyn Database,
-    base: &Path,
+    snapshot: &Path,
     run: &Path,
     page_size: PageSize,
     workload: &dyn Workload,
     transactions: u32,
 ) -> String {
-    database.restore(base, run).unwrap();
+    database.restore(snapshot, run).unwrap();
     let settings = settings(page_size.get(), MEMORY, 1);
     let running = database.start(run, &settings, workload).unwrap();
     let mut connection = running.connect(0).unwrap();

@@ -48,7 +48,7 @@ fn compare(journal_mode: JournalMode, page_bytes: u32) {
     let directory = directory();
     prepare(sqlite, directory.path(), page_bytes, &bank);
     let stock_file = directory.path().join("stock.sqlite");
-    std::fs::copy(database_file(directory.path(), "base"), &stock_file).unwrap();
+    std::fs::copy(database_file(directory.path(), "snapshot"), &stock_file).unwrap();
 
     // Sixteen frames and a few: most pages leave the buffer again.
     let memory = ByteCount::new(u64::from(page_bytes + 256) * 20);

@@ -1,7 +1,7 @@
 //! `octavo bench --url`: a server that the user runs.
 
 use anyhow::anyhow;
-use octavo_database::{DatabaseError, SCHEMA, Url, serve};
+use octavo_database::{DatabaseError, SCHEMA, Url, connect};
 use octavo_experiment::bench::{Reuse, ServedError, ServedRows, ServedSettings, Target};
 
 use super::{Wanted, check_files, measure, settings_given};
@@ -18,7 +18,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     }
     // What is wrong without any server is told without one.
     check_files(flags)?;
-    let server = serve(&url).map_err(|error| failure(error.into()))?;
+    let server = connect(&url).map_err(|error| failure(error.into()))?;
     let server = server.as_ref();
     if flags.remove {
         let is_removed = server.remove().map_err(|error| failure(error.into()))?;

@@ -81,7 +81,7 @@ impl Purpose {
 /// twice.
 const REST_BUFFER: ByteCount = ByteCount::mib(128);
 
-/// The redo log that a base keeps, since every copy carries it: the least that
+/// The redo log that a snapshot keeps, since every copy carries it: the least that
 /// MySQL 8.0.30 takes, and twice the least of the others.
 pub(crate) const REST_REDO: ByteCount = ByteCount::mib(8);
 

@@ -1,4 +1,4 @@
-//! How large a base will be.
+//! How large a snapshot will be.
 //!
 //! Sizes of records are from InnoDB's source
 //! (<https://dev.mysql.com/doc/refman/8.4/en/innodb-row-format.html>): five
@@ -13,7 +13,7 @@ use octavo_workload::{
 };
 
 /// A data directory without tables of ours: the system's tables, undo logs and
-/// the redo log of a base. MariaDB 10.11: 25 MiB up to pages of 16 KiB, 90 MiB
+/// the redo log of a snapshot. MariaDB 10.11: 25 MiB up to pages of 16 KiB, 90 MiB
 /// above, whose extents are larger.
 fn empty(page_size: PageSize) -> u64 {
     match page_size.get() {
@@ -28,7 +28,7 @@ const PAGE_BYTES: u64 = 128;
 /// Bytes before a record, and its share of the page's directory.
 const RECORD_BYTES: u64 = 6;
 
-/// About how many bytes the base of a workload has.
+/// About how many bytes the snapshot of a workload has.
 pub(super) fn estimate(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
     let partitions = workload.population().partitions();
     let rows_of = |table: usize| -> u64 {

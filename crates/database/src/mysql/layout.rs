@@ -20,7 +20,7 @@ pub(crate) const SOCKET: &str = "octavo.sock";
 /// The file with the server's number in the data directory.
 pub(crate) const PID_FILE: &str = "octavo.pid";
 
-/// The parts of a base or run directory.
+/// The parts of a snapshot or run directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// The whole.

@@ -1,4 +1,4 @@
-//! Filling a base: all tables at the same time as far as there are processors,
+//! Filling a snapshot: all tables at the same time as far as there are processors,
 //! by LOAD DATA in key order, then indexes and statistics.
 //!
 //! Rows go in the ordinary way. MariaDB's bulk insert, which it takes without
@@ -24,7 +24,7 @@ use super::{
     session::Session,
 };
 use crate::{
-    DatabaseError, Loaded, Progress, files,
+    DatabaseError, LoadReport, Progress, files,
     fill::{Feed, fill},
     server::{account::Account, tree},
 };
@@ -53,7 +53,7 @@ pub(super) fn load(
     page_size: PageSize,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<Loaded, DatabaseError> {
+) -> Result<LoadReport, DatabaseError> {
     let begin = Instant::now();
     let account = Account::of_servers()?;
     let account = account.as_ref();
@@ -89,7 +89,7 @@ pub(super) fn load(
     if progress(rows) == ControlFlow::Break(()) {
         return Err(DatabaseError::Stopped);
     }
-    Ok(Loaded {
+    Ok(LoadReport {
         rows,
         size: tree::size(&layout.directory)?,
         elapsed: begin.elapsed(),
@@ -104,7 +104,7 @@ fn buffer() -> ByteCount {
     ByteCount::mib(mib.max(64))
 }
 
-/// Lets the server make its redo log as small as a base keeps it, which it
+/// Lets the server make its redo log as small as a snapshot keeps it, which it
 /// does at a start after a clean stop; then all files are flushed, and leave
 /// the page cache.
 fn shrink(

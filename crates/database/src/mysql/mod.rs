@@ -1,11 +1,13 @@
 //! MySQL and MariaDB: their server programs, their data directories, and the
 //! way to talk to them.
 
+mod adaptive_wait;
 mod arguments;
 mod auth;
 mod channel;
 mod ddl;
 mod estimate;
+mod external;
 mod failure;
 mod fields;
 mod handshake;
@@ -16,10 +18,8 @@ mod kind;
 mod layout;
 mod load;
 mod marks;
-mod patience;
 mod programs;
 mod running;
-mod served;
 mod session;
 mod status;
 #[cfg(test)]
@@ -36,15 +36,15 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Inspection, Loaded, Progress, RestoreMethod, Running,
-    Settings,
+    Database, DatabaseError, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod,
+    Running, Settings,
     server::{account::Account, tree},
 };
 use layout::Layout;
 use programs::Programs;
 
+pub(crate) use external::ExternalMysql;
 pub(crate) use kind::{MARIADB, MYSQL};
-pub(crate) use served::ServedMysql;
 
 /// The least redo log that all versions take: 8 MiB of MySQL since 8.0.30.
 const REDO_MIN: ByteCount = arguments::REST_REDO;
@@ -197,21 +197,21 @@ impl Database for Mysql {
         self.programs().map(drop)
     }
 
-    /// As [`Database::load`] says. When it fails, a part of the base may be
+    /// As [`Database::load`] says. When it fails, a part of the snapshot may be
     /// there: the caller removes the directory.
     fn load(
         &self,
-        base: &Path,
+        snapshot: &Path,
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
-        let layout = Layout::of(base)?;
+    ) -> Result<LoadReport, DatabaseError> {
+        let layout = Layout::of(snapshot)?;
         load::load(self.programs()?, &layout, page_size, workload, progress)
     }
 
-    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
-        tree::restore(base, run, Account::of_servers()?.as_ref())
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+        tree::restore(snapshot, run, Account::of_servers()?.as_ref())
     }
 
     fn start(

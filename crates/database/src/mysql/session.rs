@@ -25,12 +25,12 @@ use octavo_workload::{
 };
 
 use super::{
+    adaptive_wait::AdaptiveWait,
     channel::{Channel, Head, Next},
     failure::Failure,
     fields::Fields,
     handshake::{self, Greeting, Login},
     marks,
-    patience::Patience,
     value::{BinaryRow, ServerColumn, parameter_type, push_parameter},
 };
 use crate::wire::Stream;
@@ -88,7 +88,7 @@ pub(crate) struct Session {
     /// What the server has once all that was sent is done.
     is_autocommit: bool,
     transaction: Transaction,
-    patience: Patience,
+    adaptive_wait: AdaptiveWait,
     /// Why the session ended, once it has.
     ended: Option<String>,
 }
@@ -126,7 +126,7 @@ impl Session {
             scratch: Scratch::default(),
             is_autocommit: true,
             transaction: Transaction::None,
-            patience: Patience::default(),
+            adaptive_wait: AdaptiveWait::default(),
             ended: None,
         };
         for sql in setup {
@@ -590,7 +590,7 @@ impl Connection for Session {
         let mut first_error = None;
         for (position, call) in batch.calls().enumerate() {
             if self.channel.is_dry()
-                && let Some(sleep) = self.patience.sleep(batch.len() - position)
+                && let Some(sleep) = self.adaptive_wait.sleep(batch.len() - position)
             {
                 thread::sleep(sleep);
             }
@@ -609,7 +609,7 @@ impl Connection for Session {
                 }
             }
         }
-        self.patience.learn(batch.len(), begin.elapsed());
+        self.adaptive_wait.learn(batch.len(), begin.elapsed());
         first_error.map_or(Ok(()), Err)
     }
 }

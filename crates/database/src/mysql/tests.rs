@@ -567,21 +567,21 @@ fn a_base_is_loaded_copied_and_run() {
     let workload = Pgbench::new(1, octavo_units::Seed::new(1)).unwrap();
     let directory = crate::scratch::directory();
     open_to_all(&directory);
-    let [base, run] = ["base", "run"].map(|name| {
+    let [snapshot, run] = ["snapshot", "run"].map(|name| {
         let path = directory.path().join(name);
         std::fs::create_dir(&path).unwrap();
         path
     });
     let mut go_on = |_| ControlFlow::Continue(());
     let loaded = database
-        .load(&base, page_size(), &workload, &mut go_on)
+        .load(&snapshot, page_size(), &workload, &mut go_on)
         .unwrap();
     assert_eq!(loaded.rows, 100_011);
     let estimate = database.estimate(&workload, page_size()).get() as f64;
     let ratio = estimate / loaded.size.get() as f64;
     assert!((0.6..1.6).contains(&ratio), "{ratio}");
 
-    database.restore(&base, &run).unwrap();
+    database.restore(&snapshot, &run).unwrap();
     let running = database.start(&run, &settings(8), &workload).unwrap();
     let before = running.counters();
     let mut connection = running.connect(1).unwrap();

@@ -23,7 +23,7 @@ use crate::{
     wire::Stream,
 };
 
-/// The cluster below the directory of a base or a run.
+/// The cluster below the directory of a snapshot or a run.
 const CLUSTER: &str = "cluster";
 
 /// What the server and its tools say, beside the cluster.
@@ -59,14 +59,14 @@ pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A cluster and the programs of its page size.
 pub(super) struct Cluster {
-    /// Of the base or run.
+    /// Of the snapshot or run.
     directory: PathBuf,
     programs: PathBuf,
     account: Option<Account>,
 }
 
 impl Cluster {
-    /// The cluster in the directory of a base or a run, made or not.
+    /// The cluster in the directory of a snapshot or a run, made or not.
     pub(super) fn new(directory: &Path, programs: PathBuf) -> Result<Self, DatabaseError> {
         let account = Account::of_servers()?;
         if let Some(account) = &account {
@@ -193,12 +193,12 @@ impl Cluster {
     }
 }
 
-/// The cluster below the directory of a base or a run.
+/// The cluster below the directory of a snapshot or a run.
 fn path_of(directory: &Path) -> PathBuf {
     directory.join(CLUSTER)
 }
 
-/// The page size of the cluster in the directory of a base or a run.
+/// The page size of the cluster in the directory of a snapshot or a run.
 pub(super) fn page_size_of(directory: &Path) -> Result<PageSize, DatabaseError> {
     let note = directory.join(PAGE_BYTES);
     let text = fs::read_to_string(&note).map_err(files::named("read", &note))?;
@@ -215,13 +215,13 @@ pub(super) fn page_size_of(directory: &Path) -> Result<PageSize, DatabaseError> 
         })
 }
 
-/// Makes `run` a fresh copy of `base`.
-pub(super) fn restore(base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+/// Makes `run` a fresh copy of `snapshot`.
+pub(super) fn restore(snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
     let account = Account::of_servers()?;
     files::remove(&run.join(LOG))?;
-    let (from, to) = (base.join(PAGE_BYTES), run.join(PAGE_BYTES));
-    fs::copy(&from, &to).map_err(files::named("copy the base to", &to))?;
-    tree::restore(&path_of(base), &path_of(run), account.as_ref())
+    let (from, to) = (snapshot.join(PAGE_BYTES), run.join(PAGE_BYTES));
+    fs::copy(&from, &to).map_err(files::named("copy the snapshot to", &to))?;
+    tree::restore(&path_of(snapshot), &path_of(run), account.as_ref())
 }
 
 fn connect(cluster: &Path, options: &[(&str, String)]) -> Result<Session, ConnectionError> {

@@ -57,7 +57,7 @@ impl<'s> CopyIn<'s> {
                 // It was another statement.
                 _ => Ok(None),
             };
-            channel.settle(refused, 1)
+            channel.until_ready(refused, 1)
         };
         let begun = begin(channel);
         let mut copy = Self {
@@ -141,7 +141,7 @@ impl<'s> CopyIn<'s> {
         let result = channel
             .send()
             .and_then(|()| channel.answer(&[], &mut |_| {}));
-        match channel.settle(result, 1) {
+        match channel.until_ready(result, 1) {
             Ok(answer) => Ok(answer.affected),
             Err(failure) => Err(self.fail(failure)),
         }
@@ -167,7 +167,7 @@ impl<'s> CopyIn<'s> {
             None => Ok(()),
             Some(message) if message.tag == b'E' => {
                 let refused = Err(channel.refusal(message));
-                channel.settle(refused, 1)
+                channel.until_ready(refused, 1)
             }
             Some(_) => Err(Failure::Protocol("it answers in the middle of a COPY")),
         });

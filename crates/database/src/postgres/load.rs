@@ -1,7 +1,7 @@
-//! Filling a base: all tables at the same time as far as there are processors,
+//! Filling a snapshot: all tables at the same time as far as there are processors,
 //! by COPY of frozen rows in key order, then keys, indexes and statistics.
 //!
-//! A base is loaded without flushes and without a log of the rows, because a
+//! A snapshot is loaded without flushes and without a log of the rows, because a
 //! load that fails is thrown away as a whole.
 
 use std::{ops::ControlFlow, time::Instant};
@@ -14,7 +14,7 @@ use octavo_workload::{
 
 use super::{cluster::Cluster, copy::CopyIn, ddl, session::Session};
 use crate::{
-    DatabaseError, Loaded, Progress,
+    DatabaseError, LoadReport, Progress,
     fill::{Feed, fill},
     server::tree,
 };
@@ -31,7 +31,7 @@ pub(super) fn load(
     page_size: PageSize,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<Loaded, DatabaseError> {
+) -> Result<LoadReport, DatabaseError> {
     let begin = Instant::now();
     let path = cluster.path();
     cluster.create(page_size, &mut || progress(0) == ControlFlow::Break(()))?;
@@ -74,7 +74,7 @@ pub(super) fn load(
     session.simple("CHECKPOINT")?;
     drop(session);
     server.stop()?;
-    Ok(Loaded {
+    Ok(LoadReport {
         rows,
         size: tree::size(&path)?,
         elapsed: begin.elapsed(),

@@ -247,7 +247,7 @@ impl Channel {
                 }
                 b'E' => {
                     let refused = Err(self.refusal(message));
-                    return self.settle(refused, 1);
+                    return self.until_ready(refused, 1);
                 }
                 // The text holds a COPY from us: it gets nothing.
                 b'G' => {
@@ -297,7 +297,7 @@ impl Channel {
     /// Ends an exchange in which the server is still to be ready `syncs`
     /// times, whatever came of it.
     #[inline]
-    pub(crate) fn settle<T>(
+    pub(crate) fn until_ready<T>(
         &mut self,
         result: Result<T, Failure>,
         syncs: usize,
@@ -526,7 +526,7 @@ mod tests {
                 let result = channel.answer(&columns, &mut |row| {
                     let _value = row.value(0);
                 });
-                if channel.settle(result, 1).is_err_and(|failure| failure.ends_session()) {
+                if channel.until_ready(result, 1).is_err_and(|failure| failure.ends_session()) {
                     break;
                 }
             }

@@ -5,6 +5,7 @@ mod cache;
 mod cluster;
 mod copy;
 mod ddl;
+mod external;
 mod failure;
 mod inspect;
 mod kind;
@@ -14,7 +15,6 @@ mod messages;
 mod numeric;
 mod programs;
 mod running;
-mod served;
 mod session;
 mod source;
 mod statement;
@@ -27,16 +27,16 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Inspection, Loaded, Progress, RestoreMethod, Running,
-    Settings,
+    Database, DatabaseError, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod,
+    Running, Settings,
 };
 use cluster::Cluster;
 use programs::major_of;
 
 pub use programs::Programs;
 
+pub(crate) use external::ExternalPostgres;
 pub(crate) use kind::KIND;
-pub(crate) use served::ServedPostgres;
 
 /// The first version with direct I/O, by its parameter `debug_io_direct`
 /// (<https://www.postgresql.org/docs/16/runtime-config-developer.html>).
@@ -160,21 +160,21 @@ impl Database for Postgres {
         self.programs.prepare(page_sizes, self.wal_block_size, step)
     }
 
-    /// As [`Database::load`] says. When it fails, a part of the base may be
+    /// As [`Database::load`] says. When it fails, a part of the snapshot may be
     /// there: the caller removes the directory.
     fn load(
         &self,
-        base: &Path,
+        snapshot: &Path,
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
-        let cluster = self.cluster(base, page_size)?;
+    ) -> Result<LoadReport, DatabaseError> {
+        let cluster = self.cluster(snapshot, page_size)?;
         load::load(cluster, page_size, workload, progress)
     }
 
-    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
-        cluster::restore(base, run)
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+        cluster::restore(snapshot, run)
     }
 
     fn start(

@@ -147,7 +147,7 @@ impl Session {
             }
             Ok(())
         });
-        if let Err(failure) = self.channel.settle(result, 1) {
+        if let Err(failure) = self.channel.until_ready(result, 1) {
             let failed = statements.get(descriptions.len());
             let sql = failed.map_or("", |statement| statement.sql);
             return Err(self.fail(failure, || format!("prepare {}", start_of(sql))));
@@ -238,7 +238,7 @@ impl Session {
         });
         let answer = self
             .channel
-            .settle(result, 1)
+            .until_ready(result, 1)
             .map_err(|failure| self.fail(failure, || running(sql)))?;
         if let Some(reason) = unfit {
             return Err(ConnectionError::Other {
@@ -324,7 +324,7 @@ impl Session {
             .channel
             .send()
             .and_then(|()| self.channel.answer(&[], &mut |_| {}));
-        match self.channel.settle(result, 1) {
+        match self.channel.until_ready(result, 1) {
             Ok(_) => Ok(()),
             Err(failure) => Err(self.fail(failure, context)),
         }
@@ -375,7 +375,7 @@ impl Session {
             }
             channel.answer(columns, visit)
         });
-        match channel.settle(result, 1) {
+        match channel.until_ready(result, 1) {
             Ok(answer) => {
                 fitting(answer, self.statements[statement.0].sql)?;
                 Ok(answer)
@@ -478,20 +478,20 @@ impl Connection for Session {
             return Ok(());
         }
         let begins = self.put_begin();
-        let together = begins || self.channel.status != Status::Idle;
+        let one_transaction = begins || self.channel.status != Status::Idle;
         for call in batch.calls() {
             self.put_call(call.statement, call.parameters)?;
-            if !together {
+            if !one_transaction {
                 self.channel.wire.output().extend_from_slice(&SYNC);
             }
         }
-        if together {
+        if one_transaction {
             self.channel.wire.output().extend_from_slice(&SYNC);
         }
         self.queued = None;
 
         let channel = &mut self.channel;
-        let mut syncs = if together { 1 } else { batch.len() };
+        let mut syncs = if one_transaction { 1 } else { batch.len() };
         let mut current = None;
         let mut unfit = None;
         let result = channel.send().and_then(|()| {
@@ -509,14 +509,14 @@ impl Connection for Session {
                     Wants::Rows => answer.rows,
                     Wants::Changes => answer.affected,
                 });
-                if !together {
+                if !one_transaction {
                     channel.ready(1)?;
                     syncs -= 1;
                 }
             }
             Ok(())
         });
-        if let Err(failure) = channel.settle(result, syncs) {
+        if let Err(failure) = channel.until_ready(result, syncs) {
             let sql = current.map_or("BEGIN", |statement| self.statements[statement.0].sql);
             return Err(self.fail(failure, || running(sql)));
         }

@@ -448,7 +448,7 @@ mod tests {
         let scratch = crate::scratch::directory();
         let (log, file) = (scratch.path().join("log"), scratch.path().join("file"));
         fs::write(&file, vec![7; 40 << 20]).unwrap();
-        crate::files::settle(&file).unwrap();
+        crate::files::flush_and_forget(&file).unwrap();
         let mut launch = shell(scratch.path(), &log, &group);
         launch.arguments[1] = "cat file file file > /dev/null; echo read; sleep 600".into();
         let server = Server::launch(&launch).unwrap();

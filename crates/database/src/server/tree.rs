@@ -23,14 +23,14 @@ use crate::{
 /// their bytes.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// Makes the directory `run` equal to `base`, durable and out of the page
+/// Makes the directory `run` equal to `snapshot`, durable and out of the page
 /// cache: what is in `run` alone is removed, what is there already is
 /// overwritten in place. Modes are kept, and everything belongs to `account`.
 ///
 /// Sockets and pipes are passed over: a server makes them anew. Symbolic links
 /// are refused, since what they lead to would be shared by all runs.
 pub(crate) fn restore(
-    base: &Path,
+    snapshot: &Path,
     run: &Path,
     account: Option<&Account>,
 ) -> Result<RestoreMethod, DatabaseError> {
@@ -40,13 +40,13 @@ pub(crate) fn restore(
         shared: 0,
         copied: 0,
     };
-    let about = fs::metadata(base).map_err(named("examine", base))?;
-    copier.copy_directory(base, run, &about)?;
+    let about = fs::metadata(snapshot).map_err(named("examine", snapshot))?;
+    copier.copy_directory(snapshot, run, &about)?;
     // One flush for all small files, names, owners and modes.
     let opened = File::open(run).map_err(named("open", run))?;
     rustix::fs::syncfs(&opened).map_err(|error| named("flush", run)(error.into()))?;
     forget(run)?;
-    forget(base)?;
+    forget(snapshot)?;
     Ok(if copier.shared > 0 && copier.copied == 0 {
         RestoreMethod::Reflink
     } else {
@@ -108,7 +108,7 @@ fn each_file(
 struct Copier<'a> {
     account: Option<&'a Account>,
     buffer: Vec<u8>,
-    /// Large files whose extents are shared with the base.
+    /// Large files whose extents are shared with the snapshot.
     shared: u64,
     /// Files whose bytes were copied.
     copied: u64,
@@ -117,7 +117,7 @@ struct Copier<'a> {
 impl Copier<'_> {
     fn copy_directory(
         &mut self,
-        base: &Path,
+        snapshot: &Path,
         run: &Path,
         about: &Metadata,
     ) -> Result<(), DatabaseError> {
@@ -135,8 +135,8 @@ impl Copier<'_> {
         }
         self.adorn(run, about)?;
         let mut names = BTreeSet::new();
-        for entry in fs::read_dir(base).map_err(named("list", base))? {
-            let entry = entry.map_err(named("list", base))?;
+        for entry in fs::read_dir(snapshot).map_err(named("list", snapshot))? {
+            let entry = entry.map_err(named("list", snapshot))?;
             let (from, to) = (entry.path(), run.join(entry.file_name()));
             let about = entry.metadata().map_err(named("examine", &from))?;
             if about.is_dir() {
@@ -198,12 +198,12 @@ impl Copier<'_> {
     }
 
     /// Gives a copy its owner and its mode.
-    fn adorn(&self, path: &Path, base: &Metadata) -> Result<(), DatabaseError> {
+    fn adorn(&self, path: &Path, snapshot: &Metadata) -> Result<(), DatabaseError> {
         let about = fs::symlink_metadata(path).map_err(named("examine", path))?;
         if let Some(account) = self.account {
             account.own_one(path, &about)?;
         }
-        let mode = base.mode() & 0o7777;
+        let mode = snapshot.mode() & 0o7777;
         if about.mode() & 0o7777 != mode {
             fs::set_permissions(path, Permissions::from_mode(mode))
                 .map_err(named("set the mode of", path))?;
@@ -247,18 +247,18 @@ mod tests {
     #[test]
     fn a_run_is_equal_to_its_base_whatever_was_there() {
         let scratch = crate::scratch::directory();
-        let (base, run) = (scratch.path().join("base"), scratch.path().join("run"));
-        fs::create_dir_all(base.join("below/empty")).unwrap();
+        let (snapshot, run) = (scratch.path().join("snapshot"), scratch.path().join("run"));
+        fs::create_dir_all(snapshot.join("below/empty")).unwrap();
         let large: Vec<u8> = (0..3_000_017u32).map(|i| (i / 7) as u8).collect();
-        fs::write(base.join("below/large"), &large).unwrap();
-        fs::write(base.join("small"), b"abc").unwrap();
-        fs::write(base.join("none"), b"").unwrap();
-        fs::set_permissions(base.join("small"), Permissions::from_mode(0o600)).unwrap();
-        fs::set_permissions(&base, Permissions::from_mode(0o700)).unwrap();
-        let _socket = UnixListener::bind(base.join("socket")).ok();
+        fs::write(snapshot.join("below/large"), &large).unwrap();
+        fs::write(snapshot.join("small"), b"abc").unwrap();
+        fs::write(snapshot.join("none"), b"").unwrap();
+        fs::set_permissions(snapshot.join("small"), Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(&snapshot, Permissions::from_mode(0o700)).unwrap();
+        let _socket = UnixListener::bind(snapshot.join("socket")).ok();
 
         for round in 0..3 {
-            restore(&base, &run, None).unwrap();
+            restore(&snapshot, &run, None).unwrap();
             assert!(
                 fs::read(run.join("below/large")).unwrap() == large,
                 "{round}"
@@ -288,10 +288,10 @@ mod tests {
     #[test]
     fn a_link_is_refused_by_name() {
         let scratch = crate::scratch::directory();
-        let (base, run) = (scratch.path().join("base"), scratch.path().join("run"));
-        fs::create_dir(&base).unwrap();
-        symlink("/tmp", base.join("pg_wal")).unwrap();
-        let error = restore(&base, &run, None).unwrap_err().to_string();
+        let (snapshot, run) = (scratch.path().join("snapshot"), scratch.path().join("run"));
+        fs::create_dir(&snapshot).unwrap();
+        symlink("/tmp", snapshot.join("pg_wal")).unwrap();
+        let error = restore(&snapshot, &run, None).unwrap_err().to_string();
         assert!(error.contains("pg_wal"), "{error}");
         let absent = restore(&scratch.path().join("absent"), &run, None).unwrap_err();
         assert!(absent.to_string().contains("absent"), "{absent}");
@@ -304,11 +304,11 @@ mod tests {
             return;
         };
         let scratch = crate::scratch::directory();
-        let (base, run) = (scratch.path().join("base"), scratch.path().join("run"));
-        fs::create_dir_all(base.join("below")).unwrap();
-        fs::write(base.join("below/file"), b"abc").unwrap();
-        fs::write(base.join("large"), vec![1; 2 << 20]).unwrap();
-        restore(&base, &run, Some(&account)).unwrap();
+        let (snapshot, run) = (scratch.path().join("snapshot"), scratch.path().join("run"));
+        fs::create_dir_all(snapshot.join("below")).unwrap();
+        fs::write(snapshot.join("below/file"), b"abc").unwrap();
+        fs::write(snapshot.join("large"), vec![1; 2 << 20]).unwrap();
+        restore(&snapshot, &run, Some(&account)).unwrap();
         for name in ["", "below", "below/file", "large"] {
             let about = fs::metadata(run.join(name)).unwrap();
             assert_eq!(
@@ -322,17 +322,21 @@ mod tests {
     #[test]
     fn a_thousand_small_files_are_restored_soon() {
         let scratch = crate::scratch::directory();
-        let (base, run) = (scratch.path().join("base"), scratch.path().join("run"));
-        fs::create_dir(&base).unwrap();
+        let (snapshot, run) = (scratch.path().join("snapshot"), scratch.path().join("run"));
+        fs::create_dir(&snapshot).unwrap();
         for number in 0..1000 {
-            fs::write(base.join(number.to_string()), vec![number as u8; 24 << 10]).unwrap();
+            fs::write(
+                snapshot.join(number.to_string()),
+                vec![number as u8; 24 << 10],
+            )
+            .unwrap();
         }
-        fs::write(base.join("log"), vec![7; 16 << 20]).unwrap();
+        fs::write(snapshot.join("log"), vec![7; 16 << 20]).unwrap();
         for _ in 0..3 {
             let since = Instant::now();
-            restore(&base, &run, None).unwrap();
+            restore(&snapshot, &run, None).unwrap();
             eprintln!("restored in {:?}", since.elapsed());
         }
-        assert_eq!(size(&run).unwrap(), size(&base).unwrap());
+        assert_eq!(size(&run).unwrap(), size(&snapshot).unwrap());
     }
 }

@@ -8,7 +8,7 @@ use octavo_workload::schema::{ColumnKind, Index, Table};
 /// key's b-tree, where inner pages hold whole rows; SQLite advises it for rows
 /// below about a 20th of a page (<https://www.sqlite.org/withoutrowid.html>),
 /// and 200 bytes is that of its default page. The choice must not depend on
-/// the page size of the base, or page sizes would be compared on different
+/// the page size of the snapshot, or page sizes would be compared on different
 /// schemas.
 const WITHOUT_ROWID_BYTES_MAX: u32 = 200;
 

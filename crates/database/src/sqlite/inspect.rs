@@ -20,7 +20,7 @@ use crate::{DatabaseError, Inspection, at_rest::AtRest, files};
 /// The buffer of a check: its joins go over all data once or twice.
 const BUFFER: ByteCount = ByteCount::mib(16);
 
-/// Opens a base, or any database that has no log.
+/// Opens a snapshot, or any database that has no log.
 pub(crate) fn open_to_read(
     database: &Path,
     memory: ByteCount,

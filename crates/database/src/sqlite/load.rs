@@ -1,6 +1,6 @@
-//! Filling a base: one connection inserts what generator threads make.
+//! Filling a snapshot: one connection inserts what generator threads make.
 //!
-//! A base is loaded through the page cache, without a journal and without
+//! A snapshot is loaded through the page cache, without a journal and without
 //! flushes until the end, because a load that fails is thrown away as a
 //! whole. Memory is bounded: SQLite's buffer of [`BUFFER`], and for each
 //! generator [`BATCHES`] batches of rows that go round between it and the
@@ -25,7 +25,7 @@ use octavo_workload::{
 use rusqlite::{Connection, OpenFlags};
 
 use super::{ddl, failure::sort, statement::Prepared};
-use crate::{DatabaseError, Loaded, Progress, files};
+use crate::{DatabaseError, LoadReport, Progress, files};
 
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
 /// this only has to hold the right edges of the trees; the sort of an index
@@ -66,7 +66,7 @@ pub(crate) fn load(
     threads: LoadThreads,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<Loaded, DatabaseError> {
+) -> Result<LoadReport, DatabaseError> {
     let start = Instant::now();
     let failed = |failure| sort(failure, || format!("load {}", database.display()));
     let connection = create(database, page_size).map_err(failed)?;
@@ -97,7 +97,7 @@ pub(crate) fn load(
     connection.execute_batch("COMMIT").map_err(failed)?;
     connection.close().map_err(|(_, failure)| failed(failure))?;
     let size = finish(database)?;
-    Ok(Loaded {
+    Ok(LoadReport {
         rows,
         size,
         elapsed: start.elapsed(),
@@ -124,14 +124,14 @@ fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Connection> 
     Ok(connection)
 }
 
-/// Makes a base durable. It stays in SQLite's default journal mode, whatever
+/// Makes a snapshot durable. It stays in SQLite's default journal mode, whatever
 /// mode it will run in: a file that remembers to have a log cannot be read
 /// without making files beside it, and `VACUUM INTO` takes no new page size
 /// from one that is opened as immutable instead.
 fn finish(database: &Path) -> Result<ByteCount, DatabaseError> {
-    files::settle(database)?;
+    files::flush_and_forget(database)?;
     if let Some(directory) = database.parent() {
-        files::settle_directory(directory)?;
+        files::flush_directory(directory)?;
     }
     let status = fs::metadata(database).map_err(files::named("examine", database))?;
     Ok(ByteCount::new(status.len()))
@@ -301,7 +301,7 @@ pub(crate) fn derive(
     to: &Path,
     page_size: PageSize,
     progress: &mut Progress<'_>,
-) -> Result<Loaded, DatabaseError> {
+) -> Result<LoadReport, DatabaseError> {
     let start = Instant::now();
     let connection = super::inspect::open_to_read(from, BUFFER)?;
     let rows = rows_of(&connection)
@@ -345,7 +345,7 @@ pub(crate) fn derive(
     if let Ok(file) = fs::File::open(from) {
         files::forget(&file);
     }
-    Ok(Loaded {
+    Ok(LoadReport {
         rows,
         size,
         elapsed: start.elapsed(),

@@ -24,7 +24,7 @@ use octavo_workload::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Derive, Inspection, Isolation, Loaded, Progress,
+    Database, DatabaseError, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress,
     RestoreMethod, Running, Settings, files,
 };
 use running::{MemoryShares, RunningSqlite};
@@ -185,16 +185,16 @@ impl Database for Sqlite {
         ByteCount::new(bytes)
     }
 
-    /// As [`Database::load`] says. When it fails, a part of the base may be
+    /// As [`Database::load`] says. When it fails, a part of the snapshot may be
     /// there: the caller removes the directory.
     fn load(
         &self,
-        base: &Path,
+        snapshot: &Path,
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
-        let database = base.join(FILE);
+    ) -> Result<LoadReport, DatabaseError> {
+        let database = snapshot.join(FILE);
         if database.exists() {
             return Err(files::named("create", &database)(
                 std::io::ErrorKind::AlreadyExists.into(),
@@ -207,14 +207,14 @@ impl Database for Sqlite {
         Some(self)
     }
 
-    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
         // A log or journal of an earlier run would be played into the copy.
         for name in FILES_BESIDE {
             files::remove(&run.join(name))?;
         }
-        files::settle_directory(run)?;
-        let method = files::copy(&base.join(FILE), &run.join(FILE))?;
-        files::settle_directory(run)?;
+        files::flush_directory(run)?;
+        let method = files::copy(&snapshot.join(FILE), &run.join(FILE))?;
+        files::flush_directory(run)?;
         Ok(method)
     }
 
@@ -242,7 +242,7 @@ impl Database for Sqlite {
 }
 
 impl Derive for Sqlite {
-    /// By `VACUUM INTO`. When it fails, a part of the base may be there: the
+    /// By `VACUUM INTO`. When it fails, a part of the snapshot may be there: the
     /// caller removes the directory.
     fn derive(
         &self,
@@ -250,7 +250,7 @@ impl Derive for Sqlite {
         to: &Path,
         page_size: PageSize,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
+    ) -> Result<LoadReport, DatabaseError> {
         let target = to.join(FILE);
         if target.exists() {
             return Err(files::named("create", &target)(

@@ -282,21 +282,21 @@ pub fn settings(page_bytes: u32, memory: ByteCount, clients: u32) -> Settings {
     }
 }
 
-/// Loads a base into `directory/base` and copies it to `directory/run`.
+/// Loads a snapshot into `directory/snapshot` and copies it to `directory/run`.
 pub fn prepare(sqlite: Sqlite, directory: &Path, page_bytes: u32, bank: &Bank) {
-    for name in ["base", "run"] {
+    for name in ["snapshot", "run"] {
         std::fs::create_dir(directory.join(name)).unwrap();
     }
     sqlite
         .load(
-            &directory.join("base"),
+            &directory.join("snapshot"),
             page_size(page_bytes),
             bank,
             &mut |_| ControlFlow::Continue(()),
         )
         .unwrap();
     sqlite
-        .restore(&directory.join("base"), &directory.join("run"))
+        .restore(&directory.join("snapshot"), &directory.join("run"))
         .unwrap();
 }
 

@@ -1,12 +1,13 @@
 //! SQLite as rusqlite opens it: with its own file access, its own journal mode
-//! and none of Octavo's code between a statement and its rows. Bases are made,
+//! and none of Octavo's code between a statement and its rows. Snapshots are made,
 //! copied and inspected as Octavo does.
 
 use std::path::{Path, PathBuf};
 
 use octavo_database::{
     Advice, Change, ChangePlace, Counters, Database, DatabaseError, DatabaseKind, Defaults,
-    Inspection, Loaded, PageSizes, Progress, RestoreMethod, Running, Settings, Sqlite, StoragePath,
+    Inspection, LoadReport, PageSizes, Progress, RestoreMethod, Running, Settings, Sqlite,
+    StoragePath,
 };
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
@@ -59,15 +60,15 @@ impl Database for StockSqlite {
     }
     fn load(
         &self,
-        base: &Path,
+        snapshot: &Path,
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
-        Sqlite::default().load(base, page_size, workload, progress)
+    ) -> Result<LoadReport, DatabaseError> {
+        Sqlite::default().load(snapshot, page_size, workload, progress)
     }
-    fn restore(&self, base: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
-        Sqlite::default().restore(base, run)
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+        Sqlite::default().restore(snapshot, run)
     }
     fn start(
         &self,

@@ -9,7 +9,7 @@
 use std::{collections::BTreeSet, ops::ControlFlow, time::Instant};
 
 use jiff::Timestamp;
-use octavo_database::{DatabaseError, Loaded, SCHEMA, Served};
+use octavo_database::{DatabaseError, ExternalServer, LoadReport, SCHEMA};
 use octavo_units::Seed;
 use octavo_workload::{DataSet, Workload, WorkloadName, pgbench::Script, ycsb::Core};
 use serde::{Deserialize, Serialize};
@@ -122,21 +122,21 @@ pub struct ServedSettings<'a> {
 
 /// Rows in Octavo's schema of a server.
 pub struct ServedRows<'a> {
-    server: &'a dyn Served,
+    server: &'a dyn ExternalServer,
     note: Note,
 }
 
 impl<'a> ServedRows<'a> {
     /// What was loaded on a server; `None` when there is nothing, or loading
     /// did not come to its end.
-    pub fn examine(server: &dyn Served) -> Result<Option<Description>, ServedError> {
+    pub fn examine(server: &dyn ExternalServer) -> Result<Option<Description>, ServedError> {
         Ok(read(server)?.map(|note| note.loaded))
     }
 
     /// The rows that the settings want, loaded first where they are not there
     /// yet. Refuses to run twice what would insert the same keys twice.
     pub fn open_or_load(
-        server: &'a dyn Served,
+        server: &'a dyn ExternalServer,
         settings: &ServedSettings<'_>,
         observer: &dyn Observer,
     ) -> Result<Self, ServedError> {
@@ -188,7 +188,7 @@ fn words(data: DataSet, seed: Seed) -> String {
     format!("{data} (seed {seed})")
 }
 
-fn read(server: &dyn Served) -> Result<Option<Note>, ServedError> {
+fn read(server: &dyn ExternalServer) -> Result<Option<Note>, ServedError> {
     let Some(text) = server.found()? else {
         return Ok(None);
     };
@@ -211,7 +211,7 @@ fn read(server: &dyn Served) -> Result<Option<Note>, ServedError> {
 }
 
 fn load(
-    server: &dyn Served,
+    server: &dyn ExternalServer,
     settings: &ServedSettings<'_>,
     observer: &dyn Observer,
 ) -> Result<Note, ServedError> {
@@ -224,7 +224,7 @@ fn load(
         server.place()
     );
     let begin = Instant::now();
-    let note = |loaded: &Loaded| Note {
+    let note = |loaded: &LoadReport| Note {
         loaded: Description {
             format: FORMAT,
             octavo: settings.octavo_version.into(),
@@ -354,18 +354,18 @@ pub(super) fn run_on(
 
 #[cfg(test)]
 mod tests {
-    use octavo_database::Loaded;
+    use octavo_database::LoadReport;
     use octavo_units::{ByteCount, PageSize};
     use octavo_workload::Pgbench;
 
     use super::*;
 
     fn note(workload: &dyn Workload) -> Note {
-        let Loaded {
+        let LoadReport {
             rows,
             size,
             elapsed,
-        } = Loaded {
+        } = LoadReport {
             rows: 7,
             size: ByteCount::mib(3),
             elapsed: std::time::Duration::from_millis(1500),

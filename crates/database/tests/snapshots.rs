@@ -1,4 +1,4 @@
-//! Loading, deriving, copying and inspecting bases, and what is refused.
+//! Loading, deriving, copying and inspecting snapshots, and what is refused.
 
 mod support;
 
@@ -31,18 +31,18 @@ fn the_rows_do_not_depend_on_threads() {
             load_threads: threads,
             ..Sqlite::default()
         };
-        let base = directory.path().join(format!("{threads:?}"));
-        fs::create_dir(&base).unwrap();
+        let snapshot = directory.path().join(format!("{threads:?}"));
+        fs::create_dir(&snapshot).unwrap();
         let mut told = Vec::new();
         let loaded = sqlite
-            .load(&base, page_size(2048), &BANK, &mut |rows| {
+            .load(&snapshot, page_size(2048), &BANK, &mut |rows| {
                 told.push(rows);
                 ControlFlow::Continue(())
             })
             .unwrap();
         assert_eq!(loaded.rows, 7300 * 5);
         assert!(told.is_sorted() && told.last() == Some(&loaded.rows));
-        let file = base.join("database.sqlite");
+        let file = snapshot.join("database.sqlite");
         assert_eq!(loaded.size.get(), file.metadata().unwrap().len());
         dumps.push(dump(&file));
     }
@@ -55,29 +55,29 @@ fn a_derived_base_has_the_same_rows() {
     let directory = directory();
     let sqlite = Sqlite::default();
     prepare(sqlite, directory.path(), 4096, &BANK);
-    let base = directory.path().join("base");
-    let original = dump(&base.join("database.sqlite"));
+    let snapshot = directory.path().join("snapshot");
+    let original = dump(&snapshot.join("database.sqlite"));
     for page_bytes in [512, 65536] {
         let to = directory.path().join(page_bytes.to_string());
         fs::create_dir(&to).unwrap();
-        let before: Vec<_> = fs::read_dir(&base)
+        let before: Vec<_> = fs::read_dir(&snapshot)
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .collect();
         let mut told = 0;
         let derived = sqlite
-            .derive(&base, &to, page_size(page_bytes), &mut |_| {
+            .derive(&snapshot, &to, page_size(page_bytes), &mut |_| {
                 told += 1;
                 ControlFlow::Continue(())
             })
             .unwrap();
         assert!(told > 0);
         assert_eq!(derived.rows, 7300 * 5);
-        let after: Vec<_> = fs::read_dir(&base)
+        let after: Vec<_> = fs::read_dir(&snapshot)
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .collect();
-        assert_eq!(before, after, "a base stays as it is");
+        assert_eq!(before, after, "a snapshot stays as it is");
         assert!(dump(&to.join("database.sqlite")) == original);
         // Opens and runs at its own page size only.
         let settings_wrong = settings(4096, ByteCount::mib(4), 1);
@@ -111,19 +111,19 @@ fn a_step_that_is_stopped_says_so() {
                 ControlFlow::Continue(())
             }
         };
-        let base = directory.path().join("load");
-        let result = sqlite.load(&base, page_size(4096), &BANK, &mut stop);
+        let snapshot = directory.path().join("load");
+        let result = sqlite.load(&snapshot, page_size(4096), &BANK, &mut stop);
         assert!(matches!(result, Err(DatabaseError::Stopped)), "{result:?}");
-        // A part of a base is not taken for one.
-        let again = sqlite.load(&base, page_size(4096), &BANK, &mut go_on);
+        // A part of a snapshot is not taken for one.
+        let again = sqlite.load(&snapshot, page_size(4096), &BANK, &mut go_on);
         assert!(
             matches!(again, Err(DatabaseError::File { .. })),
             "{again:?}"
         );
-        fs::remove_file(base.join("database.sqlite")).unwrap();
+        fs::remove_file(snapshot.join("database.sqlite")).unwrap();
     }
     let (from, to) = (
-        directory.path().join("base"),
+        directory.path().join("snapshot"),
         directory.path().join("derive"),
     );
     let result = sqlite.derive(&from, &to, page_size(1024), &mut |_| ControlFlow::Break(()));
@@ -135,8 +135,11 @@ fn a_restored_copy_forgets_the_last_run() {
     let directory = directory();
     let sqlite = Sqlite::default();
     prepare(sqlite, directory.path(), 4096, &BANK);
-    let (base, run) = (directory.path().join("base"), directory.path().join("run"));
-    let original = dump(&base.join("database.sqlite"));
+    let (snapshot, run) = (
+        directory.path().join("snapshot"),
+        directory.path().join("run"),
+    );
+    let original = dump(&snapshot.join("database.sqlite"));
     let settings = settings(4096, ByteCount::mib(1), 1);
     let running = sqlite.start(&run, &settings, &BANK).unwrap();
     let mut connection = running.connect(0).unwrap();
@@ -152,7 +155,7 @@ fn a_restored_copy_forgets_the_last_run() {
     assert!(dump(&run.join("database.sqlite")) != original);
     fs::write(run.join("database.sqlite-wal"), log).unwrap();
 
-    let method = sqlite.restore(&base, &run).unwrap();
+    let method = sqlite.restore(&snapshot, &run).unwrap();
     assert!(matches!(
         method,
         RestoreMethod::Copy | RestoreMethod::Reflink
@@ -165,8 +168,8 @@ fn inspecting_reads_and_never_writes() {
     let directory = directory();
     let sqlite = Sqlite::default();
     prepare(sqlite, directory.path(), 4096, &BANK);
-    let base = directory.path().join("base");
-    let mut connection = sqlite.inspect(&base, &BANK).unwrap();
+    let snapshot = directory.path().join("snapshot");
+    let mut connection = sqlite.inspect(&snapshot, &BANK).unwrap();
     connection.begin(Access::Read).unwrap();
     let totals = numbers(&mut *connection, TOTALS, 3);
     assert_eq!(totals, [7300, 7300 * 10_000, 7300 * 9 / 10 * 200]);
@@ -178,7 +181,7 @@ fn inspecting_reads_and_never_writes() {
     let rows = contents.iter().map(|content| content.rows);
     assert_eq!(rows.collect::<Vec<_>>(), [7300, 3 * 7300, 7300]);
     drop(connection);
-    assert_eq!(fs::read_dir(&base).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&snapshot).unwrap().count(), 1);
     let nowhere = sqlite.inspect(directory.path(), &BANK).err().unwrap();
     assert!(nowhere.to_string().starts_with("open "), "{nowhere}");
 }
@@ -227,11 +230,11 @@ fn what_does_not_work_is_refused_with_what_would() {
 fn the_estimate_is_near() {
     let directory = directory();
     for page_bytes in [512, 4096, 65536] {
-        let base = directory.path().join(page_bytes.to_string());
-        fs::create_dir(&base).unwrap();
+        let snapshot = directory.path().join(page_bytes.to_string());
+        fs::create_dir(&snapshot).unwrap();
         let size = page_size(page_bytes);
         let loaded = Sqlite::default()
-            .load(&base, size, &BANK, &mut go_on)
+            .load(&snapshot, size, &BANK, &mut go_on)
             .unwrap();
         let estimate = Sqlite::default().estimate(&BANK, size);
         let ratio = estimate.get() as f64 / loaded.size.get() as f64;

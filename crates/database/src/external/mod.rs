@@ -10,9 +10,12 @@ mod own;
 mod url;
 
 use octavo_units::PageSize;
-use octavo_workload::Workload;
+use octavo_workload::{Connection, Workload};
 
-use crate::{DatabaseError, Inspection, Isolation, Loaded, Progress, Running, mysql, postgres};
+use crate::{
+    Counters, DatabaseError, Inspection, Isolation, LoadReport, Progress, Running, StoragePath,
+    mysql, postgres, server::monitor::Monitor,
+};
 
 pub(crate) use own::is_own_table;
 pub use url::{Protocol, Url, UrlError};
@@ -29,7 +32,7 @@ pub(crate) const LOADING: &str = "octavo: loading";
 
 /// A server that the user runs. No other Octavo uses its schema as long as
 /// this lives.
-pub trait Served: Send + Sync {
+pub trait ExternalServer: Send + Sync {
     /// The database's short name.
     fn name(&self) -> &'static str;
 
@@ -55,9 +58,9 @@ pub trait Served: Send + Sync {
     fn load(
         &self,
         workload: &dyn Workload,
-        note: &dyn Fn(&Loaded) -> String,
+        note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError>;
+    ) -> Result<LoadReport, DatabaseError>;
 
     /// Replaces the note on the rows that are there.
     fn set_note(&self, note: &str) -> Result<(), DatabaseError>;
@@ -81,10 +84,44 @@ pub trait Served: Send + Sync {
 
 /// Connects to a server and takes the lock of its schema. Nothing is changed
 /// there.
-pub fn serve(url: &Url) -> Result<Box<dyn Served>, DatabaseError> {
+pub fn connect(url: &Url) -> Result<Box<dyn ExternalServer>, DatabaseError> {
     match url.protocol {
-        Protocol::Postgres => Ok(Box::new(postgres::ServedPostgres::connect(url)?)),
-        Protocol::Mysql => Ok(Box::new(mysql::ServedMysql::connect(url)?)),
+        Protocol::Postgres => Ok(Box::new(postgres::ExternalPostgres::connect(url)?)),
+        Protocol::Mysql => Ok(Box::new(mysql::ExternalMysql::connect(url)?)),
+    }
+}
+
+/// An external server while it is driven.
+pub(crate) struct Driven<C> {
+    /// Opens the session of a client.
+    pub(crate) connect: C,
+    pub(crate) monitor: Monitor,
+    pub(crate) conditions: Vec<(&'static str, String)>,
+}
+
+impl<C> Running for Driven<C>
+where
+    C: Fn() -> Result<Box<dyn Connection + Send>, DatabaseError> + Send + Sync,
+{
+    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+        (self.connect)()
+    }
+
+    fn counters(&self) -> Counters {
+        self.monitor.counters()
+    }
+
+    fn conditions(&self) -> Vec<(&'static str, String)> {
+        self.conditions.clone()
+    }
+
+    /// The memory that the user's server may use is not known.
+    fn storage_path(&self) -> StoragePath {
+        StoragePath::PageCache
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{ops::ControlFlow, sync::Mutex, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
+use octavo_workload::{ConnectionError, Workload};
 
 use super::{
     KIND,
@@ -17,13 +17,12 @@ use super::{
     statistics::Statistics,
 };
 use crate::{
-    Counters, DatabaseError, Inspection, Isolation, Loaded, Progress, Running, StoragePath,
-    fill::fill,
-    served::{
-        LOADING, MARK, SCHEMA, Served, Url, busy, entangled, foreign, is_own_table, note_of,
-        occupied,
+    DatabaseError, Inspection, Isolation, LoadReport, Progress, Running,
+    external::{
+        Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, entangled, foreign, is_own_table,
+        note_of, occupied,
     },
-    server::monitor::Monitor,
+    fill::fill,
 };
 
 /// The oldest version whose views and parameters are known here.
@@ -37,7 +36,7 @@ const LOCK: i64 = 0x6f63_7461_766f;
 const DEPENDENT_OBJECTS: &str = "2BP01";
 
 /// A server that the user runs, with Octavo's schema in one of its databases.
-pub(crate) struct ServedPostgres {
+pub(crate) struct ExternalPostgres {
     url: Url,
     about: About,
     page_size: PageSize,
@@ -45,7 +44,7 @@ pub(crate) struct ServedPostgres {
     _lock: Mutex<Session>,
 }
 
-impl ServedPostgres {
+impl ExternalPostgres {
     /// Connects and takes the lock.
     pub(crate) fn connect(url: &Url) -> Result<Self, DatabaseError> {
         let mut session = open(url, &[])?;
@@ -233,7 +232,7 @@ fn dependent(error: &ConnectionError) -> Option<String> {
     })
 }
 
-impl Served for ServedPostgres {
+impl ExternalServer for ExternalPostgres {
     fn name(&self) -> &'static str {
         KIND.name
     }
@@ -258,9 +257,9 @@ impl Served for ServedPostgres {
     fn load(
         &self,
         workload: &dyn Workload,
-        note: &dyn Fn(&Loaded) -> String,
+        note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
+    ) -> Result<LoadReport, DatabaseError> {
         let begin = Instant::now();
         let mut session = self.session(&[])?;
         match self.mark(&mut session)? {
@@ -287,7 +286,7 @@ impl Served for ServedPostgres {
                 return Err(error);
             }
         };
-        let loaded = Loaded {
+        let loaded = LoadReport {
             rows,
             size,
             elapsed: begin.elapsed(),
@@ -325,10 +324,13 @@ impl Served for ServedPostgres {
         let (mut options, isolation) = session_options(isolation);
         conditions.push(("isolation", isolation));
         options.push(("search_path", SCHEMA.into()));
-        Ok(Box::new(Visited {
-            url: self.url.clone(),
-            options,
-            statements: workload.statements(),
+        let (url, statements) = (self.url.clone(), workload.statements());
+        Ok(Box::new(Driven {
+            connect: move || {
+                let mut session = open(&url, &options)?;
+                session.prepare_all(statements)?;
+                Ok(Box::new(session) as Box<_>)
+            },
             monitor: Statistics::of(major, self.page_size).monitor(session),
             conditions,
         }))
@@ -337,40 +339,6 @@ impl Served for ServedPostgres {
     fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
         let session = self.session(&[("default_transaction_read_only", "on".into())])?;
         Ok(Box::new(inspect::through(session, workload)?))
-    }
-}
-
-/// The user's server while it is driven.
-struct Visited {
-    url: Url,
-    options: Vec<(&'static str, String)>,
-    statements: &'static [Statement],
-    monitor: Monitor,
-    conditions: Vec<(&'static str, String)>,
-}
-
-impl Running for Visited {
-    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
-        let mut session = open(&self.url, &self.options)?;
-        session.prepare_all(self.statements)?;
-        Ok(Box::new(session))
-    }
-
-    fn counters(&self) -> Counters {
-        self.monitor.counters()
-    }
-
-    fn conditions(&self) -> Vec<(&'static str, String)> {
-        self.conditions.clone()
-    }
-
-    /// What memory the user's server may use is not known.
-    fn storage_path(&self) -> StoragePath {
-        StoragePath::PageCache
-    }
-
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
-        Ok(())
     }
 }
 

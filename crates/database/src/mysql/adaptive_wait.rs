@@ -22,12 +22,12 @@ const LONGEST: Duration = Duration::from_millis(2);
 
 /// How a session's batches went so far.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(super) struct AdaptiveWait {
     /// Time between two answers, a moving average.
     pace: Duration,
 }
 
-impl Patience {
+impl AdaptiveWait {
     /// For how long to sleep while so many answers are to come and none is
     /// there; `None` when the next is to be awaited.
     pub(super) fn sleep(&self, answers: usize) -> Option<Duration> {
@@ -51,29 +51,29 @@ mod tests {
 
     #[test]
     fn nobody_sleeps_before_the_pace_is_known_or_for_a_few_answers() {
-        let mut patience = Patience::default();
-        assert_eq!(patience.sleep(1000), None);
+        let mut adaptive_wait = AdaptiveWait::default();
+        assert_eq!(adaptive_wait.sleep(1000), None);
         for _ in 0..50 {
-            patience.learn(40, 4000 * MICROSECOND);
+            adaptive_wait.learn(40, 4000 * MICROSECOND);
         }
-        assert_eq!(patience.sleep(3), None);
-        let sleep = patience.sleep(40).unwrap();
+        assert_eq!(adaptive_wait.sleep(3), None);
+        let sleep = adaptive_wait.sleep(40).unwrap();
         assert!(sleep > 1900 * MICROSECOND && sleep <= LONGEST, "{sleep:?}");
-        let later = patience.sleep(20).unwrap();
+        let later = adaptive_wait.sleep(20).unwrap();
         assert!(later > 900 * MICROSECOND && later < 1100 * MICROSECOND);
     }
 
     #[test]
     fn a_pace_that_got_faster_is_learnt() {
-        let mut patience = Patience::default();
+        let mut adaptive_wait = AdaptiveWait::default();
         for _ in 0..50 {
-            patience.learn(40, 40_000 * MICROSECOND);
+            adaptive_wait.learn(40, 40_000 * MICROSECOND);
         }
         // Answers now come in 10 us, but what is measured is the sleep.
         for _ in 0..50 {
-            let slept = patience.sleep(40).unwrap_or_default();
-            patience.learn(40, slept.max(400 * MICROSECOND));
+            let slept = adaptive_wait.sleep(40).unwrap_or_default();
+            adaptive_wait.learn(40, slept.max(400 * MICROSECOND));
         }
-        assert_eq!(patience.sleep(39), None);
+        assert_eq!(adaptive_wait.sleep(39), None);
     }
 }

@@ -13,7 +13,7 @@ use super::super::{
     programs::Programs,
 };
 use super::*;
-use crate::{Progress, contents, expected_contents, serve, server::account::Account};
+use crate::{Progress, connect, contents, expected_contents, server::account::Account};
 
 /// A server, and the account that may do everything.
 struct TestServer {
@@ -59,7 +59,7 @@ impl Drop for TestServer {
     }
 }
 
-fn load(server: &dyn Served, workload: &dyn Workload) -> Result<Loaded, DatabaseError> {
+fn load(server: &dyn ExternalServer, workload: &dyn Workload) -> Result<LoadReport, DatabaseError> {
     let on: &mut Progress<'_> = &mut |_| ControlFlow::Continue(());
     server.load(workload, &|loaded| format!("it's \\ {}", loaded.rows), on)
 }
@@ -80,30 +80,30 @@ fn rows_are_loaded_in_both_ways_marked_used_and_removed() {
             .session()
             .simple(&format!("SET GLOBAL local_infile={files}"))
             .unwrap();
-        let served = serve(&server.url).unwrap();
-        let served = served.as_ref();
-        assert_eq!(served.name(), "mariadb");
-        assert_eq!(served.found().unwrap(), None);
-        assert!(!served.remove().unwrap());
-        let loaded = load(served, workload).unwrap();
+        let external = connect(&server.url).unwrap();
+        let external = external.as_ref();
+        assert_eq!(external.name(), "mariadb");
+        assert_eq!(external.found().unwrap(), None);
+        assert!(!external.remove().unwrap());
+        let loaded = load(external, workload).unwrap();
         let note = format!("it's \\ {}", loaded.rows);
-        assert_eq!(served.found().unwrap(), Some(note));
-        let mut inspection = served.inspect(workload).unwrap();
+        assert_eq!(external.found().unwrap(), Some(note));
+        let mut inspection = external.inspect(workload).unwrap();
         let found = contents(inspection.as_mut(), workload).unwrap();
         assert!(found == expected_contents(workload), "{files}");
         let checks = workload.check(inspection.as_mut()).unwrap();
         assert!(checks.iter().all(|check| check.violations == 0));
         drop(inspection);
-        let error = load(served, workload).unwrap_err().to_string();
+        let error = load(external, workload).unwrap_err().to_string();
         assert!(error.contains("--remove"), "{error}");
-        let error = serve(&server.url).err().unwrap().to_string();
+        let error = connect(&server.url).err().unwrap().to_string();
         assert!(error.contains("another octavo"), "{error}");
-        served.set_note("used").unwrap();
-        assert_eq!(served.found().unwrap().as_deref(), Some("used"));
-        let running = served.start(None, workload).unwrap();
+        external.set_note("used").unwrap();
+        assert_eq!(external.found().unwrap().as_deref(), Some("used"));
+        let running = external.start(None, workload).unwrap();
         drop(running.connect(0).unwrap());
         running.stop().unwrap();
-        assert!(served.remove().unwrap());
+        assert!(external.remove().unwrap());
     }
 }
 
@@ -111,10 +111,10 @@ fn rows_are_loaded_in_both_ways_marked_used_and_removed() {
 fn a_stopped_load_counts_as_none_and_is_replaced() {
     let server = TestServer::start();
     let workload = Ycsb::new(700, Seed::new(1)).unwrap();
-    let served = serve(&server.url).unwrap();
-    let served = served.as_ref();
+    let external = connect(&server.url).unwrap();
+    let external = external.as_ref();
     let mut calls = 0;
-    let stopped = served.load(&workload, &|_| String::new(), &mut |_| {
+    let stopped = external.load(&workload, &|_| String::new(), &mut |_| {
         calls += 1;
         match calls {
             1 => ControlFlow::Continue(()),
@@ -122,8 +122,8 @@ fn a_stopped_load_counts_as_none_and_is_replaced() {
         }
     });
     assert!(matches!(stopped, Err(DatabaseError::Stopped)));
-    assert_eq!(served.found().unwrap(), None);
-    assert_eq!(load(served, &workload).unwrap().rows, 700);
+    assert_eq!(external.found().unwrap(), None);
+    assert_eq!(load(external, &workload).unwrap().rows, 700);
 
     // What somebody else put there, or made from it, is in the way, and
     // nothing is dropped.
@@ -147,17 +147,17 @@ fn a_stopped_load_counts_as_none_and_is_replaced() {
     ] {
         owner.simple("USE octavo").unwrap();
         owner.simple(&format!("CREATE {what} {name}")).unwrap();
-        let error = served.remove().unwrap_err().to_string();
+        let error = external.remove().unwrap_err().to_string();
         let (name, _) = name.split_once([' ', '(']).unwrap_or((name, ""));
         let short = name.trim_start_matches("octavo.");
         assert!(error.contains(short), "{what} {name}: {error}");
         assert!(error.contains("drop it first"), "{error}");
         let rows = owner.texts("SELECT COUNT(*) FROM octavo.usertable");
         assert_eq!(rows.unwrap(), [[Some("700".into())]], "{what} {name}");
-        assert_eq!(served.found().unwrap().as_deref(), Some("it's \\ 700"));
+        assert_eq!(external.found().unwrap().as_deref(), Some("it's \\ 700"));
         owner.simple(&format!("DROP {what} {name}")).unwrap();
     }
-    assert!(served.remove().unwrap());
+    assert!(external.remove().unwrap());
 }
 
 #[test]
@@ -173,30 +173,30 @@ fn what_an_account_cannot_see_is_not_left_dangling() {
         owner.simple(sql).unwrap();
     }
     let url = server.url.to_string().replacen("root@", "bench:x@", 1);
-    let served = serve(&url.parse().unwrap()).unwrap();
-    load(served.as_ref(), &workload).unwrap();
+    let external = connect(&url.parse().unwrap()).unwrap();
+    load(external.as_ref(), &workload).unwrap();
     let child = "CREATE TABLE other.mine (k VARCHAR(255) CHARACTER SET latin1 \
          COLLATE latin1_bin, FOREIGN KEY (k) REFERENCES octavo.usertable (ycsb_key)) \
          ENGINE=InnoDB";
     owner.simple(child).unwrap();
-    let error = served.remove().unwrap_err().to_string();
+    let error = external.remove().unwrap_err().to_string();
     assert!(error.contains("a foreign key to usertable"), "{error}");
     // The rows and their mark are as they were.
-    assert_eq!(served.found().unwrap().as_deref(), Some("it's \\ 700"));
+    assert_eq!(external.found().unwrap().as_deref(), Some("it's \\ 700"));
     owner.simple("DROP TABLE other.mine").unwrap();
-    assert!(served.remove().unwrap());
+    assert!(external.remove().unwrap());
 }
 
 #[test]
 fn an_empty_database_is_loaded_and_not_removed() {
     let server = TestServer::start();
     let workload = Ycsb::new(700, Seed::new(1)).unwrap();
-    let served = serve(&server.url).unwrap();
-    let served = served.as_ref();
+    let external = connect(&server.url).unwrap();
+    let external = external.as_ref();
     let mut owner = server.session();
     owner.simple("CREATE DATABASE octavo").unwrap();
-    assert_eq!(served.found().unwrap(), None);
-    let error = served.remove().unwrap_err().to_string();
+    assert_eq!(external.found().unwrap(), None);
+    let error = external.remove().unwrap_err().to_string();
     assert!(error.contains("is empty"), "{error}");
     // Only where it is empty indeed.
     for (what, name) in [
@@ -205,24 +205,24 @@ fn an_empty_database_is_loaded_and_not_removed() {
     ] {
         let made = format!("CREATE {what} octavo.mine{name}");
         owner.simple(&made).unwrap();
-        let error = load(served, &workload).unwrap_err().to_string();
+        let error = load(external, &workload).unwrap_err().to_string();
         assert!(error.contains("not marked as Octavo's"), "{error}");
         owner.simple(&format!("DROP {what} octavo.mine")).unwrap();
     }
-    assert_eq!(load(served, &workload).unwrap().rows, 700);
-    assert!(served.remove().unwrap());
+    assert_eq!(load(external, &workload).unwrap().rows, 700);
+    assert!(external.remove().unwrap());
 
     // Killed when the mark's table was made and not filled.
     owner.simple("CREATE DATABASE octavo").unwrap();
     let table = "CREATE TABLE octavo.octavo_mark (mark TEXT NOT NULL) ENGINE=InnoDB";
     owner.simple(table).unwrap();
-    let error = load(served, &workload).unwrap_err().to_string();
+    let error = load(external, &workload).unwrap_err().to_string();
     assert!(error.contains("not marked as Octavo's"), "{error}");
     let comment = "ALTER TABLE octavo.octavo_mark COMMENT='octavo: loading'";
     owner.simple(comment).unwrap();
-    assert_eq!(served.found().unwrap(), None);
-    assert_eq!(load(served, &workload).unwrap().rows, 700);
-    assert!(served.remove().unwrap());
+    assert_eq!(external.found().unwrap(), None);
+    assert_eq!(load(external, &workload).unwrap().rows, 700);
+    assert!(external.remove().unwrap());
 }
 
 #[test]
@@ -231,17 +231,17 @@ fn a_database_of_somebody_else_is_left_alone() {
     let mut owner = server.session();
     owner.simple("CREATE DATABASE octavo").unwrap();
     let workload = Ycsb::new(700, Seed::new(1)).unwrap();
-    let served = serve(&server.url).unwrap();
-    let served = served.as_ref();
+    let external = connect(&server.url).unwrap();
+    let external = external.as_ref();
     for made in [
         "CREATE TABLE octavo.usertable (a INT PRIMARY KEY)",
         "CREATE TABLE octavo.octavo_mark AS SELECT 'mine' AS mark",
     ] {
         owner.simple(made).unwrap();
         for error in [
-            served.found().unwrap_err(),
-            load(served, &workload).unwrap_err(),
-            served.remove().unwrap_err(),
+            external.found().unwrap_err(),
+            load(external, &workload).unwrap_err(),
+            external.remove().unwrap_err(),
         ] {
             let error = error.to_string();
             assert!(error.contains("not marked as Octavo's"), "{error}");

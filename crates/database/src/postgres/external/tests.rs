@@ -5,7 +5,7 @@ use octavo_workload::{Workload, Ycsb, connection::Access};
 
 use super::super::session::tests::server::{TestServer, shared};
 use super::*;
-use crate::{Progress, serve};
+use crate::{Progress, connect};
 
 /// A database of its own on the server that all tests share.
 fn url(server: &TestServer, user: &str, database: &str) -> Url {
@@ -32,7 +32,7 @@ fn workload() -> Ycsb {
     Ycsb::new(700, Seed::new(1)).unwrap()
 }
 
-fn load(server: &dyn Served) -> Result<Loaded, DatabaseError> {
+fn load(server: &dyn ExternalServer) -> Result<LoadReport, DatabaseError> {
     let on: &mut Progress<'_> = &mut |_| ControlFlow::Continue(());
     server.load(&workload(), &|loaded| format!("it's {}", loaded.rows), on)
 }
@@ -40,24 +40,24 @@ fn load(server: &dyn Served) -> Result<Loaded, DatabaseError> {
 #[test]
 fn rows_are_loaded_marked_used_and_removed() {
     let url = url(shared(), "octavo", "served_whole");
-    let served = serve(&url).unwrap();
-    let served = served.as_ref();
-    assert_eq!(served.found().unwrap(), None);
-    assert!(!served.remove().unwrap());
-    let loaded = load(served).unwrap();
+    let external = connect(&url).unwrap();
+    let external = external.as_ref();
+    assert_eq!(external.found().unwrap(), None);
+    assert!(!external.remove().unwrap());
+    let loaded = load(external).unwrap();
     assert_eq!(loaded.rows, 700);
     assert!(loaded.size > ByteCount::new(700 * 1000));
-    assert_eq!(served.found().unwrap().as_deref(), Some("it's 700"));
-    let error = load(served).unwrap_err().to_string();
+    assert_eq!(external.found().unwrap().as_deref(), Some("it's 700"));
+    let error = load(external).unwrap_err().to_string();
     assert!(error.contains("--remove"), "{error}");
-    served.set_note("used").unwrap();
-    assert_eq!(served.found().unwrap().as_deref(), Some("used"));
+    external.set_note("used").unwrap();
+    assert_eq!(external.found().unwrap().as_deref(), Some("used"));
     // Nobody else may work there meanwhile.
-    let error = serve(&url).err().unwrap().to_string();
+    let error = connect(&url).err().unwrap().to_string();
     assert!(error.contains("another octavo"), "{error}");
 
     let workload = workload();
-    let running = served
+    let running = external
         .start(Some(Isolation::Serializable), &workload)
         .unwrap();
     let mut connection = running.connect(0).unwrap();
@@ -67,14 +67,14 @@ fn rows_are_loaded_marked_used_and_removed() {
     assert!(conditions.contains(&("isolation", "serializable".into())));
     drop(connection);
     running.stop().unwrap();
-    let mut inspection = served.inspect(&workload).unwrap();
+    let mut inspection = external.inspect(&workload).unwrap();
     let rows = inspection.scan(&workload.tables()[0], &mut |_| {}).unwrap();
     assert_eq!(rows, 700);
     assert!(workload.check(inspection.as_mut()).is_ok());
     drop(inspection);
 
-    assert!(served.remove().unwrap());
-    assert_eq!(served.found().unwrap(), None);
+    assert!(external.remove().unwrap());
+    assert_eq!(external.found().unwrap(), None);
 }
 
 #[test]
@@ -85,12 +85,12 @@ fn a_schema_of_somebody_else_is_left_alone() {
     owner
         .simple("CREATE SCHEMA octavo; CREATE TABLE octavo.usertable AS SELECT 7 AS a")
         .unwrap();
-    let served = serve(&url).unwrap();
-    let served = served.as_ref();
+    let external = connect(&url).unwrap();
+    let external = external.as_ref();
     for error in [
-        served.found().unwrap_err(),
-        load(served).unwrap_err(),
-        served.remove().unwrap_err(),
+        external.found().unwrap_err(),
+        load(external).unwrap_err(),
+        external.remove().unwrap_err(),
     ] {
         let error = error.to_string();
         assert!(error.contains("not marked as Octavo's"), "{error}");
@@ -102,9 +102,9 @@ fn a_schema_of_somebody_else_is_left_alone() {
 #[test]
 fn what_others_made_of_the_rows_is_not_dropped() {
     let url = url(shared(), "octavo", "served_entangled");
-    let served = serve(&url).unwrap();
-    let served = served.as_ref();
-    load(served).unwrap();
+    let external = connect(&url).unwrap();
+    let external = external.as_ref();
+    load(external).unwrap();
     let mut owner = open(&url, &[]).unwrap();
     for (made, undone, named) in [
         (
@@ -119,24 +119,24 @@ fn what_others_made_of_the_rows_is_not_dropped() {
         ),
     ] {
         owner.simple(made).unwrap();
-        let error = served.remove().unwrap_err().to_string();
+        let error = external.remove().unwrap_err().to_string();
         assert!(error.contains(named), "{error}");
         // All or nothing.
-        assert_eq!(served.found().unwrap().as_deref(), Some("it's 700"));
+        assert_eq!(external.found().unwrap().as_deref(), Some("it's 700"));
         let rows = owner.texts("SELECT count(*) FROM octavo.usertable");
         assert_eq!(rows.unwrap(), [[Some("700".to_owned())]]);
         owner.simple(undone).unwrap();
     }
-    assert!(served.remove().unwrap());
+    assert!(external.remove().unwrap());
 }
 
 #[test]
 fn a_stopped_load_counts_as_none_and_is_replaced() {
     let url = url(shared(), "octavo", "served_stopped");
-    let served = serve(&url).unwrap();
-    let served = served.as_ref();
+    let external = connect(&url).unwrap();
+    let external = external.as_ref();
     let mut calls = 0;
-    let stopped = served.load(&workload(), &|_| String::new(), &mut |_| {
+    let stopped = external.load(&workload(), &|_| String::new(), &mut |_| {
         calls += 1;
         match calls {
             1 => ControlFlow::Continue(()),
@@ -144,28 +144,28 @@ fn a_stopped_load_counts_as_none_and_is_replaced() {
         }
     });
     assert!(matches!(stopped, Err(DatabaseError::Stopped)));
-    assert_eq!(served.found().unwrap(), None);
-    assert_eq!(load(served).unwrap().rows, 700);
-    assert!(served.remove().unwrap());
-    assert!(!served.remove().unwrap());
+    assert_eq!(external.found().unwrap(), None);
+    assert_eq!(load(external).unwrap().rows, 700);
+    assert!(external.remove().unwrap());
+    assert!(!external.remove().unwrap());
 }
 
 #[test]
 fn who_may_not_is_told_what_to_grant() {
     let url = url(shared(), "octavo_plain:plain", "served_right");
-    let served = serve(&url).unwrap();
-    let error = load(served.as_ref()).unwrap_err().to_string();
+    let external = connect(&url).unwrap();
+    let error = load(external.as_ref()).unwrap_err().to_string();
     assert!(
         error.ends_with("GRANT CREATE ON DATABASE served_right TO octavo_plain"),
         "{error}"
     );
-    assert_eq!(served.found().unwrap(), None);
+    assert_eq!(external.found().unwrap(), None);
 }
 
 #[test]
 fn a_wrong_password_is_told_and_not_shown() {
     let url = url(shared(), "octavo_plain:s3cret", "served_login");
-    let error = serve(&url).err().unwrap();
+    let error = connect(&url).err().unwrap();
     let text = format!("{error:?} {error}");
     assert!(text.contains("28P01"), "{text}");
     assert!(!text.contains("s3cret"), "{text}");

@@ -16,8 +16,7 @@ use std::{
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
-    Connection, ConnectionError, Workload,
-    connection::Statement,
+    ConnectionError, Workload,
     schema::{ColumnKind, Table},
 };
 
@@ -26,10 +25,9 @@ use super::{
     session::Session, status,
 };
 use crate::{
-    Counters, DatabaseError, Inspection, Isolation, Loaded, Progress, Running, StoragePath,
+    DatabaseError, Inspection, Isolation, LoadReport, Progress, Running,
+    external::{Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, note_of, occupied},
     fill::{Feed, fill},
-    served::{LOADING, MARK, SCHEMA, Served, Url, busy, note_of, occupied},
-    server::monitor::Monitor,
 };
 use insert::Inserts;
 use schema::{State, set_mark};
@@ -64,7 +62,7 @@ const VARIABLES: [(&str, &str); 15] = [
 ];
 
 /// A server that the user runs, with a database that is Octavo's.
-pub(crate) struct ServedMysql {
+pub(crate) struct ExternalMysql {
     url: Url,
     flavour: Flavour,
     version: String,
@@ -75,7 +73,7 @@ pub(crate) struct ServedMysql {
     _lock: Mutex<Session>,
 }
 
-impl ServedMysql {
+impl ExternalMysql {
     /// Connects and takes the lock.
     pub(crate) fn connect(url: &Url) -> Result<Self, DatabaseError> {
         let mut session = open(url, None, &[])?;
@@ -198,7 +196,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-impl Served for ServedMysql {
+impl ExternalServer for ExternalMysql {
     fn name(&self) -> &'static str {
         self.flavour.kind().name
     }
@@ -225,9 +223,9 @@ impl Served for ServedMysql {
     fn load(
         &self,
         workload: &dyn Workload,
-        note: &dyn Fn(&Loaded) -> String,
+        note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<Loaded, DatabaseError> {
+    ) -> Result<LoadReport, DatabaseError> {
         let begin = Instant::now();
         let mut session = self.outside()?;
         let is_there = match self.state(&mut session)? {
@@ -257,7 +255,7 @@ impl Served for ServedMysql {
                 return Err(error);
             }
         };
-        let loaded = Loaded {
+        let loaded = LoadReport {
             rows,
             size,
             elapsed: begin.elapsed(),
@@ -298,10 +296,14 @@ impl Served for ServedMysql {
                 None => format!("{level}, the default (InnoDB)"),
             },
         ));
-        Ok(Box::new(Visited {
-            url: self.url.clone(),
-            setup: session_setup(self.flavour, isolation_level(isolation), STATEMENT_LIMIT),
-            statements: workload.statements(),
+        let (url, statements) = (self.url.clone(), workload.statements());
+        let setup = session_setup(self.flavour, isolation_level(isolation), STATEMENT_LIMIT);
+        Ok(Box::new(Driven {
+            connect: move || {
+                let mut session = open(&url, Some(SCHEMA), &setup)?;
+                session.prepare_all(statements)?;
+                Ok(Box::new(session) as Box<_>)
+            },
             monitor: status::monitor(self.outside()?)?,
             conditions,
         }))
@@ -310,39 +312,5 @@ impl Served for ServedMysql {
     fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
         let session = open(&self.url, Some(SCHEMA), &inspect::setup(self.flavour))?;
         Ok(Box::new(inspect::through(session, workload)?))
-    }
-}
-
-/// The user's server while it is driven.
-struct Visited {
-    url: Url,
-    setup: Vec<String>,
-    statements: &'static [Statement],
-    monitor: Monitor,
-    conditions: Vec<(&'static str, String)>,
-}
-
-impl Running for Visited {
-    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
-        let mut session = open(&self.url, Some(SCHEMA), &self.setup)?;
-        session.prepare_all(self.statements)?;
-        Ok(Box::new(session))
-    }
-
-    fn counters(&self) -> Counters {
-        self.monitor.counters()
-    }
-
-    fn conditions(&self) -> Vec<(&'static str, String)> {
-        self.conditions.clone()
-    }
-
-    /// What memory the user's server may use is not known.
-    fn storage_path(&self) -> StoragePath {
-        StoragePath::PageCache
-    }
-
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
-        Ok(())
     }
 }

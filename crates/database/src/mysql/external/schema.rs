@@ -5,11 +5,11 @@ use octavo_workload::ConnectionError;
 
 use super::{
     super::{ddl, failure::ServerError, session::Session},
-    ServedMysql, one, quoted,
+    ExternalMysql, one, quoted,
 };
 use crate::{
     DatabaseError,
-    served::{LOADING, MARK, SCHEMA, Served, entangled, foreign, is_own_table},
+    external::{ExternalServer, LOADING, MARK, SCHEMA, entangled, foreign, is_own_table},
 };
 
 /// The table with the mark.
@@ -122,7 +122,7 @@ pub(super) fn set_mark(session: &mut Session, mark: &str) -> Result<(), Connecti
     ))
 }
 
-impl ServedMysql {
+impl ExternalMysql {
     /// What there is; refuses what somebody else made.
     pub(super) fn state(&self, session: &mut Session) -> Result<State, DatabaseError> {
         let found = session.texts(&format!(

@@ -154,7 +154,7 @@ impl<'a> ServedRows<'a> {
         let wanted = (settings.workload.data_set(), settings.seed);
         if (note.loaded.data, note.loaded.seed) != wanted {
             return Err(ServedError::Other {
-                place: server.place(),
+                place: server.address(),
                 found: words(note.loaded.data, note.loaded.seed),
                 wanted: words(wanted.0, wanted.1),
             });
@@ -162,7 +162,7 @@ impl<'a> ServedRows<'a> {
         let inserts = |kinds: &BTreeSet<String>| kinds.contains(INSERT);
         if inserts(&note.kinds) && inserts(&kinds(settings.workload)) {
             return Err(ServedError::Inserted {
-                place: server.place(),
+                place: server.address(),
             });
         }
         Ok(Self { server, note })
@@ -193,7 +193,7 @@ fn read(server: &dyn ExternalServer) -> Result<Option<Note>, ServedError> {
         return Ok(None);
     };
     let refused = |reason: String| ServedError::Note {
-        place: server.place(),
+        place: server.address(),
         reason,
     };
     // The form first: another may lack what this one has.
@@ -221,7 +221,7 @@ fn load(
     let now = format!(
         "loading {} on {}",
         words(workload.data_set(), settings.seed),
-        server.place()
+        server.address()
     );
     let begin = Instant::now();
     let note = |loaded: &LoadReport| Note {
@@ -337,7 +337,7 @@ pub(super) fn run_on(
         subject: Subject {
             database: server.name().into(),
             version: server.version(),
-            server: Some(server.place()),
+            server: Some(server.address()),
             page_size: Some(server.page_size()),
             memory: None,
             size: Some(description.size),

@@ -21,8 +21,6 @@ use std::{
 const NOT_YET: &[&str] = &[
     "cli",
     "database",
-    "device",
-    "emulate",
     "experiment",
     "report",
     "storage",

@@ -28,7 +28,11 @@ use std::{
 use octavo_device::{Command, Completion, Counters, Device, DeviceError, Request, Tag};
 use octavo_units::Moment;
 
-use crate::{answer::Answer, lead::Lead, statistics::Tally};
+use crate::{
+    answer::Answer,
+    lead::Lead,
+    statistics::{LATE, Tally, Timing},
+};
 
 /// The device's time: the monotonic clock's since the mount, divided by
 /// `scale`.
@@ -112,23 +116,6 @@ struct Slot {
     parts: u32,
     timing: Timing,
     answer: Option<Answer>,
-}
-
-/// When a request came and when the model has it end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timing {
-    /// What was asked.
-    pub(crate) command: Command,
-    /// How many bytes.
-    pub(crate) bytes: u64,
-    /// When it came.
-    pub(crate) arrived: Moment,
-    /// When the device was given it, which can be a lead later.
-    pub(crate) began: Moment,
-    /// The latest completion of a part.
-    pub(crate) over: Moment,
-    /// By how much the answer is sent before that.
-    pub(crate) lead_ns: u64,
 }
 
 /// A request that was begun. It has to be ended by [`Pacer::end`].
@@ -428,7 +415,7 @@ impl Shared {
     fn note_waiting_for_backing(&self, timing: &Timing) {
         let now = self.clock.now();
         let late = self.clock.real(now.since(timing.over));
-        if late > crate::statistics::LATE && timing.over > timing.arrived {
+        if late > LATE && timing.over > timing.arrived {
             lock(&self.tally).backing_late += 1;
         }
     }

@@ -7,7 +7,7 @@ use octavo_device::{Command, Counters};
 use octavo_units::Moment;
 use serde::Serialize;
 
-use crate::{lead::Lead, pacer::Timing};
+use crate::lead::Lead;
 
 /// Answers that come this much after the model's moment are late. A page cache
 /// that is left to itself, or a scheduler, takes as long at times.
@@ -15,6 +15,23 @@ pub const LATE: Duration = Duration::from_micros(50);
 
 /// Latencies longer than a minute count as one.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
+
+/// When a request came and when the model has it end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    /// What was asked.
+    pub(crate) command: Command,
+    /// How many bytes.
+    pub(crate) bytes: u64,
+    /// When it came.
+    pub(crate) arrived: Moment,
+    /// When the device was given it, which can be a lead later.
+    pub(crate) began: Moment,
+    /// The latest completion of a part.
+    pub(crate) over: Moment,
+    /// By how much the answer is sent before that.
+    pub(crate) lead_ns: u64,
+}
 
 /// What is noted of each answer.
 #[derive(Clone)]

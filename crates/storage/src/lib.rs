@@ -13,6 +13,7 @@ pub mod calibrate;
 pub mod directory;
 pub mod engine;
 pub mod entry;
+mod error;
 pub mod location;
 pub mod measured;
 pub mod target;

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use crate::{aligned::AlignedBuffer, calibrate::CalibrateError};
+use crate::{aligned::AlignedBuffer, error::CalibrateError};
 use octavo_device::profile::Access;
 use octavo_units::ByteCount;
 use rustix::fs::{Advice, AtFlags, FallocateFlags, StatxFlags};

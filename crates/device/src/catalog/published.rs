@@ -1,14 +1,8 @@
 //! What was published of a device, to compare its model with.
 
-use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, EntryError, find};
-use crate::{
-    DeviceError,
-    point::PointSpec,
-    probe::{self, Effort},
-};
+use crate::point::PointSpec;
 
 /// One published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,44 +53,6 @@ pub enum Figure {
 }
 
 impl Published {
-    /// The model's figure beside the published one.
-    ///
-    /// # Errors
-    /// As [`Published::simulate`].
-    pub fn compare(&self, entry: &Entry, seed: Seed) -> Result<Compared, SimulateError> {
-        let simulated = self.simulate(entry, seed)?;
-        Ok(Compared {
-            published: self.clone(),
-            simulated,
-            error: self.error(simulated),
-        })
-    }
-
-    /// The model's figure, in the unit of `value`.
-    ///
-    /// # Errors
-    /// A point that does not fit the device, or an unknown other device.
-    pub fn simulate(&self, entry: &Entry, seed: Seed) -> Result<f64, SimulateError> {
-        let figure = |entry: &Entry, spec: &PointSpec| -> Result<f64, SimulateError> {
-            let mut device = entry.open(seed);
-            let point = probe::measure(&mut *device, spec, Effort::default(), seed)?;
-            Ok(match self.figure {
-                Figure::Iops => point.iops.get(),
-                Figure::LatencyMs => point.latency.us_mean / 1e3,
-                Figure::MbPerS => point.bytes_per_second.get() / 1e6,
-            })
-        };
-        let value = figure(entry, &self.at)?;
-        let Some(over) = &self.over else {
-            return Ok(value);
-        };
-        let other = match &self.over_device {
-            Some(name) => figure(&find(name)?, over)?,
-            None => figure(entry, over)?,
-        };
-        Ok(value / other)
-    }
-
     /// How far `simulated` is off, as a share of the published value: 0.1 is
     /// 10 % too much. Bounds that hold are not off at all.
     pub fn error(&self, simulated: f64) -> f64 {
@@ -107,28 +63,4 @@ impl Published {
             Relation::AtMost => error.max(0.0),
         }
     }
-}
-
-/// A published figure and the model's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Compared {
-    /// What was published.
-    #[serde(flatten)]
-    pub published: Published,
-    /// What the model makes of it, in the same unit.
-    pub simulated: f64,
-    /// How far that is off, as of [`Published::error`].
-    pub error: f64,
-}
-
-/// Why a published figure could not be simulated.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SimulateError {
-    /// The point does not fit.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The other device is not known.
-    #[error(transparent)]
-    Entry(#[from] EntryError),
 }

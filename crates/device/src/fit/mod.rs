@@ -18,6 +18,7 @@
 //! are errors that the table shows.
 
 mod bound;
+mod error;
 mod search;
 mod side;
 mod trials;
@@ -28,7 +29,6 @@ use octavo_units::{Iops, Seed};
 use serde::Serialize;
 
 use crate::{
-    DeviceError,
     catalog::Entry,
     point::{Durability, PointSpec},
     probe::{self, Effort},
@@ -38,7 +38,8 @@ use crate::{
     simulated::station::Parameters,
     sourced::Sourced,
 };
-use side::{Side, rounded};
+pub use error::{FitError, Step};
+use side::{Side, median, rounded};
 use trials::{TRIALS, Trials};
 
 /// A twin, and how near it comes.
@@ -72,36 +73,6 @@ pub struct FitPoint {
     pub error: f64,
     /// Whether the fit did not see the point.
     pub held_out: bool,
-}
-
-/// How far fitting is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Trials done.
-    pub done: usize,
-    /// Trials of the whole fit.
-    pub total: usize,
-}
-
-/// Why a profile has no twin.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FitError {
-    /// The profile lacks points or has impossible ones.
-    #[error(transparent)]
-    Profile(#[from] ProfiledError),
-    /// A point that does not fit the file that the profile is of.
-    #[error("point '{point}' of the profile cannot be simulated")]
-    Point {
-        /// Which.
-        point: PointSpec,
-        /// Why.
-        #[source]
-        source: DeviceError,
-    },
-    /// The progress function stopped it.
-    #[error("fitting was stopped")]
-    Stopped,
 }
 
 /// Numbers of servers that are tried: powers of two, as channels, dies and
@@ -244,17 +215,6 @@ fn compare(
         });
     }
     Ok(points)
-}
-
-/// The middle value, or the mean of the two in the middle.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        count if count % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
-    }
 }
 
 #[cfg(test)]

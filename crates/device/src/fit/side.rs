@@ -1,7 +1,7 @@
 //! One operation of a profile: the points that the fit sees, the parameters of
 //! its path, and what a choice of them costs.
 
-use super::{FitError, bound, median};
+use super::{bound, error::FitError};
 use crate::{
     point::{Durability, PointSpec},
     profile::{Latency, Point, Profile},
@@ -244,4 +244,15 @@ fn is_inner(point: &Point, points: &[&Point]) -> bool {
 /// Four significant digits: more than any measurement has, few enough to read.
 pub(super) fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// The median: of an even number the mean of the two central values.
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
 }

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use octavo_units::{Moment, Seed};
 
 use super::{
-    FitError, Step, search,
+    error::{FitError, Step},
+    search,
     side::{STARTS, Side},
 };
 use crate::{

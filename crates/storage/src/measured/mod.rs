@@ -29,11 +29,7 @@ use std::{
 use octavo_device::{Completion, Counters, Device, DeviceError, Geometry, Request, Tag};
 use octavo_units::{ByteCount, Moment, QueueDepth, RequestSize, Seed};
 
-use crate::{
-    calibrate::{self, CalibrateError},
-    engine::Engine,
-    target::Target,
-};
+use crate::{calibrate, engine::Engine, error::CalibrateError, target::Target};
 
 /// A file as a [`Device`].
 ///

@@ -87,7 +87,15 @@ pub struct Disk {
 }
 
 impl Disk {
-    fn new(parameters: &Parameters, mechanism: Mechanism) -> Self {
+    /// A drive at rest, its arm over the outermost cylinder and nothing in
+    /// memory.
+    ///
+    /// # Panics
+    /// When the parameters were not checked.
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        let mechanism = parameters
+            .build()
+            .expect("parameters are checked when read");
         let sector = u64::from(*parameters.sector_bytes);
         Self {
             geometry: Geometry {

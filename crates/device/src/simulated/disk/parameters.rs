@@ -3,14 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Disk,
     layout::{Layout, Shape},
     mechanism::Mechanism,
     seek::{SeekCurve, SeekTable, SeekTimes},
 };
 use crate::sourced::{Impossible, Sourced};
 
-/// Parameters of a [`Disk`].
+/// Parameters of a [`Disk`](super::Disk).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -91,15 +90,6 @@ impl Parameters {
         self.check_ranges()?;
         self.check_order()?;
         self.build().map(drop)
-    }
-
-    /// The disk, its arm over the outermost cylinder and nothing in memory.
-    ///
-    /// # Panics
-    /// When the parameters were not checked.
-    pub(crate) fn open(&self) -> Disk {
-        let mechanism = self.build().expect("parameters are checked when read");
-        Disk::new(self, mechanism)
     }
 
     /// Every value by itself; NaN lies in no range.
@@ -273,7 +263,7 @@ impl Parameters {
         Ok(())
     }
 
-    fn build(&self) -> Result<Mechanism, Impossible> {
+    pub(super) fn build(&self) -> Result<Mechanism, Impossible> {
         let head_switch_ns = [&self.head_switch_read_ms, &self.head_switch_write_ms]
             .map(|switch| (**switch * 1e6) as u32);
         let shape = Shape {

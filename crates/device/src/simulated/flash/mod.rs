@@ -15,6 +15,7 @@ mod blocks;
 mod gang;
 mod grouping;
 mod hybrid;
+mod limits;
 mod nand;
 pub mod page;
 mod pool;
@@ -31,7 +32,9 @@ use crate::{
     Device, Geometry,
     sourced::{Impossible, Sourced},
 };
+use limits::{check_count, check_rate, check_us, ns, ps_per_byte};
 use nand::{Nand, Shape};
+use page::PageMapped;
 use ssd::{Front, Ssd};
 
 /// Parameters of a solid-state drive.
@@ -144,58 +147,6 @@ pub enum Parallelism {
     /// All channels work in lock-step on one request: a flash page is as wide
     /// as they are together (a superpage over ganged channels).
     IntraCommand,
-}
-
-/// Times and rates that no device exceeds: an hour, and 1 TB/s.
-const US_MAX: f64 = 3.6e9;
-const MB_PER_S_MAX: f64 = 1e6;
-
-/// Microseconds from 0 up.
-fn check_us(key: &'static str, value: f64) -> Result<(), Impossible> {
-    if (0.0..=US_MAX).contains(&value) {
-        Ok(())
-    } else {
-        Err(Impossible::new(
-            key,
-            value,
-            "it takes from 0 to 3.6 x 10^9 us",
-        ))
-    }
-}
-
-/// MB/s above 0.
-fn check_rate(key: &'static str, value: f64) -> Result<(), Impossible> {
-    if (0.001..=MB_PER_S_MAX).contains(&value) {
-        Ok(())
-    } else {
-        Err(Impossible::new(
-            key,
-            value,
-            "a bus moves from 0.001 to 10^6 MB/s",
-        ))
-    }
-}
-
-/// A count from 1 up to `most`.
-fn check_count(key: &'static str, value: u32, most: u32) -> Result<(), Impossible> {
-    if (1..=most).contains(&value) {
-        Ok(())
-    } else {
-        Err(Impossible::new(
-            key,
-            value,
-            format!("there are 1 to {most}"),
-        ))
-    }
-}
-
-fn ns(us: f64) -> u64 {
-    (us * 1e3).round() as u64
-}
-
-/// Picoseconds a byte.
-fn ps_per_byte(mb_per_s: f64) -> u64 {
-    (1e6 / mb_per_s).round() as u64
 }
 
 impl Parameters {
@@ -320,7 +271,7 @@ impl Parameters {
                     self.geometry(),
                     self.front(),
                     nand,
-                    page.open(capacity, &shape),
+                    PageMapped::new(page, capacity, &shape),
                 )
                 .reading_ahead(read_ahead_bytes),
             ),

@@ -24,12 +24,12 @@ use octavo_units::Moment;
 
 use super::{
     blocks::Blocks,
+    limits::ns,
     nand::{Nand, Shape},
     translation::{Extent, Translation},
     work::{DieWork, Operation, Work},
 };
 use crate::simulated::{divisor::Divisor, prefetch::prefetch};
-use cleaning::Victim;
 pub use parameters::{Buffer, Cleaning, Copying, Parameters};
 use parameters::{Layout, RESERVED_BLOCKS, UNITS_MAX};
 
@@ -147,8 +147,24 @@ struct Part {
     end: u32,
 }
 
+/// A block that is being cleaned.
+#[derive(Clone, Copy)]
+struct Victim {
+    row: u32,
+    /// Unit of it that is looked at next.
+    next: u32,
+    /// Units in use when it was chosen.
+    used: u32,
+    /// Units that were moved since.
+    moved: u32,
+    /// Units that the host wrote since.
+    written: u32,
+    /// Page of it that was fetched last.
+    page: u32,
+}
+
 impl PageMapped {
-    fn new(parameters: &Parameters, capacity: u64, shape: &Shape) -> Self {
+    pub(super) fn new(parameters: &Parameters, capacity: u64, shape: &Shape) -> Self {
         let layout = Layout::new(parameters, capacity, shape);
         let unit_bytes = parameters.unit_bytes.value;
         let units_per_page = shape.page_bytes / unit_bytes;
@@ -179,7 +195,7 @@ impl PageMapped {
             copy_back: parameters.copying.value == Copying::CopyBack,
             wear_gap: parameters.wear_gap.value,
             protected: parameters.buffer.value == Buffer::Protected,
-            buffer_ns: super::ns(parameters.buffer_us.value),
+            buffer_ns: ns(parameters.buffer_us.value),
             buffer_capacity: u32::try_from(buffered).unwrap_or(u32::MAX / 2),
             buffered: 0,
             work: DieWork::new(dies),

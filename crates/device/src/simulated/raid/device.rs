@@ -9,9 +9,9 @@ use octavo_units::{ByteCount, Moment, RequestSize, Seed};
 use rand::Rng;
 
 use super::{
-    Parameters,
     cache::WriteCache,
     layout::{Extent, Layout},
+    parameters::Parameters,
 };
 use crate::{
     Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
@@ -92,7 +92,8 @@ const DESTAGE: u32 = 1 << 31;
 const LAST: u64 = 1 << 63;
 
 impl Raid {
-    pub(super) fn new(parameters: &Parameters, members: Members) -> Self {
+    /// The array over these members, at rest.
+    pub(crate) fn new<Member>(parameters: &Parameters<Member>, members: Members) -> Self {
         let common = members.geometry();
         let mirrors = parameters.level.mirrors() as usize;
         let columns = members.count() / mirrors;

@@ -3,7 +3,7 @@
 
 use octavo_units::Moment;
 
-use super::{NO_ROW, Open, PageMapped, Spot, Writer};
+use super::{NO_ROW, Open, PageMapped, Spot, Victim, Writer};
 use crate::simulated::{
     flash::{
         nand::Nand,
@@ -15,22 +15,6 @@ use crate::simulated::{
 /// Cleaning begins when a die has no more free blocks than this.
 pub(super) const FREE_BLOCKS: usize = 2;
 
-/// A block that is being cleaned.
-#[derive(Clone, Copy)]
-pub(super) struct Victim {
-    pub(super) row: u32,
-    /// Unit of it that is looked at next.
-    pub(super) next: u32,
-    /// Units in use when it was chosen.
-    pub(super) used: u32,
-    /// Units that were moved since.
-    pub(super) moved: u32,
-    /// Units that the host wrote since.
-    pub(super) written: u32,
-    /// Page of it that was fetched last.
-    pub(super) page: u32,
-}
-
 /// A unit of a block that is cleaned, and what it holds.
 #[derive(Clone, Copy, Default)]
 struct Move {
@@ -41,6 +25,7 @@ struct Move {
 /// Units that are moved in one go, at most: as many entries of the map are
 /// brought into the processor's cache before the first is changed.
 const BATCH: usize = 64;
+
 impl PageMapped {
     /// Takes a free block in the place of an open one that is full.
     pub(super) fn turn(&mut self, nand: &mut Nand, at: Moment, die: u32, writer: Writer) {

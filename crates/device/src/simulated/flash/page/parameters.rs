@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PageMapped;
 use crate::{
-    simulated::flash::{US_MAX, nand::Shape},
+    simulated::flash::{limits::check_us, nand::Shape},
     sourced::{Impossible, Sourced},
 };
 
@@ -127,13 +126,7 @@ impl Parameters {
                 ),
             ));
         }
-        if !(0.0..=US_MAX).contains(&self.buffer_us.value) {
-            return Err(Impossible::new(
-                "flash.page.buffer_us",
-                self.buffer_us.value,
-                "it takes from 0 to 3.6 x 10^9 us",
-            ));
-        }
+        check_us("flash.page.buffer_us", self.buffer_us.value)?;
         if self.buffer_bytes.value < 2 * u64::from(shape.page_bytes)
             || self.buffer_bytes.value > MEMORY_MAX
         {
@@ -157,10 +150,6 @@ impl Parameters {
             ));
         }
         Ok(())
-    }
-
-    pub(in super::super) fn open(&self, capacity: u64, shape: &Shape) -> PageMapped {
-        PageMapped::new(self, capacity, shape)
     }
 }
 

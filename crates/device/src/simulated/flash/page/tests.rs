@@ -68,7 +68,7 @@ pub(in super::super) fn open(parameters: &Flash) -> Ssd<PageMapped> {
         parameters.geometry(),
         parameters.front(),
         Nand::new(shape),
-        page.open(parameters.capacity_bytes.value, &shape),
+        PageMapped::new(page, parameters.capacity_bytes.value, &shape),
     )
 }
 
@@ -88,7 +88,7 @@ fn worn(parameters: &Flash, seed: Seed) -> (PageMapped, Nand) {
     let shape = parameters.shape();
     let page = parameters.page.as_ref().unwrap();
     let capacity = *parameters.capacity_bytes;
-    let mut layer = page.open(capacity, &shape);
+    let mut layer = PageMapped::new(page, capacity, &shape);
     let mut nand = Nand::new(shape);
     let mut generator = seed.generator();
     nand.set_timed(false);

@@ -1,0 +1,496 @@
+//! One device of the catalog, and what composed ones say their members are.
+
+use std::fmt;
+
+use octavo_units::Seed;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, SeqAccess, Visitor, value},
+};
+
+use super::{published::Published, texts};
+use crate::{
+    Device,
+    power::{Draw, Power},
+    simulated::{
+        Disk, Raid, array, constant, disk, flash, members::Members, raid, station, volume,
+    },
+    sourced::{Impossible, Sourced},
+};
+
+/// One device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// What it is called by: lower case, digits and `-`.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// The published study that it was measured in, if any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub study: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    constant: Option<constant::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    disk: Option<disk::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    flash: Option<flash::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    raid: Option<raid::Parameters<Member>>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    array: Option<array::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    volume: Option<volume::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    station: Option<station::Parameters>,
+    /// What it draws; of an array, besides its members.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub power: Option<Power>,
+    /// What was published of it, to compare the model with.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub published: Vec<Published>,
+}
+
+/// How an entry behaves, of [`Entry::model`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Model<'a> {
+    /// Every request takes the same time.
+    Constant(&'a constant::Parameters),
+    /// A disk drive.
+    Disk(&'a disk::Parameters),
+    /// A solid-state drive.
+    Flash(&'a flash::Parameters),
+    /// Several devices behind a controller.
+    Raid(&'a raid::Parameters<Member>),
+    /// A flash array with deduplication and compression.
+    Array(&'a array::Parameters),
+    /// A volume of a cloud.
+    Volume(&'a volume::Parameters),
+    /// Queues before a host, a link and servers.
+    Station(&'a station::Parameters),
+}
+
+/// Why a text is not a device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryError {
+    /// Not TOML, or an entry is missing, unknown or of the wrong type; the
+    /// text names it.
+    #[error("line {line}: {}", message.trim_end().replace('\n', ", "))]
+    Toml {
+        /// Where, from 1; 0 when it is not known.
+        line: usize,
+        /// What the reader of TOML said.
+        message: String,
+    },
+    /// A value that no device can have.
+    #[error("device '{device}': {key} = {value} is not possible: {reason}")]
+    Impossible {
+        /// Of which device.
+        device: String,
+        /// Which entry, like `flash.read_us`.
+        key: &'static str,
+        /// What it says.
+        value: String,
+        /// Why not, and what would do.
+        reason: String,
+    },
+    /// None or several tables of parameters.
+    #[error("device '{device}' has {found}: give exactly one of {}", MODELS.join(", "))]
+    Models {
+        /// Which device.
+        device: String,
+        /// What was found.
+        found: String,
+    },
+    /// A name that is not in the catalog.
+    #[error(
+        "device '{name}' is unknown{}: `octavo devices` lists those that are, and the path of a \
+         file (./mine.toml) is read",
+        nearest.map(|name| format!(", did you mean {name}?")).unwrap_or_default()
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
+}
+
+/// The tables of parameters that an entry may have.
+const MODELS: &[&str] = &[
+    "[constant]",
+    "[disk]",
+    "[flash]",
+    "[raid]",
+    "[array]",
+    "[volume]",
+    "[station]",
+];
+
+/// The device of this name.
+///
+/// # Errors
+/// [`EntryError::Unknown`], with the nearest name that there is.
+pub fn find(name: &str) -> Result<Entry, EntryError> {
+    match texts::text(name) {
+        Some(text) => Entry::from_toml(text),
+        None => Err(EntryError::Unknown {
+            name: name.to_owned(),
+            nearest: texts::nearest(name),
+        }),
+    }
+}
+
+impl Entry {
+    /// Reads and checks an entry.
+    ///
+    /// # Errors
+    /// Which entry is missing, unknown or impossible, and why.
+    pub fn from_toml(text: &str) -> Result<Self, EntryError> {
+        let entry: Self = toml::from_str(text).map_err(|error| EntryError::Toml {
+            line: error
+                .span()
+                .and_then(|span| text.get(..span.start))
+                .map_or(0, |before| before.matches('\n').count() + 1),
+            message: error.message().to_owned(),
+        })?;
+        entry.check()?;
+        Ok(entry)
+    }
+
+    /// Refuses what no device can have, of this entry and those nested in it.
+    fn check(&self) -> Result<(), EntryError> {
+        match self.models()? {
+            Model::Constant(parameters) => parameters.check(),
+            Model::Disk(parameters) => parameters.check(),
+            Model::Flash(parameters) => parameters.check(),
+            Model::Raid(parameters) => parameters
+                .member
+                .check("raid.member", *parameters.members, "raid.members")
+                .and_then(|()| parameters.check()),
+            Model::Array(parameters) => parameters.check(),
+            Model::Volume(parameters) => parameters.check(),
+            Model::Station(parameters) => parameters.check(),
+        }
+        .and_then(|()| self.power.as_ref().map_or(Ok(()), Power::check))
+        .map_err(|Impossible { key, value, reason }| EntryError::Impossible {
+            device: self.name.clone(),
+            key,
+            value,
+            reason,
+        })
+    }
+
+    /// Simulated devices that opening it makes, which are not made of others.
+    pub(crate) fn devices(&self) -> u64 {
+        match self.models() {
+            Ok(Model::Raid(raid)) => raid.member.devices(*raid.members),
+            _ => 1,
+        }
+    }
+
+    /// A station, as [`fit`](crate::fit) makes them.
+    pub(crate) fn station(name: &str, title: String, parameters: station::Parameters) -> Self {
+        Self {
+            name: name.to_owned(),
+            title,
+            study: None,
+            constant: None,
+            disk: None,
+            flash: None,
+            raid: None,
+            array: None,
+            volume: None,
+            station: Some(parameters),
+            power: None,
+            published: Vec::new(),
+        }
+    }
+
+    /// The entry as TOML.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("every field of an entry has a TOML form")
+    }
+
+    /// All parameters, in the order of the file.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let mut found = Vec::new();
+        let table = toml::Table::try_from(self).expect("every field of an entry has a TOML form");
+        collect("", &toml::Value::Table(table), &mut found);
+        found
+    }
+
+    /// How it behaves.
+    pub fn model(&self) -> Model<'_> {
+        self.models()
+            .expect("entries are checked when they are made")
+    }
+
+    fn models(&self) -> Result<Model<'_>, EntryError> {
+        let mut models = [
+            self.constant.as_ref().map(Model::Constant),
+            self.disk.as_ref().map(Model::Disk),
+            self.flash.as_ref().map(Model::Flash),
+            self.raid.as_ref().map(Model::Raid),
+            self.array.as_ref().map(Model::Array),
+            self.volume.as_ref().map(Model::Volume),
+            self.station.as_ref().map(Model::Station),
+        ]
+        .into_iter()
+        .flatten();
+        match (models.next(), models.count()) {
+            (Some(model), 0) => Ok(model),
+            (first, more) => Err(EntryError::Models {
+                device: self.name.clone(),
+                found: match first {
+                    None => "no table of parameters".into(),
+                    Some(_) => format!("{} tables of parameters", more + 1),
+                },
+            }),
+        }
+    }
+
+    /// What it draws, its members included; `None` where that is not known. Of
+    /// a RAID without a `[power]` of its own, the members alone.
+    pub fn draw(&self) -> Option<Draw> {
+        let own = self.power.as_ref().map(Power::draw);
+        match self.model() {
+            Model::Raid(parameters) => {
+                let members = parameters.member.draw()?.times(*parameters.members);
+                Some(members.plus(own.unwrap_or_default()))
+            }
+            _ => own,
+        }
+    }
+
+    /// The simulated device, at rest. One seed gives one behaviour.
+    pub fn open(&self, seed: Seed) -> Box<dyn Device + Send> {
+        match self.model() {
+            Model::Constant(parameters) => Box::new(parameters.open()),
+            Model::Disk(parameters) => Box::new(Disk::new(parameters)),
+            Model::Flash(parameters) => parameters.open(),
+            Model::Raid(raid) => Box::new(Raid::new(raid, raid.member.open(*raid.members, seed))),
+            Model::Array(parameters) => Box::new(parameters.open(seed)),
+            Model::Volume(parameters) => Box::new(parameters.open(seed)),
+            Model::Station(parameters) => Box::new(parameters.open(seed)),
+        }
+    }
+}
+
+impl Model<'_> {
+    /// The name of its table.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Constant(_) => "constant",
+            Self::Disk(_) => "disk",
+            Self::Flash(_) => "flash",
+            Self::Raid(_) => "raid",
+            Self::Array(_) => "array",
+            Self::Volume(_) => "volume",
+            Self::Station(_) => "station",
+        }
+    }
+}
+
+/// One parameter of an entry, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Tables and name, like `flash.read_us`.
+    pub key: String,
+    /// The value as it is written.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Finds pairs of a value and a text, which is what [`Sourced`] is written as.
+fn collect(key: &str, value: &toml::Value, found: &mut Vec<Parameter>) {
+    let within = |name: &str| match key {
+        "" => name.to_owned(),
+        _ => format!("{key}.{name}"),
+    };
+    match value {
+        toml::Value::Table(table) => {
+            for (name, value) in table {
+                collect(&within(name), value, found);
+            }
+        }
+        toml::Value::Array(pair) => {
+            if let [value, toml::Value::String(source)] = pair.as_slice() {
+                found.push(Parameter {
+                    key: key.to_owned(),
+                    value: value.to_string(),
+                    source: source.clone(),
+                });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Devices of all nested arrays together. Some simulators keep tables of
+/// hundreds of MiB.
+const DEVICES_MAX: u64 = 256;
+
+/// What an array consists of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Member {
+    /// A device of the catalog, by its name.
+    Named(Sourced<String>),
+    /// A device described in place, as in a file of its own.
+    Nested(Box<Entry>),
+}
+
+impl Member {
+    /// The member's entry.
+    ///
+    /// # Errors
+    /// A name that is not in the catalog.
+    fn entry(&self, key: &'static str) -> Result<Entry, Impossible> {
+        match self {
+            Self::Named(name) => {
+                find(name).map_err(|error| Impossible::new(key, &**name, error.to_string()))
+            }
+            Self::Nested(entry) => Ok((**entry).clone()),
+        }
+    }
+
+    /// What one of them draws; `None` where that is not known.
+    fn draw(&self) -> Option<Draw> {
+        self.entry("member").ok()?.draw()
+    }
+
+    /// Simulated devices, those in nested arrays counted.
+    fn devices(&self, count: u32) -> u64 {
+        self.entry("member")
+            .map_or(1, |entry| entry.devices())
+            .saturating_mul(u64::from(count))
+    }
+
+    /// Checks that so many of them can be made.
+    fn check(
+        &self,
+        member_key: &'static str,
+        count: u32,
+        count_key: &'static str,
+    ) -> Result<(), Impossible> {
+        // An entry that is found is checked; one that is nested is not yet.
+        let entry = self.entry(member_key)?;
+        if let Self::Nested(nested) = self {
+            nested.check().map_err(|error: EntryError| {
+                Impossible::new(member_key, &nested.name, error.to_string())
+            })?;
+        }
+        if count == 0 || entry.devices().saturating_mul(u64::from(count)) > DEVICES_MAX {
+            return Err(Impossible::new(
+                count_key,
+                count,
+                format!("an array has from 1 to {DEVICES_MAX} devices, nested ones included"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// So many of them, at rest, each with a seed of its own.
+    ///
+    /// # Panics
+    /// For a name that is not in the catalog, which
+    /// [`Self::check`] refuses.
+    fn open(&self, count: u32, seed: Seed) -> Members {
+        let entry = self
+            .entry("member")
+            .expect("members are checked when an entry is made");
+        Members::new(
+            (0..u64::from(count))
+                .map(|index| entry.open(seed.derive("member", index)))
+                .collect(),
+        )
+    }
+}
+
+/// By the shape of the value, so that an error within it is told, which an
+/// untagged enum does not do.
+impl<'de> Deserialize<'de> for Member {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Shape;
+
+        impl<'de> Visitor<'de> for Shape {
+            type Value = Member;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a device and its source, or a device's table")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Member, A::Error> {
+                Deserialize::deserialize(value::SeqAccessDeserializer::new(sequence))
+                    .map(Member::Named)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Member, A::Error> {
+                Deserialize::deserialize(value::MapAccessDeserializer::new(map)).map(Member::Nested)
+            }
+        }
+
+        deserializer.deserialize_any(Shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::names;
+
+    #[test]
+    fn every_entry_is_valid_and_survives_being_written() {
+        for name in names() {
+            let entry = find(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(entry.name, name);
+            let written = entry.to_toml();
+            assert_eq!(Entry::from_toml(&written).unwrap(), entry, "{written}");
+        }
+    }
+
+    #[test]
+    fn power_is_checked() {
+        let text = include_str!("../../catalog/instant.toml");
+        let disk =
+            format!("{text}[power]\nidle_w = [10.5, \"test\"]\nactive_w = [14.5, \"test\"]\n");
+        let entry = Entry::from_toml(&disk).unwrap();
+        assert_eq!(entry.draw().unwrap().active_w, 14.5);
+        assert_eq!(Entry::from_toml(text).unwrap().draw(), None);
+        let bad = disk.replace("[14.5", "[9.5");
+        let error = Entry::from_toml(&bad).unwrap_err().to_string();
+        assert!(error.contains("power.active_w"), "{error}");
+    }
+
+    #[test]
+    fn bad_entries_are_named() {
+        let text = include_str!("../../catalog/instant.toml");
+        for (from, to, named) in [
+            ("[0,", "[-1,", "latency_us"),
+            ("latency_us", "latency", "latency"),
+            ("[constant]", "[variable]", "variable"),
+            ("[0, \"no device: the definition\"]", "0", "line 6"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = Entry::from_toml(&text.replace(from, to)).unwrap_err();
+            assert!(error.to_string().contains(named), "{from} {to}: {error}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_come_with_the_nearest() {
+        let error = find("instnat").unwrap_err();
+        assert!(
+            error.to_string().contains("did you mean instant?"),
+            "{error}"
+        );
+        assert!(!find("qqq").unwrap_err().to_string().contains("mean"));
+    }
+}

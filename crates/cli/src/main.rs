@@ -28,6 +28,7 @@ use clap::Parser;
 use flags::{Command, Flags};
 
 /// How a command ended without a result.
+#[derive(Debug)]
 pub(crate) enum Failure {
     /// The input was bad: exit code 2.
     Input(anyhow::Error),

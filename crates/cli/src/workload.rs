@@ -184,3 +184,119 @@ fn refuse_foreign(flag: &str, kind: &DataKind) -> Result<(), Failure> {
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Input(error.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use octavo_workload::{Family, Member, Trial};
+
+    use super::*;
+
+    /// A workload that only its description makes known.
+    static TALLY: Family = Family {
+        data: DataKind {
+            name: "tally",
+            title: "Tally",
+            parameters: &[
+                Parameter {
+                    name: "counters",
+                    unit: Unit::Count,
+                    help: "Counters of a tally",
+                    nouns: Some(["counter", "counters"]),
+                    label: ", counters: ",
+                    default: |_| 100,
+                    min: |_| 1,
+                    max: 1000,
+                    multiple_of: 1,
+                },
+                Parameter {
+                    name: "row-bytes",
+                    unit: Unit::Bytes,
+                    help: "Bytes of a counter",
+                    nouns: None,
+                    label: " of ",
+                    default: |_| 8,
+                    min: |_| 8,
+                    max: 4096,
+                    multiple_of: 8,
+                },
+            ],
+        },
+        members: &[Member {
+            name: "tally",
+            help: "Adds one to a counter",
+        }],
+        takes_distribution: false,
+        trial: Trial {
+            data: &[],
+            mix: None,
+            transactions: 1,
+        },
+        make: |_| unreachable!("these tests build no workload"),
+    };
+
+    fn registry() -> Registry {
+        Registry::standard().with(&TALLY)
+    }
+
+    fn command() -> Command {
+        augment(Command::new("test"), &registry())
+    }
+
+    fn flags(arguments: &[&str]) -> Result<WorkloadFlags, clap::Error> {
+        let arguments = ["test"].iter().chain(arguments);
+        let matches = command().try_get_matches_from(arguments)?;
+        Ok(read(&matches, &registry()))
+    }
+
+    fn refusal(arguments: &[&str]) -> String {
+        match flags(arguments).unwrap().spec(None, None).unwrap_err() {
+            Failure::Input(error) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_registered_workload_has_its_flags_and_help() {
+        command().debug_assert();
+        let help = command().render_long_help().to_string();
+        for line in [
+            "- tally:",
+            "Adds one to a counter",
+            "--counters <N>",
+            "Counters of a tally [default: 100]",
+            "--row-bytes <SIZE>",
+            "Bytes of a counter [default: 8]",
+        ] {
+            assert!(help.contains(line), "{line} in {help}");
+        }
+    }
+
+    #[test]
+    fn a_registered_workload_is_read_with_its_rows() {
+        let spec = |arguments: &[&str]| flags(arguments).unwrap().spec(None, None).unwrap();
+        let given = spec(&["--workload=tally", "--counters=7", "--row-bytes=1K"]);
+        assert_eq!(given.name.name(), "tally");
+        assert_eq!(given.data.to_string(), "Tally, counters: 7 of 1 KiB");
+        let default = spec(&["--workload=tally"]);
+        assert_eq!(default.data.to_string(), "Tally, counters: 100 of 8 B");
+        assert_eq!(spec(&[]).data.to_string(), "TPC-C, warehouses: 2");
+    }
+
+    #[test]
+    fn refusals_name_the_flags_that_a_workload_has() {
+        assert_eq!(
+            refusal(&["--workload=tally", "--records=7"]),
+            "--records is not possible with Tally: its rows depend on --counters, --row-bytes"
+        );
+        assert_eq!(
+            refusal(&["--counters=7"]),
+            "--counters is not possible with TPC-C: its rows depend on --warehouses"
+        );
+        assert_eq!(
+            refusal(&["--workload=tally", "--row-bytes=9"]),
+            "row-bytes must be a multiple of 8 from 8 to 4096, not 9"
+        );
+        let error = flags(&["--workload=taly"]).unwrap_err().to_string();
+        assert!(error.contains("'tally'"), "{error}");
+    }
+}

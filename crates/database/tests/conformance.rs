@@ -1,9 +1,9 @@
 //! The same seed gives the same rows and the same transaction outcomes on
 //! every database.
 //!
-//! A new database is tried by its line in the registry, a new workload by one
-//! more test. What each workload has to leave is in `conformance/NAME.txt`, so that
-//! a change of a generator, of SQL or of rounding is noticed even when all
+//! A new database and a new workload are tried by their lines in the
+//! registries. What each workload has to leave is in `conformance/NAME.txt`, so
+//! that a change of a generator, of SQL or of rounding is noticed even when all
 //! databases agree on it. After a change that is meant, write these files anew
 //! and look at their difference:
 //!
@@ -20,9 +20,9 @@ use octavo_database::{
     expected_contents,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{Mix, Outcome, Pgbench, Tpcc, Workload, Ycsb};
+use octavo_workload::{Outcome, Workload};
 use siphasher::sip128::{Hasher128, SipHasher24};
-use support::{open_directory, page_size, settings, stock::STOCK};
+use support::{open_directory, page_size, settings, stock::STOCK, tally::TALLY};
 
 /// A database, its name here and the page sizes to try: the first one is
 /// loaded and the others are derived from it where the database can.
@@ -76,25 +76,14 @@ fn variants(kind: &DatabaseKind) -> Vec<Variant> {
     }
 }
 
+/// Each family's trial, and that of one that is registered here.
 #[test]
-fn tpcc() {
-    conform("tpcc", &Tpcc::new(1, SEED).unwrap(), 400);
-}
-
-#[test]
-fn ycsb() {
-    // All kinds of operations at once.
-    let mix = Mix::new(&[1, 2, 1, 1, 1]);
-    let ycsb = Ycsb::new(10_000, SEED).unwrap().with_mix(mix);
-    conform("ycsb", &ycsb, 400);
-}
-
-#[test]
-fn pgbench() {
-    // All three scripts at once.
-    let mix = Mix::new(&[2, 1, 1]);
-    let pgbench = Pgbench::new(1, SEED).unwrap().with_mix(mix);
-    conform("pgbench", &pgbench, 300);
+fn databases_agree_on_every_workload() {
+    let registry = octavo_workload::Registry::standard().with(&TALLY);
+    for family in registry.families() {
+        let workload = family.trial(SEED).unwrap();
+        conform(family.data.name, &*workload, family.trial.transactions);
+    }
 }
 
 /// Of the data and, derived from it, of the transactions.

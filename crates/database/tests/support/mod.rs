@@ -8,6 +8,7 @@
 )]
 
 pub mod stock;
+pub mod tally;
 
 use std::{borrow::Cow, fs, ops::ControlFlow, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 

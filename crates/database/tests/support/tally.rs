@@ -1,0 +1,199 @@
+//! The smallest workload that a family can have: one table of counters, and one
+//! transaction that adds to one of them.
+
+use std::{borrow::Cow, sync::Arc};
+
+use octavo_units::Seed;
+use octavo_workload::{
+    Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSet, Family, Member, Mix,
+    Outcome, Parameter, TransactionKind, Trial, Unit, Workload,
+    connection::{Access, Statement, StatementId, Value},
+    population::{Partition, Population, RowBatch},
+    schema::{Column, ColumnKind, Table, TableId},
+};
+
+/// The family, as it would be registered.
+pub static TALLY: Family = Family {
+    data: DataKind {
+        name: "tally",
+        title: "Tally",
+        parameters: &[Parameter {
+            name: "counters",
+            unit: Unit::Count,
+            help: "Counters of a tally",
+            nouns: Some(["counter", "counters"]),
+            label: ", counters: ",
+            default: |_| 100,
+            min: |_| 1,
+            max: 1000,
+            multiple_of: 1,
+        }],
+    },
+    members: &[Member {
+        name: "tally",
+        help: "Adds one to a counter",
+    }],
+    takes_distribution: false,
+    trial: Trial {
+        data: &[],
+        mix: None,
+        transactions: 50,
+    },
+    make: |spec| {
+        Ok(Box::new(Tally {
+            data: spec.data,
+            mix: spec
+                .mix
+                .as_ref()
+                .map_or(Ok(Mix::new(&[1])), |mix| Mix::parse(mix, TRANSACTIONS))?,
+        }))
+    },
+};
+
+static TRANSACTIONS: &[TransactionKind] = &[TransactionKind {
+    name: "Add",
+    ..TransactionKind::PLAIN
+}];
+
+const fn column(name: &'static str) -> Column {
+    Column {
+        name,
+        kind: ColumnKind::Integer,
+        nullable: false,
+    }
+}
+
+static TABLES: [Table; 1] = [Table {
+    name: "tally",
+    columns: Cow::Borrowed(&[column("id"), column("value")]),
+    primary_key: &["id"],
+    indexes: &[],
+    row_bytes_mean: 16,
+}];
+
+static STATEMENTS: [Statement; 2] = [
+    Statement {
+        sql: "UPDATE tally SET value = value + ?1 WHERE id = ?2",
+        parameters: &[ColumnKind::Integer, ColumnKind::Integer],
+        result: &[],
+        changed_parameters: 1,
+    },
+    Statement {
+        sql: "SELECT COUNT(*) FROM tally",
+        parameters: &[],
+        result: &[ColumnKind::Integer],
+        changed_parameters: 0,
+    },
+];
+
+const ADD: StatementId = StatementId(0);
+const COUNT: StatementId = StatementId(1);
+
+#[derive(Clone)]
+struct Tally {
+    data: DataSet,
+    mix: Mix,
+}
+
+impl Workload for Tally {
+    fn name(&self) -> &'static str {
+        "tally"
+    }
+    fn data_set(&self) -> DataSet {
+        self.data
+    }
+    fn tables(&self) -> &[Table] {
+        &TABLES
+    }
+    fn statements(&self) -> &'static [Statement] {
+        &STATEMENTS
+    }
+    fn transactions(&self) -> &'static [TransactionKind] {
+        TRANSACTIONS
+    }
+    fn mix(&self) -> &Mix {
+        &self.mix
+    }
+    fn counted_name(&self) -> &'static str {
+        "additions"
+    }
+    fn population(&self) -> Arc<dyn Population + Send> {
+        Arc::new(self.clone())
+    }
+    fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
+        let client = |index| {
+            Box::new(Adder {
+                counters: self.data.scale(),
+                drawn: seed.derive("client", u64::from(index)).get(),
+            }) as Box<dyn Client>
+        };
+        (0..count).map(client).collect()
+    }
+    fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
+        let mut found = false;
+        let all = Value::Integer(self.data.scale().cast_signed());
+        connection.query(COUNT, &[], &mut |row| found = row.value(0) == all)?;
+        Ok(vec![Condition {
+            clause: "counters".into(),
+            checked: 1,
+            violations: u64::from(!found),
+            first_violation: None,
+        }])
+    }
+}
+
+impl Population for Tally {
+    fn partitions(&self) -> Vec<Partition> {
+        vec![Partition {
+            table: TableId(0),
+            part: 0,
+            rows_about: self.data.scale(),
+        }]
+    }
+
+    fn generate(
+        &self,
+        partition: &Partition,
+        batch: &mut RowBatch,
+        consume: &mut dyn FnMut(&mut RowBatch) -> bool,
+    ) {
+        batch.reset(partition.table, TABLES[0].columns.len());
+        for id in 1..=self.data.scale().cast_signed() {
+            batch.push_integer(id);
+            batch.push_integer(0);
+            if batch.end_row(consume).is_break() {
+                return;
+            }
+        }
+        batch.end(consume);
+    }
+}
+
+struct Adder {
+    counters: u64,
+    drawn: u64,
+}
+
+impl Client for Adder {
+    fn draw(&mut self) -> usize {
+        // Knuth's MMIX generator.
+        self.drawn = self
+            .drawn
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        0
+    }
+
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
+        let id = (self.drawn >> 33) % self.counters + 1;
+        let parameters = [Value::Integer(1), Value::Integer(id.cast_signed())];
+        connection.begin(Access::Write)?;
+        assert_eq!(connection.execute(ADD, &parameters)?, 1);
+        connection.commit()?;
+        Ok(Outcome::Committed)
+    }
+
+    fn audit(&self) -> Audit {
+        Audit::default()
+    }
+}

@@ -1,10 +1,10 @@
-//! `octavo advise`: flags to settings, the call, and what is printed.
+//! `octavo advise`: flags to a plan, the call, and what is printed.
 
 use anyhow::anyhow;
-use octavo_database::Registry;
 use octavo_experiment::{
-    advise::{AdviseSettings, advise as run},
-    plan::RunLength,
+    advise::{complete, plan},
+    conduct::{ConductError, ConductSettings, conduct},
+    plan::{RunLength, Storage},
 };
 
 use crate::{
@@ -18,30 +18,30 @@ use crate::{
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let settings = settings(&flags)?;
     let watcher = Watcher::new()?;
-    let result = run(&settings, &watcher);
+    let result = conduct(&settings, &watcher);
     watcher.finish();
-    let findings = result.map_err(|error| outcome::failure(error, &flags.directory))?;
+    let findings = result.map_err(|error| failure(error, &flags))?;
     outcome::publish(&findings, &flags.directory, flags.json)
 }
 
-fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
-    let AdviseWorkload::Tpcc = flags.workload;
-    let database = flags.system.database(&flags.database)?;
-    let kind = Registry::standard().find(&flags.database);
-    let defaults = kind.map_err(|error| Failure::Input(error.into()))?.defaults;
-    let memory = if flags.memory.is_empty() {
-        defaults.memories.to_vec()
-    } else {
-        flags.memory.clone()
+/// Adds the flag that would help, where there is one.
+fn failure(error: ConductError, flags: &AdviseFlags) -> Failure {
+    let remedy = match &error {
+        ConductError::Budget { .. } => {
+            "give a larger --budget, or fewer --page-sizes or less --memory"
+        }
+        ConductError::Space { .. } => {
+            "name a directory on a larger file system, or choose less --memory or fewer \
+             --page-sizes"
+        }
+        ConductError::TooSlow { .. } => "repeat the command with a larger --budget",
+        _ => return outcome::failure(error, &flags.directory),
     };
-    let largest = memory.iter().copied().max();
-    if let (Some(largest), Some(cache)) = (largest, flags.cache.iter().copied().max())
-        && cache > largest
-    {
-        return Err(Failure::Input(anyhow!(
-            "cache {cache} is larger than the memory {largest}: give a larger --memory"
-        )));
-    }
+    outcome::with_remedy(&error, remedy)
+}
+
+fn settings(flags: &AdviseFlags) -> Result<ConductSettings, Failure> {
+    let AdviseWorkload::Tpcc = flags.workload;
     if !(flags.margin > 0.0 && flags.margin < 100.0) {
         return Err(Failure::Input(anyhow!(
             "margin {} is not possible: give a percentage above 0 and below 100",
@@ -53,35 +53,48 @@ fn settings(flags: &AdviseFlags) -> Result<AdviseSettings, Failure> {
             "transactions 0 is not possible: at least 1 is needed"
         )));
     }
-    let device = flags.device.as_deref().map(storage).transpose()?;
-    Ok(AdviseSettings {
+    let refused = |error: ConductError| Failure::Input(error.into());
+    let database = flags.system.database(&flags.database)?;
+    let kind = database
+        .kind()
+        .map_err(|error| Failure::Input(error.into()))?;
+    let mut plan = plan(database).map_err(refused)?;
+    if !flags.memory.is_empty() {
+        plan.memories.clone_from(&flags.memory);
+    }
+    let memory = plan.memories.iter().copied().max().unwrap_or_default();
+    if let Some(cache) = flags.cache.iter().copied().find(|&cache| cache > memory) {
+        return Err(Failure::Input(anyhow!(
+            "cache {cache} is larger than the memory {memory}: give a larger --memory"
+        )));
+    }
+    if !flags.cache.is_empty() {
+        plan.memories.clone_from(&flags.cache);
+    }
+    if !flags.page_sizes.is_empty() {
+        plan.page_sizes.clone_from(&flags.page_sizes);
+    }
+    if let Some(clients) = flags.clients {
+        plan.clients = vec![clients];
+    }
+    if let Some(device) = &flags.device {
+        plan.storages = vec![Storage::Device(storage(device)?)];
+    }
+    plan.isolation = flags.isolation.map(Into::into);
+    plan.seed = flags.seed;
+    plan.margin = flags.margin / 100.0;
+    complete(&mut plan, memory, flags.warehouses.map(u64::from)).map_err(refused)?;
+    Ok(ConductSettings {
         directory: flags.directory.clone(),
-        device,
-        emulator: emulator()?,
-        database,
-        budget: flags.budget.unwrap_or(defaults.budget),
-        page_sizes: if flags.page_sizes.is_empty() {
-            defaults.page_sizes.to_vec()
-        } else {
-            flags.page_sizes.clone()
-        },
-        memories: if flags.cache.is_empty() {
-            memory
-        } else {
-            flags.cache.clone()
-        },
-        memory_for_scale: largest,
-        warehouses: flags.warehouses,
-        clients: flags.clients.unwrap_or(defaults.clients),
-        isolation: flags.isolation.map(Into::into),
-        seed: flags.seed,
-        margin: flags.margin / 100.0,
+        plan,
+        budget: Some(flags.budget.unwrap_or(kind.defaults.budget)),
         rounds: flags.rounds,
         run_length: flags.transactions.map(|measured| RunLength::Transactions {
             warm_up: measured / 10,
             measured,
         }),
         calibrate: !flags.no_calibrate,
+        emulator: emulator()?,
         keep_data: flags.keep_data,
         octavo_version: env!("CARGO_PKG_VERSION"),
     })

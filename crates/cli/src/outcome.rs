@@ -3,6 +3,7 @@
 
 use std::{fs, path::Path};
 
+use anyhow::anyhow;
 use octavo_experiment::{
     conduct::ConductError,
     directory::{REPORT, STORE},
@@ -46,5 +47,15 @@ pub(crate) fn failure(error: ConductError, directory: &Path) -> Failure {
         Failure::Input(error.into())
     } else {
         Failure::Fault(error.into())
+    }
+}
+
+/// The same with what to do about it.
+pub(crate) fn with_remedy(error: &ConductError, remedy: &str) -> Failure {
+    let message = anyhow!("{error}: {remedy}");
+    if error.is_bad_input() {
+        Failure::Input(message)
+    } else {
+        Failure::Fault(message)
     }
 }

@@ -94,36 +94,21 @@ fn failure(
     flags: &RunFlags,
     settings: &ConductSettings,
 ) -> Failure {
-    let (key, reason) = match &error {
-        ConductError::Budget {
-            cells,
-            data,
-            needed_s,
-            budget_s,
-        } => (
+    let (key, remedy) = match &error {
+        ConductError::Budget { .. } => (
             Some("budget").filter(|_| flags.budget.is_none()),
-            format!(
-                "{cells} cells over {data} of data need about {needed_s} s, more than the budget \
-                 of {budget_s} s: give a larger budget, shorter lists or less data"
-            ),
+            "give a larger budget, shorter lists or less data",
         ),
-        ConductError::Space {
-            path,
-            needed,
-            available,
-        } => (
+        ConductError::TooSlow { .. } => (None, "repeat the command with a larger budget"),
+        ConductError::Space { .. } => (
             Some("storage").filter(|key| file.has(key)),
-            format!(
-                "{} has {available} free, {needed} are needed: name a directory on a larger file \
-                 system, or choose less data or fewer page sizes",
-                path.display()
-            ),
+            "name a directory on a larger file system, or choose less data or fewer page sizes",
         ),
         _ => return outcome::failure(error, &settings.directory),
     };
     match key {
-        Some(key) => refused(file.refuse(key, reason)),
-        None => Failure::Input(anyhow::Error::msg(reason)),
+        Some(key) => refused(file.refuse(key, format!("{error}: {remedy}"))),
+        None => outcome::with_remedy(&error, remedy),
     }
 }
 

@@ -74,7 +74,7 @@ fn long_store() {
         println!(
             "2000 rounds of 5 cells, {what}: {:.1} ms ({} live)",
             begin.elapsed().as_secs_f64() * 1e3,
-            race.contestants.iter().filter(|c| c.left.is_none()).count()
+            race.candidates.iter().filter(|c| c.left.is_none()).count()
         );
     }
 }
@@ -152,7 +152,7 @@ impl SetUp<'_> {
             100.0 * ended.iter().filter(|ended| of(ended)).count() as f64 / total
         };
         let winner = |ended: &Ended| match &ended.race.outcome {
-            Outcome::Winner { contestant, .. } => Some(*contestant),
+            Outcome::Winner { candidate, .. } => Some(*candidate),
             _ => None,
         };
         let mut runs: Vec<usize> = ended.iter().map(|ended| ended.runs).collect();
@@ -190,32 +190,32 @@ impl SetUp<'_> {
                 / total,
             100.0 * had as f64 / total,
             finals.iter().sum::<usize>() as f64 / (had.max(1)) as f64,
-            share(&|e| e.race.contestants[1]
+            share(&|e| e.race.candidates[1]
                 .left
                 .is_some_and(|l| l.why == Why::NotConfirmed)),
-            share(&|e| e.race.contestants[1]
+            share(&|e| e.race.candidates[1]
                 .left
                 .is_some_and(|l| l.why == Why::Worse)),
-            share(&|e| e.race.contestants[1]
+            share(&|e| e.race.candidates[1]
                 .left
                 .is_some_and(|l| l.why == Why::Equivalent)),
-            share(&|e| e.race.contestants[1]
+            share(&|e| e.race.candidates[1]
                 .left
                 .is_some_and(|l| matches!(l.why, Why::Behind { .. }))),
         );
         // Intervals of finals, whoever won: no figure may owe anything to selection.
         let (mut fresh, mut quoted) = (Coverage::default(), Coverage::default());
         for ended in &ended {
-            for (contestant, effect) in ended.race.contestants.iter().zip(effects) {
-                if let Some(interval) = contestant.fresh {
+            for (candidate, effect) in ended.race.candidates.iter().zip(effects) {
+                if let Some(interval) = candidate.fresh {
                     fresh.count(&interval, *effect);
                 }
             }
             if let Outcome::Winner {
-                contestant, ratio, ..
+                candidate, ratio, ..
             } = &ended.race.outcome
             {
-                quoted.count(ratio, effects[*contestant]);
+                quoted.count(ratio, effects[*candidate]);
             }
         }
         println!(
@@ -251,7 +251,7 @@ impl SetUp<'_> {
                     looks: 1,
                 });
                 let race = replay(&rules, effects.len(), 0, &passes[..rounds]);
-                matches!(race.outcome, Outcome::Winner { contestant: 1, .. })
+                matches!(race.outcome, Outcome::Winner { candidate: 1, .. })
             })
         });
         for (place, rounds) in ROUNDS.iter().enumerate() {
@@ -266,7 +266,7 @@ impl SetUp<'_> {
     }
 
     /// Plain intervals at a fixed number of rounds, with t alone and as they
-    /// are made; repeated intervals of four contestants at all looks.
+    /// are made; repeated intervals of four candidates at all looks.
     fn coverage(&self) {
         const ROUNDS: [usize; 6] = [5, 10, 13, 20, 40, 80];
         const LEVELS: [f64; 3] = [0.05, 0.0125, 0.002];
@@ -274,10 +274,10 @@ impl SetUp<'_> {
         let claims = Boundary::of(0.05 / 4.0);
         let trials = self.each(|trial| {
             let passes = self.passes(&effects, trial, ROUNDS_MAX);
-            let logs = |contestant: usize| -> Vec<f64> {
+            let logs = |candidate: usize| -> Vec<f64> {
                 passes
                     .iter()
-                    .filter_map(|pass| Some((pass.values[contestant]? / pass.values[0]?).ln()))
+                    .filter_map(|pass| Some((pass.values[candidate]? / pass.values[0]?).ln()))
                     .collect()
             };
             let first = logs(1);
@@ -298,8 +298,8 @@ impl SetUp<'_> {
                 })
             });
             let repeated = |wide: bool| {
-                (1..5).all(|contestant| {
-                    let logs = logs(contestant);
+                (1..5).all(|candidate| {
+                    let logs = logs(candidate);
                     claims
                         .looks()
                         .iter()
@@ -336,7 +336,7 @@ impl SetUp<'_> {
             }
         }
         println!(
-            "{} | coverage of repeated intervals, 4 contestants, all looks up to {ROUNDS_MAX} rounds: {:.2} % (t alone {:.2} %)",
+            "{} | coverage of repeated intervals, 4 candidates, all looks up to {ROUNDS_MAX} rounds: {:.2} % (t alone {:.2} %)",
             self.name,
             share(&|trial| trial.repeated[0]),
             share(&|trial| trial.repeated[1]),

@@ -1,165 +1,135 @@
-//! The main job: which page size, at which memory, from a few settings.
+//! The plan of the main job: which page size, at which memory.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use octavo_database::Isolation;
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_units::{ByteCount, Seed};
 use octavo_workload::{DataSet, WorkloadError, WorkloadName, WorkloadSpec};
 
 use crate::{
-    conduct::{ConductError, ConductSettings, conduct},
-    findings::Findings,
-    observer::Observer,
-    plan::{Design, Factor, Plan, RunLength, Storage, TestedDatabase},
+    conduct::ConductError,
+    plan::{Design, Factor, Plan, Storage, TestedDatabase},
 };
 
-/// How many times larger than the largest buffer the data has to be.
+/// How many times larger than the largest memory the data has to be.
 pub const DATA_OVER_MEMORY: u64 = 8;
 
-/// What to advise on.
-#[derive(Clone, Debug)]
-pub struct AdviseSettings {
-    /// Where to work: new, empty or Octavo's own.
-    pub directory: PathBuf,
-    /// The database.
-    pub database: TestedDatabase,
-    /// The device to emulate, a name of the catalogue or the path of a file;
-    /// `None` for the storage under the directory.
-    pub device: Option<String>,
-    /// As in [`ConductSettings::emulator`].
-    pub emulator: PathBuf,
-    /// Time for everything, results of earlier sessions included.
-    pub budget: Duration,
-    /// Page sizes; the database's default is added when it is missing.
-    pub page_sizes: Vec<PageSize>,
-    /// Buffer sizes.
-    pub memories: Vec<ByteCount>,
-    /// What the data's size follows from, when the buffers are smaller.
-    pub memory_for_scale: Option<ByteCount>,
-    /// The scale, or `None` for the smallest that is large enough.
-    pub warehouses: Option<u32>,
-    /// Sessions.
-    pub clients: u32,
-    /// How transactions are kept apart; `None` for the database's default.
-    pub isolation: Option<Isolation>,
-    /// Origin of everything random.
-    pub seed: Seed,
-    /// Ratios within this share of 1 make no difference.
-    pub margin: f64,
-    /// Exactly this many rounds, whatever the budget.
-    pub rounds: Option<u32>,
-    /// Length of a run, or `None` to derive it from the budget.
-    pub run_length: Option<RunLength>,
-    /// Whether to calibrate the storage first.
-    pub calibrate: bool,
-    /// Whether the loaded databases stay when everything is finished.
-    pub keep_data: bool,
-    /// The version of Octavo, for the store.
-    pub octavo_version: &'static str,
-}
-
-/// Does the main job. The settings are checked before anything is changed.
-pub fn advise(
-    settings: &AdviseSettings,
-    observer: &dyn Observer,
-) -> Result<Findings, ConductError> {
-    let plan = settle(settings)?;
-    conduct(
-        &ConductSettings {
-            directory: settings.directory.clone(),
-            plan,
-            budget: Some(settings.budget),
-            rounds: settings.rounds,
-            run_length: settings.run_length,
-            calibrate: settings.calibrate,
-            emulator: settings.emulator.clone(),
-            keep_data: settings.keep_data,
-            octavo_version: settings.octavo_version,
-        },
-        observer,
-    )
-}
-
-/// Turns settings into a plan, refusing what cannot be.
-fn settle(settings: &AdviseSettings) -> Result<Plan, ConductError> {
-    let refuse = |text: &str| Err(ConductError::Setting(text.into()));
-    if settings.memories.is_empty() || settings.page_sizes.is_empty() {
-        return refuse("at least one memory and one page size are needed");
-    }
-    if settings.clients == 0 {
-        return refuse("clients 0 is not possible: at least 1 is needed");
-    }
-    if settings.warehouses == Some(0) {
-        return refuse("warehouses 0 is not possible: at least 1 is needed");
-    }
-    let mut page_sizes = settings.page_sizes.clone();
-    page_sizes.push(settings.database.default_page_size);
-    page_sizes.sort_unstable();
-    page_sizes.dedup();
-    let mut memories = settings.memories.clone();
-    memories.sort_unstable();
-    memories.dedup();
-    let mut plan = Plan {
+/// The default workload at the smallest scale, with the page sizes, memories
+/// and clients that the database's description gives. A caller changes what it
+/// wants otherwise and calls [`complete`].
+///
+/// # Errors
+/// When there is no such database.
+pub fn plan(database: TestedDatabase) -> Result<Plan, ConductError> {
+    let defaults = database.kind()?.defaults;
+    let workload = WorkloadName::default();
+    Ok(Plan {
         name: None,
-        workload: WorkloadName::default(),
+        workload,
         mix: None,
         distribution: None,
-        isolation: settings.isolation,
-        seed: settings.seed,
-        margin: settings.margin,
+        isolation: None,
+        seed: Seed::new(1),
+        margin: 0.03,
         design: Design::Race,
-        databases: vec![Arc::new(settings.database.clone())],
-        data: vec![rows(settings.warehouses.unwrap_or(1))?],
-        storages: vec![
-            settings
-                .device
-                .clone()
-                .map_or(Storage::Own, Storage::Device),
-        ],
-        page_sizes,
-        memories,
+        data: vec![rows(workload, 1)?],
+        storages: vec![Storage::Own],
+        page_sizes: defaults.page_sizes.to_vec(),
+        memories: defaults.memories.to_vec(),
         cpus: vec![None],
-        clients: vec![settings.clients],
+        clients: vec![defaults.clients],
         copies: 1,
         compare: Factor::PageSize,
         reference: None,
+        databases: vec![Arc::new(database)],
+    })
+}
+
+/// Adds the database's default page size, sorts page sizes and memories, and
+/// chooses the rows: those of `scale`, or else the fewest whose data has
+/// [`DATA_OVER_MEMORY`] times `memory` at every page size.
+///
+/// # Errors
+/// When the workload cannot have rows at that scale, or the database cannot be
+/// made.
+///
+/// # Panics
+/// When the plan has no database.
+pub fn complete(
+    plan: &mut Plan,
+    memory: ByteCount,
+    scale: Option<u64>,
+) -> Result<(), ConductError> {
+    plan.page_sizes.push(plan.databases[0].default_page_size);
+    plan.page_sizes.sort_unstable();
+    plan.page_sizes.dedup();
+    plan.memories.sort_unstable();
+    plan.memories.dedup();
+    let scale = match scale {
+        Some(scale) => scale,
+        None => scale_for(plan, memory.saturating_mul(DATA_OVER_MEMORY))?,
     };
-    if settings.warehouses.is_none() {
-        let largest = plan.memories.last().copied().unwrap_or_default();
-        let wanted = settings
-            .memory_for_scale
-            .map_or(largest, |memory| memory.max(largest))
-            .saturating_mul(DATA_OVER_MEMORY);
-        let warehouses = warehouses_for(&plan, wanted)?;
-        plan.data = vec![rows(warehouses)?];
-    }
-    Ok(plan)
+    plan.data = vec![rows(plan.workload, scale)?];
+    Ok(())
 }
 
-fn rows(warehouses: u32) -> Result<DataSet, WorkloadError> {
-    Ok(WorkloadName::default().data_set(&[("warehouses", warehouses.into())])?)
-}
-
-/// The fewest warehouses whose data has the wanted size at every page size.
-fn warehouses_for(plan: &Plan, wanted: ByteCount) -> Result<u32, ConductError> {
+/// The smallest scale whose data has the wanted size at every page size.
+fn scale_for(plan: &Plan, wanted: ByteCount) -> Result<u64, ConductError> {
     let database = plan.databases[0].make()?;
     // Data grows in proportion, except for what does not depend on the scale:
     // two points give the line.
-    let size = |warehouses: u32| -> Result<u64, ConductError> {
-        let workload = WorkloadSpec::new(plan.workload, rows(warehouses)?, plan.seed).build()?;
-        Ok(plan
-            .page_sizes
-            .iter()
-            .map(|&page_size| database.estimate(workload.as_ref(), page_size).get())
-            .min()
-            .unwrap_or_default())
+    let size = |scale: u64| -> Result<u64, ConductError> {
+        let data = rows(plan.workload, scale)?;
+        let workload = WorkloadSpec::new(plan.workload, data, plan.seed).build()?;
+        let sizes = plan.page_sizes.iter();
+        let estimates = sizes.map(|&size| database.estimate(workload.as_ref(), size).get());
+        Ok(estimates.min().unwrap_or_default())
     };
     let (one, two) = (size(1)?, size(2)?);
     let each = two.saturating_sub(one).max(1);
-    let more = wanted.get().saturating_sub(one).div_ceil(each);
-    u32::try_from(more + 1).map_err(|_| {
-        ConductError::Setting(format!(
-            "memory is too large: data of {wanted} cannot be made"
-        ))
-    })
+    Ok(wanted.get().saturating_sub(one).div_ceil(each) + 1)
+}
+
+fn rows(workload: WorkloadName, scale: u64) -> Result<DataSet, WorkloadError> {
+    let name = workload.family().data.scale().name;
+    Ok(workload.data_set(&[(name, scale)])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_units::PageSize;
+
+    use super::*;
+
+    #[test]
+    fn the_data_is_eight_times_the_memory_at_every_page_size() {
+        let database = TestedDatabase::new("sqlite", Vec::new()).unwrap();
+        let mut plan = plan(database).unwrap();
+        plan.page_sizes = [65536, 8192]
+            .map(|bytes| PageSize::new(bytes).unwrap())
+            .to_vec();
+        plan.memories.reverse();
+        complete(&mut plan, ByteCount::mib(32), None).unwrap();
+        let sizes: Vec<u32> = plan.page_sizes.iter().map(|size| size.get()).collect();
+        assert_eq!(sizes, [4096, 8192, 65536], "with the default");
+        assert!(plan.memories.is_sorted());
+        let database = plan.databases[0].make().unwrap();
+        let least = |data| {
+            let workload = plan.workload(data).unwrap();
+            let sizes = plan.page_sizes.iter();
+            let estimates = sizes.map(|&size| database.estimate(workload.as_ref(), size));
+            estimates.min().unwrap()
+        };
+        let scale = plan.data[0].scale();
+        assert!(least(plan.data[0]) >= ByteCount::mib(8 * 32));
+        assert!(least(rows(plan.workload, scale - 1).unwrap()) < ByteCount::mib(8 * 32));
+    }
+
+    #[test]
+    fn a_scale_that_is_given_stays() {
+        let database = TestedDatabase::new("sqlite", Vec::new()).unwrap();
+        let mut plan = plan(database).unwrap();
+        complete(&mut plan, ByteCount::mib(32), Some(7)).unwrap();
+        assert_eq!(plan.data[0].scale(), 7);
+        assert!(complete(&mut plan, ByteCount::mib(32), Some(0)).is_err());
+    }
 }

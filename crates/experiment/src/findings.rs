@@ -399,16 +399,16 @@ impl<'a> Table<'a> {
         GroupFindings {
             name: self.plan.group_name(&self.cells[group.cells[0]]),
             cells: (0..group.cells.len())
-                .map(|contestant| self.cell(group, race, contestant))
+                .map(|candidate| self.cell(group, race, candidate))
                 .collect(),
             verdict: verdict(self.plan, &self.cells, group, race),
         }
     }
 
-    fn cell(&self, group: &Group, race: &Race, contestant: usize) -> CellFindings {
-        let number = group.cells[contestant];
+    fn cell(&self, group: &Group, race: &Race, candidate: usize) -> CellFindings {
+        let number = group.cells[candidate];
         let cell = &self.cells[number];
-        let stands = race.contestants[contestant];
+        let stands = race.candidates[candidate];
         // A runner-up whose final was lost races on: then the race's interval
         // is what its standing was read from.
         let fresh = stands
@@ -419,7 +419,7 @@ impl<'a> Table<'a> {
         CellFindings {
             cell: cell.clone(),
             level: self.plan.level(cell, self.plan.compare).to_string(),
-            reference: contestant == group.reference,
+            reference: candidate == group.reference,
             throughput: geometric_interval(&throughput_per_minute, Confidence::family(1)),
             throughput_per_minute,
             ratio: fresh.or(stands.ratio),
@@ -443,7 +443,7 @@ impl<'a> Table<'a> {
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::of(
                 &self.energy(number),
-                (contestant != group.reference)
+                (candidate != group.reference)
                     .then(|| self.energy(group.cells[group.reference]))
                     .as_ref(),
             ),

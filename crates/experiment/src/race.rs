@@ -1,7 +1,7 @@
 //! Racing: which of a group of cells is better than the reference, in as few
 //! rounds as it takes.
 //!
-//! Selecting is cheap, claiming is dear. While they race, contestants drop out
+//! Selecting is cheap, claiming is dear. While they race, candidates drop out
 //! as soon as they cannot win, and who leads is found at a lax level: a wrong
 //! choice there costs time, not truth. The claim rests on rounds that are run
 //! afresh for the leader, whose number is fixed beforehand and which are
@@ -43,14 +43,14 @@ mod simulated;
 const ERROR: f64 = 0.05;
 
 /// The two-sided error of the intervals by which a leader is found, of one
-/// contestant at all looks. Lax, and not shared out over contestants, because
+/// candidate at all looks. Lax, and not shared out over candidates, because
 /// a leader is confirmed on fresh rounds.
 const SELECTION_ERROR: f64 = 0.75;
 
 /// How many finals a group may have.
 pub const FINALS_MAX: usize = 2;
 
-/// After so many rounds in which it was live, a contestant leaves whose runs
+/// After so many rounds in which it was live, a candidate leaves whose runs
 /// gave no result (and a race ends whose reference has none).
 const ROUNDS_WITHOUT_RESULT_MAX: usize = 4;
 
@@ -94,12 +94,12 @@ pub struct Rules {
 pub enum Design {
     /// Losers drop out early; a winner is measured again on fresh rounds.
     Race,
-    /// Every contestant in every round: the full factorial, without finals.
+    /// Every candidate in every round: the full factorial, without finals.
     Full {
         /// How many rounds; `None` for as many as there is time for.
         rounds: Option<u32>,
         /// How often the group is judged in all, this time included. The
-        /// error is shared out over the looks and the contestants
+        /// error is shared out over the looks and the candidates
         /// (Bonferroni).
         looks: usize,
     },
@@ -120,7 +120,7 @@ pub enum Phase {
 pub struct Pass {
     /// What it was made for.
     pub phase: Phase,
-    /// Throughput by contestant; `None` for one that was not run, or whose
+    /// Throughput by candidate; `None` for one that was not run, or whose
     /// run has no result.
     pub values: Vec<Option<f64>>,
 }
@@ -129,18 +129,18 @@ pub struct Pass {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Race {
     /// By number.
-    pub contestants: Vec<Contestant>,
+    pub candidates: Vec<Candidate>,
     /// What to run next.
     pub next: Next,
     /// What is known.
     pub outcome: Outcome,
 }
 
-/// One contestant's place in a race.
+/// One candidate's place in a race.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Contestant {
+pub struct Candidate {
     /// Its throughput over the reference's, from the rounds of the race up to
-    /// the last planned look: an interval at 95 % for all contestants and all
+    /// the last planned look: an interval at 95 % for all candidates and all
     /// looks together. Unbounded before the first look; `None` for the
     /// reference and without rounds.
     pub ratio: Option<Interval>,
@@ -164,7 +164,7 @@ pub struct Left {
     pub why: Why,
 }
 
-/// Why a contestant left.
+/// Why a candidate left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
@@ -201,7 +201,7 @@ pub enum Next {
     /// leader stands beside the reference.
     Final {
         /// The runner-up if there is one, the leader, the reference.
-        contestants: Vec<usize>,
+        candidates: Vec<usize>,
         /// In how many the leader and the reference have a result.
         done: usize,
         /// How many there will be. Even.
@@ -218,7 +218,7 @@ pub enum Outcome {
     /// One is better than the reference.
     Winner {
         /// Which.
-        contestant: usize,
+        candidate: usize,
         /// Its throughput over the reference's.
         ratio: Interval,
         /// Whether the ratio is from fresh rounds.
@@ -253,38 +253,38 @@ pub enum Outcome {
 /// resuming is replaying.
 ///
 /// Values that are not positive and finite count as missing. So do those of
-/// contestants that had left, and passes of another phase than the one that
+/// candidates that had left, and passes of another phase than the one that
 /// was due.
 ///
 /// # Panics
-/// If the reference is not one of the contestants.
-pub fn replay(rules: &Rules, contestants: usize, reference: usize, passes: &[Pass]) -> Race {
+/// If the reference is not one of the candidates.
+pub fn replay(rules: &Rules, candidates: usize, reference: usize, passes: &[Pass]) -> Race {
     match rules.design {
         Design::Race => {
-            let mut referee = Referee::new(rules, contestants, reference);
+            let mut elimination = Elimination::new(rules, candidates, reference);
             for pass in passes {
-                referee.see(pass);
+                elimination.see(pass);
             }
-            referee.race()
+            elimination.race()
         }
         Design::Full { rounds, looks } => {
-            full::judge(rules, rounds, looks, contestants, reference, passes)
+            full::judge(rules, rounds, looks, candidates, reference, passes)
         }
     }
 }
 
 /// Follows a race pass by pass: [`replay`] without going back to the start
 /// for every pass. For [`Design::Race`] alone.
-pub struct Referee {
+pub struct Elimination {
     rules: Rules,
     reference: usize,
     passes: usize,
-    /// Of the intervals by which contestants leave.
+    /// Of the intervals by which candidates leave.
     claims: Arc<Boundary>,
     /// Of those by which a leader is found.
     selection: Arc<Boundary>,
     pairs: Pairs,
-    /// Rounds of the race in which each contestant was live, and its results
+    /// Rounds of the race in which each candidate was live, and its results
     /// in them.
     rounds: Vec<usize>,
     results: Vec<usize>,
@@ -313,34 +313,34 @@ impl Final {
 
 /// A winner, from its final.
 struct Won {
-    contestant: usize,
+    candidate: usize,
     ratio: Interval,
     runner_up: Option<usize>,
     runner_up_ties: bool,
 }
 
-impl Referee {
+impl Elimination {
     /// Before the first pass.
     ///
     /// # Panics
-    /// If the reference is not one of the contestants.
-    pub fn new(rules: &Rules, contestants: usize, reference: usize) -> Self {
+    /// If the reference is not one of the candidates.
+    pub fn new(rules: &Rules, candidates: usize, reference: usize) -> Self {
         assert!(
-            reference < contestants,
-            "reference {reference} of {contestants}"
+            reference < candidates,
+            "reference {reference} of {candidates}"
         );
-        let others = (contestants - 1).max(1) as f64;
+        let others = (candidates - 1).max(1) as f64;
         Self {
             rules: *rules,
             reference,
             passes: 0,
             claims: Boundary::of(ERROR / others),
             selection: Boundary::of(SELECTION_ERROR),
-            pairs: Pairs::new(contestants),
-            rounds: vec![0; contestants],
-            results: vec![0; contestants],
-            left: vec![None; contestants],
-            fresh: vec![None; contestants],
+            pairs: Pairs::new(candidates),
+            rounds: vec![0; candidates],
+            results: vec![0; candidates],
+            left: vec![None; candidates],
+            fresh: vec![None; candidates],
             finals: 0,
             under_way: None,
             won: None,
@@ -357,11 +357,11 @@ impl Referee {
             (Phase::Race, None) => {
                 let left = &self.left;
                 self.pairs
-                    .see(&pass.values, |contestant| left[contestant].is_none());
-                for (contestant, left) in self.left.iter().enumerate() {
-                    let result = pass.values.get(contestant).copied().flatten();
-                    self.rounds[contestant] += usize::from(left.is_none());
-                    self.results[contestant] += usize::from(left.is_none() && result.is_some());
+                    .see(&pass.values, |candidate| left[candidate].is_none());
+                for (candidate, left) in self.left.iter().enumerate() {
+                    let result = pass.values.get(candidate).copied().flatten();
+                    self.rounds[candidate] += usize::from(left.is_none());
+                    self.results[candidate] += usize::from(left.is_none() && result.is_some());
                 }
                 self.look();
             }
@@ -382,7 +382,7 @@ impl Referee {
     /// What follows from the passes so far.
     pub fn race(&self) -> Race {
         Race {
-            contestants: (0..self.left.len()).map(|c| self.contestant(c)).collect(),
+            candidates: (0..self.left.len()).map(|c| self.candidate(c)).collect(),
             next: self.next(),
             outcome: self.outcome(),
         }
@@ -395,7 +395,7 @@ impl Referee {
         }
         if let Some(fresh) = &self.under_way {
             return Next::Final {
-                contestants: fresh
+                candidates: fresh
                     .runner_up
                     .into_iter()
                     .chain([fresh.leader, self.reference])
@@ -406,7 +406,7 @@ impl Referee {
         }
         Next::Race {
             live: (0..self.left.len())
-                .filter(|&contestant| self.left[contestant].is_none())
+                .filter(|&candidate| self.left[candidate].is_none())
                 .collect(),
         }
     }
@@ -416,8 +416,8 @@ impl Referee {
     }
 
     /// Whether so few of its runs gave a result that it is not worth going on.
-    fn has_few_results(&self, contestant: usize) -> bool {
-        let (rounds, results) = (self.rounds[contestant], self.results[contestant]);
+    fn has_few_results(&self, candidate: usize) -> bool {
+        let (rounds, results) = (self.rounds[candidate], self.results[candidate]);
         (rounds >= ROUNDS_WITHOUT_RESULT_MAX && results == 0)
             || (rounds >= ROUNDS_WITH_FEW_RESULTS_MAX && results * 4 < rounds)
     }
@@ -427,17 +427,17 @@ impl Referee {
         (0..self.left.len()).filter(|&c| c != self.reference && self.left[c].is_none())
     }
 
-    /// What the last planned look saw of a contestant and the reference.
-    fn seen(&self, contestant: usize) -> Option<Seen> {
-        self.pairs.seen(contestant, self.reference, self.rules.seed)
+    /// What the last planned look saw of a candidate and the reference.
+    fn seen(&self, candidate: usize) -> Option<Seen> {
+        self.pairs.seen(candidate, self.reference, self.rules.seed)
     }
 
-    /// What the rounds of the race say of a contestant.
-    fn repeated(&self, contestant: usize) -> Option<Interval> {
-        if let Some(seen) = self.seen(contestant) {
+    /// What the rounds of the race say of a candidate.
+    fn repeated(&self, candidate: usize) -> Option<Interval> {
+        if let Some(seen) = self.seen(candidate) {
             return Some(seen.interval(&self.claims));
         }
-        let logs = self.pairs.logs(contestant, self.reference);
+        let logs = self.pairs.logs(candidate, self.reference);
         let estimate = Estimate::of(&logs, self.rules.seed)?;
         Some(estimate.interval_of(f64::INFINITY))
     }
@@ -460,22 +460,22 @@ impl Referee {
 
     fn dismiss_settled(&mut self) {
         // Who comes back because a leader has left is seen to as well.
-        while let Some((contestant, why)) = self.settled() {
-            self.dismiss(contestant, why);
+        while let Some((candidate, why)) = self.settled() {
+            self.dismiss(candidate, why);
         }
     }
 
     fn settled(&self) -> Option<(usize, Why)> {
-        self.live().find_map(|contestant| {
-            if self.has_few_results(contestant) {
-                return Some((contestant, Why::NoResult));
+        self.live().find_map(|candidate| {
+            if self.has_few_results(candidate) {
+                return Some((candidate, Why::NoResult));
             }
-            let interval = self.repeated(contestant)?;
+            let interval = self.repeated(candidate)?;
             match standing(&interval, self.rules.margin) {
-                Standing::Worse => Some((contestant, Why::Worse)),
-                Standing::Equivalent => Some((contestant, Why::Equivalent)),
+                Standing::Worse => Some((candidate, Why::Worse)),
+                Standing::Equivalent => Some((candidate, Why::Equivalent)),
                 Standing::Better if self.finals == FINALS_MAX => {
-                    Some((contestant, Why::NoFinalLeft))
+                    Some((candidate, Why::NoFinalLeft))
                 }
                 Standing::Better | Standing::Open => None,
             }
@@ -490,32 +490,32 @@ impl Referee {
             return None;
         }
         self.live()
-            .filter_map(|contestant| Some((contestant, self.seen(contestant)?)))
+            .filter_map(|candidate| Some((candidate, self.seen(candidate)?)))
             .filter(|(_, seen)| {
                 let interval = seen.interval(&self.selection);
                 interval.low > 1.0 && interval.estimate > 1.0 + self.rules.margin
             })
             .max_by(|(_, a), (_, b)| a.estimate.mean.total_cmp(&b.estimate.mean))
-            .map(|(contestant, _)| contestant)
+            .map(|(candidate, _)| candidate)
     }
 
     fn dismiss_behind(&mut self, leader: usize) {
         let others: Vec<usize> = self.live().filter(|&c| c != leader).collect();
-        for contestant in others {
+        for candidate in others {
             let behind = self
                 .pairs
-                .seen(contestant, leader, self.rules.seed)
+                .seen(candidate, leader, self.rules.seed)
                 .is_some_and(|seen| seen.interval(&self.selection).high < 1.0 + self.rules.margin);
             if behind {
-                self.dismiss(contestant, Why::Behind { leader });
+                self.dismiss(candidate, Why::Behind { leader });
             }
         }
     }
 
     /// Leaves the race. Whoever was behind this one alone comes back, unless
     /// it leaves for being behind another.
-    fn dismiss(&mut self, contestant: usize, why: Why) {
-        self.left[contestant] = Some(Left {
+    fn dismiss(&mut self, candidate: usize, why: Why) {
+        self.left[candidate] = Some(Left {
             after: self.passes,
             why,
         });
@@ -523,7 +523,7 @@ impl Referee {
             return;
         }
         for left in &mut self.left {
-            if left.is_some_and(|left| left.why == Why::Behind { leader: contestant }) {
+            if left.is_some_and(|left| left.why == Why::Behind { leader: candidate }) {
                 *left = None;
             }
         }
@@ -565,13 +565,13 @@ impl Referee {
         // What is missing of a final is not missing by chance, so one that is
         // not whole says nothing.
         let whole = fresh.done(self.reference) == fresh.rounds;
-        for contestant in fresh.runner_up.into_iter().chain([fresh.leader]) {
-            self.fresh[contestant] = interval(contestant, self.reference).filter(|_| whole);
+        for candidate in fresh.runner_up.into_iter().chain([fresh.leader]) {
+            self.fresh[candidate] = interval(candidate, self.reference).filter(|_| whole);
         }
         match self.fresh[fresh.leader] {
             Some(ratio) if standing(&ratio, self.rules.margin) == Standing::Better => {
                 self.won = Some(Won {
-                    contestant: fresh.leader,
+                    candidate: fresh.leader,
                     ratio,
                     runner_up: fresh.runner_up,
                     runner_up_ties: fresh
@@ -610,25 +610,25 @@ impl Referee {
         }
     }
 
-    fn contestant(&self, contestant: usize) -> Contestant {
-        if contestant == self.reference {
-            return Contestant::default();
+    fn candidate(&self, candidate: usize) -> Candidate {
+        if candidate == self.reference {
+            return Candidate::default();
         }
-        Contestant {
-            ratio: self.repeated(contestant),
-            fresh: self.fresh[contestant],
-            standing: Some(self.standing(contestant)),
-            left: self.left[contestant],
+        Candidate {
+            ratio: self.repeated(candidate),
+            fresh: self.fresh[candidate],
+            standing: Some(self.standing(candidate)),
+            left: self.left[candidate],
         }
     }
 
-    fn standing(&self, contestant: usize) -> Standing {
-        let won = self.won.as_ref().map(|won| won.contestant);
-        let interval = match self.left[contestant].map(|left| left.why) {
+    fn standing(&self, candidate: usize) -> Standing {
+        let won = self.won.as_ref().map(|won| won.candidate);
+        let interval = match self.left[candidate].map(|left| left.why) {
             Some(Why::Worse) => return Standing::Worse,
             Some(Why::Equivalent) => return Standing::Equivalent,
-            None if won != Some(contestant) => self.repeated(contestant),
-            _ => self.fresh[contestant].or_else(|| self.repeated(contestant)),
+            None if won != Some(candidate) => self.repeated(candidate),
+            _ => self.fresh[candidate].or_else(|| self.repeated(candidate)),
         };
         interval.map_or(Standing::Open, |interval| {
             standing(&interval, self.rules.margin)
@@ -638,7 +638,7 @@ impl Referee {
     fn outcome(&self) -> Outcome {
         if let Some(won) = &self.won {
             return Outcome::Winner {
-                contestant: won.contestant,
+                candidate: won.candidate,
                 ratio: won.ratio,
                 fresh: true,
                 runner_up: won.runner_up,
@@ -675,7 +675,7 @@ impl Referee {
     /// the runner-up's fresh rounds, of the others' rounds of the race.
     fn ties(&self, won: &Won) -> Vec<usize> {
         (0..self.left.len())
-            .filter(|&c| c != self.reference && c != won.contestant)
+            .filter(|&c| c != self.reference && c != won.candidate)
             .filter(|&c| {
                 if Some(c) == won.runner_up {
                     return won.runner_up_ties;
@@ -683,7 +683,7 @@ impl Referee {
                 if self.left[c].is_some_and(|left| left.why == Why::NoResult) {
                     return false;
                 }
-                let logs = self.pairs.logs(c, won.contestant);
+                let logs = self.pairs.logs(c, won.candidate);
                 let ratio = Estimate::of(&logs, self.rules.seed);
                 !matches!(self.standing(c), Standing::Worse | Standing::Equivalent)
                     && ratio.is_none_or(|ratio| ratio.interval(ERROR).high >= 1.0)
@@ -701,7 +701,7 @@ impl Referee {
         }
         let seen: Vec<(usize, Seen)> = self
             .live()
-            .map(|contestant| Some((contestant, self.seen(contestant)?)))
+            .map(|candidate| Some((candidate, self.seen(candidate)?)))
             .collect::<Option<_>>()?;
         let &(best, first) = seen
             .iter()
@@ -719,17 +719,17 @@ impl Referee {
                 (leads, _) => leads.is_some(),
             };
         let mut more = 0;
-        for (contestant, seen) in seen {
+        for (candidate, seen) in seen {
             let ahead = if !finals {
                 None
-            } else if contestant == best {
+            } else if candidate == best {
                 leads
             } else {
-                let ratio = self.pairs.seen(contestant, best, self.rules.seed)?;
+                let ratio = self.pairs.seen(candidate, best, self.rules.seed)?;
                 ratio.rounds_within(&self.selection, edge - ratio.estimate.mean)
             };
             let rounds = settles(&seen).into_iter().chain(ahead).min()?;
-            let made = self.pairs.count(contestant, self.reference);
+            let made = self.pairs.count(candidate, self.reference);
             more = more.max(rounds.saturating_sub(made).max(1));
         }
         if finals {
@@ -752,7 +752,7 @@ fn final_rounds(lead: &Estimate, margin: f64) -> usize {
         .unwrap_or(FINAL_ROUNDS_MAX)
 }
 
-/// What the last planned look saw of two contestants.
+/// What the last planned look saw of two candidates.
 #[derive(Clone, Copy)]
 struct Seen {
     look: usize,
@@ -780,10 +780,10 @@ impl Seen {
     }
 }
 
-/// The logarithms of the ratios of all pairs of contestants within passes.
+/// The logarithms of the ratios of all pairs of candidates within passes.
 struct Pairs {
-    contestants: usize,
-    /// By the first and the second contestant; the first is the smaller.
+    candidates: usize,
+    /// By the first and the second candidate; the first is the smaller.
     pairs: Vec<Pair>,
 }
 
@@ -797,32 +797,32 @@ struct Pair {
 }
 
 impl Pairs {
-    fn new(contestants: usize) -> Self {
+    fn new(candidates: usize) -> Self {
         Self {
-            contestants,
-            pairs: vec![Pair::default(); contestants * contestants],
+            candidates,
+            pairs: vec![Pair::default(); candidates * candidates],
         }
     }
 
     /// Adds a pass's ratios of those that take part.
     fn see(&mut self, values: &[Option<f64>], takes_part: impl Fn(usize) -> bool) {
-        let logs: Vec<Option<f64>> = (0..self.contestants)
-            .map(|contestant| {
-                let value = (*values.get(contestant)?)?;
-                (takes_part(contestant) && value > 0.0 && value.is_finite()).then(|| value.ln())
+        let logs: Vec<Option<f64>> = (0..self.candidates)
+            .map(|candidate| {
+                let value = (*values.get(candidate)?)?;
+                (takes_part(candidate) && value > 0.0 && value.is_finite()).then(|| value.ln())
             })
             .collect();
-        for first in 0..self.contestants {
-            for second in first + 1..self.contestants {
+        for first in 0..self.candidates {
+            for second in first + 1..self.candidates {
                 if let (Some(a), Some(b)) = (logs[first], logs[second]) {
-                    self.pairs[first * self.contestants + second].push(a - b);
+                    self.pairs[first * self.candidates + second].push(a - b);
                 }
             }
         }
     }
 
     fn place(&self, one: usize, other: usize) -> usize {
-        one.min(other) * self.contestants + one.max(other)
+        one.min(other) * self.candidates + one.max(other)
     }
 
     /// In how many passes both had a result.

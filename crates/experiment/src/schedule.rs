@@ -130,14 +130,14 @@ fn round(plan: &Plan, number: u32, groups: &[GroupSchedule]) -> Round {
     let mut phases = BTreeMap::new();
     let mut live = Vec::new();
     for of in groups {
-        let (contestants, phase, mirrored, rounds_before) = match &of.race.next {
+        let (candidates, phase, mirrored, rounds_before) = match &of.race.next {
             Next::Finished => continue,
             Next::Race { live } => (live, Phase::Race, false, of.rounds),
             Next::Final {
-                contestants, done, ..
-            } => (contestants, Phase::Final, true, *done),
+                candidates, done, ..
+            } => (candidates, Phase::Final, true, *done),
         };
-        let cells: Vec<usize> = contestants.iter().map(|&c| of.group.cells[c]).collect();
+        let cells: Vec<usize> = candidates.iter().map(|&c| of.group.cells[c]).collect();
         phases.extend(cells.iter().map(|&cell| (cell, phase)));
         live.push(LiveGroup {
             cells,
@@ -208,12 +208,12 @@ mod tests {
         assert!(schedule.rounds < 40, "{} rounds", schedule.rounds);
         for of in &schedule.groups {
             let race::Outcome::Winner {
-                contestant, fresh, ..
+                candidate, fresh, ..
             } = of.race.outcome
             else {
                 panic!("{:?}", of.race.outcome);
             };
-            assert_eq!((contestant, fresh), (1, true));
+            assert_eq!((candidate, fresh), (1, true));
         }
         let runs_of = |cell: usize| outcomes.iter().filter(|o| o.key.cell == cell).count();
         assert!(runs_of(2) < runs_of(1), "65536 left early");

@@ -56,17 +56,17 @@ pub enum Verdict {
 
 /// Puts a group's race into the plan's words.
 pub(crate) fn verdict(plan: &Plan, cells: &[Cell], group: &Group, race: &Race) -> Verdict {
-    let level = |contestant: usize| plan.level(&cells[group.cells[contestant]], plan.compare);
-    let levels = |contestants: &[usize]| contestants.iter().map(|&c| level(c)).collect();
+    let level = |candidate: usize| plan.level(&cells[group.cells[candidate]], plan.compare);
+    let levels = |candidates: &[usize]| candidates.iter().map(|&c| level(c)).collect();
     match &race.outcome {
         Outcome::Winner {
-            contestant,
+            candidate,
             ratio,
             fresh,
             runner_up,
             ties,
         } => Verdict::Use {
-            level: level(*contestant),
+            level: level(*candidate),
             ratio: *ratio,
             fresh: *fresh,
             runner_up: runner_up.map(level),

@@ -23,7 +23,7 @@ fn impossible_values_are_named() {
         (&["advise", "--budget=soon"], &["soon", "5m"]),
         (&["advise", "--budget=5s"], &["budget", "5 s"]),
         (&["advise", "--clients=0"], &["clients 0"]),
-        (&["advise", "--warehouses=0"], &["warehouses 0"]),
+        (&["advise", "--warehouses=0"], &["warehouses", "not 0"]),
         (&["advise", "--rounds=0"], &["rounds 0"]),
         (&["advise", "--transactions=0"], &["transactions 0"]),
         (

@@ -42,8 +42,7 @@ pub enum ConductError {
     Calibrate(#[from] CalibrateError),
     /// The file system has too little room.
     #[error(
-        "{} has {available} free, {needed} are needed: name a directory on a larger file system, \
-         or choose less --memory or fewer --page-sizes",
+        "{} has {available} free, {needed} are needed",
         path.display()
     )]
     Space {
@@ -57,7 +56,7 @@ pub enum ConductError {
     /// The experiment does not fit into the budget.
     #[error(
         "{cells} cells over {data} of data need about {needed_s} s, more than the budget of \
-         {budget_s} s: give a larger --budget, or fewer --page-sizes or less --memory"
+         {budget_s} s"
     )]
     Budget {
         /// Cells of the plan.
@@ -74,8 +73,7 @@ pub enum ConductError {
     Setting(String),
     /// A run is so long here that the fewest rounds do not fit.
     #[error(
-        "a round takes about {round_s} s on this storage, too long for the budget of {budget_s} s: \
-         repeat the command with a larger --budget"
+        "a round takes about {round_s} s on this storage, too long for the budget of {budget_s} s"
     )]
     TooSlow {
         /// Seconds of a round.

@@ -3,7 +3,7 @@
 
 use std::{fmt, sync::Arc};
 
-use octavo_database::{Database, DatabaseError, Registry};
+use octavo_database::{Database, DatabaseError, DatabaseKind, Registry};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSet;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,14 @@ impl TestedDatabase {
             options: spec.options().to_vec(),
             default_page_size: database.default_page_size(),
         })
+    }
+
+    /// The database's description.
+    ///
+    /// # Errors
+    /// When there is no such database.
+    pub fn kind(&self) -> Result<&'static DatabaseKind, DatabaseError> {
+        Registry::standard().find(&self.name)
     }
 
     /// Makes the database.

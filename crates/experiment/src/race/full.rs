@@ -1,23 +1,23 @@
-//! The full factorial: every contestant in every round, one look at the whole.
+//! The full factorial: every candidate in every round, one look at the whole.
 
 use crate::statistics::{Confidence, Interval, Standing, bootstrap::Estimate, standing};
 
-use super::{Contestant, ERROR, Next, Outcome, Pairs, Pass, Phase, Race, Rules};
+use super::{Candidate, ERROR, Next, Outcome, Pairs, Pass, Phase, Race, Rules};
 
 /// One look at all rounds, of `looks` that there will have been.
 pub(super) fn judge(
     rules: &Rules,
     rounds: Option<u32>,
     looks: usize,
-    contestants: usize,
+    candidates: usize,
     reference: usize,
     passes: &[Pass],
 ) -> Race {
     assert!(
-        reference < contestants,
-        "reference {reference} of {contestants}"
+        reference < candidates,
+        "reference {reference} of {candidates}"
     );
-    let mut pairs = Pairs::new(contestants);
+    let mut pairs = Pairs::new(candidates);
     let mut made = 0;
     for pass in passes.iter().filter(|pass| pass.phase == Phase::Race) {
         pairs.see(&pass.values, |_| true);
@@ -28,22 +28,22 @@ pub(super) fn judge(
         reference,
         confidence: Confidence {
             level: 1.0 - ERROR * share_of_look(looks),
-            comparisons: contestants - 1,
+            comparisons: candidates - 1,
         },
         pairs,
     };
-    let places: Vec<Contestant> = (0..contestants)
-        .map(|contestant| group.contestant(contestant))
+    let places: Vec<Candidate> = (0..candidates)
+        .map(|candidate| group.candidate(candidate))
         .collect();
     let outcome = group.outcome(&places);
     let finished = rounds.is_some_and(|rounds| made >= rounds);
     Race {
-        contestants: places,
+        candidates: places,
         next: if finished {
             Next::Finished
         } else {
             Next::Race {
-                live: (0..contestants).collect(),
+                live: (0..candidates).collect(),
             }
         },
         outcome,
@@ -75,21 +75,21 @@ impl Group<'_> {
             .map(|estimate| estimate.interval(self.confidence.error()))
     }
 
-    fn contestant(&self, contestant: usize) -> Contestant {
-        if contestant == self.reference {
-            return Contestant::default();
+    fn candidate(&self, candidate: usize) -> Candidate {
+        if candidate == self.reference {
+            return Candidate::default();
         }
-        let ratio = self.interval(contestant, self.reference);
-        Contestant {
+        let ratio = self.interval(candidate, self.reference);
+        Candidate {
             ratio,
             standing: Some(
                 ratio.map_or(Standing::Open, |ratio| standing(&ratio, self.rules.margin)),
             ),
-            ..Contestant::default()
+            ..Candidate::default()
         }
     }
 
-    fn outcome(&self, places: &[Contestant]) -> Outcome {
+    fn outcome(&self, places: &[Candidate]) -> Outcome {
         let with = |wanted: Standing| -> Vec<usize> {
             (0..places.len())
                 .filter(|&c| places[c].standing == Some(wanted))
@@ -102,13 +102,13 @@ impl Group<'_> {
                 .max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate))
         };
         let (better, open) = (with(Standing::Better), with(Standing::Open));
-        if let Some((contestant, ratio)) = best(&better) {
-            let others = |c: &usize| *c != contestant;
+        if let Some((candidate, ratio)) = best(&better) {
+            let others = |c: &usize| *c != candidate;
             let ties = (better.iter().chain(&open).copied())
                 .filter(others)
                 .filter(|&c| places[c].ratio.is_some())
                 .filter(|&c| {
-                    self.interval(c, contestant)
+                    self.interval(c, candidate)
                         .is_none_or(|ratio| ratio.high >= 1.0)
                 })
                 .collect();
@@ -117,7 +117,7 @@ impl Group<'_> {
                 .filter(others)
                 .collect();
             return Outcome::Winner {
-                contestant,
+                candidate,
                 ratio,
                 fresh: false,
                 runner_up: best(&not_worse).map(|(c, _)| c),
@@ -143,9 +143,9 @@ impl Group<'_> {
         }
     }
 
-    /// How many more rounds would settle a contestant's ratio.
-    fn more_rounds(&self, contestant: usize) -> Option<usize> {
-        let logs = self.pairs.logs(contestant, self.reference);
+    /// How many more rounds would settle a candidate's ratio.
+    fn more_rounds(&self, candidate: usize) -> Option<usize> {
+        let logs = self.pairs.logs(candidate, self.reference);
         Estimate::of(&logs, self.rules.seed)?
             .rounds_to_settle(self.rules.margin, self.confidence.error())
             .map(|rounds| (rounds - logs.len()).max(1))

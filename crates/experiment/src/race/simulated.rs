@@ -7,7 +7,7 @@
 use octavo_units::Seed;
 use rand::{Rng, RngExt, seq::SliceRandom};
 
-use crate::race::{Next, Pass, Phase, Race, Referee, Rules};
+use crate::race::{Elimination, Next, Pass, Phase, Race, Rules};
 
 /// How a single run's noise is distributed. Its standard deviation is the
 /// same for all.
@@ -116,11 +116,11 @@ fn normal(generator: &mut impl Rng) -> f64 {
     (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// One pass over these contestants in this order.
+/// One pass over these candidates in this order.
 pub fn pass(machine: &mut Machine<'_>, effects: &[f64], order: &[usize], phase: Phase) -> Pass {
     let mut values = vec![None; effects.len()];
-    for &contestant in order {
-        values[contestant] = Some(machine.run(effects[contestant]));
+    for &candidate in order {
+        values[candidate] = Some(machine.run(effects[candidate]));
     }
     Pass { phase, values }
 }
@@ -146,7 +146,7 @@ pub struct Ended {
 }
 
 /// Runs a race of at most `rounds_max` rounds, finals' included. The first
-/// contestant is the reference; effects are logarithms of ratios to it.
+/// candidate is the reference; effects are logarithms of ratios to it.
 pub fn race(
     rules: &Rules,
     effects: &[f64],
@@ -154,33 +154,33 @@ pub fn race(
     seed: Seed,
     rounds_max: usize,
 ) -> Ended {
-    let mut referee = Referee::new(rules, effects.len(), 0);
+    let mut elimination = Elimination::new(rules, effects.len(), 0);
     let mut passes = Vec::new();
     let mut runs = 0;
     for number in 0..rounds_max {
-        let pass = match referee.next() {
+        let pass = match elimination.next() {
             Next::Finished => break,
             Next::Race { live } => {
                 runs += live.len();
                 round(machine, effects, live, seed, number)
             }
             Next::Final {
-                mut contestants,
+                mut candidates,
                 done,
                 ..
             } => {
-                runs += contestants.len();
+                runs += candidates.len();
                 if done % 2 == 1 {
-                    contestants.reverse();
+                    candidates.reverse();
                 }
-                pass(machine, effects, &contestants, Phase::Final)
+                pass(machine, effects, &candidates, Phase::Final)
             }
         };
-        referee.see(&pass);
+        elimination.see(&pass);
         passes.push(pass);
     }
     Ended {
-        race: referee.race(),
+        race: elimination.race(),
         passes,
         runs,
     }

@@ -28,7 +28,7 @@ fn simulated(effects: &[f64], conditions: Conditions, trial: u64, rounds_max: us
 
 fn winner(race: &Race) -> Option<usize> {
     match race.outcome {
-        Outcome::Winner { contestant, .. } => Some(contestant),
+        Outcome::Winner { candidate, .. } => Some(candidate),
         _ => None,
     }
 }
@@ -67,11 +67,11 @@ fn five_percent_are_found_in_half_the_runs() {
 
 #[test]
 fn fresh_intervals_cover_whoever_was_picked() {
-    // Equal cells: every final is of a contestant that was lucky.
+    // Equal cells: every final is of a candidate that was lucky.
     let (mut covered, mut intervals) = (0, 0u64);
     for trial in 0..350 {
         let ended = simulated(&[0.0; 4], SHARED, trial, 60);
-        for fresh in ended.race.contestants.iter().filter_map(|c| c.fresh) {
+        for fresh in ended.race.candidates.iter().filter_map(|c| c.fresh) {
             intervals += 1;
             covered += u64::from(fresh.low <= 1.0 && 1.0 <= fresh.high);
         }
@@ -113,7 +113,7 @@ fn the_course_of_a_race() {
     let effects = [1.0, 1.1, 1.2, 1.0, 0.8].map(f64::ln);
     let ended = simulated(&effects, QUIET, 1, 100);
     let Outcome::Winner {
-        contestant: 2,
+        candidate: 2,
         ratio,
         fresh: true,
         runner_up: Some(1),
@@ -125,11 +125,11 @@ fn the_course_of_a_race() {
     assert!(ratio.low < 1.2 && 1.2 < ratio.high, "{ratio:?}");
     assert!(ties.is_empty());
     assert_eq!(ended.race.next, Next::Finished);
-    let why = |contestant: usize| ended.race.contestants[contestant].left.map(|left| left.why);
+    let why = |candidate: usize| ended.race.candidates[candidate].left.map(|left| left.why);
     assert_eq!(why(1), Some(Why::Behind { leader: 2 }));
     assert_eq!(why(2), None);
     assert!(why(3).is_some() && why(4).is_some());
-    assert_eq!(ended.race.contestants[0], Contestant::default());
+    assert_eq!(ended.race.candidates[0], Candidate::default());
     // The finals' rounds have no others than the finalists.
     let last = ended.passes.last().unwrap();
     assert_eq!(last.phase, Phase::Final);
@@ -157,7 +157,7 @@ fn every_prefix_is_a_race_of_its_own() {
     for trial in 0..8 {
         let effects = [1.0, 1.05, 1.04, 0.97, 1.0].map(f64::ln);
         let ended = simulated(&effects, SHARED, trial, 60);
-        let mut referee = Referee::new(&RULES, 5, 0);
+        let mut elimination = Elimination::new(&RULES, 5, 0);
         let mut before: Option<Race> = None;
         for (number, pass) in ended.passes.iter().enumerate() {
             if let Some(before) = &before {
@@ -165,15 +165,15 @@ fn every_prefix_is_a_race_of_its_own() {
                 let ran: Vec<usize> = (0..5).filter(|&c| pass.values[c].is_some()).collect();
                 let mut wanted = match &before.next {
                     Next::Race { live } => live.clone(),
-                    Next::Final { contestants, .. } => contestants.clone(),
+                    Next::Final { candidates, .. } => candidates.clone(),
                     Next::Finished => panic!("a pass after the end"),
                 };
                 wanted.sort_unstable();
                 assert_eq!(ran, wanted);
             }
-            referee.see(pass);
+            elimination.see(pass);
             let so_far = replay(&RULES, 5, 0, &ended.passes[..=number]);
-            assert_eq!(so_far, referee.race());
+            assert_eq!(so_far, elimination.race());
             before = Some(so_far);
         }
         assert_eq!(before, Some(ended.race));
@@ -181,7 +181,7 @@ fn every_prefix_is_a_race_of_its_own() {
 }
 
 #[test]
-fn numbers_of_contestants_mean_nothing() {
+fn numbers_of_candidates_mean_nothing() {
     let places = [3, 1, 4, 0, 2];
     for trial in 0..8 {
         let effects = [1.0, 1.05, 1.04, 0.9, 1.0].map(f64::ln);
@@ -191,8 +191,8 @@ fn numbers_of_contestants_mean_nothing() {
             .iter()
             .map(|pass| {
                 let mut values = vec![None; 5];
-                for (contestant, value) in pass.values.iter().enumerate() {
-                    values[places[contestant]] = *value;
+                for (candidate, value) in pass.values.iter().enumerate() {
+                    values[places[candidate]] = *value;
                 }
                 Pass { values, ..*pass }
             })
@@ -200,10 +200,10 @@ fn numbers_of_contestants_mean_nothing() {
         let other = replay(&RULES, 5, places[0], &passes);
         assert_eq!(
             winner(&other),
-            winner(&ended.race).map(|contestant| places[contestant])
+            winner(&ended.race).map(|candidate| places[candidate])
         );
-        for (contestant, &place) in places.iter().enumerate() {
-            let (one, two) = (ended.race.contestants[contestant], other.contestants[place]);
+        for (candidate, &place) in places.iter().enumerate() {
+            let (one, two) = (ended.race.candidates[candidate], other.candidates[place]);
             assert_eq!(one.standing, two.standing);
             assert_eq!(one.left.map(|l| l.after), two.left.map(|l| l.after));
             if let (Some(one), Some(two)) = (one.ratio, two.ratio) {
@@ -219,13 +219,13 @@ fn runs_without_a_result_are_left_out() {
     let effects = [1.0, 1.2, 1.0].map(f64::ln);
     let seed = Seed::new(4);
     let mut machine = Machine::new(&Noise::Gaussian, QUIET, seed);
-    let mut referee = Referee::new(&RULES, 3, 0);
+    let mut elimination = Elimination::new(&RULES, 3, 0);
     let mut asked_again = 0;
     for number in 0..60 {
-        let (live, phase) = match referee.next() {
+        let (live, phase) = match elimination.next() {
             Next::Finished => break,
             Next::Race { live } => (live, Phase::Race),
-            Next::Final { contestants, .. } => (contestants, Phase::Final),
+            Next::Final { candidates, .. } => (candidates, Phase::Final),
         };
         asked_again += usize::from(live.contains(&2));
         let mut pass = pass(&mut machine, &effects, &live, phase);
@@ -238,13 +238,13 @@ fn runs_without_a_result_are_left_out() {
             11 => pass.values[1] = Some(0.0),
             _ => {}
         }
-        referee.see(&pass);
+        elimination.see(&pass);
     }
-    let race = referee.race();
+    let race = elimination.race();
     assert_eq!(winner(&race), Some(1), "{race:?}");
     assert!(asked_again >= 3);
-    assert_eq!(race.contestants[2].standing, Some(Standing::Open));
-    assert_eq!(race.contestants[2].ratio, None);
+    assert_eq!(race.candidates[2].standing, Some(Standing::Open));
+    assert_eq!(race.candidates[2].ratio, None);
     // Passes that do not fit are no reason to panic either.
     let odd = [
         Pass {
@@ -279,14 +279,14 @@ fn whoever_was_behind_comes_back_when_the_leader_is_not_confirmed() {
     // One seems to be better until its final; the other is, and is a little
     // behind it.
     let wobble = |number: usize, of: f64| 0.004 * ((number as f64 + 1.0) * of).sin();
-    let mut referee = Referee::new(&RULES, 3, 0);
+    let mut elimination = Elimination::new(&RULES, 3, 0);
     let mut finals = Vec::new();
     for number in 0..100 {
-        let (phase, leader) = match referee.next() {
+        let (phase, leader) = match elimination.next() {
             Next::Finished => break,
             Next::Race { .. } => (Phase::Race, None),
-            Next::Final { contestants, .. } => {
-                (Phase::Final, contestants.iter().rev().nth(1).copied())
+            Next::Final { candidates, .. } => {
+                (Phase::Final, candidates.iter().rev().nth(1).copied())
             }
         };
         if finals.last() != leader.as_ref() {
@@ -298,13 +298,13 @@ fn whoever_was_behind_comes_back_when_the_leader_is_not_confirmed() {
             Some((first + wobble(number, 2.1)).exp()),
             Some((0.08 + wobble(number, 4.7)).exp()),
         ];
-        referee.see(&Pass { phase, values });
+        elimination.see(&Pass { phase, values });
     }
-    let race = referee.race();
+    let race = elimination.race();
     assert_eq!(finals, [1, 2]);
     assert_eq!(winner(&race), Some(2), "{race:?}");
     assert_eq!(
-        race.contestants[1].left.map(|left| left.why),
+        race.candidates[1].left.map(|left| left.why),
         Some(Why::NotConfirmed)
     );
 }
@@ -313,10 +313,10 @@ fn whoever_was_behind_comes_back_when_the_leader_is_not_confirmed() {
 fn two_finals_are_all() {
     // All seem to be better until their finals, which say nothing.
     let wobble = |number: usize, of: f64| 0.004 * ((number as f64 + 1.0) * of).sin();
-    let mut referee = Referee::new(&RULES, 4, 0);
+    let mut elimination = Elimination::new(&RULES, 4, 0);
     let mut finals = 0;
     for number in 0..100 {
-        let phase = match referee.next() {
+        let phase = match elimination.next() {
             Next::Finished => break,
             Next::Race { .. } => Phase::Race,
             Next::Final { done, .. } => {
@@ -335,9 +335,9 @@ fn two_finals_are_all() {
                 Some(log.exp())
             })
             .collect();
-        referee.see(&Pass { phase, values });
+        elimination.see(&Pass { phase, values });
     }
-    let race = referee.race();
+    let race = elimination.race();
     assert_eq!(finals, 2);
     assert_eq!(race.next, Next::Finished);
     assert_eq!(
@@ -353,10 +353,10 @@ fn two_finals_are_all() {
 #[test]
 fn a_leader_that_is_neither_confirmed_nor_refuted_has_the_second_final_too() {
     let wobble = |number: usize, of: f64| 0.004 * ((number as f64 + 1.0) * of).sin();
-    let mut referee = Referee::new(&RULES, 2, 0);
+    let mut elimination = Elimination::new(&RULES, 2, 0);
     let mut finals = 0;
     for number in 0..100 {
-        let (phase, noise) = match referee.next() {
+        let (phase, noise) = match elimination.next() {
             Next::Finished => break,
             Next::Race { .. } => (Phase::Race, 1.0),
             Next::Final { done, .. } => {
@@ -365,51 +365,51 @@ fn a_leader_that_is_neither_confirmed_nor_refuted_has_the_second_final_too() {
             }
         };
         let lead = 0.05 + noise * wobble(number, 2.1);
-        referee.see(&Pass {
+        elimination.see(&Pass {
             phase,
             values: vec![Some(1.0), Some(lead.exp())],
         });
     }
     assert_eq!(finals, 2);
-    let race = referee.race();
+    let race = elimination.race();
     assert_eq!(winner(&race), Some(1), "{race:?}");
     // The figure is the second final's alone.
-    let fresh = race.contestants[1].fresh.unwrap();
+    let fresh = race.candidates[1].fresh.unwrap();
     assert!(fresh.low > 1.04 && fresh.high < 1.06, "{fresh:?}");
 }
 
 #[test]
 fn a_leader_that_fails_half_of_its_final_does_not_win() {
     let wobble = |number: usize, of: f64| 0.004 * ((number as f64 + 1.0) * of).sin();
-    let mut referee = Referee::new(&RULES, 2, 0);
+    let mut elimination = Elimination::new(&RULES, 2, 0);
     for number in 0..100 {
-        let (phase, fails) = match referee.next() {
+        let (phase, fails) = match elimination.next() {
             Next::Finished => break,
             Next::Race { .. } => (Phase::Race, false),
             Next::Final { .. } => (Phase::Final, number % 2 == 0),
         };
         let lead = Some((0.1 + wobble(number, 2.1)).exp()).filter(|_| !fails);
-        referee.see(&Pass {
+        elimination.see(&Pass {
             phase,
             values: vec![Some(1.0), lead],
         });
     }
-    assert_eq!(winner(&referee.race()), None);
-    assert_eq!(referee.next(), Next::Finished);
+    assert_eq!(winner(&elimination.race()), None);
+    assert_eq!(elimination.next(), Next::Finished);
 }
 
 #[test]
 fn a_race_without_its_reference_ends() {
-    let mut referee = Referee::new(&RULES, 2, 0);
+    let mut elimination = Elimination::new(&RULES, 2, 0);
     for _ in 0..4 {
-        referee.see(&Pass {
+        elimination.see(&Pass {
             phase: Phase::Race,
             values: vec![None, Some(1.0)],
         });
     }
-    assert_eq!(referee.next(), Next::Finished);
+    assert_eq!(elimination.next(), Next::Finished);
     assert!(matches!(
-        referee.race().outcome,
+        elimination.race().outcome,
         Outcome::Inconclusive {
             more_rounds: None,
             ..
@@ -419,16 +419,16 @@ fn a_race_without_its_reference_ends() {
 
 #[test]
 fn who_never_has_a_result_leaves() {
-    let mut referee = Referee::new(&RULES, 3, 0);
+    let mut elimination = Elimination::new(&RULES, 3, 0);
     for _ in 0..40 {
-        referee.see(&Pass {
+        elimination.see(&Pass {
             phase: Phase::Race,
             values: vec![Some(1.0), None, Some(1.0)],
         });
     }
-    let race = referee.race();
+    let race = elimination.race();
     assert_eq!(
-        race.contestants[1].left,
+        race.candidates[1].left,
         Some(Left {
             after: 4,
             why: Why::NoResult
@@ -500,7 +500,7 @@ fn the_full_factorial_looks_once_at_the_whole() {
         }
     );
     let Outcome::Winner {
-        contestant: 1,
+        candidate: 1,
         ratio,
         fresh: false,
         ..
@@ -508,9 +508,9 @@ fn the_full_factorial_looks_once_at_the_whole() {
     else {
         panic!("{race:?}");
     };
-    assert_eq!(race.contestants[3].standing, Some(Standing::Worse));
+    assert_eq!(race.candidates[3].standing, Some(Standing::Worse));
     // More looks, wider intervals.
-    let wide = full(None, 5).contestants[1].ratio.unwrap();
+    let wide = full(None, 5).candidates[1].ratio.unwrap();
     assert!(wide.low < ratio.low && ratio.high < wide.high);
 }
 
@@ -541,7 +541,7 @@ fn a_long_store_is_analysed() {
     );
     // The last planned look was at 10^3.3 rounds.
     assert_eq!(
-        race.contestants[4].ratio.map(|ratio| ratio.rounds),
+        race.candidates[4].ratio.map(|ratio| ratio.rounds),
         Some(1995)
     );
 }

@@ -72,6 +72,25 @@ impl Refusal {
             reason: reason.into(),
         }
     }
+
+    /// What TOML or serde refuse in a section, of which `others` are keys that
+    /// it does not know of.
+    pub(super) fn of(error: &toml::de::Error, section: &str, others: &[&str]) -> Self {
+        let message = error.message();
+        // "unknown field `x`, expected one of `a`, `b`".
+        let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+        let reason = match &quoted[..] {
+            [found, known @ ..] if message.starts_with("unknown field") => {
+                let known = [known, others].concat();
+                format!("{section} has no '{found}': {}", instead(found, &known))
+            }
+            _ => message
+                .replace('\n', ", ")
+                .replace("invalid type: sequence", "invalid type: list")
+                .replace("invalid type: map", "invalid type: table"),
+        };
+        Self::new(&error.span().unwrap_or(0..0), reason)
+    }
 }
 
 /// A file's name and text.
@@ -110,7 +129,7 @@ impl Source {
 pub(super) fn instead(word: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
-        .map(|candidate| (edit_distance(word, candidate), candidate))
+        .map(|candidate| (strsim::levenshtein(word, candidate), candidate))
         .min();
     match nearest {
         Some((distance, candidate)) if distance <= 1 + candidate.len() / 3 => {
@@ -120,34 +139,12 @@ pub(super) fn instead(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// How many characters have to be inserted, deleted or replaced to make one
-/// word the other (Levenshtein 1966; the algorithm is Wagner and Fischer's,
-/// J. ACM 21, 1974).
-fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut distances: Vec<usize> = (0..=other.len()).collect();
-    for (row, character) in one.chars().enumerate() {
-        let mut diagonal = distances[0];
-        distances[0] = row + 1;
-        for (column, &opposite) in other.iter().enumerate() {
-            let above = distances[column + 1];
-            distances[column + 1] = (above + 1)
-                .min(distances[column] + 1)
-                .min(diagonal + usize::from(character != opposite));
-            diagonal = above;
-        }
-    }
-    distances[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_told_from_other_words() {
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
-        assert_eq!(edit_distance("", "abc"), 3);
+    fn near_words_are_suggested_and_else_all_are_listed() {
         assert_eq!(
             instead("page-sizes", &["memory", "page-size"]),
             "did you mean page-size?"

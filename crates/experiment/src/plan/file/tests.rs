@@ -5,7 +5,10 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::WorkloadName;
 
 use super::*;
-use crate::plan::Level;
+use crate::{
+    bench::automatic_warm_up,
+    plan::{Factor, Level},
+};
 
 /// A sound plan; the tests replace single lines.
 const SOUND: &str = r#"format = 1
@@ -200,7 +203,7 @@ fn syntax_is_refused_at_its_line() {
 #[test]
 fn versions_are_told_apart_before_anything_else() {
     refused("format", "format = 2", "2", &["format 2", "format 1"]);
-    refused("format", "format = \"1\"", "\"1\"", &["a text"]);
+    refused("format", "format = \"1\"", "\"1\"", &["whole number"]);
     let refused = parse("[cells]\nnonsense = 1\n").unwrap_err();
     assert_eq!(refused.line, 1);
     assert!(refused.reason.contains("format = 1"), "{refused}");
@@ -249,40 +252,30 @@ fn wrong_types_are_told_with_the_right_ones() {
         "seed",
         "seed = \"one\"",
         "\"one\"",
-        &["seed is a text, not a whole number"],
+        &["string", "a whole number"],
     );
     refused("seed", "seed = -1", "-1", &["from 0"]);
-    refused(
-        "margin",
-        "margin = true",
-        "true",
-        &["true or false", "0.03"],
-    );
+    refused("margin", "margin = true", "true", &["`true`", "0.03"]);
     refused("budget", "budget = 300", "300", &["a time in quotes", "5m"]);
     refused(
         "memory",
         "memory = 1.5",
         "1.5",
-        &["a number with a fraction", "32MiB"],
+        &["floating point", "32MiB"],
     );
     refused("design", "design = 1", "1", &["\"race\"", "\"full\""]);
     refused(
         "database",
         "database = [[\"sqlite\"]]",
         "[\"sqlite\"]",
-        &["a list"],
+        &["list", "a text in quotes"],
     );
-    refused(
-        "clients",
-        "clients = {}",
-        "{}",
-        &["a table", "5..60 step 5"],
-    );
+    refused("clients", "clients = {}", "{}", &["table", "5..60 step 5"]);
     refused(
         "name = \"Page",
         "name = 1979-05-27",
         "1979-05-27",
-        &["a date"],
+        &["a text in quotes"],
     );
     refused("cpus", "cpus = 1.0", "1.0", &["\"all\""]);
     let text = SOUND
@@ -320,8 +313,13 @@ fn impossible_values_are_told_with_possible_ones() {
         ("budget", "budget = \"soon\"", "\"soon\"", &["5m"]),
         ("budget", "budget = \"0s\"", "\"0s\"", &["no time at all"]),
         ("budget", "budget = \"9000h\"", "\"9000h\"", &["a year"]),
-        ("rounds", "rounds = 0", "0", &["rounds 0", "from 1"]),
-        ("copies", "copies = 0", "0", &["copies 0"]),
+        (
+            "rounds",
+            "rounds = 0",
+            "0",
+            &["0 is not possible", "from 1"],
+        ),
+        ("copies", "copies = 0", "0", &["0 is not possible"]),
         ("measured", "measured = \"60\"", "\"60\"", &["90s"]),
         (
             "name = \"ycsb",
@@ -335,7 +333,7 @@ fn impossible_values_are_told_with_possible_ones() {
             "\"tpce\"",
             &["did you mean tpcc?"],
         ),
-        ("records", "records = 0", "0", &["records 0", "from 1"]),
+        ("records", "records = 0", "0", &["records", "1 to"]),
         ("records", "warehouses = 1", "1", &["YCSB", "records"]),
         (
             "row-bytes",
@@ -373,7 +371,7 @@ fn impossible_values_are_told_with_possible_ones() {
             "\"off\"",
             &["truncate"],
         ),
-        ("clients", "clients = [1, 0]", "0", &["clients 0"]),
+        ("clients", "clients = [1, 0]", "0", &["0 is not possible"]),
         ("cpus", "cpus = [\"some\"]", "\"some\"", &["\"all\""]),
         (
             "isolation",
@@ -537,7 +535,7 @@ fn references_are_found_in_every_list() {
         "\"16K\"",
         &["choose 4096, 8192"],
     );
-    refused("reference", "reference = true", "true", &["page size"]);
+    refused("reference", "reference = true", "true", &["compared list"]);
     let text = SOUND
         .replace("compare = \"page-size\"", "compare = \"journal-mode\"")
         .replace("reference = 8192", "reference = \"sqlite\"");
@@ -584,7 +582,7 @@ fn the_length_of_a_run_is_said_once() {
         ("transactions = 9\nmeasured = \"1s\"\n", "one of them"),
         ("transactions = 9\nwarm-up = \"1s\"\n", "a tenth"),
         ("warm-up = \"1s\"\n", "budget"),
-        ("transactions = 0\n", "transactions 0"),
+        ("transactions = 0\n", "0 is not possible"),
     ] {
         let refused = length(run).unwrap_err();
         assert!(refused.reason.contains(word), "{refused}");
@@ -761,16 +759,24 @@ fn the_refusal_in_the_documentation_is_the_one_that_is_shown() {
 #[test]
 fn every_key_is_documented() {
     let documentation = include_str!("../../../../../docs/plans.md");
-    for key in [SECTIONS, EXPERIMENT, RUN, WORKLOAD, CELLS].concat() {
-        let section = ["experiment", "run", "workload", "cells"].contains(&key);
-        let row = if section {
-            format!("`[{key}]`")
-        } else {
-            format!("| `{key}` |")
-        };
-        assert!(documentation.contains(&row), "{key}");
+    let mut count = 0;
+    // The keys of a section are those that an unknown one is refused with.
+    for section in ["", "[experiment]\n", "[run]\n", "[workload]\n", "[cells]\n"] {
+        let refused = parse(&format!("format = 1\n{section}quite-unknown = 1\n")).unwrap_err();
+        let (_, keys) = refused.reason.split_once("choose ").unwrap();
+        for key in keys.split(", ") {
+            let is_section = ["experiment", "run", "workload", "cells"].contains(&key);
+            let row = if is_section {
+                format!("`[{key}]`")
+            } else {
+                format!("| `{key}` |")
+            };
+            assert!(documentation.contains(&row), "{key}");
+            count += 1;
+        }
     }
-    for (name, _) in FACTORS {
+    assert!(count > 35, "{count}");
+    for (name, _) in build::factors() {
         assert!(documentation.contains(&format!("`\"{name}\"`")), "{name}");
     }
 }

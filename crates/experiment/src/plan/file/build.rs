@@ -1,0 +1,581 @@
+//! Sections to a plan: what goes together, and what the registries and the
+//! databases say of it.
+
+use std::{ops::Range, sync::Arc};
+
+use octavo_database::{Database, DatabaseError, DatabaseKind, Registry, Settings};
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::{DataSet, WorkloadError, WorkloadName, ycsb::Distribution};
+
+use super::{
+    Places,
+    refusal::{Refusal, instead},
+    section::{Sections, option_names, parameter_names},
+    value::{Any, Count, Entry, List, Number, spans, values},
+};
+use crate::{
+    bench::automatic_warm_up,
+    plan::{Design, Factor, Level, Plan, RunLength, Storage, TestedDatabase},
+};
+
+/// A plan, with the places of what is checked later.
+pub(super) struct Built {
+    pub(super) plan: Plan,
+    pub(super) storages: Vec<Range<usize>>,
+    pub(super) cpus: Vec<Range<usize>>,
+}
+
+/// Builds the plan of a file.
+pub(super) fn plan(sections: &Sections, places: &Places) -> Result<Built, Refusal> {
+    let (experiment, cells) = (&sections.experiment, &sections.cells);
+    let (workload, rows) = workload(sections, places)?;
+    let databases = databases(sections)?;
+    let Some(memories) = &cells.memory else {
+        return Err(missing(
+            places,
+            "cells",
+            "memory is missing in [cells]: give the memory that may hold data, such as memory = \
+             [\"8MiB\", \"32MiB\"]",
+        ));
+    };
+    distinct("memory", memories)?;
+    let clients = cells.clients.as_ref().map(|ramps| {
+        let of_ramp = |ramp: &Entry<super::Clients>| {
+            let span = ramp.span.clone();
+            let entry = move |&value: &u32| Entry {
+                value,
+                span: span.clone(),
+            };
+            ramp.value.0.iter().map(entry).collect::<Vec<_>>()
+        };
+        ramps.iter().flat_map(of_ramp).collect::<List<u32>>()
+    });
+    let mut plan = Plan {
+        name: sections.head.name.as_ref().map(|name| name.value.clone()),
+        workload,
+        mix: None,
+        distribution: None,
+        isolation: cells.isolation.as_ref().map(|entry| entry.value),
+        seed: Seed::new(experiment.seed.as_ref().map_or(1, |seed| seed.value.0)),
+        margin: experiment
+            .margin
+            .as_ref()
+            .map_or(0.03, |margin| margin.value.0),
+        design: experiment
+            .design
+            .as_ref()
+            .map_or(Design::Race, |design| design.value),
+        data: values(&rows),
+        storages: list("storage", cells.storage.as_ref(), Storage::Own)?,
+        page_sizes: list(
+            "page-size",
+            cells.page_size.as_ref(),
+            databases[0].default_page_size,
+        )?,
+        memories: values(memories),
+        cpus: list("cpus", cells.cpus.as_ref(), None)?,
+        clients: list("clients", clients.as_ref(), 1)?,
+        databases,
+        copies: experiment
+            .copies
+            .as_ref()
+            .map_or(1, |copies| copies.value.get()),
+        compare: Factor::PageSize,
+        reference: None,
+    };
+    check_workload(&mut plan, sections, &rows)?;
+    plan.compare = compared(&plan, sections, places)?;
+    check_count(&plan, places)?;
+    let seats = [
+        ("memory", spans(memories)),
+        ("clients", clients.as_deref().map_or_else(Vec::new, spans)),
+    ];
+    check_databases(&plan, places, &seats)?;
+    if let Some(given) = &experiment.reference {
+        plan.reference = Some(reference(&plan, given)?);
+    }
+    let all_spans = |list: Option<Vec<Range<usize>>>| list.unwrap_or_default();
+    Ok(Built {
+        plan,
+        storages: all_spans(cells.storage.as_deref().map(spans)),
+        cpus: all_spans(cells.cpus.as_deref().map(spans)),
+    })
+}
+
+/// The values of a list, or the one that stands for it where the file has no
+/// such list.
+fn list<T: Clone + PartialEq>(
+    key: &str,
+    entries: Option<&List<T>>,
+    default: T,
+) -> Result<Vec<T>, Refusal> {
+    let Some(entries) = entries else {
+        return Ok(vec![default]);
+    };
+    distinct(key, entries)?;
+    Ok(values(entries))
+}
+
+/// Refuses a list that has an entry twice.
+fn distinct<T: PartialEq>(key: &str, entries: &[Entry<T>]) -> Result<(), Refusal> {
+    for (number, entry) in entries.iter().enumerate() {
+        if entries[..number]
+            .iter()
+            .any(|other| other.value == entry.value)
+        {
+            return Err(Refusal::new(
+                &entry.span,
+                format!("{key} has this entry twice: name each once"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A refusal of what is missing in a section: at the section, or where there is
+/// none at the first line.
+fn missing(places: &Places, section: &str, reason: &str) -> Refusal {
+    let place = places.get(section).cloned().unwrap_or(0..0);
+    Refusal::new(&place, reason)
+}
+
+fn refuse_at<T>(entry: &Entry<T>, error: &impl ToString) -> Refusal {
+    Refusal::new(&entry.span, error.to_string())
+}
+
+/// The workload and its rows, each with the place of its last list's entry, or
+/// of the scale where there is no list.
+fn workload(
+    sections: &Sections,
+    places: &Places,
+) -> Result<(WorkloadName, List<DataSet>), Refusal> {
+    let names: Vec<&str> = octavo_workload::Registry::standard()
+        .names()
+        .map(WorkloadName::name)
+        .collect();
+    let Some(given) = &sections.workload.name else {
+        return Err(missing(
+            places,
+            "workload",
+            &format!(
+                "the workload is missing: write name = \"tpcc\" in [workload], or another of {}",
+                names.join(", ")
+            ),
+        ));
+    };
+    let name = given.value.as_str();
+    let workload: WorkloadName = name.parse().map_err(|_| {
+        let reason = format!("workload '{name}' is not known: {}", instead(name, &names));
+        Refusal::new(&given.span, reason)
+    })?;
+    let kind = &workload.family().data;
+    let scale = kind.scale().name;
+    // Of other families' parameters, the first in the file.
+    let foreign = |(name, _): &&(&'static str, _)| kind.parameter(name).is_none();
+    let mut given: Vec<_> = sections.parameters.iter().collect();
+    given.sort_by_key(|(_, entries)| entries[0].span.start);
+    if let Some((name, entries)) = given.into_iter().find(foreign) {
+        let error = kind.data_set(&[(*name, 1)]).err();
+        let reason = error.map_or_else(String::new, |error| error.to_string());
+        return Err(Refusal::new(&entries[0].span, reason));
+    }
+    let mut variants: Vec<Variant<Number>> = vec![(Vec::new(), 0..0)];
+    // The scale comes first of a kind's parameters.
+    for parameter in kind.parameters {
+        let given = sections.parameters.iter();
+        let given = given.clone().find(|(name, _)| *name == parameter.name);
+        let Some((name, entries)) = given else {
+            if parameter.name == scale {
+                return Err(missing(
+                    places,
+                    "workload",
+                    &format!("{scale} is missing in [workload]: say how much data there is"),
+                ));
+            }
+            continue;
+        };
+        distinct(name, entries)?;
+        if let (true, [_, second, ..]) = (*name == scale, &entries[..]) {
+            return Err(Refusal::new(
+                &second.span,
+                format!("{scale} is one for all cells: give a single one"),
+            ));
+        }
+        variants = combined(&variants, name, entries);
+    }
+    let scale_place = places.get(scale).cloned().unwrap_or(0..0);
+    let rows = variants.into_iter().map(|(values, span)| {
+        let values: Vec<(&str, u64)> = values.into_iter().map(|(name, of)| (name, of.0)).collect();
+        let value = kind.data_set(&values).map_err(|error| {
+            let is_scale = error.parameter() == scale;
+            let place = if is_scale { &scale_place } else { &span };
+            Refusal::new(place, error.to_string())
+        })?;
+        Ok(Entry { value, span })
+    });
+    Ok((workload, rows.collect::<Result<_, _>>()?))
+}
+
+/// Takes mix and distribution, and refuses workloads that cannot be built.
+fn check_workload(
+    plan: &mut Plan,
+    sections: &Sections,
+    rows: &[Entry<DataSet>],
+) -> Result<(), Refusal> {
+    let (mix, distribution) = (&sections.workload.mix, &sections.workload.distribution);
+    if let Some(given) = distribution {
+        let read: Distribution = given
+            .value
+            .parse()
+            .map_err(|error| refuse_at(given, &error))?;
+        // As it prints, so that two ways to write it are one plan.
+        plan.distribution = Some(read.to_string());
+    }
+    plan.mix = mix.as_ref().map(|mix| mix.value.clone());
+    for row in rows {
+        if let Err(error) = plan.workload(row.value) {
+            let given = match &error {
+                WorkloadError::Mix(_) => mix.as_ref(),
+                WorkloadError::Keys(_) | WorkloadError::Distribution { .. } => {
+                    distribution.as_ref()
+                }
+                _ => None,
+            };
+            return Err(
+                given.map_or_else(|| refuse_at(row, &error), |given| refuse_at(given, &error))
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Entries of lists by the names of these, and where the last of them is.
+type Variant<T> = (Vec<(&'static str, T)>, Range<usize>);
+
+/// Each of the variants with each entry of one more list.
+fn combined<T: Clone>(
+    variants: &[Variant<T>],
+    name: &'static str,
+    entries: &[Entry<T>],
+) -> Vec<Variant<T>> {
+    let with = |(chosen, _): &Variant<T>| {
+        let chosen = chosen.clone();
+        entries.iter().map(move |entry| {
+            let mut chosen = chosen.clone();
+            chosen.push((name, entry.value.clone()));
+            (chosen, entry.span.clone())
+        })
+    };
+    variants.iter().flat_map(with).collect()
+}
+
+/// The databases with their options.
+fn databases(sections: &Sections) -> Result<Vec<Arc<TestedDatabase>>, Refusal> {
+    let registry = Registry::standard();
+    let default = vec![Entry {
+        value: registry.default_kind().name.to_owned(),
+        span: 0..0,
+    }];
+    let names = sections.cells.database.as_ref().unwrap_or(&default);
+    distinct("database", names)?;
+    let mut kinds: List<&'static DatabaseKind> = Vec::new();
+    for name in names {
+        kinds.push(Entry {
+            value: registry
+                .find(&name.value)
+                .map_err(|error| refuse_at(name, &error))?,
+            span: name.span.clone(),
+        });
+    }
+    for (option, entries) in &sections.options {
+        distinct(option, entries)?;
+        if !kinds.iter().any(|kind| kind.value.option(option).is_some()) {
+            return Err(Refusal::new(
+                &entries[0].span,
+                format!("{} has no option {option}", values_of(&kinds).join(" and ")),
+            ));
+        }
+    }
+    let mut list = Vec::new();
+    for kind in &kinds {
+        let mut variants: Vec<Variant<String>> = vec![(Vec::new(), kind.span.clone())];
+        let own = sections.options.iter();
+        for (option, entries) in own.filter(|(option, _)| kind.value.option(option).is_some()) {
+            variants = combined(&variants, option, entries);
+        }
+        for (options, span) in variants {
+            let options = options
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value));
+            let database = TestedDatabase::new(kind.value.name, options.collect())
+                .map_err(|error| Refusal::new(&span, error.to_string()))?;
+            list.push(Arc::new(database));
+        }
+    }
+    Ok(list)
+}
+
+fn values_of(kinds: &[Entry<&'static DatabaseKind>]) -> Vec<&'static str> {
+    kinds.iter().map(|kind| kind.value.name).collect()
+}
+
+/// What can be compared, by the key of its list.
+pub(super) fn factors() -> Vec<(&'static str, Factor)> {
+    let mut factors = vec![
+        ("page-size", Factor::PageSize),
+        ("memory", Factor::Memory),
+        ("storage", Factor::Storage),
+        ("clients", Factor::Clients),
+        ("cpus", Factor::Cpus),
+        ("copies", Factor::Copy),
+        ("database", Factor::Database),
+    ];
+    factors.extend(
+        option_names()
+            .into_iter()
+            .map(|name| (name, Factor::Database)),
+    );
+    let registry = octavo_workload::Registry::standard();
+    let is_scale = |name: &&str| {
+        let mut families = registry.families().iter();
+        families.any(|family| family.data.scale().name == *name)
+    };
+    let widths = parameter_names().into_iter().filter(|name| !is_scale(name));
+    factors.extend(widths.map(|name| (name, Factor::Rows)));
+    factors
+}
+
+/// The key that a factor's list has in the file.
+fn key_of(factor: Factor, sections: &Sections) -> &'static str {
+    let several = |key: &str| {
+        let options = sections
+            .options
+            .iter()
+            .map(|(name, list)| (*name, list.len()));
+        let rows = sections
+            .parameters
+            .iter()
+            .map(|(name, list)| (*name, list.len()));
+        let database = sections.cells.database.as_ref().map_or(0, Vec::len);
+        let mut counts = options.chain(rows).chain([("database", database)]);
+        counts.any(|(name, count)| name == key && count > 1)
+    };
+    let factors = factors();
+    let mut keys = factors
+        .iter()
+        .filter(|(_, of)| *of == factor)
+        .map(|(key, _)| *key);
+    let first = keys.clone().next().unwrap_or_default();
+    keys.find(|key| several(key)).unwrap_or(first)
+}
+
+/// What is compared: as the file says; else the page size if several are
+/// given; else the only list with several entries.
+fn compared(plan: &Plan, sections: &Sections, places: &Places) -> Result<Factor, Refusal> {
+    if let Some(given) = &sections.experiment.compare {
+        let factors = factors();
+        let known: Vec<&str> = factors.iter().map(|(key, _)| *key).collect();
+        let Some((_, factor)) = factors.iter().find(|(key, _)| *key == given.value) else {
+            let reason = format!(
+                "compare '{}' is not known: {}",
+                given.value,
+                instead(&given.value, &known)
+            );
+            return Err(Refusal::new(&given.span, reason));
+        };
+        if plan.count(*factor) < 2 {
+            return Err(Refusal::new(
+                &given.span,
+                format!(
+                    "there is nothing to compare: the plan has one {}, at least two are needed",
+                    key_of(*factor, sections)
+                ),
+            ));
+        }
+        return Ok(*factor);
+    }
+    if plan.page_sizes.len() > 1 {
+        return Ok(Factor::PageSize);
+    }
+    let several: Vec<Factor> = Factor::ALL
+        .into_iter()
+        .filter(|&factor| plan.count(factor) > 1)
+        .collect();
+    match several[..] {
+        [one] => Ok(one),
+        [] => Err(missing(
+            places,
+            "cells",
+            "there is nothing to compare: give a list with several entries, or copies = 2 to see \
+             what chance alone does; octavo bench measures a single cell",
+        )),
+        [..] => {
+            let keys: Vec<&str> = several.iter().map(|&f| key_of(f, sections)).collect();
+            Err(missing(
+                places,
+                keys[0],
+                &format!(
+                    "several lists have several entries ({}): say which is compared, such as \
+                     compare = \"{}\" in [experiment]",
+                    keys.join(", "),
+                    keys[0]
+                ),
+            ))
+        }
+    }
+}
+
+fn check_count(plan: &Plan, places: &Places) -> Result<(), Refusal> {
+    let counts = Factor::ALL.map(|factor| plan.count(factor));
+    let count = counts.into_iter().fold(1, usize::saturating_mul);
+    if count <= Plan::CELLS_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "{count} cells are more than {}: shorten the lists",
+        Plan::CELLS_MAX
+    );
+    Err(missing(places, "cells", &reason))
+}
+
+/// Refuses cells that their database cannot be, at the entry that is the
+/// cause. `seats` has the places of the entries of some lists.
+fn check_databases(
+    plan: &Plan,
+    places: &Places,
+    seats: &[(&str, Vec<Range<usize>>)],
+) -> Result<(), Refusal> {
+    let made: Vec<Box<dyn Database>> = plan
+        .databases
+        .iter()
+        .map(|database| database.make())
+        .collect::<Result<_, _>>()
+        .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
+    for cell in plan.cells() {
+        let settings = Settings {
+            page_size: cell.page_size,
+            memory: cell.memory,
+            clients: cell.clients,
+            isolation: plan.isolation,
+        };
+        let database = plan.databases.iter().position(|of| *of == cell.database);
+        let Some(Err(error)) = database.map(|number| made[number].accept(&settings)) else {
+            continue;
+        };
+        let DatabaseError::Setting { setting, .. } = &error else {
+            return Err(Refusal::new(&(0..0), error.to_string()));
+        };
+        let key = setting.replace(' ', "-");
+        let entry = match key.as_str() {
+            "memory" => plan.memories.iter().position(|&m| m == cell.memory),
+            "clients" => plan.clients.iter().position(|&c| c == cell.clients),
+            _ => None,
+        };
+        let seat = seats.iter().find(|(name, _)| *name == key);
+        let place = seat
+            .and_then(|(_, spans)| spans.get(entry?))
+            .or_else(|| places.get(&key));
+        return Err(Refusal::new(
+            &place.cloned().unwrap_or(0..0),
+            error.to_string(),
+        ));
+    }
+    Ok(())
+}
+
+/// The reference, which has to be in the compared list.
+fn reference(plan: &Plan, given: &Entry<Any>) -> Result<Level, Refusal> {
+    let value = &given.value;
+    let level = match plan.compare {
+        Factor::PageSize => value.read::<PageSize>().map(|of| of.map(Level::PageSize)),
+        Factor::Memory => value.read::<ByteCount>().map(|of| of.map(Level::Memory)),
+        Factor::Rows => value
+            .read::<ByteCount>()
+            .map(|of| of.map(Some).map(Level::Rows)),
+        Factor::Storage => value.read::<Storage>().map(|of| of.map(Level::Storage)),
+        Factor::Cpus => value.read::<Option<u32>>().map(|of| of.map(Level::Cpus)),
+        Factor::Clients => number(value).map(|of| of.map(Level::Clients)),
+        Factor::Copy => number(value).map(|of| of.map(Level::Copy)),
+        Factor::Database => value.read::<String>().map(|of| of.map(Level::Database)),
+    };
+    let level = level
+        .transpose()
+        .map_err(|reason| refuse_at(given, &reason))?;
+    // The compared list varies fastest.
+    let cells = plan.cells();
+    let compared = &cells[..plan.count(plan.compare)];
+    let named: Vec<Level> = compared
+        .iter()
+        .filter(|cell| match &level {
+            // By its name, or by an option that it alone has.
+            Some(Level::Database(wanted)) => {
+                let mut options = cell.database.options.iter();
+                cell.database.name == *wanted || options.any(|(_, value)| value == wanted)
+            }
+            level => level.as_ref() == Some(&cell.level(plan.compare)),
+        })
+        .map(|cell| cell.level(plan.compare))
+        .collect();
+    match <[Level; 1]>::try_from(named) {
+        Ok([one]) => Ok(one),
+        Err(named) if named.is_empty() => {
+            let levels = compared.iter().map(|cell| plan.level(cell, plan.compare));
+            let names: Vec<String> = levels.map(|level| level.to_string()).collect();
+            Err(Refusal::new(
+                &given.span,
+                format!(
+                    "the reference is not in the compared list: choose {}",
+                    names.join(", ")
+                ),
+            ))
+        }
+        Err(_) => Err(Refusal::new(
+            &given.span,
+            "the reference could be several of the databases",
+        )),
+    }
+}
+
+fn number(value: &Any) -> Option<Result<u32, String>> {
+    let number = value.read::<Count<{ u32::MAX as u64 }>>()?;
+    Some(number.map(Count::get))
+}
+
+/// How long runs are, where the file says.
+pub(super) fn run_length(run: &super::RunKeys, plan: &Plan) -> Result<Option<RunLength>, Refusal> {
+    match (&run.measured, &run.warm_up, &run.transactions) {
+        (Some(_), _, Some(transactions)) => Err(Refusal::new(
+            &transactions.span,
+            "transactions and measured both say how long a run is: give one of them",
+        )),
+        (None, Some(warm_up), Some(_)) => Err(Refusal::new(
+            &warm_up.span,
+            "warm-up goes with measured: with transactions, a tenth as many warm up",
+        )),
+        (None, Some(warm_up), None) => Err(Refusal::new(
+            &warm_up.span,
+            "warm-up goes with measured: give both, or leave both to the budget",
+        )),
+        (None, None, Some(transactions)) => {
+            if plan.clients.iter().any(|&clients| clients > 1) {
+                return Err(Refusal::new(
+                    &transactions.span,
+                    "transactions go with one client: several would wait for the slowest; give \
+                     measured instead",
+                ));
+            }
+            Ok(Some(RunLength::Transactions {
+                warm_up: transactions.value.0 / 10,
+                measured: transactions.value.0,
+            }))
+        }
+        (Some(measured), None, None) => Ok(Some(automatic_warm_up(measured.value))),
+        (Some(measured), Some(warm_up), None) => Ok(Some(RunLength::Time {
+            // At least as long as where nobody says, within the limit.
+            warm_up_min: (measured.value / 10).min(warm_up.value.0),
+            warm_up_max: warm_up.value.0,
+            measured: measured.value,
+        })),
+        (None, None, None) => Ok(None),
+    }
+}

@@ -1,0 +1,179 @@
+//! The sections of a plan file, read by serde.
+
+use octavo_database::Registry;
+use serde::Deserialize;
+use toml::{
+    Spanned,
+    de::{DeArray, DeTable, DeValue, ValueDeserializer},
+};
+
+use super::{
+    Cells, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys,
+    refusal::Refusal,
+    value::{Entry, List, Number, Whole},
+};
+
+/// The names of the sections.
+const SECTIONS: [&str; 4] = ["experiment", "run", "workload", "cells"];
+
+/// A plan file's sections, each key read by itself.
+pub(super) struct Sections {
+    pub(super) head: Head,
+    pub(super) experiment: Experiment,
+    pub(super) run: RunKeys,
+    pub(super) workload: WorkloadKeys,
+    /// The parameters of rows that the file gives.
+    pub(super) parameters: Vec<(&'static str, List<Number>)>,
+    pub(super) cells: Cells,
+    /// The options of databases that the file gives.
+    pub(super) options: Vec<(&'static str, List<String>)>,
+}
+
+impl Sections {
+    /// Takes the document apart. Each section is read by its struct, once the
+    /// keys that a registry describes are out of it.
+    pub(super) fn read(mut document: DeTable<'_>) -> Result<Self, Refusal> {
+        let experiment = table(&mut document, "experiment")?;
+        let run = table(&mut document, "run")?;
+        let mut workload = table(&mut document, "workload")?;
+        let mut cells = table(&mut document, "cells")?;
+        let head = read(document, "a plan", &SECTIONS)?;
+        let (parameter_names, option_names) = (parameter_names(), option_names());
+        let parameters = take_lists(&mut workload, "[workload]", &parameter_names)?;
+        let options = take_lists(&mut cells, "[cells]", &option_names)?;
+        for name in LISTS {
+            if let Some(value) = cells.get_mut(name) {
+                make_list(name, value)?;
+            }
+        }
+        Ok(Self {
+            head,
+            experiment: read(experiment, "[experiment]", &[])?,
+            run: read(run, "[run]", &[])?,
+            workload: read(workload, "[workload]", &parameter_names)?,
+            parameters,
+            cells: read(cells, "[cells]", &option_names)?,
+            options,
+        })
+    }
+}
+
+/// The names of the options of all databases, each once.
+pub(super) fn option_names() -> Vec<&'static str> {
+    let options = Registry::standard().options();
+    options.iter().map(|option| option.name).collect()
+}
+
+/// The names of the parameters of all workloads' rows, each once.
+pub(super) fn parameter_names() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for family in octavo_workload::Registry::standard().families() {
+        for name in family.data.parameter_names() {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// Takes a section out of the document; an empty one where there is none.
+fn table<'i>(document: &mut DeTable<'i>, name: &str) -> Result<DeTable<'i>, Refusal> {
+    let Some(value) = document.remove(name) else {
+        return Ok(DeTable::new());
+    };
+    let span = value.span();
+    match value.into_inner() {
+        DeValue::Table(table) => Ok(table),
+        _ => Err(Refusal::new(
+            &span,
+            format!("{name} is not a section: write [{name}]"),
+        )),
+    }
+}
+
+/// Takes the values of the keys `names` out of a section, each as a list.
+fn take_lists<'i, T: Deserialize<'i>>(
+    table: &mut DeTable<'i>,
+    section: &str,
+    names: &[&'static str],
+) -> Result<Vec<(&'static str, T)>, Refusal> {
+    let mut lists = Vec::new();
+    for &name in names {
+        if let Some(mut value) = table.remove(name) {
+            make_list(name, &mut value)?;
+            let list = T::deserialize(ValueDeserializer::from(value))
+                .map_err(|error| Refusal::of(&error, section, &[]))?;
+            lists.push((name, list));
+        }
+    }
+    Ok(lists)
+}
+
+/// Makes a list of a single value, and refuses an empty list.
+fn make_list(name: &str, value: &mut Spanned<DeValue<'_>>) -> Result<(), Refusal> {
+    match value.get_ref() {
+        DeValue::Array(entries) if entries.is_empty() => Err(Refusal::new(
+            &value.span(),
+            format!("{name} is an empty list: at least one entry is needed"),
+        )),
+        DeValue::Array(_) => Ok(()),
+        _ => {
+            let span = value.span();
+            let only = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
+            let list: DeArray<'_> = std::iter::once(Spanned::new(span, only)).collect();
+            *value.get_mut() = DeValue::Array(list);
+            Ok(())
+        }
+    }
+}
+
+/// Reads a section, of which `others` are keys that it does not have itself.
+fn read<'i, T: Deserialize<'i>>(
+    table: DeTable<'i>,
+    section: &str,
+    others: &[&str],
+) -> Result<T, Refusal> {
+    let value = Spanned::new(0..0, DeValue::Table(table));
+    T::deserialize(ValueDeserializer::from(value))
+        .map_err(|error| Refusal::of(&error, section, others))
+}
+
+/// Refuses other versions before anything else: their keys may be others.
+pub(super) fn check_format(document: &DeTable<'_>) -> Result<(), Refusal> {
+    let Some(given) = document.get("format") else {
+        return Err(Refusal::new(
+            &(0..0),
+            format!("format is missing: write format = {FORMAT} before all sections"),
+        ));
+    };
+    let found: Entry<Whole<0, { u64::MAX }>> =
+        Deserialize::deserialize(ValueDeserializer::from(given.clone()))
+            .map_err(|error| Refusal::of(&error, "a plan", &[]))?;
+    match found.value.0 {
+        FORMAT => Ok(()),
+        found => Err(Refusal::new(
+            &given.span(),
+            format!("format {found} is not known: this octavo reads format {FORMAT}"),
+        )),
+    }
+}
+
+/// Where the sections and the values of their keys are.
+pub(super) fn places(document: &DeTable<'_>) -> Places {
+    let mut places = Places::new();
+    for (name, value) in document {
+        places.insert(name.get_ref().to_string(), value.span());
+        if let DeValue::Table(table) = value.get_ref() {
+            for (key, value) in table {
+                // The name of a plan is no key of a section.
+                let key = match (name.get_ref().as_ref(), key.get_ref().as_ref()) {
+                    ("workload", "name") => "workload name",
+                    (_, key) => key,
+                };
+                places.insert(key.to_owned(), value.span());
+            }
+        }
+    }
+    places
+}

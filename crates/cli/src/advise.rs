@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use octavo_experiment::{
     advise::{complete, plan},
-    conduct::{ConductError, ConductSettings, conduct},
+    campaign::{CampaignError, CampaignSettings, campaign},
     plan::{RunLength, Storage},
 };
 
@@ -18,29 +18,29 @@ use crate::{
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let settings = settings(&flags)?;
     let watcher = Watcher::new()?;
-    let result = conduct(&settings, &watcher);
+    let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;
     outcome::publish(&findings, &flags.directory, flags.json)
 }
 
 /// Adds the flag that would help, where there is one.
-fn failure(error: ConductError, flags: &AdviseFlags) -> Failure {
+fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
     let remedy = match &error {
-        ConductError::Budget { .. } => {
+        CampaignError::Budget { .. } => {
             "give a larger --budget, or fewer --page-sizes or less --memory"
         }
-        ConductError::Space { .. } => {
+        CampaignError::Space { .. } => {
             "name a directory on a larger file system, or choose less --memory or fewer \
              --page-sizes"
         }
-        ConductError::TooSlow { .. } => "repeat the command with a larger --budget",
+        CampaignError::TooSlow { .. } => "repeat the command with a larger --budget",
         _ => return outcome::failure(error, &flags.directory),
     };
     outcome::with_remedy(&error, remedy)
 }
 
-fn settings(flags: &AdviseFlags) -> Result<ConductSettings, Failure> {
+fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
     let AdviseWorkload::Tpcc = flags.workload;
     if !(flags.margin > 0.0 && flags.margin < 100.0) {
         return Err(Failure::Input(anyhow!(
@@ -53,7 +53,7 @@ fn settings(flags: &AdviseFlags) -> Result<ConductSettings, Failure> {
             "transactions 0 is not possible: at least 1 is needed"
         )));
     }
-    let refused = |error: ConductError| Failure::Input(error.into());
+    let refused = |error: CampaignError| Failure::Input(error.into());
     let database = flags.system.database(&flags.database)?;
     let kind = database
         .kind()
@@ -84,7 +84,7 @@ fn settings(flags: &AdviseFlags) -> Result<ConductSettings, Failure> {
     plan.seed = flags.seed;
     plan.margin = flags.margin / 100.0;
     complete(&mut plan, memory, flags.warehouses.map(u64::from)).map_err(refused)?;
-    Ok(ConductSettings {
+    Ok(CampaignSettings {
         directory: flags.directory.clone(),
         plan,
         budget: Some(flags.budget.unwrap_or(kind.defaults.budget)),

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use anyhow::anyhow;
 use octavo_experiment::{
-    conduct::ConductError,
+    campaign::CampaignError,
     directory::{REPORT, STORE},
     findings::Findings,
 };
@@ -30,8 +30,8 @@ pub(crate) fn publish(findings: &Findings, directory: &Path, json: bool) -> Resu
 }
 
 /// What an experiment in `directory` that ended without findings comes to.
-pub(crate) fn failure(error: ConductError, directory: &Path) -> Failure {
-    if matches!(error, ConductError::Stopped) {
+pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
+    if matches!(error, CampaignError::Stopped) {
         let store = directory.join(STORE);
         let runs = fs::exists(&store).unwrap_or(false);
         return Failure::Interrupted(if runs {
@@ -51,7 +51,7 @@ pub(crate) fn failure(error: ConductError, directory: &Path) -> Failure {
 }
 
 /// The same with what to do about it.
-pub(crate) fn with_remedy(error: &ConductError, remedy: &str) -> Failure {
+pub(crate) fn with_remedy(error: &CampaignError, remedy: &str) -> Failure {
     let message = anyhow!("{error}: {remedy}");
     if error.is_bad_input() {
         Failure::Input(message)

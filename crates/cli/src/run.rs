@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use octavo_experiment::{
-    conduct::{ConductError, ConductSettings, Requirements, conduct},
+    campaign::{CampaignError, CampaignSettings, Requirements, campaign},
     directory::{STORE, free_space},
     plan::{
         Cell, Design, LiveGroup, Plan, RunLength, Storage,
@@ -35,7 +35,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         .clone()
         .unwrap_or_else(|| directory_of(&flags.plan));
     file.check(&directory).map_err(refused)?;
-    let settings = ConductSettings {
+    let settings = CampaignSettings {
         directory,
         plan: file.plan.clone(),
         budget: file.budget,
@@ -58,7 +58,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         return outlook.needs.check(&settings).map_err(failure);
     }
     let watcher = Watcher::new()?;
-    let result = conduct(&settings, &watcher);
+    let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(failure)?;
     outcome::publish(&findings, &settings.directory, flags.json)
@@ -89,18 +89,18 @@ fn refused(error: PlanFileError) -> Failure {
 
 /// Points at the line of the plan that a refusal is about, where there is one.
 fn failure(
-    error: ConductError,
+    error: CampaignError,
     file: &PlanFile,
     flags: &RunFlags,
-    settings: &ConductSettings,
+    settings: &CampaignSettings,
 ) -> Failure {
     let (key, remedy) = match &error {
-        ConductError::Budget { .. } => (
+        CampaignError::Budget { .. } => (
             Some("budget").filter(|_| flags.budget.is_none()),
             "give a larger budget, shorter lists or less data",
         ),
-        ConductError::TooSlow { .. } => (None, "repeat the command with a larger budget"),
-        ConductError::Space { .. } => (
+        CampaignError::TooSlow { .. } => (None, "repeat the command with a larger budget"),
+        CampaignError::Space { .. } => (
             Some("storage").filter(|key| file.has(key)),
             "name a directory on a larger file system, or choose less data or fewer page sizes",
         ),
@@ -114,7 +114,7 @@ fn failure(
 
 /// What carrying out a plan takes, before anything is changed.
 struct Outlook<'a> {
-    settings: &'a ConductSettings,
+    settings: &'a CampaignSettings,
     needs: Requirements,
     /// Free space, in the order of [`Requirements::space`].
     free: Vec<ByteCount>,
@@ -126,7 +126,7 @@ struct Outlook<'a> {
 }
 
 impl<'a> Outlook<'a> {
-    fn of(settings: &'a ConductSettings) -> Result<Self, ConductError> {
+    fn of(settings: &'a CampaignSettings) -> Result<Self, CampaignError> {
         let plan = &settings.plan;
         let needs = Requirements::estimate(settings)?;
         let free = needs
@@ -398,7 +398,7 @@ impl<'a> Outlook<'a> {
 }
 
 /// How many runs an earlier session left, which has to be of the same plan.
-fn runs_done(settings: &ConductSettings) -> Result<usize, StoreError> {
+fn runs_done(settings: &CampaignSettings) -> Result<usize, StoreError> {
     let path = settings.directory.join(STORE);
     if !path.exists() {
         return Ok(0);

@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, Seed};
 use octavo_workload::{DataSet, WorkloadError, WorkloadName, WorkloadSpec};
 
 use crate::{
-    conduct::ConductError,
+    error::CampaignError,
     plan::{Design, Factor, Plan, Storage, TestedDatabase},
 };
 
@@ -19,7 +19,7 @@ pub const DATA_OVER_MEMORY: u64 = 8;
 ///
 /// # Errors
 /// When there is no such database.
-pub fn plan(database: TestedDatabase) -> Result<Plan, ConductError> {
+pub fn plan(database: TestedDatabase) -> Result<Plan, CampaignError> {
     let defaults = database.kind()?.defaults;
     let workload = WorkloadName::default();
     Ok(Plan {
@@ -58,7 +58,7 @@ pub fn complete(
     plan: &mut Plan,
     memory: ByteCount,
     scale: Option<u64>,
-) -> Result<(), ConductError> {
+) -> Result<(), CampaignError> {
     plan.page_sizes.push(plan.databases[0].default_page_size);
     plan.page_sizes.sort_unstable();
     plan.page_sizes.dedup();
@@ -73,11 +73,11 @@ pub fn complete(
 }
 
 /// The smallest scale whose data has the wanted size at every page size.
-fn scale_for(plan: &Plan, wanted: ByteCount) -> Result<u64, ConductError> {
+fn scale_for(plan: &Plan, wanted: ByteCount) -> Result<u64, CampaignError> {
     let database = plan.databases[0].make()?;
     // Data grows in proportion, except for what does not depend on the scale:
     // two points give the line.
-    let size = |scale: u64| -> Result<u64, ConductError> {
+    let size = |scale: u64| -> Result<u64, CampaignError> {
         let data = rows(plan.workload, scale)?;
         let workload = WorkloadSpec::new(plan.workload, data, plan.seed).build()?;
         let sizes = plan.page_sizes.iter();

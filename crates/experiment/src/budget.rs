@@ -7,6 +7,7 @@ use octavo_units::ByteCount;
 use crate::{
     plan::{Cell, RunLength},
     record::Figures,
+    schedule::Round,
 };
 
 /// Rounds below which a Student t interval is too wide to say anything.
@@ -50,6 +51,14 @@ pub(crate) struct Pace {
     pub(crate) runs_done: usize,
     /// Mean time of a run with everything around it.
     pub(crate) run: Duration,
+}
+
+impl Pace {
+    /// The time of a round.
+    pub(crate) fn round(&self, round: &Round) -> Duration {
+        let runs = u32::try_from(round.cells.len()).unwrap_or(u32::MAX);
+        self.run.saturating_mul(runs)
+    }
 }
 
 /// The least time in which a plan makes sense, judged before anything is

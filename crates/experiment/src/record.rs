@@ -124,3 +124,81 @@ pub struct DeviceUse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use octavo_database::Counters;
+    use octavo_driver::{
+        Counts, KindCounts, Sample,
+        stability::Stability,
+        steady::{Cycles, Label, Steadiness},
+    };
+    use octavo_workload::{Audit, TransactionKind};
+
+    use super::*;
+
+    /// A steady run of a minute in which so many transactions of TPC-C's first
+    /// kind were committed.
+    pub(crate) fn figures(kinds: &[TransactionKind], committed: u64) -> Figures {
+        let mut counts = Counts::new(kinds);
+        let mut latencies = counts.kinds[0].latencies.clone();
+        for number in 0..committed {
+            latencies.record(1000.0 + number as f32);
+        }
+        counts.kinds[0] = KindCounts::of(&kinds[0], [committed, 3, 5, 0, 0, 2, 0, 0], latencies);
+        counts.changed_bytes = 100 * committed;
+        Figures {
+            load: Measurement {
+                warm_up: Duration::from_secs(5),
+                warm_up_misses: 77,
+                buffer_filled: true,
+                measured: Duration::from_mins(1),
+                interrupted: false,
+                counts,
+                counters: Counters {
+                    buffer_hits: 10 * committed,
+                    buffer_misses: 4 * committed,
+                    ..Counters::default()
+                },
+                backlog: None,
+                series: vec![Sample {
+                    at: Duration::from_secs(6),
+                    length: Duration::from_secs(1),
+                    measured: true,
+                    counted: committed / 60,
+                    p99_us: 1234,
+                    ..Sample::default()
+                }],
+                audit: Audit::default(),
+                steadiness: Steadiness {
+                    label: Label::Steady,
+                    cut_s: 0.0,
+                    extended_s: 0.0,
+                    tick_s: 0.6,
+                    ticks: 100,
+                    autocorrelation: 0.0,
+                    effective_samples: 100.0,
+                    cycles: Cycles::None,
+                },
+                stability: Stability {
+                    window_s: 6.0,
+                    variation: Some(0.02),
+                    longest_stall_s: 0.0,
+                    lowest_second: Some(0.9),
+                },
+            },
+            overhead: Duration::from_secs(2),
+            restored_by: Some(RestoreMethod::Copy),
+            storage_path: Some(StoragePath::Direct),
+            device: None,
+            machine: MachineUse::default(),
+            conditions: vec![("synchronous".into(), "FULL".into())],
+            checks: vec![Condition {
+                clause: "3.3.2.1".into(),
+                checked: 10,
+                violations: 0,
+                first_violation: None,
+            }],
+        }
+    }
+}

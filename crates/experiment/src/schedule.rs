@@ -41,6 +41,13 @@ pub(crate) struct Round {
     pub(crate) missing: Vec<(usize, Phase)>,
 }
 
+impl Round {
+    /// Whether a run of it was made.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.missing.len() < self.cells.len()
+    }
+}
+
 /// The rules of a plan. `rounds` is the number that ends a full factorial,
 /// `looks` how often it was judged. A cell that is compared with nothing is
 /// measured as in a full factorial: there is nothing to decide early.

@@ -5,6 +5,8 @@
 //! moment loses no finished run and leaves no half one.
 
 mod runs;
+#[cfg(test)]
+mod tests;
 
 use std::{
     path::{Path, PathBuf},

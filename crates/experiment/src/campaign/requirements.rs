@@ -11,11 +11,13 @@ use std::{
 use octavo_database::Settings;
 use octavo_units::ByteCount;
 
-use super::{ConductError, ConductSettings, resolved::ResolvedPlan};
+use super::settings::CampaignSettings;
 use crate::{
     budget, cpus,
     directory::{directory_size, free_space},
+    error::CampaignError,
     plan::{RunLength, SnapshotKey},
+    resolved::ResolvedPlan,
 };
 
 /// Refuses what cannot be, before anything is changed.
@@ -24,11 +26,11 @@ use crate::{
 /// When nothing says when to end or how long runs are, or the databases or
 /// this machine cannot do what a cell asks for.
 pub(super) fn check(
-    settings: &ConductSettings,
+    settings: &CampaignSettings,
     resolved: &ResolvedPlan<'_>,
-) -> Result<(), ConductError> {
+) -> Result<(), CampaignError> {
     let plan = &settings.plan;
-    let refuse = |text: String| Err(ConductError::Setting(text));
+    let refuse = |text: String| Err(CampaignError::Setting(text));
     if settings.rounds == Some(0) {
         return refuse("rounds 0 is not possible: at least 1 is needed".into());
     }
@@ -96,14 +98,14 @@ impl Requirements {
     /// # Errors
     /// When the plan cannot be carried out, or a directory is somebody
     /// else's.
-    pub fn estimate(settings: &ConductSettings) -> Result<Self, ConductError> {
-        let resolved = ResolvedPlan::of(settings)?;
+    pub fn estimate(settings: &CampaignSettings) -> Result<Self, CampaignError> {
+        let resolved = ResolvedPlan::of(&settings.plan, &settings.directory)?;
         check(settings, &resolved)?;
         resolved.examine()?;
         Ok(Self::of(settings, &resolved))
     }
 
-    pub(super) fn of(settings: &ConductSettings, resolved: &ResolvedPlan<'_>) -> Self {
+    pub(super) fn of(settings: &CampaignSettings, resolved: &ResolvedPlan<'_>) -> Self {
         let plan = &settings.plan;
         let snapshots: Vec<(SnapshotKey, ByteCount)> = plan
             .snapshots()
@@ -176,11 +178,11 @@ impl Requirements {
     /// # Errors
     /// When the budget or the free space is too small, or a file system cannot
     /// be asked for its free space.
-    pub fn check(&self, settings: &ConductSettings) -> Result<(), ConductError> {
+    pub fn check(&self, settings: &CampaignSettings) -> Result<(), CampaignError> {
         if let (None, Some(budget)) = (settings.rounds, settings.budget)
             && self.time_min > budget
         {
-            return Err(ConductError::Budget {
+            return Err(CampaignError::Budget {
                 cells: self.cells,
                 data: self.largest,
                 needed_s: self.time_min.as_secs() + 1,
@@ -199,7 +201,7 @@ impl Requirements {
         for (_, path, needed) in together {
             let available = free_space(path)?;
             if available < needed {
-                return Err(ConductError::Space {
+                return Err(CampaignError::Space {
                     path: path.to_owned(),
                     needed,
                     available,

@@ -1,23 +1,29 @@
 //! A plan with everything that it names: the databases, the workloads, and the
 //! directories where data lies.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use octavo_database::Database;
 use octavo_workload::{DataSet, Workload};
 
-use super::{ConductError, ConductSettings};
 use crate::{
     directory::{STORE, WorkDirectory},
     emulation::Wanted,
+    error::CampaignError,
     loaded::DESCRIPTION,
     plan::{Plan, SnapshotKey, Storage, TestedDatabase},
 };
 
 /// A plan whose databases and workloads are made, to be looked up by what a
 /// cell says of them.
-pub(super) struct ResolvedPlan<'a> {
-    settings: &'a ConductSettings,
+pub(crate) struct ResolvedPlan<'a> {
+    plan: &'a Plan,
+    /// Where the experiment works.
+    directory: &'a Path,
     databases: HashMap<Arc<TestedDatabase>, Box<dyn Database>>,
     workloads: HashMap<DataSet, Box<dyn Workload>>,
 }
@@ -28,8 +34,7 @@ impl<'a> ResolvedPlan<'a> {
     /// # Errors
     /// When the plan names a database or workload that there is not, or one
     /// with options that it does not have.
-    pub(super) fn of(settings: &'a ConductSettings) -> Result<Self, ConductError> {
-        let plan = &settings.plan;
+    pub(crate) fn of(plan: &'a Plan, directory: &'a Path) -> Result<Self, CampaignError> {
         let mut databases = HashMap::new();
         for spec in &plan.databases {
             databases.insert(spec.clone(), spec.make()?);
@@ -39,46 +44,52 @@ impl<'a> ResolvedPlan<'a> {
             workloads.insert(data, plan.workload(data)?);
         }
         Ok(Self {
-            settings,
+            plan,
+            directory,
             databases,
             workloads,
         })
     }
 
-    pub(super) fn plan(&self) -> &'a Plan {
-        &self.settings.plan
+    /// Where the experiment works.
+    pub(crate) fn own_directory(&self) -> &'a Path {
+        self.directory
+    }
+
+    pub(crate) fn plan(&self) -> &'a Plan {
+        self.plan
     }
 
     /// # Panics
     /// When the plan does not have this database.
-    pub(super) fn database(&self, spec: &TestedDatabase) -> &dyn Database {
+    pub(crate) fn database(&self, spec: &TestedDatabase) -> &dyn Database {
         self.databases[spec].as_ref()
     }
 
     /// # Panics
     /// When the plan does not have these rows.
-    pub(super) fn workload(&self, data: DataSet) -> &dyn Workload {
+    pub(crate) fn workload(&self, data: DataSet) -> &dyn Workload {
         self.workloads[&data].as_ref()
     }
 
     /// Where the data of a storage lies.
-    pub(super) fn directory(&self, storage: &Storage) -> PathBuf {
-        storage.path(&self.settings.directory)
+    pub(crate) fn directory(&self, storage: &Storage) -> PathBuf {
+        storage.path(self.directory)
     }
 
     /// Where the data of each storage lies, in the plan's order.
-    pub(super) fn directories(&self) -> Vec<PathBuf> {
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
         let storages = self.plan().storages.iter();
         storages.map(|storage| self.directory(storage)).collect()
     }
 
     /// Where the databases of a storage lie.
-    pub(super) fn data(&self, storage: &Storage) -> PathBuf {
+    pub(crate) fn data(&self, storage: &Storage) -> PathBuf {
         self.directory(storage).join("data")
     }
 
     /// Where a snapshot lies.
-    pub(super) fn snapshot(&self, key: &SnapshotKey) -> PathBuf {
+    pub(crate) fn snapshot(&self, key: &SnapshotKey) -> PathBuf {
         let plan = self.plan();
         let mut name = String::from("snapshot");
         for (count, place) in [
@@ -100,8 +111,8 @@ impl<'a> ResolvedPlan<'a> {
     }
 
     /// The devices that are to be emulated, in the plan's order.
-    pub(super) fn devices(&self) -> Vec<Wanted> {
-        let directory = &self.settings.directory;
+    pub(crate) fn devices(&self) -> Vec<Wanted> {
+        let directory = self.directory;
         let storages = self.plan().storages.iter();
         storages
             .filter_map(|storage| match storage {
@@ -121,17 +132,17 @@ impl<'a> ResolvedPlan<'a> {
     /// # Errors
     /// When a directory was not made by Octavo, cannot be read, or holds
     /// another experiment or what `octavo load` keeps.
-    pub(super) fn examine(&self) -> Result<(), ConductError> {
+    pub(crate) fn examine(&self) -> Result<(), CampaignError> {
         for path in self.directories() {
             WorkDirectory::examine(&path)?;
-            if path != self.settings.directory && path.join(STORE).exists() {
-                return Err(ConductError::Setting(format!(
+            if path != self.directory && path.join(STORE).exists() {
+                return Err(CampaignError::Setting(format!(
                     "{} is where another experiment works: name another storage",
                     path.display()
                 )));
             }
             if path.join(DESCRIPTION).exists() {
-                return Err(ConductError::Setting(format!(
+                return Err(CampaignError::Setting(format!(
                     "{} holds rows that octavo load or octavo bench keeps: name another directory",
                     path.display()
                 )));

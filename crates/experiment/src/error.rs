@@ -15,7 +15,7 @@ use crate::{
 /// Why an experiment ended without findings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConductError {
+pub enum CampaignError {
     /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -109,7 +109,7 @@ pub enum ConductError {
     Stopped,
 }
 
-impl ConductError {
+impl CampaignError {
     /// Whether the user's input is at fault, rather than the machine.
     pub fn is_bad_input(&self) -> bool {
         match self {

@@ -1,0 +1,310 @@
+//! Measuring: a database runs on storage, a fresh copy each time.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use octavo_database::DatabaseError;
+use octavo_driver::{Extension, Load, RETRIES, RunLength, Unobserved};
+use octavo_storage::{
+    calibrate::{self, CalibrateError},
+    location::Location,
+};
+use octavo_units::{PageSize, Seed};
+
+use super::{Executor, Facts, Monitor, snapshots::Snapshots};
+use crate::{
+    causes::with_causes,
+    cpus::HeldCpus,
+    directory::{DirectoryError, WorkDirectory},
+    emulation::{Emulation, EmulationError},
+    error::CampaignError,
+    machine,
+    observer::Observer,
+    plan::{Cell, Storage, TestedDatabase},
+    record::{Figures, Source},
+    resolved::ResolvedPlan,
+    run::{FreshCopy, RunError, RunSettings, run},
+    store::StoredSnapshot,
+};
+
+/// Measures cells in directories and on devices of its own.
+pub(crate) struct MeasuredExecutor<'a> {
+    /// The directory that it works in, and those of other storages, held as
+    /// long as this works.
+    directories: Vec<WorkDirectory>,
+    resolved: ResolvedPlan<'a>,
+    locations: HashMap<Storage, Location>,
+    snapshots: Snapshots,
+    unavailable: Vec<Unavailable>,
+    /// Last, so that they are unmounted when nothing uses them any more.
+    emulations: Vec<Emulation>,
+}
+
+/// A database at a page size that cannot be had.
+struct Unavailable {
+    database: Arc<TestedDatabase>,
+    page_size: PageSize,
+    reason: String,
+}
+
+impl<'a> MeasuredExecutor<'a> {
+    /// Opens the directory to work in, mounts the devices that are emulated,
+    /// and opens the directories of other storages.
+    ///
+    /// # Errors
+    /// When a directory or device cannot be had; what was made is taken back.
+    pub(crate) fn open(
+        resolved: ResolvedPlan<'a>,
+        emulator: &Path,
+        observer: &dyn Observer,
+    ) -> Result<Self, CampaignError> {
+        let mut executor = Self {
+            directories: Vec::new(),
+            resolved,
+            locations: HashMap::new(),
+            snapshots: Snapshots::default(),
+            unavailable: Vec::new(),
+            emulations: Vec::new(),
+        };
+        if let Err(error) = executor.make(emulator, observer) {
+            executor.abandon()?;
+            return Err(match error {
+                CampaignError::Emulation(EmulationError::Stopped) => CampaignError::Stopped,
+                error => error,
+            });
+        }
+        Ok(executor)
+    }
+
+    fn make(&mut self, emulator: &Path, observer: &dyn Observer) -> Result<(), CampaignError> {
+        let own = self.resolved.own_directory();
+        self.directories.push(WorkDirectory::open(own)?);
+        let plan = self.resolved.plan();
+        for (wanted, number) in self.resolved.devices().iter().zip(0..) {
+            let seed = plan.seed.derive("device", number);
+            let interrupted = || observer.interrupted();
+            let started = Emulation::start(emulator, wanted, seed, &interrupted);
+            self.emulations.push(started?);
+        }
+        for storage in &plan.storages {
+            let path = self.resolved.directory(storage);
+            if path != own {
+                self.directories.push(WorkDirectory::open(&path)?);
+            }
+            self.locations.insert(storage.clone(), Location::of(&path));
+        }
+        Ok(())
+    }
+
+    /// Where the store is.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.directories[0].store()
+    }
+
+    /// Takes over what earlier sessions loaded.
+    pub(crate) fn adopt(&mut self, snapshots: Vec<StoredSnapshot>) {
+        self.snapshots.known = snapshots;
+    }
+
+    /// Takes back the directories and devices that were made for input that is
+    /// refused after all, or before there was an interrupt.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub(crate) fn abandon(self) -> Result<(), CampaignError> {
+        let mut directories = self.directories.into_iter();
+        let own = directories.next();
+        directories.try_for_each(WorkDirectory::abandon)?;
+        let mut emulations = self.emulations.into_iter();
+        emulations.try_for_each(Emulation::abandon)?;
+        own.map_or(Ok(()), WorkDirectory::abandon)?;
+        Ok(())
+    }
+
+    /// Goes on without a database at a page size, unless the error is one of
+    /// everything.
+    fn do_without(
+        &mut self,
+        cell: &Cell,
+        error: DatabaseError,
+        monitor: &Monitor<'_>,
+    ) -> Result<(), CampaignError> {
+        if matches!(
+            error,
+            DatabaseError::Stopped | DatabaseError::Setting { .. }
+        ) || error.is_full()
+        {
+            return Err(error.into());
+        }
+        let reason = with_causes(&error);
+        monitor.note(&format!(
+            "{} with {} pages is left out: {reason}",
+            cell.database.name, cell.page_size
+        ));
+        self.unavailable.push(Unavailable {
+            database: cell.database.clone(),
+            page_size: cell.page_size,
+            reason,
+        });
+        Ok(())
+    }
+}
+
+impl Executor for MeasuredExecutor<'_> {
+    fn source(&self) -> Source {
+        Source::Measured
+    }
+
+    fn facts(&self) -> Facts {
+        let mut facts = vec![("machine".to_owned(), machine::describe())];
+        for storage in &self.resolved.plan().storages {
+            let topic = match storage {
+                Storage::Own => "storage".to_owned(),
+                other => format!("storage {other}"),
+            };
+            facts.push((topic, self.locations[storage].facts.known()));
+        }
+        facts
+    }
+
+    /// Calibrates the first storage.
+    fn calibrate(
+        &mut self,
+        seed: Seed,
+        monitor: &Monitor<'_>,
+    ) -> Result<Option<String>, CampaignError> {
+        let directory = self.resolved.directory(&self.resolved.plan().storages[0]);
+        let calibrated =
+            calibrate::calibrate(&directory, &calibrate::Settings::brief(seed), &mut |step| {
+                monitor.progress(&format!("calibrate: {}", step.name));
+                monitor.flow()
+            });
+        match calibrated {
+            Ok(profile) => Ok(Some(profile.to_toml())),
+            Err(CalibrateError::Stopped) => Err(CampaignError::Stopped),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Builds programs where that is needed, and loads the cell's rows, or
+    /// derives them from those at another page size.
+    fn prepare(
+        &mut self,
+        cell: &Cell,
+        monitor: &Monitor<'_>,
+    ) -> Result<Vec<StoredSnapshot>, CampaignError> {
+        if self.unavailable(cell).is_some() {
+            return Ok(Vec::new());
+        }
+        let database = self.resolved.database(&cell.database);
+        let derives = database.derivation().is_some();
+        let programs = database.prepare(&[cell.page_size], &mut |step| {
+            monitor.progress(step);
+            monitor.flow()
+        });
+        if let Err(error) = programs {
+            self.do_without(cell, error, monitor)?;
+            return Ok(Vec::new());
+        }
+        match self
+            .snapshots
+            .make(&cell.snapshot(), &self.resolved, monitor)
+        {
+            // What is derived from it would be missing too.
+            Err(CampaignError::Database(error)) if !derives => {
+                self.do_without(cell, error, monitor)?;
+                Ok(Vec::new())
+            }
+            made => made,
+        }
+    }
+
+    fn unavailable(&self, cell: &Cell) -> Option<&str> {
+        self.unavailable
+            .iter()
+            .find(|other| (&other.database, other.page_size) == (&cell.database, cell.page_size))
+            .map(|other| other.reason.as_str())
+    }
+
+    fn run(
+        &mut self,
+        cell: &Cell,
+        seed: Seed,
+        length: RunLength,
+        monitor: &Monitor<'_>,
+    ) -> Result<Figures, CampaignError> {
+        let observer = monitor.observer();
+        let resolved = &self.resolved;
+        let copy = resolved.data(&cell.storage).join("run");
+        fs::create_dir_all(&copy).map_err(DirectoryError::io("create directory", &copy))?;
+        let _held = HeldCpus::hold(cell.cpus)?;
+        run(
+            &FreshCopy {
+                database: resolved.database(&cell.database),
+                snapshot: &resolved.snapshot(&cell.snapshot()),
+                copy: &copy,
+                location: &self.locations[&cell.storage],
+                page_size: cell.page_size,
+                memory: cell.memory,
+                clients: cell.clients,
+            },
+            RunSettings {
+                workload: resolved.workload(cell.data),
+                clients: cell.clients,
+                load: Load::Closed {
+                    terminals: cell.clients,
+                },
+                retries: RETRIES,
+                isolation: resolved.plan().isolation,
+                seed,
+                length,
+                extension: Extension::WhileWarming,
+                keep_interrupted: false,
+            },
+            &mut Unobserved,
+            &|| observer.interrupted(),
+        )
+        .and_then(|run| match run.load.counts.failed() {
+            0 => Ok(run),
+            failed => Err(RunError::Failed(failed)),
+        })
+        .map_err(|error| {
+            if error.is_stop() {
+                CampaignError::Stopped
+            } else if error.is_full() {
+                CampaignError::Full {
+                    path: resolved.directory(&cell.storage),
+                }
+            } else {
+                CampaignError::Run(error)
+            }
+        })
+    }
+
+    /// The answer is worth more than the room: that data stays is only noted.
+    fn clear_up(&mut self, keep_data: bool, monitor: &Monitor<'_>) {
+        let stay = |error: &dyn std::error::Error| {
+            monitor.note(&format!(
+                "the loaded databases stay: {}",
+                with_causes(error)
+            ));
+        };
+        for directory in self.directories.drain(..) {
+            if !keep_data && let Err(error) = directory.remove_data() {
+                stay(&error);
+            }
+        }
+        for mut emulation in self.emulations.drain(..) {
+            if let Some(slow) = emulation.end() {
+                monitor.note(&slow);
+            }
+            if !keep_data && let Err(error) = emulation.remove() {
+                stay(&error);
+            }
+        }
+    }
+}

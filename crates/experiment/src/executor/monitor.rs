@@ -1,0 +1,91 @@
+//! Who follows a campaign, and its clock.
+
+use std::{
+    cell::Cell,
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use crate::{error::CampaignError, observer::Observer};
+
+/// Shows an observer what is done and how much time is left, and tells whether
+/// to stop.
+pub struct Monitor<'a> {
+    observer: &'a dyn Observer,
+    /// Time of earlier sessions.
+    earlier: Duration,
+    begin: Instant,
+    /// Time of everything, as far as it is known.
+    expected: Cell<Option<Duration>>,
+}
+
+impl<'a> Monitor<'a> {
+    /// Begins a session of an experiment that has taken `earlier` so far;
+    /// `expected` is the time of everything, where it is known.
+    pub fn new(observer: &'a dyn Observer, earlier: Duration, expected: Option<Duration>) -> Self {
+        Self {
+            observer,
+            earlier,
+            begin: Instant::now(),
+            expected: Cell::new(expected),
+        }
+    }
+
+    /// Sets the time of everything.
+    pub fn expect(&self, expected: Duration) {
+        self.expected.set(Some(expected));
+    }
+
+    /// Shows what is done now.
+    pub fn progress(&self, now: &str) {
+        let spent = self.spent();
+        let expected = self.expected.get().unwrap_or(spent);
+        self.observer.progress(now, spent, expected);
+    }
+
+    /// Shows a line that stays.
+    pub fn note(&self, line: &str) {
+        self.observer.note(line);
+    }
+
+    /// Who follows it.
+    pub(crate) fn observer(&self) -> &'a dyn Observer {
+        self.observer
+    }
+
+    /// Whether to stop.
+    pub fn interrupted(&self) -> bool {
+        self.observer.interrupted()
+    }
+
+    /// Whether to stop, as steps that can be stopped want to know it.
+    pub fn flow(&self) -> ControlFlow<()> {
+        if self.interrupted() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Refuses to go on once the observer wants to stop.
+    ///
+    /// # Errors
+    /// [`CampaignError::Stopped`], then.
+    pub fn stop_if_interrupted(&self) -> Result<(), CampaignError> {
+        if self.interrupted() {
+            Err(CampaignError::Stopped)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Time of this session.
+    pub fn session(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    /// Time of all sessions.
+    pub fn spent(&self) -> Duration {
+        self.earlier.saturating_add(self.session())
+    }
+}

@@ -111,15 +111,15 @@ pub(crate) struct AdviseFlags {
     ))]
     pub(crate) clients: Option<u32>,
 
-    /// How transactions are kept apart [default: the database's own]
+    /// Isolation level [default: the database's own]
     #[arg(long, value_enum)]
     pub(crate) isolation: Option<IsolationName>,
 
-    /// Origin of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
     pub(crate) seed: Seed,
 
-    /// Differences up to this many percent do not matter
+    /// Differences up to this many percent count as none
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
     pub(crate) margin: f64,
 
@@ -233,7 +233,7 @@ pub(crate) struct CalibrateFlags {
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     pub(crate) engine: EngineName,
 
-    /// Origin of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
     pub(crate) seed: Seed,
 
@@ -279,7 +279,7 @@ pub(crate) struct FitFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Origin of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
     pub(crate) seed: Seed,
 
@@ -297,7 +297,7 @@ pub(crate) struct ShowFlags {
     #[arg(long, conflicts_with = "json")]
     pub(crate) toml: bool,
 
-    /// Origin of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
     pub(crate) seed: Seed,
 
@@ -360,7 +360,7 @@ pub(crate) struct EmulateFlags {
     #[arg(long)]
     pub(crate) end_with_parent: bool,
 
-    /// Origin of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
     pub(crate) seed: Seed,
 
@@ -408,7 +408,7 @@ pub(crate) struct DataFlags {
     #[arg(long, value_name = "SIZE")]
     pub(crate) page_size: Option<PageSize>,
 
-    /// Origin of everything random [default: that of the loaded rows, else 1]
+    /// Random seed [default: that of the loaded rows, else 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<Seed>,
 }
@@ -525,7 +525,7 @@ pub(crate) struct BenchFlags {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<ByteCount>,
 
-    /// How transactions are kept apart [default: the database's own]
+    /// Isolation level [default: the database's own]
     #[arg(long, value_enum)]
     pub(crate) isolation: Option<IsolationName>,
 

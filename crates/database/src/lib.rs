@@ -43,7 +43,7 @@ pub use mysql::{Doublewrite, Mysql};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
 pub use postgres::{Postgres, Programs};
-pub use registry::{DatabaseSpec, NAMES, Registry, SharedOption, choose, options};
+pub use registry::{DatabaseSpec, Registry, SharedOption, choose};
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
 /// A kind of database.

@@ -194,17 +194,6 @@ pub fn choose(
     (kind.make)(&kind.read(options)?)
 }
 
-/// The names of the databases that can be chosen.
-pub static NAMES: [&str; 4] = ["sqlite", "postgres", "mariadb", "mysql"];
-
-/// The names of the options of a database; none for a name that is not known.
-pub fn options(name: &str) -> Vec<&'static str> {
-    let kind = Registry::standard().find(name);
-    kind.map_or(Vec::new(), |kind| {
-        kind.options.iter().map(|option| option.name).collect()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

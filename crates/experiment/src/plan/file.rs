@@ -80,16 +80,17 @@ struct WorkloadKeys {
     distribution: Option<Entry<String>>,
 }
 
-/// `[cells]`: what varies, beside the options of databases.
+/// `[cells]`: what varies, beside the options of databases. A list that the file
+/// does not have is empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct Cells {
-    database: Option<List<String>>,
-    page_size: Option<List<PageSize>>,
-    memory: Option<List<ByteCount>>,
-    clients: Option<List<Clients>>,
-    cpus: Option<List<Option<u32>>>,
-    storage: Option<List<Storage>>,
+    database: List<String>,
+    page_size: List<PageSize>,
+    memory: List<ByteCount>,
+    clients: List<Clients>,
+    cpus: List<Option<u32>>,
+    storage: List<Storage>,
     isolation: Option<Entry<Isolation>>,
 }
 

@@ -31,15 +31,16 @@ pub struct Plan {
     pub name: Option<String>,
     /// The workload.
     pub workload: WorkloadName,
-    /// Its mix, where it is not its own.
+    /// The shares of its transactions, as [`octavo_workload::Mix::parse`] reads
+    /// them; `None` for the workload's own.
     pub mix: Option<String>,
-    /// Which keys it uses, where it is not its own (YCSB).
+    /// The distribution of keys (YCSB); `None` for the workload's own.
     pub distribution: Option<String>,
-    /// How transactions are kept apart; `None` for each database's default.
+    /// Isolation level; `None` for each database's default.
     pub isolation: Option<Isolation>,
-    /// Origin of everything random.
+    /// Random seed, of rows, inputs, order and intervals.
     pub seed: Seed,
-    /// Ratios within this share of 1 make no difference to the user.
+    /// Ratios within this share of 1 count as no difference: 0.03 is 3%.
     pub margin: f64,
     /// How cells leave the experiment.
     pub design: Design,
@@ -57,8 +58,7 @@ pub struct Plan {
     pub cpus: Vec<Option<u32>>,
     /// Sessions at the same time.
     pub clients: Vec<u32>,
-    /// How often each cell is there under another name: more than 1 to see
-    /// what chance alone does (A/A).
+    /// How many equal cells there are of each: more than 1 for an A/A test.
     pub copies: u32,
     /// The list that is compared.
     pub compare: Factor,
@@ -118,18 +118,24 @@ impl Plan {
 
     /// Why this cannot be a plan, where it came from an unknown file.
     pub(crate) fn fault(&self) -> Option<String> {
-        let counts = || Factor::ALL.map(|factor| (factor, self.count(factor)));
-        if let Some((factor, _)) = counts().into_iter().find(|(_, count)| *count == 0) {
+        let empty = Factor::ALL
+            .into_iter()
+            .find(|&factor| self.count(factor) == 0);
+        if let Some(factor) = empty {
             return Some(format!("its list of {factor} is empty"));
         }
-        let cells = counts()
-            .into_iter()
-            .fold(1usize, |cells, (_, count)| cells.saturating_mul(count));
+        let cells = self.cell_count();
         if cells > Self::CELLS_MAX {
             return Some(format!("it has {cells} cells"));
         }
         (!(self.margin > 0.0 && self.margin < 1.0))
             .then(|| format!("its margin is {}", self.margin))
+    }
+
+    /// How many cells there are.
+    pub fn cell_count(&self) -> usize {
+        let counts = Factor::ALL.map(|factor| self.count(factor));
+        counts.into_iter().fold(1, usize::saturating_mul)
     }
 
     /// How many entries the list of a factor has.
@@ -349,7 +355,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn finalists_run_there_and_back() {
+    fn finals_alternate_in_direction() {
         let mut plan = plan();
         plan.memories.truncate(1);
         let there = plan.order(4, &all_live(&plan, true, 0));
@@ -359,7 +365,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_compared_makes_the_groups() {
+    fn groups_differ_in_all_but_the_compared_factor() {
         let mut plan = plan();
         assert_eq!(
             plan.groups(),
@@ -430,7 +436,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn plans_that_cannot_be_are_seen() {
+    fn impossible_plans_have_a_fault() {
         assert_eq!(plan().fault(), None);
         let mut empty = plan();
         empty.page_sizes.clear();

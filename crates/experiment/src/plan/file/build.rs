@@ -11,7 +11,7 @@ use super::{
     Places,
     refusal::{Refusal, instead},
     section::{Sections, option_names, parameter_names},
-    value::{Any, Count, Entry, List, Number, spans, values},
+    value::{Any, Count, Entry, List, Number, given, spans, values},
 };
 use crate::{
     bench::automatic_warm_up,
@@ -30,56 +30,39 @@ pub(super) fn plan(sections: &Sections, places: &Places) -> Result<Built, Refusa
     let (experiment, cells) = (&sections.experiment, &sections.cells);
     let (workload, rows) = workload(sections, places)?;
     let databases = databases(sections)?;
-    let Some(memories) = &cells.memory else {
+    if cells.memory.is_empty() {
         return Err(missing(
             places,
             "cells",
             "memory is missing in [cells]: give the memory that may hold data, such as memory = \
              [\"8MiB\", \"32MiB\"]",
         ));
-    };
-    distinct("memory", memories)?;
-    let clients = cells.clients.as_ref().map(|ramps| {
-        let of_ramp = |ramp: &Entry<super::Clients>| {
-            let span = ramp.span.clone();
-            let entry = move |&value: &u32| Entry {
-                value,
-                span: span.clone(),
-            };
-            ramp.value.0.iter().map(entry).collect::<Vec<_>>()
-        };
-        ramps.iter().flat_map(of_ramp).collect::<List<u32>>()
-    });
+    }
+    let mut clients: List<u32> = Vec::new();
+    for ramp in &cells.clients {
+        clients.extend(ramp.value.0.iter().map(|&value| Entry {
+            value,
+            span: ramp.span.clone(),
+        }));
+    }
+    let default_page_size = databases[0].default_page_size;
     let mut plan = Plan {
-        name: sections.head.name.as_ref().map(|name| name.value.clone()),
+        name: given(&sections.head.name),
         workload,
         mix: None,
         distribution: None,
-        isolation: cells.isolation.as_ref().map(|entry| entry.value),
-        seed: Seed::new(experiment.seed.as_ref().map_or(1, |seed| seed.value.0)),
-        margin: experiment
-            .margin
-            .as_ref()
-            .map_or(0.03, |margin| margin.value.0),
-        design: experiment
-            .design
-            .as_ref()
-            .map_or(Design::Race, |design| design.value),
+        isolation: given(&cells.isolation),
+        seed: Seed::new(given(&experiment.seed).map_or(1, |seed| seed.0)),
+        margin: given(&experiment.margin).map_or(0.03, |margin| margin.0),
+        design: given(&experiment.design).unwrap_or(Design::Race),
         data: values(&rows),
-        storages: list("storage", cells.storage.as_ref(), Storage::Own)?,
-        page_sizes: list(
-            "page-size",
-            cells.page_size.as_ref(),
-            databases[0].default_page_size,
-        )?,
-        memories: values(memories),
-        cpus: list("cpus", cells.cpus.as_ref(), None)?,
-        clients: list("clients", clients.as_ref(), 1)?,
+        storages: list("storage", &cells.storage, Storage::Own)?,
+        page_sizes: list("page-size", &cells.page_size, default_page_size)?,
+        memories: list("memory", &cells.memory, ByteCount::ZERO)?,
+        cpus: list("cpus", &cells.cpus, None)?,
+        clients: list("clients", &clients, 1)?,
         databases,
-        copies: experiment
-            .copies
-            .as_ref()
-            .map_or(1, |copies| copies.value.get()),
+        copies: given(&experiment.copies).map_or(1, Count::get),
         compare: Factor::PageSize,
         reference: None,
     };
@@ -87,18 +70,17 @@ pub(super) fn plan(sections: &Sections, places: &Places) -> Result<Built, Refusa
     plan.compare = compared(&plan, sections, places)?;
     check_count(&plan, places)?;
     let seats = [
-        ("memory", spans(memories)),
-        ("clients", clients.as_deref().map_or_else(Vec::new, spans)),
+        ("memory", spans(&cells.memory)),
+        ("clients", spans(&clients)),
     ];
     check_databases(&plan, places, &seats)?;
     if let Some(given) = &experiment.reference {
         plan.reference = Some(reference(&plan, given)?);
     }
-    let all_spans = |list: Option<Vec<Range<usize>>>| list.unwrap_or_default();
     Ok(Built {
         plan,
-        storages: all_spans(cells.storage.as_deref().map(spans)),
-        cpus: all_spans(cells.cpus.as_deref().map(spans)),
+        storages: spans(&cells.storage),
+        cpus: spans(&cells.cpus),
     })
 }
 
@@ -106,12 +88,12 @@ pub(super) fn plan(sections: &Sections, places: &Places) -> Result<Built, Refusa
 /// such list.
 fn list<T: Clone + PartialEq>(
     key: &str,
-    entries: Option<&List<T>>,
+    entries: &[Entry<T>],
     default: T,
 ) -> Result<Vec<T>, Refusal> {
-    let Some(entries) = entries else {
+    if entries.is_empty() {
         return Ok(vec![default]);
-    };
+    }
     distinct(key, entries)?;
     Ok(values(entries))
 }
@@ -223,15 +205,15 @@ fn check_workload(
     rows: &[Entry<DataSet>],
 ) -> Result<(), Refusal> {
     let (mix, distribution) = (&sections.workload.mix, &sections.workload.distribution);
-    if let Some(given) = distribution {
-        let read: Distribution = given
+    if let Some(entry) = distribution {
+        let read: Distribution = entry
             .value
             .parse()
-            .map_err(|error| refuse_at(given, &error))?;
+            .map_err(|error| refuse_at(entry, &error))?;
         // As it prints, so that two ways to write it are one plan.
         plan.distribution = Some(read.to_string());
     }
-    plan.mix = mix.as_ref().map(|mix| mix.value.clone());
+    plan.mix = given(mix);
     for row in rows {
         if let Err(error) = plan.workload(row.value) {
             let given = match &error {
@@ -272,13 +254,15 @@ fn combined<T: Clone>(
 /// The databases with their options.
 fn databases(sections: &Sections) -> Result<Vec<Arc<TestedDatabase>>, Refusal> {
     let registry = Registry::standard();
-    let default = vec![Entry {
-        value: registry.default_kind().name.to_owned(),
-        span: 0..0,
-    }];
-    let names = sections.cells.database.as_ref().unwrap_or(&default);
+    let names = &sections.cells.database;
     distinct("database", names)?;
     let mut kinds: List<&'static DatabaseKind> = Vec::new();
+    if names.is_empty() {
+        kinds.push(Entry {
+            value: registry.default_kind(),
+            span: 0..0,
+        });
+    }
     for name in names {
         kinds.push(Entry {
             value: registry
@@ -356,7 +340,7 @@ fn key_of(factor: Factor, sections: &Sections) -> &'static str {
             .parameters
             .iter()
             .map(|(name, list)| (*name, list.len()));
-        let database = sections.cells.database.as_ref().map_or(0, Vec::len);
+        let database = sections.cells.database.len();
         let mut counts = options.chain(rows).chain([("database", database)]);
         counts.any(|(name, count)| name == key && count > 1)
     };
@@ -426,15 +410,11 @@ fn compared(plan: &Plan, sections: &Sections, places: &Places) -> Result<Factor,
 }
 
 fn check_count(plan: &Plan, places: &Places) -> Result<(), Refusal> {
-    let counts = Factor::ALL.map(|factor| plan.count(factor));
-    let count = counts.into_iter().fold(1, usize::saturating_mul);
-    if count <= Plan::CELLS_MAX {
+    let (count, most) = (plan.cell_count(), Plan::CELLS_MAX);
+    if count <= most {
         return Ok(());
     }
-    let reason = format!(
-        "{count} cells are more than {}: shorten the lists",
-        Plan::CELLS_MAX
-    );
+    let reason = format!("{count} cells are more than {most}: shorten the lists");
     Err(missing(places, "cells", &reason))
 }
 

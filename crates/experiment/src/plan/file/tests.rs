@@ -142,7 +142,7 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn what_is_left_out_has_its_default() {
+fn omitted_keys_have_defaults() {
     let file = parse(
         "format = 1\nworkload = {name = \"tpcc\", warehouses = 2}\n\
          cells = {memory = [1048576, \"8MiB\"]}\n",
@@ -169,7 +169,7 @@ fn what_is_left_out_has_its_default() {
 }
 
 #[test]
-fn the_same_plan_written_otherwise_is_the_same_plan() {
+fn equal_forms_give_equal_plans() {
     let mut text = SOUND.to_owned();
     for (old, new) in [
         ("\"2.5 %\"", "0.025"),
@@ -201,7 +201,7 @@ fn syntax_is_refused_at_its_line() {
 }
 
 #[test]
-fn versions_are_told_apart_before_anything_else() {
+fn another_format_is_refused_first() {
     refused("format", "format = 2", "2", &["format 2", "format 1"]);
     refused("format", "format = \"1\"", "\"1\"", &["whole number"]);
     let refused = parse("[cells]\nnonsense = 1\n").unwrap_err();
@@ -212,7 +212,7 @@ fn versions_are_told_apart_before_anything_else() {
 }
 
 #[test]
-fn unknown_keys_are_told_with_what_was_meant() {
+fn unknown_keys_get_a_suggestion() {
     refused(
         "page-size",
         "page-sizes = [\"4K\"]",
@@ -247,7 +247,7 @@ fn unknown_keys_are_told_with_what_was_meant() {
 }
 
 #[test]
-fn wrong_types_are_told_with_the_right_ones() {
+fn wrong_types_are_refused_with_the_possible_forms() {
     refused(
         "seed",
         "seed = \"one\"",
@@ -286,7 +286,7 @@ fn wrong_types_are_told_with_the_right_ones() {
 }
 
 #[test]
-fn impossible_values_are_told_with_possible_ones() {
+fn impossible_values_are_refused_with_the_possible_ones() {
     for (old, new, place, words) in [
         (
             "page-size",
@@ -442,7 +442,7 @@ fn ramps_have_both_ends_where_the_step_fits() {
 }
 
 #[test]
-fn what_is_compared_has_to_be_clear() {
+fn an_unclear_comparison_is_refused() {
     refused(
         "compare",
         "compare = \"pagesize\"",
@@ -474,7 +474,7 @@ fn line_of(text: &str, begin: &str) -> usize {
 }
 
 #[test]
-fn several_lists_without_a_page_size_need_a_word() {
+fn several_lists_without_page_sizes_need_compare() {
     let open = without(&without(SOUND, "compare"), "reference");
     assert_eq!(parse(&open).unwrap().plan.compare, Factor::PageSize);
     let text = without(&open, "page-size");
@@ -551,7 +551,7 @@ fn references_are_found_in_every_list() {
 }
 
 #[test]
-fn the_length_of_a_run_is_said_once() {
+fn two_lengths_of_a_run_are_refused() {
     let length = |run: &str| {
         let text = SOUND
             .replace("warm-up = \"30s\"\nmeasured = \"60s\"\n", run)
@@ -597,7 +597,7 @@ fn the_length_of_a_run_is_said_once() {
 }
 
 #[test]
-fn what_is_missing_is_told_where_it_belongs() {
+fn missing_keys_are_refused_at_their_section() {
     for (key, section, words) in [
         ("records", "[workload]", &["records", "how much data"][..]),
         (
@@ -632,14 +632,14 @@ fn what_is_missing_is_told_where_it_belongs() {
 }
 
 #[test]
-fn slips_in_ramps_do_not_become_experiments() {
+fn too_many_cells_are_refused() {
     let (text, _) = with("clients", "clients = \"1..1000\"");
     let refused = parse(&text).unwrap_err();
     assert!(refused.reason.contains("64000 cells"), "{refused}");
 }
 
 #[test]
-fn an_end_has_to_be_in_sight() {
+fn a_plan_without_an_end_is_refused() {
     let check = |keys: &[&str]| {
         let text = keys
             .iter()
@@ -687,7 +687,7 @@ fn storages_can_be_emulated_devices() {
 }
 
 #[test]
-fn storages_and_cpus_are_looked_at_here() {
+fn equal_storages_and_missing_cpus_are_refused() {
     let check = |old: &str, new: &str, directory: &str| {
         let (text, line) = with(old, new);
         let text = if old == "cpus" {
@@ -726,7 +726,7 @@ fn no_text_makes_reading_panic() {
 }
 
 #[test]
-fn the_plans_to_begin_with_are_sound() {
+fn the_sample_plans_are_read() {
     let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
     let mut compared = Vec::new();
     for entry in fs::read_dir(plans).unwrap() {

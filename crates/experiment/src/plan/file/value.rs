@@ -27,6 +27,11 @@ pub(super) struct Entry<T> {
 /// The entries of a list. A plan may write the only entry without brackets.
 pub(super) type List<T> = Vec<Entry<T>>;
 
+/// The value of a key, where the file has the key.
+pub(super) fn given<T: Clone>(entry: &Option<Entry<T>>) -> Option<T> {
+    entry.as_ref().map(|entry| entry.value.clone())
+}
+
 /// The values of a list.
 pub(super) fn values<T: Clone>(entries: &[Entry<T>]) -> Vec<T> {
     entries.iter().map(|entry| entry.value.clone()).collect()

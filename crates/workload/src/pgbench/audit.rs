@@ -1,7 +1,7 @@
 //! What one client really ran.
 
 use super::{
-    client::{Change, DELTA_MAX, Drawn},
+    inputs::{Change, DELTA_MAX, Drawn},
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
     script::{Script, TRANSACTIONS},
 };

@@ -7,6 +7,7 @@ use octavo_units::Seed;
 
 use super::{
     audit::Counts,
+    inputs::{Change, DELTA_MAX, Drawn},
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
     script::Script,
     statements::{
@@ -20,9 +21,6 @@ use crate::{
     random::Draws,
     transact::transact,
 };
-
-/// A change of a balance is drawn from minus this to this.
-pub(super) const DELTA_MAX: i64 = 5000;
 
 /// Where a client's clock begins: 2026-01-01T00:00:00Z in microseconds since
 /// 1970.
@@ -42,25 +40,6 @@ pub(super) struct PgbenchClient {
     /// Whether the transaction drawn last was counted, at its first try.
     is_counted: bool,
     counts: Counts,
-}
-
-/// The transaction drawn last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Drawn {
-    TpcbLike(Change),
-    SimpleUpdate(Change),
-    SelectOnly { aid: i64 },
-}
-
-/// Inputs of a script that writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) aid: i64,
-    pub(super) bid: i64,
-    pub(super) tid: i64,
-    pub(super) delta: i64,
-    /// Microseconds since 1970.
-    pub(super) mtime: i64,
 }
 
 impl PgbenchClient {

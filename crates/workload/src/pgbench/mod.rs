@@ -8,6 +8,7 @@
 mod audit;
 mod check;
 mod client;
+mod inputs;
 mod population;
 mod schema;
 mod script;

@@ -1,8 +1,8 @@
 //! What one client really ran.
 
 use super::{
-    client::{Drawn, SCAN_MAX},
     core::{Kind, TRANSACTIONS},
+    inputs::{Drawn, SCAN_MAX},
     schema::FIELDS,
 };
 use crate::{Audit, AuditDistribution, AuditLine, Mix};

@@ -11,6 +11,7 @@ use super::{
     audit::Counts,
     core::Kind,
     field_length,
+    inputs::{Drawn, SCAN_MAX},
     insert::NewRecord,
     key::{LENGTH_MAX, push_key},
     schema::FIELDS,
@@ -22,10 +23,6 @@ use crate::{
     keys::Chooser,
     random::Draws,
 };
-
-/// The most records that a scan returns; their number is uniform from 1 on
-/// (`workloade`).
-pub(super) const SCAN_MAX: usize = 100;
 
 /// One client.
 #[derive(Debug)]
@@ -45,16 +42,6 @@ pub(super) struct YcsbClient {
     value: String,
     record: NewRecord,
     counts: Counts,
-}
-
-/// The operation drawn last, beside its key and value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Drawn {
-    Read,
-    Update { field: usize },
-    Insert,
-    Scan { records: usize },
-    ReadModifyWrite { field: usize },
 }
 
 impl YcsbClient {

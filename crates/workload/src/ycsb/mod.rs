@@ -21,6 +21,7 @@ mod audit;
 mod check;
 mod client;
 mod core;
+mod inputs;
 mod insert;
 mod key;
 mod open_keys;

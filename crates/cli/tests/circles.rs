@@ -23,7 +23,6 @@ const NOT_YET: &[&str] = &[
     "database",
     "experiment",
     "report",
-    "storage",
     "workload",
 ];
 

@@ -13,10 +13,9 @@ use std::{
 
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ioctl_ficlone};
 
-use crate::{
-    DatabaseError, RestoreMethod,
-    sqlite::{AlignedBuffer, refuses_direct},
-};
+use octavo_storage::aligned::AlignedBuffer;
+
+use crate::{DatabaseError, RestoreMethod, sqlite::refuses_direct};
 
 /// Bytes of one request of a copy. With [`COPIERS`] it was the fastest of
 /// 256 KiB to 4 MiB and one to four copiers, in two passes over 224 MB on a
@@ -173,7 +172,7 @@ fn copy_request(
         )));
     }
     target.write_all_at(
-        &buffer[..wanted.next_multiple_of(crate::sqlite::MEMORY_ALIGN)],
+        &buffer[..wanted.next_multiple_of(AlignedBuffer::ALIGNMENT)],
         offset,
     )
 }

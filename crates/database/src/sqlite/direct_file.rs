@@ -22,10 +22,11 @@ use std::{
     },
 };
 
+use octavo_storage::aligned::AlignedBuffer;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::{
-    aligned::{MEMORY_ALIGN, with_bounce},
+    bounce::with_bounce,
     tally::{FileKind, FileTally, Tally},
 };
 
@@ -260,12 +261,15 @@ fn is_memory(file: &File) -> bool {
 
 /// What direct requests to this file must be aligned to: offsets, memory.
 fn alignments(path: &Path) -> (u64, usize) {
-    let unknown = (OFFSET_ALIGN_UNKNOWN, MEMORY_ALIGN);
+    let unknown = (OFFSET_ALIGN_UNKNOWN, AlignedBuffer::ALIGNMENT);
     let Ok(status) = statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) else {
         return unknown;
     };
     let (offset, memory) = (status.stx_dio_offset_align, status.stx_dio_mem_align);
-    if offset.is_power_of_two() && memory.is_power_of_two() && memory as usize <= MEMORY_ALIGN {
+    if offset.is_power_of_two()
+        && memory.is_power_of_two()
+        && memory as usize <= AlignedBuffer::ALIGNMENT
+    {
         (u64::from(offset), memory as usize)
     } else {
         unknown

@@ -35,7 +35,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{aligned::AlignedBuffer, direct_file::DirectFile};
+use octavo_storage::aligned::AlignedBuffer;
+
+use super::direct_file::DirectFile;
 
 /// The window's content is written once it has this many bytes. Large enough
 /// for a request that any device takes at full speed.

@@ -1,6 +1,6 @@
 //! SQLite, linked into the program.
 
-mod aligned;
+mod bounce;
 mod connection;
 mod ddl;
 mod direct_file;
@@ -31,7 +31,6 @@ use running::{MemoryShares, RunningSqlite};
 
 pub use load::LoadThreads;
 
-pub(crate) use aligned::{AlignedBuffer, MEMORY_ALIGN};
 pub(crate) use direct_file::refuses_direct;
 pub(crate) use failure::start_of;
 

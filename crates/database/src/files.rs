@@ -13,10 +13,9 @@ use std::{
 
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ioctl_ficlone};
 
-use crate::{
-    DatabaseError, RestoreMethod,
-    aligned::{AlignedBuffer, MEMORY_ALIGN},
-};
+use octavo_storage::aligned::AlignedBuffer;
+
+use crate::{DatabaseError, RestoreMethod};
 
 /// Bytes of one request of a copy. With [`COPIERS`] it was the fastest of
 /// 256 KiB to 4 MiB and one to four copiers, in two passes over 224 MB on a
@@ -177,7 +176,10 @@ fn copy_request(
             source.as_raw_fd()
         )));
     }
-    target.write_all_at(&buffer[..wanted.next_multiple_of(MEMORY_ALIGN)], offset)
+    target.write_all_at(
+        &buffer[..wanted.next_multiple_of(AlignedBuffer::ALIGNMENT)],
+        offset,
+    )
 }
 
 #[cfg(test)]

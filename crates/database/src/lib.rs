@@ -6,7 +6,6 @@
 //! schedules or statistics. All files live in directories that the caller
 //! made and owns.
 
-mod aligned;
 mod at_rest;
 mod content;
 mod counters;

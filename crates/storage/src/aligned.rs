@@ -16,15 +16,14 @@ impl AlignedBuffer {
     /// A page of memory: no device that Linux drives asks for more.
     pub const ALIGNMENT: usize = 4096;
 
-    /// So many zeros.
+    /// So many zeros, at least one.
     ///
     /// # Panics
-    /// If `bytes` is 0 or larger than the address space.
+    /// If `bytes` is more than the address space holds.
     pub fn new(bytes: usize) -> Self {
-        assert!(bytes > 0);
-        let layout = Layout::from_size_align(bytes, Self::ALIGNMENT)
+        let layout = Layout::from_size_align(bytes.max(1), Self::ALIGNMENT)
             .expect("a buffer is smaller than the address space");
-        // SAFETY: the layout's size is not 0, asserted above.
+        // SAFETY: the layout's size is not 0.
         let start = unsafe { alloc::alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else {
             alloc::handle_alloc_error(layout)

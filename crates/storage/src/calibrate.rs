@@ -131,6 +131,10 @@ const FILL_BYTES_PER_SECOND: u64 = 500 << 20;
 ///
 /// Needs twice the file's size as free space, and write permission. On error
 /// or break nothing is left behind.
+///
+/// # Errors
+/// Too little space, a directory that cannot be written to, a point that does
+/// not fit the file, storage that fails, or a break of `progress`.
 pub fn calibrate(
     directory: &Path,
     settings: &Settings,
@@ -236,6 +240,10 @@ pub fn calibrate(
 
 /// Measures one point on a file that has been written before. `hook` is
 /// called about ten times a second with the time since the run began.
+///
+/// # Errors
+/// A point that does not fit the file, an engine that the system does not give,
+/// storage that fails, or a break of `hook`.
 pub fn measure(
     target: &Target,
     engine: Engine,
@@ -310,6 +318,10 @@ fn one_round(timing: Timing, index: usize) -> Stop {
 
 /// Writes the whole file once with incompressible bytes and syncs it. `hook`
 /// is called about ten times a second with the time since it began.
+///
+/// # Errors
+/// An engine that the system does not give, storage that fails, a full disk,
+/// or a break of `hook`.
 pub fn fill(
     target: &Target,
     engine: Engine,

@@ -5,6 +5,7 @@
 //! is a file as a [`Device`](octavo_device::Device). [`location`] says which file
 //! system and block device a path lies on and reads that device's counters.
 //! [`directory`] makes, marks and locks the directories that Octavo works in.
+//! [`procfs`] reads mounts and processes, [`aligned`] is memory for direct I/O, and
 //! [`entry`] reads a device's catalog entry from a file.
 //! Databases and workloads are unknown here.
 
@@ -16,4 +17,5 @@ pub mod entry;
 mod error;
 pub mod location;
 pub mod measured;
+pub mod procfs;
 pub mod target;

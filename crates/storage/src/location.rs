@@ -10,7 +10,7 @@
 use std::{
     fs,
     ops::Sub,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -21,6 +21,8 @@ use octavo_device::{
     power::{Draw, Energy},
 };
 use serde::{Deserialize, Serialize};
+
+use crate::procfs::{Mount, mounts};
 
 /// The storage under a path: the facts about it, and where its counters are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,7 +167,7 @@ impl Location {
         };
         let mount = fs::read("/proc/self/mountinfo")
             .ok()
-            .and_then(|table| Mount::holding(&existing, &table));
+            .and_then(|table| holding(&existing, &table));
         let mut number = fs::metadata(&existing)
             .ok()
             .map(|metadata| device_number(metadata.dev()));
@@ -185,7 +187,8 @@ impl Location {
                 number = None;
             }
             location.facts.file_system = Some(mount.file_system);
-            location.facts.mount_options = Some(mount.options);
+            location.facts.mount_options =
+                Some(format!("{}; {}", mount.options, mount.own_options));
         }
         if let Some(number) = number {
             add_device(&mut location.facts, number, Path::new("/sys/dev/block"));
@@ -348,75 +351,13 @@ fn kind(whole: &Path) -> Option<String> {
     })
 }
 
-struct Mount {
-    point: PathBuf,
-    file_system: String,
-    source: PathBuf,
-    options: String,
-}
-
-impl Mount {
-    /// The mount with the longest mount point above `path`; of several on the
-    /// same point the last, which hides the others.
-    fn holding(path: &Path, table: &[u8]) -> Option<Self> {
-        let mut best: Option<(usize, Self)> = None;
-        for line in table.split(|byte| *byte == b'\n') {
-            let Some(mount) = Self::parse(line) else {
-                continue;
-            };
-            let length = mount.point.as_os_str().len();
-            if path.starts_with(&mount.point)
-                && best.as_ref().is_none_or(|(best, _)| length >= *best)
-            {
-                best = Some((length, mount));
-            }
-        }
-        best.map(|(_, mount)| mount)
-    }
-
-    /// `id parent major:minor root point options optional* - type source super`
-    fn parse(line: &[u8]) -> Option<Self> {
-        let mut fields = line.split(|byte| *byte == b' ');
-        let point = unescape(fields.nth(4)?);
-        let options = String::from_utf8_lossy(fields.next()?).into_owned();
-        fields.find(|field| *field == b"-")?;
-        let file_system = String::from_utf8_lossy(fields.next()?).into_owned();
-        let source = unescape(fields.next()?);
-        let own = fields.next().map(String::from_utf8_lossy);
-        Some(Self {
-            point,
-            file_system,
-            source,
-            options: match own {
-                Some(own) => format!("{options}; {own}"),
-                None => options,
-            },
-        })
-    }
-}
-
-/// Replaces `\040` and the like, as which mountinfo writes blanks.
-fn unescape(field: &[u8]) -> PathBuf {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&first, after)) = rest.split_first() {
-        let octal = (first == b'\\')
-            .then(|| after.get(..3))
-            .flatten()
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match octal {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    PathBuf::from(std::ffi::OsStr::from_bytes(&bytes))
+/// The mount with the longest mount point above `path`; of several on the same
+/// point the last, which hides the others.
+fn holding(path: &Path, table: &[u8]) -> Option<Mount> {
+    // Of equals the last is taken.
+    mounts(table)
+        .filter(|mount| path.starts_with(&mount.point))
+        .max_by_key(|mount| mount.point.as_os_str().len())
 }
 
 /// The unit of /proc/diskstats, whatever the device's own sector.
@@ -451,13 +392,14 @@ mod tests {
             30 22 0:25 / /my\\040data rw - tmpfs none rw,size=1g\n\
             31 22 254:16 / /my\\040data rw,noatime - xfs /dev/vdb rw\n\
             broken line\n";
-        let mount = Mount::holding(Path::new("/my data/x"), table).unwrap();
+        let mount = holding(Path::new("/my data/x"), table).unwrap();
         assert_eq!(mount.file_system, "xfs");
         assert_eq!(mount.source, Path::new("/dev/vdb"));
-        assert_eq!(mount.options, "rw,noatime; rw");
-        let mount = Mount::holding(Path::new("/my"), table).unwrap();
+        assert_eq!((&*mount.options, &*mount.own_options), ("rw,noatime", "rw"));
+        let mount = holding(Path::new("/my"), table).unwrap();
         assert_eq!(mount.file_system, "ext4");
-        assert_eq!(mount.options, "rw,relatime; rw,discard");
+        assert_eq!(mount.options, "rw,relatime");
+        assert_eq!(mount.own_options, "rw,discard");
     }
 
     #[test]

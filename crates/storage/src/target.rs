@@ -25,6 +25,10 @@ pub struct Target {
 impl Target {
     /// Makes an unnamed file of `size` bytes in `directory`, allocated but
     /// not yet written. It goes away with this value or the process.
+    ///
+    /// # Errors
+    /// [`CalibrateError::NoSpace`] when less than twice the size is free, and
+    /// [`CalibrateError::File`] when the file cannot be made.
     pub fn create(directory: &Path, size: ByteCount) -> Result<Self, CalibrateError> {
         let failed = |action| {
             move |source| CalibrateError::File {
@@ -57,6 +61,10 @@ impl Target {
 
     /// Measures on a file that is open for reading and writing and whose
     /// content may be overwritten. Switches it to direct I/O where it can.
+    ///
+    /// # Errors
+    /// The system does not tell the file's size or does not let its flags be
+    /// set.
     pub fn over(file: File) -> io::Result<Self> {
         let size = ByteCount::new(file.metadata()?.size());
         let alignment = direct_alignment(&file);

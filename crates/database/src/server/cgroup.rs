@@ -1,11 +1,9 @@
 //! The kernel's two interfaces to groups of processes, as text: where they
 //! are mounted, and what their files say (cgroups(7)).
 
-use std::{
-    ffi::OsString,
-    os::unix::ffi::OsStringExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+use octavo_storage::procfs::mounts;
 
 /// Which interface limits memory on this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,49 +61,21 @@ impl Version {
 /// shows that it has it.
 pub(super) fn find_mount(mountinfo: &str) -> Option<(Version, PathBuf)> {
     let mut unified = None;
-    for line in mountinfo.lines() {
-        let Some((mount, source)) = line.split_once(" - ") else {
-            continue;
-        };
-        let Some(point) = mount.split(' ').nth(4) else {
-            continue;
-        };
-        let mut source = source.split(' ');
-        match (source.next(), source.nth(1)) {
-            (Some("cgroup"), Some(options)) if options.split(',').any(|o| o == "memory") => {
-                return Some((Version::V1, unescape(point)));
+    for mount in mounts(mountinfo.as_bytes()) {
+        match mount.file_system.as_str() {
+            "cgroup"
+                if mount
+                    .own_options
+                    .split(',')
+                    .any(|option| option == "memory") =>
+            {
+                return Some((Version::V1, mount.point));
             }
-            (Some("cgroup2"), _) if unified.is_none() => {
-                unified = Some((Version::V2, unescape(point)));
-            }
+            "cgroup2" if unified.is_none() => unified = Some((Version::V2, mount.point)),
             _ => {}
         }
     }
     unified
-}
-
-/// A path as the kernel prints it: with spaces and the like as `\040`.
-fn unescape(point: &str) -> PathBuf {
-    let mut rest = point.as_bytes();
-    let mut bytes = Vec::new();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = (byte == b'\\')
-            .then(|| after.get(..3))
-            .flatten()
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match code {
-            Some(code) => {
-                bytes.push(code);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// The number behind a name in a file of lines such as `oom_kill 3`.

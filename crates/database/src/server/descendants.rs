@@ -5,6 +5,8 @@
 
 use std::fs;
 
+use octavo_storage::procfs;
+
 /// The facts of a line of `/proc/PID/stat` (proc_pid_stat(5)) that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessStat {
@@ -22,14 +24,11 @@ pub(super) fn stat(pid: i32) -> Option<ProcessStat> {
 }
 
 fn parse_stat(line: &str) -> Option<ProcessStat> {
-    // The name in brackets may itself have brackets and spaces.
-    let (_, after_name) = line.rsplit_once(')')?;
-    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
-    // The state is field 3.
+    let stat = procfs::ProcessStat::parse(line)?;
     Some(ProcessStat {
-        zombie: matches!(fields.first(), Some(&("Z" | "X"))),
-        parent: fields.get(1)?.parse().ok()?,
-        start: fields.get(19)?.parse().ok()?,
+        zombie: matches!(stat.field(3), Some("Z" | "X")),
+        parent: stat.field(4)?.parse().ok()?,
+        start: stat.field(22)?.parse().ok()?,
     })
 }
 

@@ -19,13 +19,14 @@ use std::{
     },
 };
 
+use octavo_storage::aligned::AlignedBuffer;
 use rustix::fs::{AtFlags, CWD, StatxFlags, fstatfs, statx};
 
-use super::tally::{FileKind, FileTally, Tally};
-use crate::{
-    aligned::{MEMORY_ALIGN, with_bounce},
-    files::refuses_direct,
+use super::{
+    bounce::with_bounce,
+    tally::{FileKind, FileTally, Tally},
 };
+use crate::files::refuses_direct;
 
 /// Offsets are rounded to this when the kernel does not tell (statx
 /// `STATX_DIOALIGN` came with Linux 6.1): the largest logical block that disks
@@ -248,12 +249,15 @@ fn is_memory(file: &File) -> bool {
 
 /// What direct requests to this file must be aligned to: offsets, memory.
 fn alignments(path: &Path) -> (u64, usize) {
-    let unknown = (OFFSET_ALIGN_UNKNOWN, MEMORY_ALIGN);
+    let unknown = (OFFSET_ALIGN_UNKNOWN, AlignedBuffer::ALIGNMENT);
     let Ok(status) = statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) else {
         return unknown;
     };
     let (offset, memory) = (status.stx_dio_offset_align, status.stx_dio_mem_align);
-    if offset.is_power_of_two() && memory.is_power_of_two() && memory as usize <= MEMORY_ALIGN {
+    if offset.is_power_of_two()
+        && memory.is_power_of_two()
+        && memory as usize <= AlignedBuffer::ALIGNMENT
+    {
         (u64::from(offset), memory as usize)
     } else {
         unknown

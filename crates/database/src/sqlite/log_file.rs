@@ -35,8 +35,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use octavo_storage::aligned::AlignedBuffer;
+
 use super::direct_file::DirectFile;
-use crate::aligned::AlignedBuffer;
 
 /// The window's content is written once it has this many bytes. Large enough
 /// for a request that any device takes at full speed.

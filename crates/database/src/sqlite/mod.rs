@@ -1,5 +1,6 @@
 //! SQLite, linked into the program.
 
+mod bounce;
 mod connection;
 mod ddl;
 mod direct_file;

@@ -200,7 +200,10 @@ impl Profile {
         toml::to_string(self).expect("every field of a profile has a TOML form")
     }
 
-    /// Reads what [`Profile::to_toml`] wrote. Errors name the entry.
+    /// Reads what [`Profile::to_toml`] wrote.
+    ///
+    /// # Errors
+    /// Which entry is missing or wrong, or that the format is another one.
     pub fn from_toml(text: &str) -> Result<Self, ProfileError> {
         // The version first: other entries may mean something else there.
         #[derive(Deserialize)]

@@ -66,16 +66,7 @@ pub fn random(profile: &Profile, depth: QueueDepth) -> Option<Table> {
     let sizes = ordinary(profile, Pattern::Random)
         .filter(|point| point.spec.depth == depth && is_whole(profile, point))
         .map(|point| point.spec.request_size);
-    let rows = distinct(sizes).map(|size| {
-        let (read, write) = (at(size, Mix::READ), at(size, Mix::WRITE));
-        vec![
-            size.to_string(),
-            iops(read),
-            iops(write),
-            milliseconds(read),
-            milliseconds(write),
-        ]
-    });
+    let rows = by(sizes, at, iops);
     table(
         format!(
             "random requests, depth {depth}, range {}",
@@ -83,7 +74,7 @@ pub fn random(profile: &Profile, depth: QueueDepth) -> Option<Table> {
         ),
         profile,
         ["request", "read IOPS", "write IOPS", "read ms", "write ms"],
-        rows.collect(),
+        rows,
     )
 }
 
@@ -94,16 +85,7 @@ pub fn sequential(profile: &Profile, depth: QueueDepth) -> Option<Table> {
     let sizes = ordinary(profile, Pattern::Sequential)
         .filter(|point| point.spec.depth == depth && is_whole(profile, point))
         .map(|point| point.spec.request_size);
-    let rows = distinct(sizes).map(|size| {
-        let (read, write) = (at(size, Mix::READ), at(size, Mix::WRITE));
-        vec![
-            size.to_string(),
-            megabytes(read),
-            megabytes(write),
-            milliseconds(read),
-            milliseconds(write),
-        ]
-    });
+    let rows = by(sizes, at, megabytes);
     table(
         format!(
             "sequential requests, depth {depth}, range {}",
@@ -111,7 +93,7 @@ pub fn sequential(profile: &Profile, depth: QueueDepth) -> Option<Table> {
         ),
         profile,
         ["request", "read MB/s", "write MB/s", "read ms", "write ms"],
-        rows.collect(),
+        rows,
     )
 }
 
@@ -121,16 +103,7 @@ pub fn depth_curve(profile: &Profile, size: RequestSize) -> Option<Table> {
     let depths = ordinary(profile, Pattern::Random)
         .filter(|point| point.spec.request_size == size && is_whole(profile, point))
         .map(|point| point.spec.depth);
-    let rows = distinct(depths).map(|depth| {
-        let (read, write) = (at(depth, Mix::READ), at(depth, Mix::WRITE));
-        vec![
-            depth.to_string(),
-            iops(read),
-            iops(write),
-            milliseconds(read),
-            milliseconds(write),
-        ]
-    });
+    let rows = by(depths, at, iops);
     table(
         format!(
             "depth curve: random requests of {size}, range {}",
@@ -138,7 +111,7 @@ pub fn depth_curve(profile: &Profile, size: RequestSize) -> Option<Table> {
         ),
         profile,
         ["depth", "read IOPS", "write IOPS", "read ms", "write ms"],
-        rows.collect(),
+        rows,
     )
 }
 
@@ -153,21 +126,12 @@ pub fn range_curve(profile: &Profile, size: RequestSize, depth: QueueDepth) -> O
     let ranges = ordinary(profile, Pattern::Random)
         .filter(kind)
         .map(|point| point.spec.range);
-    let rows = distinct(ranges).map(|range| {
-        let (read, write) = (at(range, Mix::READ), at(range, Mix::WRITE));
-        vec![
-            range.to_string(),
-            iops(read),
-            iops(write),
-            milliseconds(read),
-            milliseconds(write),
-        ]
-    });
+    let rows = by(ranges, at, iops);
     table(
         format!("range curve: random requests of {size}, depth {depth}"),
         profile,
         ["range", "read IOPS", "write IOPS", "read ms", "write ms"],
-        rows.collect(),
+        rows,
     )
 }
 
@@ -254,8 +218,24 @@ fn is_whole(profile: &Profile, point: &Point) -> bool {
     point.spec.range == profile.file_bytes
 }
 
-fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-    values.collect::<BTreeSet<T>>().into_iter()
+/// A row for each key in ascending order: the key, then of the points that `at`
+/// finds there the rate of reads and of writes, and their latencies.
+fn by<'a, K: Copy + Ord + ToString>(
+    keys: impl Iterator<Item = K>,
+    at: impl Fn(K, Mix) -> Option<&'a Point>,
+    rate: fn(Option<&Point>) -> String,
+) -> Vec<Vec<String>> {
+    let row = |key: K| {
+        let (read, write) = (at(key, Mix::READ), at(key, Mix::WRITE));
+        vec![
+            key.to_string(),
+            rate(read),
+            rate(write),
+            milliseconds(read),
+            milliseconds(write),
+        ]
+    };
+    keys.collect::<BTreeSet<K>>().into_iter().map(row).collect()
 }
 
 /// `None` when there are no rows. Completes the title with what holds for

@@ -6,6 +6,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use octavo_storage::procfs::mounts;
 use octavo_units::ByteCount;
 
 use super::text;
@@ -100,7 +101,7 @@ fn groups(root: &Path, controller: &str) -> Vec<PathBuf> {
 
 fn find(root: &Path, controller: &str) -> Option<Vec<PathBuf>> {
     let membership = text(root, "proc/self/cgroup")?;
-    let mounts = text(root, "proc/self/mountinfo")?;
+    let table = text(root, "proc/self/mountinfo")?;
     let own = |wanted: &dyn Fn(&str) -> bool| {
         membership.lines().find_map(|line| {
             let mut fields = line.splitn(3, ':');
@@ -114,11 +115,11 @@ fn find(root: &Path, controller: &str) -> Option<Vec<PathBuf>> {
     let (path, mounted) = match own(&has) {
         Some(path) => (
             path,
-            mount(&mounts, |kind, options| kind == "cgroup" && has(options))?,
+            mount(&table, |kind, options| kind == "cgroup" && has(options))?,
         ),
         None => (
             own(&str::is_empty)?,
-            mount(&mounts, |kind, _| kind == "cgroup2")?,
+            mount(&table, |kind, _| kind == "cgroup2")?,
         ),
     };
     let (shown, point) = mounted;
@@ -132,7 +133,7 @@ fn find(root: &Path, controller: &str) -> Option<Vec<PathBuf>> {
                 .all(|part| matches!(part, Component::Normal(_)))
         })
         .unwrap_or(Path::new(""));
-    let top = root.join(point.trim_start_matches('/'));
+    let top = root.join(point.strip_prefix("/").unwrap_or(&point));
     let own = top.join(below);
     Some(
         own.ancestors()
@@ -143,15 +144,9 @@ fn find(root: &Path, controller: &str) -> Option<Vec<PathBuf>> {
 }
 
 /// Root within the file system and mount point of the first mount that is
-/// wanted by its type and the file system's options (proc_pid_mountinfo(5)).
-fn mount(mounts: &str, wanted: impl Fn(&str, &str) -> bool) -> Option<(&str, &str)> {
-    mounts.lines().find_map(|line| {
-        let mut fields = line.split(' ');
-        let shown = fields.nth(3)?;
-        let point = fields.next()?;
-        fields.find(|field| *field == "-")?;
-        let kind = fields.next()?;
-        let options = fields.nth(1)?;
-        wanted(kind, options).then_some((shown, point))
-    })
+/// wanted by its type and the file system's options.
+fn mount(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Option<(PathBuf, PathBuf)> {
+    mounts(table.as_bytes())
+        .find(|mount| wanted(&mount.file_system, &mount.own_options))
+        .map(|mount| (mount.root, mount.point))
 }

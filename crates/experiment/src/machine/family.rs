@@ -3,6 +3,8 @@
 
 use std::{fs, path::Path};
 
+use octavo_storage::procfs::ProcessStat;
+
 use super::{text, usage::sum};
 
 /// What a process and its descendants have used since they began.
@@ -45,10 +47,8 @@ pub(super) fn of(root: &Path) -> Option<Use> {
 /// The ticks of a process, and with those of its children that have ended, from
 /// proc_pid_stat(5): utime, stime, cutime and cstime are fields 14 to 17.
 fn ticks(stat: &str) -> Option<(u64, u64)> {
-    // The second field, the program's name, may hold spaces and brackets; what
-    // follows it begins with the third.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let stat = ProcessStat::parse(stat)?;
+    let field = |number: usize| stat.field(number)?.parse::<u64>().ok();
     let own = field(14)? + field(15)?;
     Some((own, own + field(16)? + field(17)?))
 }

@@ -1,26 +1,21 @@
-//! One io_uring: batched submission and completion by one thread.
+//! One io_uring for requests of any size and kind: batched submission and
+//! completion by one thread.
 //!
 //! Registered file and buffers spare the kernel a reference count and a page
 //! walk a request; `DEFER_TASKRUN` runs completions only when we wait, in our
 //! thread, without interrupting it (io_uring_setup(2)). Each of these is
 //! dropped where the kernel refuses it.
 
-use std::{
-    fs::File,
-    io,
-    os::fd::AsRawFd,
-    time::{Duration, Instant},
-};
+use std::{fs::File, io, os::fd::AsRawFd, time::Duration};
 
 use io_uring::{IoUring, opcode, squeue, types};
+use octavo_device::{Command, Request};
+use octavo_units::QueueDepth;
 
-use octavo_device::{
-    request::Operation,
-    stream::{Load, Request, Stream},
-    tally::Tally,
+use super::{
+    memory,
+    serve::{Ended, whole},
 };
-
-use super::{EngineError, HOOK_INTERVAL, Hook, Stop, process_cpu, short};
 use crate::aligned::AlignedBuffer;
 
 /// Whether this process may make a ring.
@@ -29,7 +24,7 @@ pub(super) fn probe() -> io::Result<()> {
 }
 
 /// A ring with the most helpful flags that this kernel knows.
-pub(crate) fn build(entries: u32) -> io::Result<IoUring> {
+fn build(entries: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     // Linux 6.1. Without DEFER_TASKRUN a request at depth 32 costs up to a
     // fifth less CPU, but rates move away from fio's: random reads at depth 32
@@ -53,270 +48,220 @@ pub(crate) fn build(entries: u32) -> io::Result<IoUring> {
     IoUring::new(entries)
 }
 
-pub(super) fn run(
-    file: &File,
-    load: &Load,
-    stop: Stop,
-    hook: Hook<'_>,
-) -> Result<Tally, EngineError> {
-    let mut queue = Queue::new(file, load).map_err(EngineError::Setup)?;
-    let mut stream = Stream::new(load, 0, 1);
-    stream.randomise(queue.buffer.as_mut().expect("the queue is new"));
-    let (ramp, slice, slices, requests_max) = match stop {
-        Stop::Time {
-            ramp,
-            slice,
-            slices,
-        } => (ramp, slice, slices, u64::MAX),
-        Stop::Requests(count) => (Duration::ZERO, Duration::MAX, 1, count),
-    };
-    let total = slice.saturating_mul(slices as u32);
-    let slice_ns = u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX);
-    let mut tally = Tally::new(slices);
-
-    let start = Instant::now();
-    let nanos = |at: Instant| (at - start).as_nanos() as u64;
-    let mut begin = ramp.is_zero().then_some((start, process_cpu()));
-    let mut hook_at = start + HOOK_INTERVAL;
-    let mut submitted = 0;
-    for slot in 0..load.depth.get() {
-        if submitted < requests_max {
-            queue.push(slot, stream.next_request(), &mut stream);
-            submitted += 1;
-        }
-    }
-    loop {
-        queue.submit_and_wait(nanos(Instant::now()))?;
-        let now = Instant::now();
-        let now_ns = nanos(now);
-        let current = begin.map(|(begin, _)| {
-            let index = (now - begin).as_nanos() as u64 / slice_ns;
-            (index as usize).min(slices - 1)
-        });
-        while let Some((slot, operation, latency_ns)) = queue.reap(now_ns)? {
-            if let Some(slice) = current {
-                tally.record(operation, latency_ns, slice);
-            }
-            if submitted < requests_max {
-                queue.push(slot, stream.next_request(), &mut stream);
-                submitted += 1;
-            }
-        }
-        match begin {
-            None if now - start >= ramp => begin = Some((now, process_cpu())),
-            None => {}
-            Some((begin, cpu)) if now - begin >= total || queue.in_flight() == 0 => {
-                tally.elapsed = now - begin;
-                tally.cpu = process_cpu().saturating_sub(cpu);
-                break;
-            }
-            Some(_) => {}
-        }
-        if now >= hook_at {
-            hook_at = now + HOOK_INTERVAL;
-            if hook(now - start).is_break() {
-                return Err(EngineError::Stopped);
-            }
-        }
-    }
-    Ok(tally)
-}
-
-/// A ring, its buffer, and the requests in flight. Dropping it waits for
-/// them, so that the kernel never writes to freed memory.
-struct Queue {
+/// A ring, its memory and its file. Dropping it waits for what is in flight,
+/// so that the kernel never writes to freed memory.
+pub(crate) struct Ring {
+    // The ring is first, so that it is closed before its memory is freed.
     ring: IoUring,
     /// Taken (leaked) only when waiting for the last requests failed.
-    buffer: Option<AlignedBuffer>,
-    slots: Vec<Slot>,
-    request_bytes: usize,
-    file: FileHandle,
+    memory: Option<Memory>,
+    /// Requests up to this many bytes use registered memory.
+    slot_bytes: usize,
     fixed_buffers: bool,
-    /// Slots pushed since the last submission.
-    fresh: Vec<u16>,
-    /// Requests that the kernel has and we have not reaped.
-    kernel_count: usize,
+    fixed_file: bool,
+    /// What is in flight in each slot.
+    slots: Vec<Request>,
+    /// Requests that were pushed and not reaped.
+    in_flight: usize,
+    file: File,
 }
 
-#[derive(Clone, Copy)]
-enum FileHandle {
-    Registered,
-    Descriptor(i32),
+struct Memory {
+    /// [`Ring::slot_bytes`] for each slot.
+    shared: AlignedBuffer,
+    /// Of slots that had longer requests.
+    own: Vec<Option<AlignedBuffer>>,
 }
 
-#[derive(Clone, Copy)]
-struct Slot {
-    request: Request,
-    submitted_ns: u64,
-}
-
-impl Queue {
-    fn new(file: &File, load: &Load) -> io::Result<Self> {
-        let depth = load.depth.get();
-        let ring = build(u32::from(depth))?;
-        let request_bytes = load.request_size.get() as usize;
-        let mut buffer = AlignedBuffer::new(request_bytes * usize::from(depth));
-        let descriptor = file.as_raw_fd();
-        let file = match ring.submitter().register_files(&[descriptor]) {
-            Ok(()) => FileHandle::Registered,
-            Err(_) => FileHandle::Descriptor(descriptor),
-        };
+impl Ring {
+    /// A ring of `queue` slots on a file. Requests up to `slot_bytes` use
+    /// registered memory, which `fill` is given once, before anything is
+    /// submitted.
+    ///
+    /// # Errors
+    /// The kernel gives no ring, or no descriptor for the file.
+    pub(super) fn new(
+        file: &File,
+        queue: QueueDepth,
+        slot_bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> io::Result<Self> {
+        let ring = build(u32::from(queue.get()))?;
+        let file = file.try_clone()?;
+        let count = usize::from(queue.get());
+        let mut shared = AlignedBuffer::new(slot_bytes * count);
+        fill(&mut shared);
+        let fixed_file = ring.submitter().register_files(&[file.as_raw_fd()]).is_ok();
         let area = libc::iovec {
-            iov_base: buffer.as_mut_ptr().cast(),
-            iov_len: buffer.len(),
+            iov_base: shared.as_mut_ptr().cast(),
+            iov_len: shared.len(),
         };
         // Registering counts against RLIMIT_MEMLOCK on some kernels, so it
         // may be refused; requests then name their memory each time.
-        // SAFETY: the memory is owned by this queue, whose drop waits for
-        // every request, and the ring is closed before the buffer is freed
+        // SAFETY: the memory is owned by this value, whose drop waits for
+        // every request, and the ring is closed before the memory is freed
         // (fields drop in order).
         let fixed_buffers = unsafe { ring.submitter().register_buffers(&[area]) }.is_ok();
-        let unused = Slot {
-            request: Request {
-                operation: Operation::Read,
-                offset: 0,
-            },
-            submitted_ns: 0,
-        };
         Ok(Self {
             ring,
-            buffer: Some(buffer),
-            slots: vec![unused; usize::from(depth)],
-            request_bytes,
-            file,
+            memory: Some(Memory {
+                shared,
+                own: (0..count).map(|_| None).collect(),
+            }),
+            slot_bytes,
             fixed_buffers,
-            fresh: Vec::with_capacity(usize::from(depth)),
-            kernel_count: 0,
+            fixed_file,
+            slots: vec![Request::FLUSH; count],
+            in_flight: 0,
+            file,
         })
     }
 
-    fn in_flight(&self) -> usize {
-        self.kernel_count + self.fresh.len()
+    /// Whether [`wait`](Self::wait) takes timeouts: since Linux 5.11.
+    pub(super) fn has_timeouts(&self) -> bool {
+        self.ring.params().is_feature_ext_arg()
     }
 
-    /// Queues a request for the next submission.
+    /// Requests that were pushed and not reaped.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Queues a request in a slot that is free. `prepare` is given the bytes
+    /// that a write writes.
     #[inline]
-    fn push(&mut self, slot: u16, request: Request, stream: &mut Stream) {
-        let start = usize::from(slot) * self.request_bytes;
-        let buffer = self
-            .buffer
-            .as_mut()
-            .expect("taken only in drop")
-            .get_mut(start..start + self.request_bytes)
-            .expect("slots lie within the buffer");
-        if request.operation == Operation::Write {
-            stream.prepare(buffer, request.offset);
+    pub(super) fn push(&mut self, slot: u16, request: Request, prepare: impl FnOnce(&mut [u8])) {
+        let index = usize::from(slot);
+        let length = request.length as usize;
+        let memory = self.memory.as_mut().expect("taken only in drop");
+        let registered = length <= self.slot_bytes;
+        let buffer = if registered {
+            let start = index * self.slot_bytes;
+            &mut memory.shared[start..start + length]
+        } else if request.command == Command::Trim {
+            &mut []
+        } else {
+            // The slot is free, so that the kernel uses no old buffer.
+            memory::at_least(&mut memory.own[index], length)
+        };
+        if request.command == Command::Write {
+            prepare(buffer);
         }
-        let memory = buffer.as_mut_ptr();
-        let entry = self.entry(request, memory).user_data(u64::from(slot));
-        // SAFETY: the slot's part of the buffer is used by this request alone
-        // until it is reaped, and outlives it (see `drop`).
-        unsafe { self.ring.submission().push(&entry) }
-            .expect("the queue has an entry for every slot");
-        self.slots[usize::from(slot)].request = request;
-        self.fresh.push(slot);
+        let start = buffer.as_mut_ptr();
+        let entry = self.entry(request, start, registered);
+        // SAFETY: the slot's memory is used by this request alone until it is
+        // reaped, and outlives it (see `drop`).
+        unsafe {
+            self.ring
+                .submission()
+                .push(&entry.user_data(u64::from(slot)))
+        }
+        .expect("the queue has an entry for every slot");
+        self.slots[index] = request;
+        self.in_flight += 1;
     }
 
     #[inline]
-    fn entry(&self, request: Request, memory: *mut u8) -> squeue::Entry {
-        let length = self.request_bytes as u32;
+    fn entry(&self, request: Request, memory: *mut u8, registered: bool) -> squeue::Entry {
+        let Request { offset, length, .. } = request;
+        // A macro, since the trait of both kinds of files is private.
         macro_rules! entry {
             ($file:expr) => {
-                match (request.operation, self.fixed_buffers) {
-                    (Operation::Read, true) => opcode::ReadFixed::new($file, memory, length, 0)
-                        .offset(request.offset)
+                match (request.command, registered && self.fixed_buffers) {
+                    (Command::Read, true) => opcode::ReadFixed::new($file, memory, length, 0)
+                        .offset(offset)
                         .build(),
-                    (Operation::Read, false) => opcode::Read::new($file, memory, length)
-                        .offset(request.offset)
+                    (Command::Read, false) => opcode::Read::new($file, memory, length)
+                        .offset(offset)
                         .build(),
-                    (Operation::Write, true) => opcode::WriteFixed::new($file, memory, length, 0)
-                        .offset(request.offset)
+                    (Command::Write, true) => opcode::WriteFixed::new($file, memory, length, 0)
+                        .offset(offset)
                         .build(),
-                    (Operation::Write, false) => opcode::Write::new($file, memory, length)
-                        .offset(request.offset)
+                    (Command::Write, false) => opcode::Write::new($file, memory, length)
+                        .offset(offset)
+                        .build(),
+                    (Command::Flush, _) => opcode::Fsync::new($file)
+                        .flags(types::FsyncFlags::DATASYNC)
+                        .build(),
+                    (Command::Trim, _) => opcode::Fallocate::new($file, u64::from(length))
+                        .offset(offset)
+                        .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
                         .build(),
                 }
             };
         }
-        match self.file {
-            FileHandle::Registered => entry!(types::Fixed(0)),
-            FileHandle::Descriptor(descriptor) => entry!(types::Fd(descriptor)),
+        if self.fixed_file {
+            entry!(types::Fixed(0))
+        } else {
+            entry!(types::Fd(self.file.as_raw_fd()))
         }
     }
 
-    /// Hands the queued requests to the kernel at time `now_ns` and waits
-    /// until at least one is complete.
+    /// Hands what is queued to the kernel and waits for a completion, or until
+    /// `timeout` has passed.
     #[inline]
-    fn submit_and_wait(&mut self, now_ns: u64) -> Result<(), EngineError> {
-        for slot in self.fresh.drain(..) {
-            self.slots[usize::from(slot)].submitted_ns = now_ns;
-            self.kernel_count += 1;
-        }
-        loop {
-            // Two system calls, not one that does both: on a virtio disk
-            // (Linux 6.18, random 4 KiB) the two completed a median of 4 %
-            // more reads at depth 32 (6 pairs, -1 to +16 %) and 5 % more
-            // writes at depth 1 (4 pairs, +1 to +13 %). Few and noisy pairs,
-            // and the cause is not known. fio, too, submits and waits apart.
-            let submitted = self.ring.submit();
-            match submitted.and_then(|_| self.ring.submit_and_wait(1)) {
-                Ok(_) => return Ok(()),
-                // A signal: whatever was not taken yet is still queued.
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Out of memory for requests, or the completion queue is
-                // full: reaping makes room, the rest goes next time.
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) => {
-                    return Ok(());
-                }
-                Err(error) => return Err(EngineError::Setup(error)),
+    pub(super) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        // Two system calls, not one that does both: on a virtio disk
+        // (Linux 6.18, random 4 KiB) the two completed a median of 4 %
+        // more reads at depth 32 (6 pairs, -1 to +16 %) and 5 % more
+        // writes at depth 1 (4 pairs, +1 to +13 %). Few and noisy pairs,
+        // and the cause is not known. fio, too, submits and waits apart.
+        let submitted = self.ring.submit();
+        let waited = submitted.and_then(|_| match timeout {
+            None => self.ring.submit_and_wait(1),
+            Some(timeout) => {
+                let time = types::Timespec::from(timeout);
+                let arguments = types::SubmitArgs::new().timespec(&time);
+                self.ring.submitter().submit_with_args(1, &arguments)
             }
+        });
+        match waited {
+            Ok(_) => Ok(()),
+            // The time passed, or a signal came: the caller looks again.
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            // Reaping makes room; the rest goes next time.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) => {
+                Ok(())
+            }
+            Err(error) => Err(error),
         }
     }
 
-    /// The next completed request: slot, operation, latency in nanoseconds.
+    /// The next completed request.
     #[inline]
-    fn reap(&mut self, now_ns: u64) -> Result<Option<(u16, Operation, u64)>, EngineError> {
-        let Some(completion) = self.ring.completion().next() else {
-            return Ok(None);
+    pub(super) fn reap(&mut self) -> Option<Ended> {
+        let completion = self.ring.completion().next()?;
+        self.in_flight -= 1;
+        let slot = completion.user_data() as u16;
+        let request = self.slots[usize::from(slot)];
+        let result = match usize::try_from(completion.result()) {
+            Ok(moved) => whole(request, moved),
+            Err(_) => Err(io::Error::from_raw_os_error(-completion.result())),
         };
-        self.kernel_count -= 1;
-        let index = completion.user_data() as u16;
-        let slot = self.slots[usize::from(index)];
-        let failed = |source| EngineError::Request {
-            operation: slot.request.operation,
-            offset: slot.request.offset,
-            source,
-        };
-        match usize::try_from(completion.result()) {
-            Ok(moved) if moved == self.request_bytes => Ok(Some((
-                index,
-                slot.request.operation,
-                now_ns.saturating_sub(slot.submitted_ns),
-            ))),
-            Ok(moved) => Err(failed(short(slot.request.operation, moved))),
-            Err(_) => Err(failed(io::Error::from_raw_os_error(-completion.result()))),
-        }
+        Some(Ended {
+            slot,
+            request,
+            result,
+        })
     }
 }
 
-impl Drop for Queue {
+impl Drop for Ring {
     fn drop(&mut self) {
-        // Entries pushed but never submitted would be submitted by the wait
-        // below, and waited for like the others.
-        self.kernel_count += self.fresh.len();
-        while self.kernel_count > 0 {
+        while self.in_flight > 0 {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error)
                     if error.kind() == io::ErrorKind::Interrupted
                         || matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) => {}
                 Err(_) => {
-                    // The kernel may still write to the buffer: leak it.
-                    std::mem::forget(self.buffer.take());
+                    // The kernel may still write to the memory: leak it.
+                    std::mem::forget(self.memory.take());
                     return;
                 }
             }
-            self.kernel_count -= self.ring.completion().count();
+            self.in_flight -= self.ring.completion().count();
         }
     }
 }

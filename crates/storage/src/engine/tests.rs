@@ -1,15 +1,22 @@
 //! One suite for every engine, on a buffered file so that it passes wherever
 //! direct I/O is not to be had.
 
-use std::{os::unix::fs::FileExt, os::unix::fs::MetadataExt};
+use std::{
+    fs::File,
+    io,
+    ops::ControlFlow,
+    os::unix::fs::{FileExt, MetadataExt},
+    time::Duration,
+};
 
 use octavo_device::{
-    request::{Mix, Pattern},
-    stream::Content,
+    point::Durability,
+    request::{Mix, Operation, Pattern},
+    stream::{Content, Load},
 };
 use octavo_units::{QueueDepth, RequestSize, Seed};
 
-use super::*;
+use super::{Engine, EngineError, Stop};
 
 const FILE_BYTES: u64 = 1 << 20;
 

@@ -1,22 +1,25 @@
-//! Blocking requests, one thread for each in flight.
+//! A run of blocking requests, one thread for each in flight.
 
 use std::{
     fs::File,
     ops::ControlFlow,
-    os::unix::fs::FileExt,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use octavo_device::{
+    Command, Request,
     point::Durability,
     request::Operation,
     stream::{Load, Stream},
     tally::Tally,
 };
 
-use super::{EngineError, HOOK_INTERVAL, Hook, Stop, process_cpu, short};
+use super::{
+    run::{EngineError, HOOK_INTERVAL, Hook, Stop, process_cpu},
+    serve::serve,
+};
 use crate::aligned::AlignedBuffer;
 
 pub(super) fn run(
@@ -177,40 +180,35 @@ impl Worker<'_> {
             if self.cancelled.load(Ordering::Relaxed) {
                 break;
             }
-            let request = self.stream.next_request();
-            if request.operation == Operation::Write {
-                self.stream.prepare(&mut self.buffer, request.offset);
+            let next = self.stream.next_request();
+            if next.operation == Operation::Write {
+                self.stream.prepare(&mut self.buffer, next.offset);
             }
+            let request = Request {
+                command: Command::from(next.operation),
+                offset: next.offset,
+                length: self.buffer.len() as u32,
+            };
+            let synced =
+                next.operation == Operation::Write && self.durability == Durability::Synced;
             let submitted = Instant::now();
-            let moved = match (request.operation, self.durability) {
-                (Operation::Read, _) => self.file.read_at(&mut self.buffer, request.offset),
-                (Operation::Write, Durability::Device) => {
-                    self.file.write_at(&self.buffer, request.offset)
-                }
-                (Operation::Write, Durability::Synced) => self
-                    .file
-                    .write_at(&self.buffer, request.offset)
-                    .and_then(|moved| self.file.sync_data().map(|()| moved)),
-            };
-            let completed = Instant::now();
-            let failed = |source| EngineError::Request {
-                operation: request.operation,
-                offset: request.offset,
-                source,
-            };
-            match moved {
-                Ok(moved) if moved == self.buffer.len() => {}
-                Ok(moved) => return Err(failed(short(request.operation, moved))),
-                Err(source) => return Err(failed(source)),
+            let mut served = serve(self.file, request, &mut self.buffer);
+            if synced && served.is_ok() {
+                served = self.file.sync_data();
             }
+            let completed = Instant::now();
+            served.map_err(|source| EngineError::Request {
+                operation: next.operation,
+                offset: next.offset,
+                source,
+            })?;
             if span.end.is_some_and(|end| completed >= end) {
                 break;
             }
             if completed >= span.begin {
                 let slice = (completed - span.begin).as_nanos() / span.slice.as_nanos();
                 let latency = (completed - submitted).as_nanos() as u64;
-                self.tally
-                    .record(request.operation, latency, slice as usize);
+                self.tally.record(next.operation, latency, slice as usize);
             }
         }
         Ok(())

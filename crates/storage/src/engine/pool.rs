@@ -1,9 +1,9 @@
-//! Blocking requests, one thread for each in flight.
+//! Threads that take requests one by one and tell their ends.
 
 use std::{
     collections::VecDeque,
+    fs::File,
     io,
-    os::unix::fs::FileExt,
     sync::{
         Arc, Condvar, Mutex,
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
@@ -12,16 +12,17 @@ use std::{
     time::Duration,
 };
 
-use octavo_device::{Command, Request, request::Operation, stream::Stamp};
-use octavo_units::{QueueDepth, Seed};
-use rand::Rng;
-use rustix::fs::FallocateFlags;
+use octavo_device::{Command, Request, stream::Stamp};
+use octavo_units::QueueDepth;
 
-use super::Ended;
-use crate::{aligned::AlignedBuffer, engine::short, target::Target};
+use super::{
+    memory,
+    serve::{Ended, serve},
+};
+use crate::aligned::AlignedBuffer;
 
 /// A pool of threads. Dropping it waits for what is in flight.
-pub(super) struct Threads {
+pub(crate) struct Pool {
     shared: Arc<Shared>,
     ended: Receiver<Ended>,
     /// Received while waiting, not reaped yet.
@@ -30,7 +31,7 @@ pub(super) struct Threads {
 }
 
 struct Shared {
-    target: Target,
+    file: File,
     jobs: Mutex<Jobs>,
     wake: Condvar,
 }
@@ -41,12 +42,16 @@ struct Jobs {
     closed: bool,
 }
 
-impl Threads {
-    pub(super) fn new(target: Target, queue: QueueDepth) -> io::Result<Self> {
+impl Pool {
+    /// Threads for `queue` requests in flight on a file.
+    ///
+    /// # Errors
+    /// The system gives no descriptor or no thread.
+    pub(super) fn new(file: &File, queue: QueueDepth) -> io::Result<Self> {
         let (sender, ended) = mpsc::channel();
-        let mut threads = Self {
+        let mut pool = Self {
             shared: Arc::new(Shared {
-                target,
+                file: file.try_clone()?,
                 jobs: Mutex::default(),
                 wake: Condvar::new(),
             }),
@@ -56,27 +61,23 @@ impl Threads {
         };
         for lane in 0..queue.get() {
             let mut worker = Worker {
-                shared: Arc::clone(&threads.shared),
+                shared: Arc::clone(&pool.shared),
                 ended: sender.clone(),
                 buffer: None,
                 stamp: Stamp::new(lane),
             };
             // On failure those that run are ended by the drop.
-            threads.workers.push(
+            pool.workers.push(
                 thread::Builder::new()
                     .name(format!("device-{lane}"))
                     .stack_size(256 << 10)
                     .spawn(move || worker.work())?,
             );
         }
-        Ok(threads)
+        Ok(pool)
     }
 
-    #[cfg(test)]
-    pub(super) fn target(&self) -> &Target {
-        &self.shared.target
-    }
-
+    /// Hands a request to a thread.
     pub(super) fn push(&mut self, slot: u16, request: Request) {
         let mut jobs = self.shared.jobs.lock().expect("no worker panics with it");
         jobs.queue.push_back((slot, request));
@@ -107,7 +108,7 @@ impl Threads {
     }
 }
 
-impl Drop for Threads {
+impl Drop for Pool {
     fn drop(&mut self) {
         let mut jobs = match self.shared.jobs.lock() {
             Ok(jobs) => jobs,
@@ -133,8 +134,12 @@ struct Worker {
 impl Worker {
     fn work(&mut self) {
         while let Some((slot, request)) = self.job() {
-            let result = self.serve(request);
-            if self.ended.send((slot, result)).is_err() {
+            let ended = Ended {
+                slot,
+                request,
+                result: self.serve(request),
+            };
+            if self.ended.send(ended).is_err() {
                 return;
             }
         }
@@ -151,52 +156,15 @@ impl Worker {
     }
 
     fn serve(&mut self, request: Request) -> io::Result<()> {
-        let Self {
-            shared,
-            buffer,
-            stamp,
-            ..
-        } = self;
-        let file = shared.target.file();
-        let length = request.length as usize;
-        let (operation, moved) = match request.command {
-            Command::Read => (
-                Operation::Read,
-                file.read_at(memory(buffer, length), request.offset)?,
-            ),
-            Command::Write => {
-                let bytes = memory(buffer, length);
-                stamp.mark(bytes, request.offset);
-                (Operation::Write, file.write_at(bytes, request.offset)?)
+        let buffer = match request.command {
+            Command::Read | Command::Write => {
+                memory::at_least(&mut self.buffer, request.length as usize)
             }
-            Command::Flush => return file.sync_data(),
-            Command::Trim => {
-                return Ok(rustix::fs::fallocate(
-                    file,
-                    FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-                    request.offset,
-                    u64::from(request.length),
-                )?);
-            }
+            Command::Flush | Command::Trim => &mut [],
         };
-        if moved == length {
-            Ok(())
-        } else {
-            Err(short(operation, moved))
+        if request.command == Command::Write {
+            self.stamp.mark(buffer, request.offset);
         }
+        serve(&self.shared.file, request, buffer)
     }
-}
-
-/// The first `length` bytes of a buffer that is made longer if need be, of
-/// bytes that cannot be compressed.
-fn memory(buffer: &mut Option<AlignedBuffer>, length: usize) -> &mut [u8] {
-    if buffer.as_ref().is_none_or(|buffer| buffer.len() < length) {
-        let mut longer = AlignedBuffer::new(length.max(4096));
-        Seed::new(0)
-            .derive("content", 0)
-            .generator()
-            .fill_bytes(&mut longer);
-        *buffer = Some(longer);
-    }
-    &mut buffer.as_mut().expect("was made above")[..length]
 }

@@ -12,12 +12,8 @@
 //! Not covered: content. What is written is incompressible and tells sectors
 //! apart; what is read is dropped.
 
-mod ring;
-mod threads;
-
 use std::{
     collections::VecDeque,
-    io,
     marker::PhantomData,
     ops::ControlFlow,
     path::Path,
@@ -29,7 +25,12 @@ use std::{
 use octavo_device::{Completion, Counters, Device, DeviceError, Geometry, Request, Tag};
 use octavo_units::{ByteCount, Moment, QueueDepth, RequestSize, Seed};
 
-use crate::{calibrate, engine::Engine, error::CalibrateError, target::Target};
+use crate::{
+    calibrate,
+    engine::{Ended, Engine, Queue},
+    error::CalibrateError,
+    target::Target,
+};
 
 /// A file as a [`Device`].
 ///
@@ -46,7 +47,7 @@ use crate::{calibrate, engine::Engine, error::CalibrateError, target::Target};
 ///
 /// A ring belongs to the thread that made it, so that this type is not `Send`.
 pub struct Measured {
-    path: Submission,
+    queue: Queue,
     geometry: Geometry,
     opened: Instant,
     /// Not yet in the kernel: their moment is to come, or the queue is full.
@@ -61,15 +62,6 @@ pub struct Measured {
     // The ring refuses other threads.
     not_send: PhantomData<Rc<()>>,
 }
-
-/// How requests reach the kernel.
-enum Submission {
-    Ring(Box<ring::Ring>),
-    Threads(threads::Threads),
-}
-
-/// One request that ended: its slot, and how.
-type Ended = (u16, io::Result<()>);
 
 impl Measured {
     /// Makes an unnamed file of `size` bytes in `directory`, writes it full,
@@ -103,20 +95,15 @@ impl Measured {
             sector: ByteCount::new(sector),
             queue,
         };
-        let path = match engine {
-            Engine::Ring => {
-                ring::Ring::new(target, queue).map(|ring| Submission::Ring(Box::new(ring)))
-            }
-            Engine::Threads => threads::Threads::new(target, queue).map(Submission::Threads),
-        }
-        .map_err(|source| CalibrateError::Engine {
-            engine,
-            depth: queue,
-            request_size: RequestSize::SECTOR,
-            source,
-        })?;
+        let requests =
+            Queue::open(engine, target.file(), queue).map_err(|source| CalibrateError::Engine {
+                engine,
+                depth: queue,
+                request_size: RequestSize::SECTOR,
+                source,
+            })?;
         Ok(Self {
-            path,
+            queue: requests,
             geometry,
             opened: Instant::now(),
             waiting: VecDeque::new(),
@@ -151,24 +138,14 @@ impl Measured {
                 self.busy_since = clock;
             }
             self.slots[usize::from(slot)] = (tag, request);
-            match &mut self.path {
-                Submission::Ring(ring) => ring.push(slot, request),
-                Submission::Threads(threads) => threads.push(slot, request),
-            }
+            self.queue.push(slot, request);
         }
     }
 
     /// Waits for a completion, or for `timeout` to pass, and takes over all
     /// completions that there are.
     fn wait(&mut self, timeout: Option<Duration>) -> Result<(), DeviceError> {
-        match &mut self.path {
-            Submission::Ring(ring) => ring.wait(timeout),
-            Submission::Threads(threads) => {
-                threads.wait(timeout);
-                Ok(())
-            }
-        }
-        .map_err(|source| DeviceError::Io {
+        self.queue.wait(timeout).map_err(|source| DeviceError::Io {
             // The wait is for all of them; one stands for them.
             request: self
                 .slots
@@ -179,15 +156,13 @@ impl Measured {
             source,
         })?;
         let clock = self.clock();
-        loop {
-            let ended = match &mut self.path {
-                Submission::Ring(ring) => ring.reap(),
-                Submission::Threads(threads) => threads.reap(),
-            };
-            let Some((slot, result)) = ended else {
-                return Ok(());
-            };
-            let (tag, request) = self.slots[usize::from(slot)];
+        while let Some(Ended {
+            slot,
+            request,
+            result,
+        }) = self.queue.reap()
+        {
+            let (tag, _) = self.slots[usize::from(slot)];
             self.free.push(slot);
             if self.in_flight() == 0 {
                 self.counters.busy_ns += clock.since(self.busy_since);
@@ -197,6 +172,7 @@ impl Measured {
                 Err(source) => Err((clock, DeviceError::Io { request, source })),
             });
         }
+        Ok(())
     }
 }
 
@@ -277,9 +253,11 @@ impl std::fmt::Debug for Measured {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
-    fn devices() -> Vec<Measured> {
+    fn devices() -> Vec<(Measured, File)> {
         let engines: &[Engine] = match Engine::best() {
             (Engine::Ring, _) => &[Engine::Ring, Engine::Threads],
             (Engine::Threads, reason) => {
@@ -292,19 +270,16 @@ mod tests {
             .iter()
             .map(|engine| {
                 let target = Target::create(directory.path(), ByteCount::mib(1)).unwrap();
-                Measured::over(target, *engine, QueueDepth::new(2).unwrap()).unwrap()
+                let file = target.file().try_clone().unwrap();
+                let device = Measured::over(target, *engine, QueueDepth::new(2).unwrap());
+                (device.unwrap(), file)
             })
             .collect()
     }
 
     #[test]
     fn bytes_reach_the_file_in_requests_of_any_size() {
-        for mut device in devices() {
-            let read_back = match &device.path {
-                Submission::Ring(ring) => ring.target().file().try_clone(),
-                Submission::Threads(threads) => threads.target().file().try_clone(),
-            }
-            .unwrap();
+        for (mut device, file) in devices() {
             // The second is longer than a registered buffer.
             for (tag, request) in [
                 (1, Request::write(4096, 4096)),
@@ -317,7 +292,7 @@ mod tests {
                 assert_eq!(ended.tag, Tag(tag));
             }
             let mut bytes = crate::aligned::AlignedBuffer::new(1 << 20);
-            std::os::unix::fs::FileExt::read_at(&read_back, &mut bytes, 0).unwrap();
+            std::os::unix::fs::FileExt::read_at(&file, &mut bytes, 0).unwrap();
             let written: Vec<bool> = bytes
                 .chunks(512)
                 .map(|sector| sector.iter().any(|byte| *byte != 0))
@@ -336,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_request_waits_for_its_moment_and_a_look_for_its_until() {
-        for mut device in devices() {
+        for (mut device, _) in devices() {
             let at = device.clock().after(20_000_000);
             device.submit(at, Tag(7), Request::read(0, 4096)).unwrap();
             let early = at.since(Moment::nanoseconds(10_000_000));
@@ -352,11 +327,7 @@ mod tests {
 
     #[test]
     fn a_failed_request_is_told_and_the_others_go_on() {
-        for mut device in devices() {
-            let file = match &device.path {
-                Submission::Ring(ring) => ring.target().file(),
-                Submission::Threads(threads) => threads.target().file(),
-            };
+        for (mut device, file) in devices() {
             // The file ends before the device does.
             file.set_len(4096).unwrap();
             device

@@ -1,0 +1,156 @@
+//! A run by one ring.
+
+use std::{
+    fs::File,
+    time::{Duration, Instant},
+};
+
+use octavo_device::{
+    Command, Request,
+    request::Operation,
+    stream::{Load, Stream},
+    tally::Tally,
+};
+
+use super::{
+    ring::Ring,
+    run::{EngineError, HOOK_INTERVAL, Hook, Stop, process_cpu},
+};
+
+pub(super) fn run(
+    file: &File,
+    load: &Load,
+    stop: Stop,
+    hook: Hook<'_>,
+) -> Result<Tally, EngineError> {
+    let mut stream = Stream::new(load, 0, 1);
+    let length = load.request_size.get();
+    let fill = |memory: &mut [u8]| stream.randomise(memory);
+    let ring = Ring::new(file, load.depth, length as usize, fill).map_err(EngineError::Setup)?;
+    let mut lanes = Lanes {
+        ring,
+        stream,
+        length,
+        asked: vec![(Operation::Read, 0); usize::from(load.depth.get())],
+        fresh: Vec::with_capacity(usize::from(load.depth.get())),
+    };
+    let (ramp, slice, slices, requests_max) = match stop {
+        Stop::Time {
+            ramp,
+            slice,
+            slices,
+        } => (ramp, slice, slices, u64::MAX),
+        Stop::Requests(count) => (Duration::ZERO, Duration::MAX, 1, count),
+    };
+    let total = slice.saturating_mul(slices as u32);
+    let slice_ns = u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX);
+    let mut tally = Tally::new(slices);
+
+    let start = Instant::now();
+    let nanos = |at: Instant| (at - start).as_nanos() as u64;
+    let mut begin = ramp.is_zero().then_some((start, process_cpu()));
+    let mut hook_at = start + HOOK_INTERVAL;
+    let mut submitted = 0;
+    for slot in 0..load.depth.get() {
+        if submitted < requests_max {
+            lanes.ask(slot);
+            submitted += 1;
+        }
+    }
+    loop {
+        lanes.wait(nanos(Instant::now()))?;
+        let now = Instant::now();
+        let now_ns = nanos(now);
+        let current = begin.map(|(begin, _)| {
+            let index = (now - begin).as_nanos() as u64 / slice_ns;
+            (index as usize).min(slices - 1)
+        });
+        while let Some((slot, operation, latency_ns)) = lanes.reap(now_ns)? {
+            if let Some(slice) = current {
+                tally.record(operation, latency_ns, slice);
+            }
+            if submitted < requests_max {
+                lanes.ask(slot);
+                submitted += 1;
+            }
+        }
+        match begin {
+            None if now - start >= ramp => begin = Some((now, process_cpu())),
+            None => {}
+            Some((begin, cpu)) if now - begin >= total || lanes.ring.in_flight() == 0 => {
+                tally.elapsed = now - begin;
+                tally.cpu = process_cpu().saturating_sub(cpu);
+                break;
+            }
+            Some(_) => {}
+        }
+        if now >= hook_at {
+            hook_at = now + HOOK_INTERVAL;
+            if hook(now - start).is_break() {
+                return Err(EngineError::Stopped);
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// A stream's requests, one in flight for each slot.
+struct Lanes {
+    ring: Ring,
+    stream: Stream,
+    length: u32,
+    /// Of each slot what was asked, and when it was handed to the kernel, in
+    /// nanoseconds.
+    asked: Vec<(Operation, u64)>,
+    /// Slots pushed since the last submission.
+    fresh: Vec<u16>,
+}
+
+impl Lanes {
+    /// Queues the stream's next request for the next submission.
+    #[inline]
+    fn ask(&mut self, slot: u16) {
+        let next = self.stream.next_request();
+        let request = Request {
+            command: Command::from(next.operation),
+            offset: next.offset,
+            length: self.length,
+        };
+        let stream = &mut self.stream;
+        self.ring
+            .push(slot, request, |memory| stream.prepare(memory, next.offset));
+        self.asked[usize::from(slot)].0 = next.operation;
+        self.fresh.push(slot);
+    }
+
+    /// Hands the queued requests to the kernel at time `now_ns` and waits
+    /// until at least one is complete, or a signal comes.
+    #[inline]
+    fn wait(&mut self, now_ns: u64) -> Result<(), EngineError> {
+        for slot in self.fresh.drain(..) {
+            self.asked[usize::from(slot)].1 = now_ns;
+        }
+        self.ring.wait(None).map_err(EngineError::Setup)
+    }
+
+    /// The next completed request: slot, operation, latency in nanoseconds.
+    #[inline]
+    fn reap(&mut self, now_ns: u64) -> Result<Option<(u16, Operation, u64)>, EngineError> {
+        let Some(ended) = self.ring.reap() else {
+            return Ok(None);
+        };
+        let (operation, submitted_ns) = self.asked[usize::from(ended.slot)];
+        match ended.result {
+            Ok(()) => Ok(Some((
+                ended.slot,
+                operation,
+                now_ns.saturating_sub(submitted_ns),
+            ))),
+            Err(source) => Err(EngineError::Request {
+                operation,
+                offset: ended.request.offset,
+                source,
+            }),
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod inspect;
 mod kind;
 mod load;
 mod login;
+mod memory_limiter;
 mod messages;
 mod numeric;
 mod programs;

@@ -40,10 +40,8 @@ pub use description::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, PageSizes,
 };
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, connect};
-pub use mysql::{Doublewrite, Mysql};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
-pub use postgres::{Postgres, Programs};
 pub use registry::{DatabaseSpec, NAMES, Registry, SharedOption, choose, options};
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 

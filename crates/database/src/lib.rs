@@ -70,7 +70,7 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// [`DatabaseError::Setting`] for a page size that it cannot have, a buffer
-    /// too small to work, no clients, or an isolation level that it has not;
+    /// too small to work, no clients, or an isolation level that it does not have;
     /// [`DatabaseError::Missing`] where its version has to be known and is not.
     fn accept(&self, settings: &Settings) -> Result<(), DatabaseError>;
 

@@ -184,7 +184,7 @@ impl<'de> Deserialize<'de> for DatabaseSpec {
 /// as `journal-mode` and `wal`; an option that is not named has its default.
 ///
 /// # Errors
-/// [`DatabaseError::Unknown`] for a name that no database has; else as
+/// [`DatabaseError::Unknown`] for an unknown name; else as
 /// [`DatabaseKind::read`] and [`DatabaseSpec::make`].
 pub fn choose(
     name: &str,
@@ -215,6 +215,8 @@ mod tests {
 
     #[test]
     fn every_database_is_made_by_its_name_and_its_aliases() {
+        let names: Vec<&str> = Registry::standard().iter().map(|kind| kind.name).collect();
+        assert_eq!(names, NAMES);
         for kind in Registry::standard().iter() {
             assert_eq!(choose(kind.name, &[]).unwrap().name(), kind.name);
             for alias in kind.aliases {

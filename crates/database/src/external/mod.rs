@@ -60,8 +60,8 @@ pub trait ExternalServer: Send + Sync {
     ///
     /// # Errors
     /// As [`Self::found`]; [`DatabaseError::Setting`] also for rows that are
-    /// there already, [`DatabaseError::Missing`] for a right that the user has
-    /// not, and [`DatabaseError::Stopped`] when `progress` stopped it.
+    /// there already, [`DatabaseError::Missing`] for a right that the user lacks,
+    /// and [`DatabaseError::Stopped`] when `progress` stopped it.
     fn load(
         &self,
         workload: &dyn Workload,

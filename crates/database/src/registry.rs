@@ -232,12 +232,10 @@ mod tests {
 
     #[test]
     fn every_option_refuses_a_value_by_its_name() {
-        // Paths are looked at when they are needed.
-        let reads_text = |option: &&OptionKind| {
-            option.name != "bin" && !(option.name == "source" && option.default.is_some())
-        };
+        // The path of programs is looked at when they are needed.
+        let is_read = |option: &&OptionKind| option.name != "bin";
         for kind in Registry::standard().iter() {
-            for known in kind.options.iter().filter(reads_text) {
+            for known in kind.options.iter().filter(is_read) {
                 let error = choose(kind.name, &option(known.name, "?")).err().unwrap();
                 let text = error.to_string();
                 assert!(text.starts_with(&format!("{} ?", known.name)), "{text}");

@@ -94,6 +94,9 @@ impl From<ContentHash> for String {
 
 /// What the workload's tables hold in a database at rest, in the order of
 /// [`Workload::tables`].
+///
+/// # Errors
+/// As [`Inspection::scan`].
 pub fn contents(
     inspection: &mut dyn Inspection,
     workload: &dyn Workload,

@@ -43,8 +43,8 @@ impl DatabaseKind {
     /// Reads options, as names and values.
     ///
     /// # Errors
-    /// [`DatabaseError::Setting`] for an option that the database has not, a
-    /// value that it cannot have, and options that exclude each other or are
+    /// [`DatabaseError::Setting`] for an option that the database does not
+    /// have, a value that it cannot have, and options that exclude each other or are
     /// given twice.
     pub fn read(&self, options: &[(String, String)]) -> Result<Options, DatabaseError> {
         Options::read(self.name, self.options, options)

@@ -10,6 +10,7 @@ mod at_rest;
 mod content;
 mod counters;
 mod description;
+mod estimate;
 mod external;
 mod files;
 mod fill;
@@ -38,10 +39,8 @@ pub use description::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, PageSizes,
 };
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, connect};
-pub use mysql::{Doublewrite, Mysql};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
-pub use postgres::{Postgres, Programs};
 pub use registry::{DatabaseSpec, Registry, SharedOption, choose};
 pub use sqlite::{JournalMode, LoadThreads, Sqlite};
 
@@ -66,8 +65,12 @@ pub trait Database: Send + Sync {
         self.kind().page_sizes.default
     }
 
-    /// Refuses what the database cannot do: a page size, or a buffer too
-    /// small to work.
+    /// Refuses what the database cannot do.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] for a page size that it cannot have, a buffer
+    /// too small to work, no clients, or an isolation level that it does not have;
+    /// [`DatabaseError::Missing`] where its version has to be known and is not.
     fn accept(&self, settings: &Settings) -> Result<(), DatabaseError>;
 
     /// About how many bytes a snapshot of this workload has at this page size.
@@ -80,7 +83,12 @@ pub trait Database: Send + Sync {
 
     /// Gets what is needed to run with these page sizes, such as programs that
     /// have to be built first. `step` is told what is being done, again and
-    /// again, and may stop it, which then ends in [`DatabaseError::Stopped`].
+    /// again, and may stop it.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Stopped`] when `step` stopped it;
+    /// [`DatabaseError::Missing`] for programs or sources that cannot be had;
+    /// [`DatabaseError::Program`] for a build that fails.
     fn prepare(
         &self,
         _page_sizes: &[PageSize],
@@ -91,7 +99,14 @@ pub trait Database: Send + Sync {
 
     /// Creates the workload's tables in the empty directory `snapshot` and fills
     /// them, durably. `progress` is told the rows loaded so far and may stop
-    /// the load, which then ends in [`DatabaseError::Stopped`].
+    /// the load. After an error a part of the snapshot may be there, which the
+    /// caller removes.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Stopped`] when `progress` stopped it;
+    /// [`DatabaseError::File`], [`DatabaseError::Program`] and
+    /// [`DatabaseError::Connection`] for what the system, a server or the
+    /// database refuses, a full disk included.
     fn load(
         &self,
         snapshot: &Path,
@@ -107,10 +122,18 @@ pub trait Database: Send + Sync {
     }
 
     /// Makes `run` a fresh copy of `snapshot`, replacing what an earlier run left
-    /// there, durable and out of the page cache. Says how it copied.
+    /// there, durable and out of the page cache. Returns how it copied.
+    ///
+    /// # Errors
+    /// [`DatabaseError::File`] for a file that cannot be read, written or
+    /// flushed.
     fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError>;
 
     /// Starts the copy in `run`.
+    ///
+    /// # Errors
+    /// As [`Self::accept`]; also when the copy has another page size, is not
+    /// there, or when a server does not start.
     fn start(
         &self,
         run: &Path,
@@ -121,6 +144,9 @@ pub trait Database: Send + Sync {
     /// Opens a database at rest for reading alone, outside of any limit or
     /// count, to check it. Leaves nothing in the page cache once dropped. A
     /// server keeps books of its own meanwhile; the rows stay as they are.
+    ///
+    /// # Errors
+    /// As [`Self::start`], settings aside.
     fn inspect(
         &self,
         directory: &Path,
@@ -131,7 +157,11 @@ pub trait Database: Send + Sync {
 /// Makes snapshots of snapshots.
 pub trait Derive {
     /// Makes a snapshot with the same rows at another page size in the empty
-    /// directory `to`. `progress` is told the bytes written so far.
+    /// directory `to`. `progress` is told the bytes written so far and
+    /// may stop it.
+    ///
+    /// # Errors
+    /// As [`Database::load`].
     fn derive(
         &self,
         from: &Path,
@@ -146,6 +176,9 @@ pub trait Inspection: Connection {
     /// Hands over all rows of `table`, in no particular order, and returns how
     /// many there were. The columns come in the table's order, decimals with
     /// their column's scale.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError>;
 }
 
@@ -153,6 +186,12 @@ pub trait Inspection: Connection {
 pub trait Running: Send + Sync {
     /// Opens the session of one client (0-based, below
     /// [`Settings::clients`]).
+    ///
+    /// # Errors
+    /// [`DatabaseError::Connection`] when the database refuses or is gone.
+    ///
+    /// # Panics
+    /// When `client` is not below [`Settings::clients`].
     fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError>;
 
     /// What was counted since the start. Callable at any time from any thread.
@@ -172,6 +211,10 @@ pub trait Running: Send + Sync {
     }
 
     /// Stops cleanly. Every connection must have been dropped before.
+    ///
+    /// # Errors
+    /// When the last changes could not be written, or a server had ended
+    /// before, had to be killed or ended badly.
     fn stop(self: Box<Self>) -> Result<(), DatabaseError>;
 }
 

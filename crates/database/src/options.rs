@@ -182,8 +182,8 @@ impl Options {
     /// Reads the options, names and values, of a database that knows these.
     ///
     /// # Errors
-    /// [`DatabaseError::Setting`] for an option that the database has not, a
-    /// value that it cannot have, and options that exclude each other or are
+    /// [`DatabaseError::Setting`] for an option that the database does not
+    /// have, a value that it cannot have, and options that exclude each other or are
     /// given twice.
     pub(crate) fn read(
         database: &'static str,

@@ -43,18 +43,25 @@ pub trait ExternalServer: Send + Sync {
     fn page_size(&self) -> PageSize;
 
     /// Where it is and who asks, without the password.
-    fn place(&self) -> String;
+    fn address(&self) -> String;
 
     /// The note on the rows in Octavo's schema; `None` without a schema, or
     /// when loading did not come to its end.
     ///
-    /// Refuses a schema of that name that Octavo did not mark.
+    /// # Errors
+    /// [`DatabaseError::Setting`] for a schema of that name that Octavo did not
+    /// mark; [`DatabaseError::Connection`] when the server refuses or is gone.
     fn found(&self) -> Result<Option<String>, DatabaseError>;
 
     /// Makes the schema and fills it, durably as far as the server is. What an
-    /// earlier load left unfinished is replaced; anything else is refused.
-    /// `note` makes what [`Self::found`] answers afterwards. A load that is
-    /// stopped stays unfinished; one that fails is taken away.
+    /// earlier load left unfinished is replaced. `note` makes what
+    /// [`Self::found`] answers afterwards. A load that is stopped stays
+    /// unfinished; one that fails is taken away.
+    ///
+    /// # Errors
+    /// As [`Self::found`]; [`DatabaseError::Setting`] also for rows that are
+    /// there already, [`DatabaseError::Missing`] for a right that the user lacks,
+    /// and [`DatabaseError::Stopped`] when `progress` stopped it.
     fn load(
         &self,
         workload: &dyn Workload,
@@ -63,15 +70,22 @@ pub trait ExternalServer: Send + Sync {
     ) -> Result<LoadReport, DatabaseError>;
 
     /// Replaces the note on the rows that are there.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Connection`] when the server refuses or is gone.
     fn set_note(&self, note: &str) -> Result<(), DatabaseError>;
 
     /// Removes the schema with Octavo's tables; `false` when there is none.
-    /// Refuses, and changes nothing, when Octavo did not mark the schema or
-    /// when something else depends on it.
+    ///
+    /// # Errors
+    /// As [`Self::found`]; [`DatabaseError::Setting`] also when something else
+    /// depends on the schema. Nothing is changed then.
     fn remove(&self) -> Result<bool, DatabaseError>;
 
-    /// Makes ready to drive it. To stop what is answered leaves the server
-    /// running.
+    /// Makes ready to drive it. Stopping the answer leaves the server running.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Connection`] when the server refuses or is gone.
     fn start(
         &self,
         isolation: Option<Isolation>,
@@ -79,11 +93,19 @@ pub trait ExternalServer: Send + Sync {
     ) -> Result<Box<dyn Running>, DatabaseError>;
 
     /// Opens a session that only reads.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Connection`] when the server refuses or is gone.
     fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError>;
 }
 
 /// Connects to a server and takes the lock of its schema. Nothing is changed
 /// there.
+///
+/// # Errors
+/// [`DatabaseError::Connection`] for a server that cannot be reached or
+/// refuses the login; [`DatabaseError::Missing`] for a version that is too old,
+/// and while another Octavo holds the lock.
 pub fn connect(url: &Url) -> Result<Box<dyn ExternalServer>, DatabaseError> {
     match url.protocol {
         Protocol::Postgres => Ok(Box::new(postgres::ExternalPostgres::connect(url)?)),
@@ -146,7 +168,7 @@ pub(crate) fn foreign(database: &'static str, url: &Url) -> DatabaseError {
 pub(crate) fn occupied(database: &'static str, url: &Url) -> DatabaseError {
     refused(
         database,
-        format!("{SCHEMA} of {url} holds rows already: --remove takes them away"),
+        format!("{SCHEMA} of {url} holds rows already: remove them first"),
     )
 }
 

@@ -64,14 +64,14 @@ pub struct Url {
     /// Who asks.
     pub user: String,
     pub(crate) password: Option<String>,
-    place: Place,
+    place: Endpoint,
     /// The database that the schema is in; for MySQL, where a schema is a
     /// database, none but Octavo's own can be given.
     pub database: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Endpoint {
     Tcp { host: String, port: u16 },
     Socket(PathBuf),
 }
@@ -154,18 +154,18 @@ impl FromStr for Url {
         };
         let place = match socket {
             Some(path) if protocol == Protocol::Postgres && path.is_dir() => {
-                Place::Socket(path.join(format!(
+                Endpoint::Socket(path.join(format!(
                     ".s.PGSQL.{}",
                     port_of(place, protocol, &refused)?.1
                 )))
             }
-            Some(path) => Place::Socket(path),
+            Some(path) => Endpoint::Socket(path),
             None => {
                 let (host, port) = port_of(place, protocol, &refused)?;
                 if host.is_empty() {
                     return Err(refused("no host"));
                 }
-                Place::Tcp {
+                Endpoint::Tcp {
                     host: host.to_owned(),
                     port,
                 }
@@ -250,11 +250,11 @@ impl fmt::Display for Url {
         write!(f, "{}://{}@", self.protocol.scheme(), self.user)?;
         let database = self.database.as_deref().unwrap_or_default();
         match &self.place {
-            Place::Tcp { host, port } if host.contains(':') => {
+            Endpoint::Tcp { host, port } if host.contains(':') => {
                 write!(f, "[{host}]:{port}/{database}")
             }
-            Place::Tcp { host, port } => write!(f, "{host}:{port}/{database}"),
-            Place::Socket(path) => write!(f, "/{database}?socket={}", path.display()),
+            Endpoint::Tcp { host, port } => write!(f, "{host}:{port}/{database}"),
+            Endpoint::Socket(path) => write!(f, "/{database}?socket={}", path.display()),
         }
     }
 }
@@ -269,8 +269,8 @@ impl Url {
     /// Connects, trying each address of the host.
     pub(crate) fn connect(&self) -> Result<Stream, ConnectionError> {
         let connected = match &self.place {
-            Place::Socket(path) => Stream::unix(path),
-            Place::Tcp { host, port } => Stream::tcp(host, *port, CONNECT_LIMIT),
+            Endpoint::Socket(path) => Stream::unix(path),
+            Endpoint::Tcp { host, port } => Stream::tcp(host, *port, CONNECT_LIMIT),
         };
         connected.map_err(|error| self.failed("", error.into()))
     }

@@ -9,8 +9,10 @@
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
-    schema::{Column, ColumnKind, Table, TableId},
+    schema::{Column, ColumnKind, Table},
 };
+
+use crate::estimate::{columns, sum_of_tables};
 
 /// A data directory without tables of ours: the system's tables, undo logs and
 /// the redo log of a snapshot. MariaDB 10.11: 25 MiB up to pages of 16 KiB, 90 MiB
@@ -30,17 +32,7 @@ const RECORD_BYTES: u64 = 6;
 
 /// About how many bytes the snapshot of a workload has.
 pub(super) fn estimate(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
-    let partitions = workload.population().partitions();
-    let rows_of = |table: usize| -> u64 {
-        let parts = partitions
-            .iter()
-            .filter(|partition| partition.table == TableId(table));
-        parts.map(|partition| partition.rows_about).sum()
-    };
-    let tables = workload.tables().iter().enumerate();
-    let bytes: u64 = tables
-        .map(|(id, table)| of_table(table, rows_of(id), page_size))
-        .sum();
+    let bytes = sum_of_tables(workload, |table, rows| of_table(table, rows, page_size));
     ByteCount::new(empty(page_size) + bytes)
 }
 
@@ -73,10 +65,7 @@ fn row_bytes(table: &Table) -> u64 {
 }
 
 fn key_bytes(table: &Table, names: &[&str]) -> u64 {
-    let columns = names
-        .iter()
-        .filter_map(|name| table.columns.iter().find(|column| column.name == *name));
-    columns
+    columns(table, names)
         .map(|column| width(column) + length_bytes(column))
         .sum()
 }

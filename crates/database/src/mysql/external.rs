@@ -209,7 +209,7 @@ impl ExternalServer for ExternalMysql {
         self.page_size
     }
 
-    fn place(&self) -> String {
+    fn address(&self) -> String {
         self.url.to_string()
     }
 

@@ -1,6 +1,8 @@
 //! The descriptions of MySQL and MariaDB, and how they are made of their
 //! options.
 
+use std::sync::OnceLock;
+
 use octavo_units::{ByteCount, PageSize};
 
 use super::{Doublewrite, Flavour, Mysql, REDO_MIN};
@@ -89,15 +91,18 @@ const CONFIGURATION: ChangePlace = ChangePlace::Configuration {
     section: Some("[mysqld]"),
 };
 
-fn make(flavour: Flavour, options: &Options) -> Mysql {
-    let mut mysql = Mysql::new(flavour);
-    mysql.programs = options.given_value::<String>("bin").map(Into::into);
-    mysql.doublewrite = match options.get("doublewrite") {
-        "off" => Doublewrite::Off,
-        "detect" => Doublewrite::Detect,
-        _ => Doublewrite::On,
-    };
-    // Redo logs are counted in whole MiB.
-    mysql.redo = ByteCount::mib(options.get::<ByteCount>("redo").get() >> 20);
-    mysql
+/// Makes one of the two with options.
+pub(super) fn make(flavour: Flavour, options: &Options) -> Mysql {
+    Mysql {
+        flavour,
+        programs: options.given_value::<String>("bin").map(Into::into),
+        doublewrite: match options.get("doublewrite") {
+            "off" => Doublewrite::Off,
+            "detect" => Doublewrite::Detect,
+            _ => Doublewrite::On,
+        },
+        // Redo logs are counted in whole MiB.
+        redo: ByteCount::mib(options.get::<ByteCount>("redo").get() >> 20),
+        found: OnceLock::new(),
+    }
 }

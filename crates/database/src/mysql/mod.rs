@@ -87,10 +87,9 @@ impl Flavour {
 
 /// How pages that were only half written at a crash are guarded against
 /// (<https://mariadb.com/kb/en/innodb-doublewrite-buffer/>).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Doublewrite {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doublewrite {
     /// Each page is written twice.
-    #[default]
     On,
     /// Each page is written once: a crash may leave a page that cannot be
     /// repaired, unless the storage writes pages whole.
@@ -112,40 +111,20 @@ pub enum Doublewrite {
 /// the file system has no direct I/O, the page cache comes on top, without a
 /// limit.
 #[derive(Clone, Debug)]
-pub struct Mysql {
+pub(crate) struct Mysql {
     flavour: Flavour,
     /// The directory of the server's programs, or the server itself; by
     /// default what is found on `PATH` and in the usual directories.
-    pub programs: Option<PathBuf>,
+    programs: Option<PathBuf>,
     /// How torn pages are guarded against; by the doublewrite by default.
-    pub doublewrite: Doublewrite,
+    doublewrite: Doublewrite,
     /// The redo log; 512 MiB by default, so that checkpoints do not dominate.
-    pub redo: ByteCount,
+    redo: ByteCount,
     /// What was found once.
     found: OnceLock<Programs>,
 }
 
 impl Mysql {
-    /// MySQL, with defaults for everything.
-    pub fn mysql_server() -> Self {
-        Self::new(Flavour::Mysql)
-    }
-
-    /// MariaDB, with defaults for everything.
-    pub fn mariadb() -> Self {
-        Self::new(Flavour::Mariadb)
-    }
-
-    fn new(flavour: Flavour) -> Self {
-        Self {
-            flavour,
-            programs: None,
-            doublewrite: Doublewrite::default(),
-            redo: ByteCount::mib(512),
-            found: OnceLock::new(),
-        }
-    }
-
     /// The programs, looked for once.
     fn programs(&self) -> Result<&Programs, DatabaseError> {
         if let Some(found) = self.found.get() {

@@ -17,7 +17,7 @@ use octavo_workload::{
 use tempfile::TempDir;
 
 use super::{
-    Flavour, Mysql,
+    Flavour,
     arguments::Purpose,
     infile::FORMAT,
     infile::LoadData,
@@ -27,7 +27,7 @@ use super::{
     session::Session,
 };
 use crate::{
-    Database, DatabaseError, Settings,
+    DatabaseError, Settings,
     server::{account::Account, tree},
 };
 
@@ -563,7 +563,7 @@ fn settings(mib: u64) -> Settings {
 
 #[test]
 fn a_base_is_loaded_copied_and_run() {
-    let database = Mysql::mariadb();
+    let database = crate::choose("mariadb", &[]).unwrap();
     let workload = Pgbench::new(1, octavo_units::Seed::new(1)).unwrap();
     let directory = crate::scratch::directory();
     open_to_all(&directory);
@@ -626,7 +626,7 @@ fn a_base_is_loaded_copied_and_run() {
 
 #[test]
 fn impossible_settings_are_refused_by_name() {
-    let database = Mysql::mariadb();
+    let database = crate::choose("mariadb", &[]).unwrap();
     let mut small = settings(1);
     let error = database.accept(&small).unwrap_err().to_string();
     assert!(error.contains("2 MiB"), "{error}");

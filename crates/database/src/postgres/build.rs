@@ -9,7 +9,7 @@ pub(crate) use std::{
     ffi::OsString,
     fs::{self, File},
     num::NonZero,
-    ops::{ControlFlow, RangeInclusive},
+    ops::ControlFlow,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use super::{
     cache::{Cache, Workplace, cache_directory, open_to_all, program_on_path, require},
     refuse,
-    source::{self, Found, Place, Source},
+    source::{self, Found, Source, SourceFiles},
 };
 use crate::{
     DatabaseError,
@@ -34,12 +34,6 @@ use crate::{
         tree,
     },
 };
-
-/// Page sizes in bytes (<https://www.postgresql.org/docs/current/install-make.html>).
-const PAGE_BYTES: RangeInclusive<u32> = 1 << 10..=32 << 10;
-
-/// Block sizes of the write-ahead log in bytes.
-const WAL_BLOCK_BYTES: RangeInclusive<u32> = 1 << 10..=64 << 10;
 
 /// Where the tree is said to be installed. Programs find the rest of it from
 /// their own place, so the tree can lie anywhere. Names with `pgsql` in them
@@ -147,7 +141,6 @@ fn build_in(
     wal_block_size: PageSize,
     step: &mut dyn FnMut(&str) -> ControlFlow<()>,
 ) -> Result<PathBuf, DatabaseError> {
-    check_sizes(page_size, wal_block_size)?;
     if let Some(account) = Account::of_servers()? {
         account.check_reach(&root.join("bin"))?;
     }
@@ -188,25 +181,6 @@ fn build_in(
 fn fresh(log: PathBuf) -> Result<PathBuf, DatabaseError> {
     tree::remove_all(&log)?;
     Ok(log)
-}
-
-fn check_sizes(page_size: PageSize, wal_block_size: PageSize) -> Result<(), DatabaseError> {
-    for (setting, size, possible) in [
-        ("page size", page_size, PAGE_BYTES),
-        ("wal-block-size", wal_block_size, WAL_BLOCK_BYTES),
-    ] {
-        if !possible.contains(&size.get()) {
-            return Err(refuse(
-                setting,
-                size.to_string(),
-                format!(
-                    "it can be built with 1 to {} KiB, in powers of two",
-                    possible.end() >> 10
-                ),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The directory of a build in the cache.
@@ -268,7 +242,7 @@ impl Build<'_> {
     /// The directory with `configure`.
     fn unpack(&mut self) -> Result<PathBuf, DatabaseError> {
         match &self.found.place {
-            Place::Directory(path) => {
+            SourceFiles::Directory(path) => {
                 // make would take the objects of the other block size.
                 if path.join("config.status").exists() {
                     return Err(refuse(
@@ -281,7 +255,7 @@ impl Build<'_> {
                 }
                 std::path::absolute(path).map_err(named("find", path))
             }
-            Place::Tarball(path) => {
+            SourceFiles::Tarball(path) => {
                 let path = std::path::absolute(path).map_err(named("find", path))?;
                 require("unpack PostgreSQL's source", &unpackers(&path))?;
                 let directory = self.workplace.directory("source")?;

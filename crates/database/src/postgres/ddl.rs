@@ -3,8 +3,10 @@
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
-    schema::{ColumnKind, Index, Table, TableId},
+    schema::{ColumnKind, Index, Table},
 };
+
+use crate::estimate;
 
 /// The statement that creates `table`, without its key.
 pub(super) fn create_table(table: &Table) -> String {
@@ -97,20 +99,8 @@ const EMPTY: u64 = (23 << 20) + (32 << 20);
 
 /// About how many bytes a cluster with these rows has.
 pub(super) fn estimate(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
-    let partitions = workload.population().partitions();
-    let rows = |table: usize| -> u64 {
-        partitions
-            .iter()
-            .filter(|partition| partition.table == TableId(table))
-            .map(|partition| partition.rows_about)
-            .sum()
-    };
-    let tables: u64 = workload
-        .tables()
-        .iter()
-        .enumerate()
-        .map(|(id, table)| table_bytes(table, rows(id), u64::from(page_size.get())))
-        .sum();
+    let page = u64::from(page_size.get());
+    let tables = estimate::sum_of_tables(workload, |table, rows| table_bytes(table, rows, page));
     ByteCount::new(EMPTY + tables)
 }
 
@@ -170,9 +160,7 @@ fn column_bytes(kind: ColumnKind) -> u64 {
 }
 
 fn key_bytes(table: &Table, columns: &[&str]) -> u64 {
-    columns
-        .iter()
-        .filter_map(|name| table.columns.iter().find(|column| column.name == *name))
+    estimate::columns(table, columns)
         .map(|column| {
             column_bytes(column.kind)
                 + match column.kind {

@@ -245,7 +245,7 @@ impl ExternalServer for ExternalPostgres {
         self.page_size
     }
 
-    fn place(&self) -> String {
+    fn address(&self) -> String {
         self.url.to_string()
     }
 

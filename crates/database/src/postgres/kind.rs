@@ -185,7 +185,24 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_can() {
+    fn only_page_sizes_that_can_be_built_are_accepted() {
+        let mut settings = crate::Settings {
+            page_size: PageSize::kib(1),
+            memory: octavo_units::ByteCount::mib(32),
+            clients: 1,
+            isolation: None,
+        };
+        KIND.check(&settings).unwrap();
+        for size in [PageSize::MIN, PageSize::kib(64)] {
+            settings.page_size = size;
+            let error = KIND.check(&settings).unwrap_err().to_string();
+            assert!(error.contains("choose 1 KiB, 2 KiB"), "{error}");
+            assert!(error.contains("or 32 KiB"), "{error}");
+        }
+    }
+
+    #[test]
+    fn impossible_values_are_refused_with_what_is_possible() {
         for (option, value, part) in [
             ("full-page-writes", "maybe", "choose on or off"),
             ("wal-block-size", "128K", "1 KiB to 64 KiB"),

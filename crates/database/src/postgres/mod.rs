@@ -11,6 +11,7 @@ mod inspect;
 mod kind;
 mod load;
 mod login;
+mod memory_limiter;
 mod messages;
 mod numeric;
 mod programs;
@@ -33,7 +34,7 @@ use crate::{
 use cluster::Cluster;
 use programs::major_of;
 
-pub use programs::Programs;
+use programs::Programs;
 
 pub(crate) use external::ExternalPostgres;
 pub(crate) use kind::KIND;
@@ -59,32 +60,20 @@ const DIRECT_IO_PAGE_MIN: PageSize = PageSize::kib(4);
 /// eighth is left to the page cache; what the server's processes take for
 /// themselves comes on top, as it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Postgres {
+pub(crate) struct Postgres {
     /// Where the programs come from.
-    pub programs: Programs,
+    programs: Programs,
     /// The block size of the write-ahead log; 8 KiB by default.
-    pub wal_block_size: PageSize,
+    wal_block_size: PageSize,
     /// Whether the log takes a whole page at its first change after a
     /// checkpoint, which is what protects from torn pages; on by default.
-    pub full_page_writes: bool,
+    full_page_writes: bool,
     /// The time between checkpoints, at least 30 s. By default the least, so
     /// that a run has whole cycles; the server's own default is 5 minutes.
-    pub checkpoint_timeout: Duration,
+    checkpoint_timeout: Duration,
     /// Whether data files are opened for direct I/O, from version 16 on; on by
     /// default.
-    pub direct_io: bool,
-}
-
-impl Default for Postgres {
-    fn default() -> Self {
-        Self {
-            programs: Programs::default(),
-            wal_block_size: PageSize::new(8192).expect("8192 is a power of two"),
-            full_page_writes: true,
-            checkpoint_timeout: Duration::from_secs(30),
-            direct_io: true,
-        }
-    }
+    direct_io: bool,
 }
 
 impl Postgres {

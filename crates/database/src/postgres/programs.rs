@@ -21,7 +21,7 @@ const DISTRIBUTION: &str = "/usr/lib/postgresql";
 
 /// How to come by a server for a page size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Programs {
+pub(crate) struct Programs {
     /// Directories with `postgres` and `initdb` of a page size.
     pub(super) given: Vec<(PageSize, PathBuf)>,
     /// What the others are built from; the distribution's own version without

@@ -1,10 +1,6 @@
 //! A started PostgreSQL server.
 
-use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Connection, Workload, connection::Statement};
@@ -12,6 +8,7 @@ use octavo_workload::{Connection, Workload, connection::Statement};
 use super::{
     Postgres,
     cluster::{Cluster, Started},
+    memory_limiter::MemoryLimiter,
     programs::major_of,
     session::Session,
     statistics::Statistics,
@@ -20,18 +17,6 @@ use crate::{
     Counters, DatabaseError, Isolation, Running, Settings, StoragePath,
     server::{memory::MemoryGroup, monitor::Monitor},
 };
-
-/// How often the group is brought back to its memory. Looking takes some
-/// 50 µs; at 500 MB/s, 5 MB are read meanwhile.
-const FOLLOW: Duration = Duration::from_millis(10);
-
-/// What the group may take between two looks.
-const HEADROOM: ByteCount = ByteCount::mib(64);
-
-/// What processes may take in all, besides so much for each session: beyond
-/// it, something is wrong with the server, and it ends.
-const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
-const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
 
 /// Of the memory, what the page cache may have where there is no direct I/O.
 /// It only hands pages through; it has to hold some that are being written.
@@ -91,9 +76,9 @@ impl Shares {
 }
 
 pub(super) struct RunningPostgres {
-    // Fields drop in this order: the follower and sessions before the server,
+    // Fields drop in this order: the limiter and sessions before the server,
     // the server before its group.
-    follower: Option<Follower>,
+    limiter: Option<MemoryLimiter>,
     monitor: Monitor,
     server: Started,
     group: Option<Arc<MemoryGroup>>,
@@ -159,9 +144,9 @@ impl RunningPostgres {
             conditions.push(("server's user", user.to_owned()));
         }
         Ok(Self {
-            follower: group
+            limiter: group
                 .as_ref()
-                .map(|group| Follower::start(Arc::clone(group), settings)),
+                .map(|group| MemoryLimiter::start(Arc::clone(group), settings)),
             monitor: statistics.monitor(monitor),
             server,
             storage_path: match (&group, direct) {
@@ -328,8 +313,8 @@ impl Running for RunningPostgres {
 
     /// As it was planned, unless the page cache was not held.
     fn storage_path(&self) -> StoragePath {
-        match &self.follower {
-            Some(follower) if !follower.held() => StoragePath::PageCache,
+        match &self.limiter {
+            Some(limiter) if !limiter.held() => StoragePath::PageCache,
             _ => self.storage_path,
         }
     }
@@ -351,126 +336,16 @@ impl Running for RunningPostgres {
 
     fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
         let Self {
-            follower,
+            limiter,
             monitor,
             server,
             group,
             ..
         } = *self;
-        drop(follower);
+        drop(limiter);
         drop(monitor);
         let stopped = server.stop();
         drop(group);
         stopped
-    }
-}
-
-/// Keeps a group at the memory that may hold data and what its processes take
-/// for themselves, until it is dropped: then there is no limit, so that the
-/// server can end.
-struct Follower {
-    shared: Arc<(Mutex<Followed>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
-}
-
-struct Followed {
-    group: Arc<MemoryGroup>,
-    memory: ByteCount,
-    private_max: ByteCount,
-    /// How often was looked, how often that failed, and by how many bytes in
-    /// all the group was above its memory when it was looked at.
-    looks: u64,
-    failures: u64,
-    above: u64,
-    end: bool,
-}
-
-impl Followed {
-    /// Brings the group back to its memory.
-    fn follow(&mut self) {
-        self.looks += 1;
-        let Ok(held) = self.group.held() else {
-            self.failures += 1;
-            return;
-        };
-        if held.private > self.private_max {
-            // Whatever the server does, it is not what was to be measured: the
-            // kernel ends it, and the run says so.
-            let _limited = self.group.shrink(self.memory, ByteCount::ZERO);
-            return;
-        }
-        let target = self
-            .memory
-            .saturating_add(held.private)
-            .saturating_add(held.unwritten);
-        self.above += held.all.get().saturating_sub(target.get());
-        // What cannot be done now is done the next time.
-        self.failures += u64::from(self.group.shrink(target, HEADROOM).is_err());
-    }
-
-    /// Whether the group was held to its memory: hardly a look failed, and on
-    /// average it was above by less than a tenth.
-    fn held(&self) -> bool {
-        let mean = self.above / self.looks.max(1);
-        self.failures <= self.looks / 100 && mean < self.memory.get() / 10
-    }
-}
-
-impl Follower {
-    fn start(group: Arc<MemoryGroup>, settings: &Settings) -> Self {
-        // A session that has touched all of the buffer has 8 bytes of page
-        // tables for each of its 4 KiB.
-        let tables = ByteCount::new(settings.memory.get() / 512);
-        let sessions = SESSION_PRIVATE_MAX
-            .saturating_add(tables)
-            .saturating_mul(u64::from(settings.clients));
-        let mut followed = Followed {
-            group,
-            memory: settings.memory,
-            private_max: PRIVATE_MAX.saturating_add(sessions),
-            looks: 0,
-            failures: 0,
-            above: 0,
-            end: false,
-        };
-        followed.follow();
-        let shared = Arc::new((Mutex::new(followed), Condvar::new()));
-        let theirs = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
-            let (followed, changed) = &*theirs;
-            let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
-            while !followed.end {
-                followed = changed
-                    .wait_timeout(followed, FOLLOW)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
-                followed.follow();
-            }
-        });
-        Self {
-            shared,
-            thread: Some(thread),
-        }
-    }
-
-    fn held(&self) -> bool {
-        self.lock().held()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Followed> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Follower {
-    fn drop(&mut self) {
-        self.lock().end = true;
-        self.shared.1.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // It has nothing to say.
-            let _ended = thread.join();
-        }
-        // Ending takes memory too.
-        let _free = self.lock().group.limit(ByteCount::new(i64::MAX as u64));
     }
 }

@@ -67,12 +67,12 @@ pub(super) struct Found {
     /// Tells it from other sources of the same version.
     pub(super) fingerprint: String,
     /// Where it is.
-    pub(super) place: Place,
+    pub(super) place: SourceFiles,
 }
 
 /// Where a source at hand is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SourceFiles {
     /// To be unpacked.
     Tarball(PathBuf),
     /// To be built from as it is.
@@ -83,19 +83,19 @@ pub(super) enum Place {
 /// `cache` is the directory of caches, which need not be there.
 pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<Found>, DatabaseError> {
     let place = match source {
-        Source::Tarball(path) => Place::Tarball(path.clone()),
-        Source::Directory(path) => Place::Directory(path.clone()),
+        Source::Tarball(path) => SourceFiles::Tarball(path.clone()),
+        Source::Directory(path) => SourceFiles::Directory(path.clone()),
         Source::Distribution { major } => match downloaded(&Cache::sources(cache), *major) {
-            Some(path) => Place::Tarball(path),
+            Some(path) => SourceFiles::Tarball(path),
             None => return Ok(None),
         },
     };
     let (version, fingerprint) = match &place {
-        Place::Tarball(path) => (
+        SourceFiles::Tarball(path) => (
             version_of(&Source::Tarball(path.clone()))?,
             fingerprint_of_tarball(path)?,
         ),
-        Place::Directory(path) => (
+        SourceFiles::Directory(path) => (
             version_of(&Source::Directory(path.clone()))?,
             fingerprint_of_directory(path)?,
         ),
@@ -375,7 +375,7 @@ PACKAGE_VERSION='16.9'
         let source = Source::Tarball(tarball.clone());
         assert_eq!(version_of(&source).unwrap(), "16.9");
         let found = at_hand(&source, Path::new("/absent")).unwrap().unwrap();
-        assert_eq!(found.place, Place::Tarball(tarball.clone()));
+        assert_eq!(found.place, SourceFiles::Tarball(tarball.clone()));
         fs::write(&tarball, "no archive").unwrap();
         let error = version_of(&source).unwrap_err().to_string();
         assert!(error.contains("snapshot.tar.gz"), "{error}");

@@ -20,13 +20,13 @@ use std::{fs, path::Path};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
-    schema::{ColumnKind, Table, TableId},
+    schema::{ColumnKind, Table},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Database, DatabaseError, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress,
-    RestoreMethod, Running, Settings, files,
+    RestoreMethod, Running, Settings, estimate, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -169,21 +169,8 @@ impl Database for Sqlite {
     }
 
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
-        let partitions = workload.population().partitions();
-        let rows_of = |table: usize| {
-            partitions
-                .iter()
-                .filter(|partition| partition.table == TableId(table))
-                .map(|partition| partition.rows_about)
-                .sum()
-        };
-        let bytes = workload
-            .tables()
-            .iter()
-            .enumerate()
-            .map(|(id, table)| bytes_of_rows(table, rows_of(id), page_size))
-            .sum();
-        ByteCount::new(bytes)
+        let bytes = |table: &Table, rows| bytes_of_rows(table, rows, page_size);
+        ByteCount::new(estimate::sum_of_tables(workload, bytes))
     }
 
     /// As [`Database::load`] says. When it fails, a part of the snapshot may be
@@ -280,10 +267,7 @@ fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
     let row = (u64::from(table.row_bytes_mean) + CELL_OVERHEAD).saturating_sub(saved);
     let mut bytes = pages_of(rows, row, page_size);
     let key = |names: &[&str]| {
-        let column = |name: &&str| table.columns.iter().find(|column| column.name == *name);
-        names
-            .iter()
-            .filter_map(column)
+        estimate::columns(table, names)
             .map(|column| match column.kind {
                 ColumnKind::Char(characters) => u64::from(characters) + 1,
                 // Lengths are drawn evenly more often than not.

@@ -155,7 +155,7 @@ impl<'a> ServedRows<'a> {
         let wanted = (settings.workload.data_set(), settings.seed);
         if (note.loaded.data, note.loaded.seed) != wanted {
             return Err(ServedError::Other {
-                place: server.place(),
+                place: server.address(),
                 found: words(note.loaded.data, note.loaded.seed),
                 wanted: words(wanted.0, wanted.1),
             });
@@ -163,7 +163,7 @@ impl<'a> ServedRows<'a> {
         let inserts = |kinds: &BTreeSet<String>| kinds.contains(INSERT);
         if inserts(&note.kinds) && inserts(&kinds(settings.workload)) {
             return Err(ServedError::Inserted {
-                place: server.place(),
+                place: server.address(),
             });
         }
         Ok(Self { server, note })
@@ -188,7 +188,7 @@ impl<'a> ServedRows<'a> {
         TestedSystem {
             database: self.server.name().into(),
             version: self.server.version(),
-            server: Some(self.server.place()),
+            server: Some(self.server.address()),
             page_size: Some(self.server.page_size()),
             memory: None,
             size: Some(self.note.loaded.size),
@@ -205,7 +205,7 @@ fn read(server: &dyn ExternalServer) -> Result<Option<Note>, ServedError> {
         return Ok(None);
     };
     let refused = |reason: String| ServedError::Note {
-        place: server.place(),
+        place: server.address(),
         reason,
     };
     // The form first: another may lack what this one has.
@@ -233,7 +233,7 @@ fn load(
     let now = format!(
         "loading {} on {}",
         words(workload.data_set(), settings.seed),
-        server.place()
+        server.address()
     );
     let begin = Instant::now();
     let note = |loaded: &LoadReport| Note {

@@ -95,7 +95,7 @@ fn rows_are_loaded_in_both_ways_marked_used_and_removed() {
         assert!(checks.iter().all(|check| check.violations == 0));
         drop(inspection);
         let error = load(external, workload).unwrap_err().to_string();
-        assert!(error.contains("--remove"), "{error}");
+        assert!(error.contains("remove them first"), "{error}");
         let error = connect(&server.url).err().unwrap().to_string();
         assert!(error.contains("another octavo"), "{error}");
         external.set_note("used").unwrap();

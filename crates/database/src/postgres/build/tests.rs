@@ -158,18 +158,6 @@ fn a_configured_source_is_refused() {
 }
 
 #[test]
-fn sizes_that_cannot_be_built_are_refused() {
-    let fake = Fake::new("true");
-    let error = fake.build(kib(64), &mut go_on).unwrap_err().to_string();
-    assert!(
-        error.contains("page size 64 KiB") && error.contains("1 to 32 KiB"),
-        "{error}"
-    );
-    check_sizes(kib(1), kib(64)).unwrap();
-    assert!(check_sizes(kib(8), PageSize::new(512).unwrap()).is_err());
-}
-
-#[test]
 fn what_is_missing_is_named_with_its_package() {
     require("try", &[("sh", "dash")]).unwrap();
     let error = require(

@@ -49,7 +49,7 @@ fn rows_are_loaded_marked_used_and_removed() {
     assert!(loaded.size > ByteCount::new(700 * 1000));
     assert_eq!(external.found().unwrap().as_deref(), Some("it's 700"));
     let error = load(external).unwrap_err().to_string();
-    assert!(error.contains("--remove"), "{error}");
+    assert!(error.contains("remove them first"), "{error}");
     external.set_note("used").unwrap();
     assert_eq!(external.found().unwrap().as_deref(), Some("used"));
     // Nobody else may work there meanwhile.

@@ -248,8 +248,8 @@ impl Apt<'_> {
         }
         DatabaseError::Missing {
             what,
-            remedy: "choose another version, or give a tarball or directory of the source \
-                     (--source) or built servers (--bin)"
+            remedy: "choose another version, or give a tarball or directory of the source, or \
+                     the directories of built servers"
                 .into(),
         }
     }

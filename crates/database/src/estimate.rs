@@ -1,0 +1,27 @@
+//! How many bytes a workload's rows will have, as far as databases agree on it.
+
+use octavo_workload::{
+    Workload,
+    schema::{Column, Table},
+};
+
+/// The sum over a workload's tables of the bytes of each, by the table and
+/// about how many rows it has.
+pub(crate) fn sum_of_tables(workload: &dyn Workload, bytes: impl Fn(&Table, u64) -> u64) -> u64 {
+    let tables = workload.tables();
+    let mut rows = vec![0; tables.len()];
+    for partition in workload.population().partitions() {
+        rows[partition.table.0] += partition.rows_about;
+    }
+    let tables = tables.iter().zip(rows);
+    tables.map(|(table, rows)| bytes(table, rows)).sum()
+}
+
+/// The columns of a table by their names.
+pub(crate) fn columns<'t>(
+    table: &'t Table,
+    names: &'t [&str],
+) -> impl Iterator<Item = &'t Column> + 't {
+    let column = |name: &&str| table.columns.iter().find(|column| column.name == *name);
+    names.iter().filter_map(column)
+}

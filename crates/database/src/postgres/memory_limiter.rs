@@ -1,0 +1,135 @@
+//! Holding a server and the page cache of what it reads to one memory.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use octavo_units::ByteCount;
+
+use crate::{Settings, server::memory::MemoryGroup};
+
+/// How often the group is brought back to its memory. Looking takes some
+/// 50 µs; at 500 MB/s, 5 MB are read meanwhile.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// What the group may take between two looks.
+const HEADROOM: ByteCount = ByteCount::mib(64);
+
+/// What processes may take in all, besides so much for each session: beyond
+/// it, something is wrong with the server, and it ends.
+const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
+const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
+
+/// Keeps a group at the memory that may hold data and what its processes take
+/// for themselves, until it is dropped: then there is no limit, so that the
+/// server can end.
+pub(super) struct MemoryLimiter {
+    shared: Arc<(Mutex<Limited>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Limited {
+    group: Arc<MemoryGroup>,
+    memory: ByteCount,
+    private_max: ByteCount,
+    /// How often was looked, how often that failed, and by how many bytes in
+    /// all the group was above its memory when it was looked at.
+    looks: u64,
+    failures: u64,
+    above: u64,
+    end: bool,
+}
+
+impl Limited {
+    /// Brings the group back to its memory.
+    fn adjust(&mut self) {
+        self.looks += 1;
+        let Ok(held) = self.group.held() else {
+            self.failures += 1;
+            return;
+        };
+        if held.private > self.private_max {
+            // Whatever the server does, it is not what was to be measured: the
+            // kernel ends it, and the run says so.
+            let _limited = self.group.shrink(self.memory, ByteCount::ZERO);
+            return;
+        }
+        let target = self
+            .memory
+            .saturating_add(held.private)
+            .saturating_add(held.unwritten);
+        self.above += held.all.get().saturating_sub(target.get());
+        // What cannot be done now is done the next time.
+        self.failures += u64::from(self.group.shrink(target, HEADROOM).is_err());
+    }
+
+    /// Whether the group was held to its memory: hardly a look failed, and on
+    /// average it was above by less than a tenth.
+    fn held(&self) -> bool {
+        let mean = self.above / self.looks.max(1);
+        self.failures <= self.looks / 100 && mean < self.memory.get() / 10
+    }
+}
+
+impl MemoryLimiter {
+    /// Begins to hold the group to a run's memory.
+    pub(super) fn start(group: Arc<MemoryGroup>, settings: &Settings) -> Self {
+        // A session that has touched all of the buffer has 8 bytes of page
+        // tables for each of its 4 KiB.
+        let tables = ByteCount::new(settings.memory.get() / 512);
+        let sessions = SESSION_PRIVATE_MAX
+            .saturating_add(tables)
+            .saturating_mul(u64::from(settings.clients));
+        let mut limited = Limited {
+            group,
+            memory: settings.memory,
+            private_max: PRIVATE_MAX.saturating_add(sessions),
+            looks: 0,
+            failures: 0,
+            above: 0,
+            end: false,
+        };
+        limited.adjust();
+        let shared = Arc::new((Mutex::new(limited), Condvar::new()));
+        let theirs = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            let (limited, changed) = &*theirs;
+            let mut limited = limited.lock().unwrap_or_else(PoisonError::into_inner);
+            while !limited.end {
+                limited = changed
+                    .wait_timeout(limited, INTERVAL)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+                limited.adjust();
+            }
+        });
+        Self {
+            shared,
+            thread: Some(thread),
+        }
+    }
+
+    /// Whether the group was held to its memory so far.
+    pub(super) fn held(&self) -> bool {
+        self.lock().held()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Limited> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for MemoryLimiter {
+    fn drop(&mut self) {
+        self.lock().end = true;
+        self.shared.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to say.
+            let _ended = thread.join();
+        }
+        // Ending takes memory too.
+        let _free = self.lock().group.limit(ByteCount::new(i64::MAX as u64));
+    }
+}

@@ -204,8 +204,6 @@ mod tests {
 
     #[test]
     fn every_database_is_made_by_its_name_and_its_aliases() {
-        let names: Vec<&str> = Registry::standard().iter().map(|kind| kind.name).collect();
-        assert_eq!(names, NAMES);
         for kind in Registry::standard().iter() {
             assert_eq!(choose(kind.name, &[]).unwrap().name(), kind.name);
             for alias in kind.aliases {

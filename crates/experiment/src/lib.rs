@@ -23,6 +23,7 @@ pub mod drive;
 mod emulation;
 pub mod energy;
 pub mod findings;
+pub mod forecast;
 pub mod latency;
 pub mod loaded;
 pub mod machine;

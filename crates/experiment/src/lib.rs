@@ -13,6 +13,7 @@ pub mod advise;
 pub mod audit;
 pub mod bench;
 mod causes;
+pub mod caveats;
 pub mod check;
 pub mod compare;
 pub mod conduct;

@@ -10,6 +10,7 @@ mod answer;
 pub mod choice;
 pub mod connection;
 mod data_set;
+mod deviation;
 mod keys;
 mod mix;
 pub mod pgbench;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use choice::WorkloadName;
 pub use connection::{Connection, ConnectionError};
 pub use data_set::DataSet;
+pub use deviation::Deviation;
 pub use mix::{Mix, MixError};
 pub use pgbench::Pgbench;
 pub use tpcc::Tpcc;
@@ -254,9 +256,9 @@ pub trait Workload: Send + Sync {
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         self.clients(seed, count)
     }
-    /// What a user should know before believing a run with this many
-    /// connections: one sentence each.
-    fn remarks(&self, connections: u32) -> Vec<String>;
+    /// In what a run with this many connections differs from what the name
+    /// promises.
+    fn deviations(&self, connections: u32) -> Vec<Deviation>;
     /// All consistency conditions, on a database at rest.
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError>;
 }

@@ -14,7 +14,8 @@ use std::{borrow::Cow, fs, ops::ControlFlow, os::unix::fs::PermissionsExt, path:
 use octavo_database::{Database, Running, Settings, Sqlite};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
-    Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
+    Client, Condition, Connection, ConnectionError, DataSet, Deviation, Mix, TransactionKind,
+    Workload,
     connection::{Statement, StatementId, Value},
     population::{Partition, Population, RowBatch},
     schema::{Column, ColumnKind, Index, Table, TableId},
@@ -236,7 +237,7 @@ impl Workload for Bank {
     fn clients(&self, _: Seed, _: u32) -> Vec<Box<dyn Client>> {
         unreachable!("these tests run statements themselves")
     }
-    fn remarks(&self, _: u32) -> Vec<String> {
+    fn deviations(&self, _: u32) -> Vec<Deviation> {
         Vec::new()
     }
     fn check(&self, _: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, Noop, Running};
 use octavo_device::location::Location;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::Workload;
+use octavo_workload::{Deviation, Workload};
 
 use crate::{
     audit,
@@ -195,7 +195,7 @@ pub fn bench(
         clients: settings.clients,
         load: settings.load,
         retries: settings.retries,
-        remarks: remarks(&settings),
+        deviations: deviations(&settings),
         warm_up_s: drive.warm_up.as_secs_f64(),
         buffer_filled: drive.buffer_filled,
         data_fits,
@@ -237,19 +237,19 @@ fn may_wait(load: Load, clients: u32) -> bool {
     }
 }
 
-/// What to know before believing the result.
-fn remarks(settings: &BenchSettings<'_>) -> Vec<String> {
-    let mut remarks = settings.workload.remarks(settings.clients);
+/// In what the run differs from what its workload's name promises.
+fn deviations(settings: &BenchSettings<'_>) -> Vec<Deviation> {
+    let mut deviations = settings.workload.deviations(settings.clients);
     if let Load::Paced { terminals } = settings.load
         && let Some(specified) = settings.workload.terminals()
         && terminals != specified
     {
-        remarks.push(format!(
-            "{terminals} terminals are not as many as the specification wants at this scale, \
-             {specified}"
-        ));
+        deviations.push(Deviation::Terminals {
+            terminals,
+            specified,
+        });
     }
-    remarks
+    deviations
 }
 
 /// A finished drive and what is known of its conditions.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use octavo_database::{Counters, RestoreMethod, StoragePath};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{Condition, DataSet, TransactionKind, connection::Conflict};
+use octavo_workload::{Condition, DataSet, Deviation, TransactionKind, connection::Conflict};
 use serde::Serialize;
 
 use super::DriverCost;
@@ -40,8 +40,8 @@ pub struct BenchResult {
     pub load: Load,
     /// How often a transaction could be run again after conflicts.
     pub retries: u32,
-    /// What to know before believing the figures.
-    pub remarks: Vec<String>,
+    /// In what the run differs from what its workload's name promises.
+    pub deviations: Vec<Deviation>,
     /// Length of the warm-up in seconds.
     pub warm_up_s: f64,
     /// Whether it read as many pages as the buffer has frames, or as the data

@@ -10,7 +10,7 @@ use std::{
 
 use octavo_database::StoragePath;
 use octavo_workload::{
-    Client, Condition, Connection, DataSet, Mix, Outcome, Pace, TransactionKind,
+    Client, Condition, Connection, DataSet, Deviation, Mix, Outcome, Pace, TransactionKind,
     connection::{Access, Conflict, RowVisitor, Statement, StatementId, Value},
     population::Population,
     schema::Table,
@@ -230,7 +230,7 @@ impl Workload for Turns {
             .collect()
     }
 
-    fn remarks(&self, _connections: u32) -> Vec<String> {
+    fn deviations(&self, _connections: u32) -> Vec<Deviation> {
         Vec::new()
     }
 

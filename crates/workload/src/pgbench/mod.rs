@@ -20,8 +20,8 @@ use octavo_units::{ByteCount, Seed};
 pub use script::Script;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
-    connection::Statement, population::Population, schema::Table,
+    Client, Condition, Connection, ConnectionError, DataSet, Deviation, Mix, TransactionKind,
+    Workload, connection::Statement, population::Population, schema::Table,
 };
 use client::PgbenchClient;
 use population::PgbenchPopulation;
@@ -187,26 +187,20 @@ impl Workload for Pgbench {
         (0..count).map(client).collect()
     }
 
-    fn remarks(&self, connections: u32) -> Vec<String> {
-        let mut remarks = Vec::new();
+    fn deviations(&self, connections: u32) -> Vec<Deviation> {
+        let mut deviations = Vec::new();
         if connections > self.scale && self.weight(Script::TpcbLike) > 0 {
-            remarks.push(format!(
-                "more connections than branches ({connections} and {}) measure the waiting for \
-                 each other's branches where the database locks rows: choose a scale of at least \
-                 the connections, or simple-update",
-                self.scale
-            ));
+            deviations.push(Deviation::FewBranches {
+                connections,
+                branches: self.scale,
+            });
         }
         if self.row > row_min(self.scale) {
             // TOAST_TUPLE_THRESHOLD: four rows a page
             // (<https://www.postgresql.org/docs/17/storage-toast.html>).
-            remarks.push(
-                "the wider rows are filled with blanks, which a database may compress: \
-                 PostgreSQL does so in rows of more than about a quarter of a page"
-                    .into(),
-            );
+            deviations.push(Deviation::BlankRows);
         }
-        remarks
+        deviations
     }
 
     /// Balances are compared with all of the history: it has to be the one
@@ -285,13 +279,15 @@ mod tests {
     #[test]
     fn more_connections_than_branches_are_remarked() {
         let pgbench = pgbench(4);
-        assert!(pgbench.remarks(4).is_empty());
-        let remarks = pgbench.remarks(5);
-        assert_eq!(remarks.len(), 1);
-        assert!(remarks[0].contains("(5 and 4)"), "{remarks:?}");
+        assert!(pgbench.deviations(4).is_empty());
+        let few = Deviation::FewBranches {
+            connections: 5,
+            branches: 4,
+        };
+        assert_eq!(pgbench.deviations(5), [few]);
         let others = pgbench.with_mix(Mix::new(&[0, 1, 1]));
-        assert!(others.remarks(5).is_empty());
+        assert!(others.deviations(5).is_empty());
         let wide = others.with_row(ByteCount::new(97)).unwrap();
-        assert!(wide.remarks(5)[0].contains("blanks"));
+        assert_eq!(wide.deviations(5)[0], Deviation::BlankRows);
     }
 }

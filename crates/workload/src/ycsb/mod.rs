@@ -37,7 +37,8 @@ pub use crate::keys::{Distribution, DistributionError, Hotspot, KeyDraws, Theta,
 
 use self::{client::YcsbClient, core::Kind, open_keys::OpenKeys, population::YcsbPopulation};
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
+    Client, Condition, Connection, ConnectionError, DataSet, Deviation, Mix, TransactionKind,
+    Workload,
     connection::Statement,
     keys::{AcknowledgedKeys, Chooser, Growth},
     population::Population,
@@ -238,25 +239,22 @@ impl Workload for Ycsb {
         (0..count).map(client).collect()
     }
 
-    fn remarks(&self, _connections: u32) -> Vec<String> {
-        let mut remarks = Vec::new();
+    fn deviations(&self, _connections: u32) -> Vec<Deviation> {
+        let mut deviations = Vec::new();
         if self.mix != self.core.mix() || self.distribution != self.core.distribution() {
-            remarks.push(format!(
-                "the mix {} and the distribution {} are not both those of {}",
-                self.mix.describe(self.transactions()),
-                self.distribution,
-                self.core.name()
-            ));
+            deviations.push(Deviation::NotCore {
+                mix: self.mix.describe(self.transactions()).to_string(),
+                distribution: self.distribution.to_string(),
+                core: self.core.name().into(),
+            });
         }
         let growth = self.growth();
         if growth == Growth::Growing && matches!(self.distribution, Distribution::Zipfian(_)) {
-            remarks.push(format!(
-                "beyond {} records, which inserts may reach, other records become the hot ones of \
-                 zipfian: load more records for a longer run",
-                growth.room(self.records)
-            ));
+            deviations.push(Deviation::HotRecordsChange {
+                records: growth.room(self.records),
+            });
         }
-        remarks
+        deviations
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -292,18 +290,22 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_the_core_workload_is_remarked() {
-        assert!(ycsb().remarks(1).is_empty());
-        assert!(ycsb().with_core(Core::D).remarks(1).is_empty());
-        let remarks = ycsb().with_distribution(Distribution::Uniform).remarks(1);
+    fn a_mix_or_distribution_beside_the_core_workload_is_a_deviation() {
+        assert!(ycsb().deviations(1).is_empty());
+        assert!(ycsb().with_core(Core::D).deviations(1).is_empty());
+        let uniform = ycsb().with_distribution(Distribution::Uniform);
         assert_eq!(
-            remarks,
-            ["the mix read=50,update=50 and the distribution uniform are not both those of ycsb-a"]
+            uniform.deviations(1),
+            [Deviation::NotCore {
+                mix: "read=50,update=50".into(),
+                distribution: "uniform".into(),
+                core: "ycsb-a".into(),
+            }]
         );
     }
 
     #[test]
-    fn hot_records_that_will_move_are_remarked() {
+    fn hot_records_that_will_change_are_a_deviation() {
         let insert = Mix::new(&[1, 0, 1, 0, 0]);
         for (workload, is_remarked) in [
             (ycsb().with_core(Core::E), true),
@@ -311,11 +313,9 @@ mod tests {
             (ycsb().with_core(Core::C), false),
             (ycsb().with_core(Core::D), false),
         ] {
-            let remarks = workload.remarks(1);
-            let found = remarks
-                .iter()
-                .filter(|text| text.contains("beyond 2000 records"));
-            assert_eq!(found.count(), usize::from(is_remarked), "{remarks:?}");
+            let deviations = workload.deviations(1);
+            let change = Deviation::HotRecordsChange { records: 2000 };
+            assert_eq!(deviations.contains(&change), is_remarked, "{deviations:?}");
         }
     }
 }

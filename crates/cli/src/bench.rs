@@ -126,12 +126,11 @@ fn measure(
         hdr_log: logged,
     } = result.map_err(failure)?;
     // The result first: what goes wrong with files must not cost it.
-    report::print(&if flags.json {
-        format!("{}\n", octavo_report::bench_json(&result))
-    } else {
-        let (width, colour) = report::screen();
-        octavo_report::bench(&result, width, colour)
-    })?;
+    report::show(
+        flags.json,
+        || octavo_report::bench_json(&result),
+        || octavo_report::bench(&result),
+    )?;
     if let Some(csv) = &flags.csv {
         report::write(csv, &octavo_report::bench_csv(&result))?;
     }

@@ -5,8 +5,8 @@ use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::point::PointSpec;
+use octavo_driver::RETRIES;
 use octavo_emulate::Faults;
-use octavo_experiment::drive::RETRIES;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
 use octavo_workload::ycsb::Distribution;
 

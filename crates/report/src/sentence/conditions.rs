@@ -9,7 +9,7 @@ use octavo_workload::DataSet;
 
 use crate::{
     naming,
-    number::{count, counted, list, number, percent, seconds},
+    number::{counted, distinct, list, number, percent, seconds},
 };
 
 /// All conditions of the figures, as name and value.
@@ -125,18 +125,12 @@ fn workload(findings: &Findings) -> String {
 }
 
 fn scale(findings: &Findings) -> String {
-    let mut scales: Vec<String> = Vec::new();
-    for data in &findings.plan.data {
-        let scale = match data {
-            DataSet::Tpcc { warehouses } => counted(*warehouses, "warehouse"),
-            DataSet::Ycsb { records, .. } => format!("{} records", count(*records)),
-            DataSet::Pgbench { scale, .. } => format!("scale {scale}"),
-        };
-        if !scales.contains(&scale) {
-            scales.push(scale);
-        }
-    }
-    scales.join(", ")
+    let scales = findings.plan.data.iter().map(|data| match data {
+        DataSet::Tpcc { warehouses } => counted(*warehouses, "warehouse"),
+        DataSet::Ycsb { records, .. } => counted(*records, "record"),
+        DataSet::Pgbench { scale, .. } => format!("scale {scale}"),
+    });
+    distinct(scales).join(", ")
 }
 
 /// The widths of rows; `None` where the specification sets them.
@@ -165,13 +159,8 @@ fn cpus(findings: &Findings) -> String {
 
 fn page_sizes(findings: &Findings) -> String {
     let plan = &findings.plan;
-    let mut defaults: Vec<String> = Vec::new();
-    for system in &plan.systems {
-        let default = system.default_page_size.to_string();
-        if !defaults.contains(&default) {
-            defaults.push(default);
-        }
-    }
+    let defaults = plan.systems.iter();
+    let defaults = distinct(defaults.map(|system| system.default_page_size.to_string()));
     format!(
         "{} (default {})",
         joined(&plan.page_sizes),
@@ -209,16 +198,9 @@ fn systems(findings: &Findings) -> String {
 fn compared(findings: &Findings) -> String {
     let compared = findings.plan.compare.noun();
     let groups = naming::groups(findings);
-    let mut references: Vec<String> = Vec::new();
-    for group in &groups {
-        if group.cells.is_empty() {
-            continue;
-        }
-        let name = naming::reference_in_full(findings, group);
-        if !references.contains(&name) {
-            references.push(name);
-        }
-    }
+    let references = groups.iter().filter(|group| !group.cells.is_empty());
+    let references = references.map(|group| naming::reference_in_full(findings, group));
+    let references = distinct(references);
     let within = if groups.len() > 1 {
         format!(", in each of {} groups", groups.len())
     } else {

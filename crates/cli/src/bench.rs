@@ -124,7 +124,7 @@ fn measure(
     // The result first: what goes wrong with files must not cost it.
     report::show(
         flags.json,
-        || octavo_report::bench_json(&result),
+        || octavo_report::json(&result),
         || octavo_report::bench(&result),
     )?;
     if let Some(csv) = &flags.csv {

@@ -483,7 +483,7 @@ mod tests {
     use octavo_workload::Deviation;
 
     use super::*;
-    use crate::{bench_json, fixture::bench as result};
+    use crate::{fixture::bench as result, json};
 
     #[test]
     fn what_a_client_of_a_server_costs_is_told() {
@@ -626,7 +626,7 @@ mod tests {
         assert_eq!(csv.lines().count(), 1 + result.seconds.len());
         let columns = |line: &str| line.split(',').count();
         assert!(csv.lines().all(|line| columns(line) == 14), "{csv}");
-        let value: serde_json::Value = serde_json::from_str(&bench_json(&result)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
         assert_eq!(value["transactions"], 4600);
         assert_eq!(
             value["kinds"][1]["latency_us"]["p50_us"],

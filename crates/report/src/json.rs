@@ -4,14 +4,8 @@
 //! expect. It grows when a field is removed or changes its meaning; a new
 //! field leaves it.
 
-use octavo_device::{
-    catalogue::{Compared, Entry},
-    fit::Fit,
-};
-use octavo_experiment::{
-    bench::BenchResult, check::CheckResult, compare::Comparison, findings::Findings,
-    forecast::Forecast,
-};
+use octavo_device::catalogue::{Compared, Entry};
+use octavo_experiment::{compare::Comparison, findings::Findings};
 use serde::Serialize;
 
 use crate::{compare, sentence};
@@ -28,7 +22,12 @@ struct Formatted<T> {
     value: T,
 }
 
-fn text(value: impl Serialize) -> String {
+/// A result as indented JSON.
+///
+/// # Panics
+/// When the value has no JSON form or is no object; every result of Octavo
+/// that is not a list is one. That holds for all functions of this module.
+pub fn json(value: impl Serialize) -> String {
     let formatted = Formatted {
         format: FORMAT,
         value,
@@ -49,12 +48,8 @@ struct Told<T> {
 /// The findings as indented JSON, with the answer in words under `sentences`
 /// and the caveats under `warnings`. Ends of intervals that are not known (one
 /// round) are `null`, since JSON has no infinity.
-///
-/// # Panics
-/// Never: every part of findings has a JSON form. That holds for all values of
-/// this module.
 pub fn findings_json(findings: &Findings) -> String {
-    text(Told {
+    json(Told {
         sentences: sentence::all(findings),
         warnings: Some(sentence::caveats(findings)),
         value: findings,
@@ -64,26 +59,11 @@ pub fn findings_json(findings: &Findings) -> String {
 /// The comparison of two stores as indented JSON, with what it says in words
 /// under `sentences`.
 pub fn compare_json(comparison: &Comparison) -> String {
-    text(Told {
+    json(Told {
         sentences: compare::sentences(comparison),
         warnings: None,
         value: comparison,
     })
-}
-
-/// The result of a bench as indented JSON.
-pub fn bench_json(result: &BenchResult) -> String {
-    text(result)
-}
-
-/// The result of a check as indented JSON.
-pub fn check_json(result: &CheckResult) -> String {
-    text(result)
-}
-
-/// What an experiment would do and take, as indented JSON.
-pub fn forecast_json(forecast: &Forecast) -> String {
-    text(forecast)
 }
 
 /// The catalog of devices as indented JSON.
@@ -92,7 +72,7 @@ pub fn devices_json(entries: &[Entry]) -> String {
     struct Devices<'a> {
         devices: &'a [Entry],
     }
-    text(Devices { devices: entries })
+    json(Devices { devices: entries })
 }
 
 /// One device with its published figures beside the model's, as indented
@@ -103,21 +83,19 @@ pub fn device_json(entry: &Entry, compared: &[Compared]) -> String {
         device: &'a Entry,
         published: &'a [Compared],
     }
-    text(Described {
+    json(Described {
         device: entry,
         published: compared,
     })
 }
 
-/// A twin of measured storage as indented JSON.
-pub fn twin_json(twin: &Fit) -> String {
-    text(twin)
-}
-
 #[cfg(test)]
 mod tests {
-    use octavo_device::catalogue;
-    use octavo_experiment::{check::Checked, loaded::Description};
+    use octavo_device::{catalogue, fit::Fit};
+    use octavo_experiment::{
+        check::{CheckResult, Checked},
+        loaded::Description,
+    };
     use octavo_units::{ByteCount, PageSize, Seed};
     use octavo_workload::DataSet;
 
@@ -161,12 +139,12 @@ mod tests {
         for text in [
             findings_json(&fixture::findings()),
             compare_json(&comparison),
-            bench_json(&fixture::bench()),
-            check_json(&check),
-            forecast_json(&fixture::forecast()),
+            json(fixture::bench()),
+            json(check),
+            json(fixture::forecast()),
             devices_json(std::slice::from_ref(&instant)),
             device_json(&instant, &[]),
-            twin_json(&twin),
+            json(twin),
         ] {
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert_eq!(value["format"], FORMAT, "{text}");

@@ -72,7 +72,11 @@ fn block(block: &Block) -> Markup {
     match block {
         Block::Decision { what, why } => tag("div").class("answer").around([
             tag("p").class("verdict").text(held(what)),
-            tag("p").text(held(why)),
+            if why.is_empty() {
+                Markup::default()
+            } else {
+                tag("p").text(held(why))
+            },
         ]),
         Block::Commands {
             purpose,

@@ -25,7 +25,7 @@ pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
     );
     report::show(
         flags.json,
-        || octavo_report::check_json(&result),
+        || octavo_report::json(&result),
         || octavo_report::check(&result),
     )?;
     if result.is_sound() {

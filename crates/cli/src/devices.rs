@@ -123,7 +123,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     }
     report::show(
         flags.json,
-        || octavo_report::twin_json(&twin),
+        || octavo_report::json(&twin),
         || octavo_report::twin(&twin),
     )?;
     if flags.json {

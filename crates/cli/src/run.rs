@@ -47,7 +47,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         let (forecast, requirements) = Forecast::of(&settings).map_err(failure)?;
         report::show(
             flags.json,
-            || octavo_report::forecast_json(&forecast),
+            || octavo_report::json(&forecast),
             || octavo_report::forecast(&forecast),
         )?;
         // What would be refused ends like the refusal itself.

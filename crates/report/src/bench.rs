@@ -10,7 +10,7 @@ use octavo_experiment::{
 use octavo_workload::connection::Conflict;
 
 use crate::{
-    document::{Block, Cell, Column, Document, Section, Table, Tone},
+    document::{Block, Cell, Document, Section, Table, Tone},
     number::{bytes, count, counted, joules, number, percent, percent_fine, plain, seconds, time},
     sentence::{deviation, disturbed, stall, storage_path, why},
     table::ms,
@@ -257,45 +257,41 @@ fn latency(result: &BenchResult) -> Section {
         Load::Paced { .. } => "ms from the operator's submission, paced",
     };
     let mut table = Table::of(caption, &rows)
-        .column(Column::label("kind"), |row| row.name)
-        .column(Column::figure("committed"), |row| count(row.committed))
-        .column(Column::figure("rolled back"), |row| count(row.rolled_back))
-        .column(Column::figure("mean").rank(7), |row| {
-            number(row.latency.mean_us / 1e3)
-        })
-        .column(Column::figure("p50"), |row| ms(row.latency.p50_us))
-        .column(Column::figure("p90").rank(6), |row| ms(row.latency.p90_us))
-        .column(Column::figure("p95").rank(9), |row| ms(row.latency.p95_us))
-        .column(Column::figure("p99"), |row| ms(row.latency.p99_us))
-        .column(Column::figure("p99.9").rank(8), |row| {
-            ms(row.latency.p999_us)
-        })
-        .column(Column::figure("max"), |row| ms(row.latency.max_us));
+        .label("kind", |row| row.name)
+        .figure("committed", |row| count(row.committed))
+        .figure("rolled back", |row| count(row.rolled_back))
+        .figure(("mean", 7), |row| number(row.latency.mean_us / 1e3))
+        .figure("p50", |row| ms(row.latency.p50_us))
+        .figure(("p90", 6), |row| ms(row.latency.p90_us))
+        .figure(("p95", 9), |row| ms(row.latency.p95_us))
+        .figure("p99", |row| ms(row.latency.p99_us))
+        .figure(("p99.9", 8), |row| ms(row.latency.p999_us))
+        .figure("max", |row| ms(row.latency.max_us));
     if result
         .kinds()
         .iter()
         .any(|kind| kind.response_time().is_some())
     {
-        table = table.column(Column::words("90% within"), |row| row.limit.clone());
+        table = table.words("90% within", |row| row.limit.clone());
     }
     section.push(Block::Table(table.build()));
     let mut troubled = result.kinds();
     troubled.retain(|kind| kind.retries() + kind.failed() > 0);
     let table = Table::of("Conflicts and errors", &troubled)
-        .column(Column::label("kind"), |kind| kind.name.clone())
-        .column(Column::figure("retries"), |kind| count(kind.retries()))
-        .column(Column::figure("deadlocks"), |kind| {
+        .label("kind", |kind| kind.name.clone())
+        .figure("retries", |kind| count(kind.retries()))
+        .figure("deadlocks", |kind| {
             count(kind.conflicts(Conflict::Deadlock))
         })
-        .column(Column::figure("serialization"), |kind| {
+        .figure("serialization", |kind| {
             count(kind.conflicts(Conflict::Serialisation))
         })
-        .column(Column::figure("lock timeouts"), |kind| {
+        .figure("lock timeouts", |kind| {
             count(kind.conflicts(Conflict::LockTimeout))
         })
-        .column(Column::figure("given up"), |kind| count(kind.gave_up()))
-        .column(Column::figure("timed out"), |kind| count(kind.timed_out()))
-        .column(Column::figure("connection lost"), |kind| count(kind.lost()));
+        .figure("given up", |kind| count(kind.gave_up()))
+        .figure("timed out", |kind| count(kind.timed_out()))
+        .figure("connection lost", |kind| count(kind.lost()));
     section.push(Block::Table(table.build()));
     section
 }
@@ -436,15 +432,13 @@ fn work(result: &BenchResult) -> Section {
 fn audit(result: &BenchResult) -> Section {
     let mut section = Section::new("audit", "Generated load");
     let table = Table::of("Warm-up included", &result.audit)
-        .column(Column::label("generated"), |finding| finding.name.clone())
-        .column(Column::figure("draws").rank(9), |finding| {
-            count(finding.draws)
-        })
-        .column(Column::words("found"), |finding| match finding.found {
+        .label("generated", |finding| finding.name.clone())
+        .figure(("draws", 9), |finding| count(finding.draws))
+        .words("found", |finding| match finding.found {
             Figure::Share { share, .. } => percent_fine(share),
             Figure::ChiSquare { statistic, .. } => format!("chi-square {}", number(statistic)),
         })
-        .column(Column::words("specified"), |finding| match finding.found {
+        .words("specified", |finding| match finding.found {
             Figure::Share {
                 wanted,
                 at_most: true,
@@ -457,7 +451,7 @@ fn audit(result: &BenchResult) -> Section {
                 ..
             } => format!("{degrees_of_freedom} degrees of freedom, p {p_value:.3}"),
         })
-        .column(Column::words("result"), |finding| match finding.standing {
+        .words("result", |finding| match finding.standing {
             Standing::Pass => "pass".into(),
             Standing::Fail => Cell::toned("FAIL", Tone::Bad),
             Standing::TooFew => "too few to tell".into(),

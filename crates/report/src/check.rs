@@ -3,7 +3,7 @@
 use octavo_experiment::check::{CheckResult, Checked};
 
 use crate::{
-    document::{Block, Cell, Column, Document, Section, Table, Tone},
+    document::{Block, Cell, Document, Section, Table, Tone},
     number::count,
 };
 
@@ -43,17 +43,15 @@ fn section(id: &'static str, title: &'static str, checked: &Checked) -> Section 
         return section;
     }
     let tables = Table::of("", &checked.tables)
-        .column(Column::label("table"), |table| table.table.clone())
-        .column(Column::figure("rows"), |table| count(table.rows))
-        .column(Column::words("content hash"), |table| {
-            table.hash.to_string()
-        });
+        .label("table", |table| table.table.clone())
+        .figure("rows", |table| count(table.rows))
+        .words("content hash", |table| table.hash.to_string());
     section.push(Block::Table(tables.build()));
     let conditions = Table::of("", &checked.conditions)
-        .column(Column::label("condition"), |of| of.clause.clone())
-        .column(Column::figure("places"), |of| count(of.checked))
-        .column(Column::figure("violations"), |of| count(of.violations))
-        .column(Column::prose("result"), |of| {
+        .label("condition", |of| of.clause.clone())
+        .figure("places", |of| count(of.checked))
+        .figure("violations", |of| count(of.violations))
+        .prose("result", |of| {
             let first = of.first_violation.as_deref().unwrap_or_default();
             match of.violations {
                 0 => Cell::from("holds"),

@@ -7,7 +7,7 @@ use octavo_experiment::{
 };
 
 use crate::{
-    document::{Block, Column, Document, Section, Table},
+    document::{Block, Document, Section, Table},
     naming,
     number::{change, change_interval, list, number, percent, ratio_interval},
     sentence::standing,
@@ -74,19 +74,11 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
 
 fn cells(comparison: &Comparison) -> Table {
     Table::of("Per minute, geometric means", &comparison.cells)
-        .column(Column::label("cell"), |cell| cell.name.clone())
-        .column(Column::figure("first").rank(9), |cell| {
-            number(cell.first.estimate)
-        })
-        .column(Column::figure("second").rank(8), |cell| {
-            number(cell.second.estimate)
-        })
-        .column(Column::words("ratio (95% CI)"), |cell| {
-            ratio_interval(&cell.ratio)
-        })
-        .column(Column::words("second is"), |cell| {
-            standing(Some(cell.standing), None)
-        })
+        .label("cell", |cell| cell.name.clone())
+        .figure(("first", 9), |cell| number(cell.first.estimate))
+        .figure(("second", 8), |cell| number(cell.second.estimate))
+        .words("ratio (95% CI)", |cell| ratio_interval(&cell.ratio))
+        .words("second is", |cell| standing(Some(cell.standing), None))
         .build()
 }
 

@@ -6,19 +6,17 @@ use octavo_device::{
 };
 
 use crate::{
-    document::{Block, Column, Document, Section, Table},
+    document::{Block, Document, Section, Table},
     number::{number, off_by, percent, percent_fine},
 };
 
 /// The devices, one a line.
 pub fn devices(entries: &[Entry]) -> Document {
     let table = Table::of("", entries)
-        .column(Column::label("name"), |entry| entry.name.clone())
-        .column(Column::words("model"), |entry| entry.model().name())
-        .column(Column::prose("study"), |entry| {
-            entry.study.clone().unwrap_or_default()
-        })
-        .column(Column::prose("device"), |entry| entry.title.clone());
+        .label("name", |entry| entry.name.clone())
+        .words("model", |entry| entry.model().name())
+        .prose("study", |entry| entry.study.clone().unwrap_or_default())
+        .prose("device", |entry| entry.title.clone());
     let mut section = Section::new("devices", "");
     section.push(Block::Table(table.build()));
     section.push(Block::Commands {
@@ -42,9 +40,9 @@ pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
     section.paragraph(&title);
     let parameters = entry.parameters();
     let parameters = Table::of("", &parameters)
-        .column(Column::label("parameter"), |of| of.key.clone())
-        .column(Column::prose("value"), |of| of.value.clone())
-        .column(Column::prose("source"), |of| of.source.clone());
+        .label("parameter", |of| of.key.clone())
+        .prose("value", |of| of.value.clone())
+        .prose("source", |of| of.source.clone());
     section.push(Block::Table(parameters.build()));
     if compared.is_empty() {
         return titled(title, section);
@@ -58,14 +56,14 @@ pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
         percent_fine(most)
     );
     let figures = Table::of(caption, compared)
-        .column(Column::prose("figure"), |of| what(&of.published))
-        .column(Column::words("published"), |of| published(&of.published))
-        .column(Column::figure("model"), |of| number(of.simulated))
-        .column(Column::figure("off by"), |of| match of.published.relation {
+        .prose("figure", |of| what(&of.published))
+        .words("published", |of| published(&of.published))
+        .figure("model", |of| number(of.simulated))
+        .figure("off by", |of| match of.published.relation {
             Relation::AtLeast | Relation::AtMost if of.error == 0.0 => "holds".into(),
             _ => off_by(of.error),
         })
-        .column(Column::prose("source"), |of| of.published.source.clone());
+        .prose("source", |of| of.published.source.clone());
     section.push(Block::Table(figures.build()));
     titled(title, section)
 }
@@ -88,15 +86,11 @@ pub fn twin(fit: &Fit) -> Document {
     let values = values.into_iter().map(|(name, value)| (name.into(), value));
     section.push(Block::Values(values.collect()));
     let points = Table::of("", &fit.points)
-        .column(Column::label("point"), |point| point.spec.to_string())
-        .column(Column::figure("measured IOPS"), |point| {
-            number(point.measured_iops.get())
-        })
-        .column(Column::figure("twin IOPS"), |point| {
-            number(point.twin_iops.get())
-        })
-        .column(Column::figure("off by"), |point| off_by(point.error))
-        .column(Column::words("point was"), |point| {
+        .label("point", |point| point.spec.to_string())
+        .figure("measured IOPS", |point| number(point.measured_iops.get()))
+        .figure("twin IOPS", |point| number(point.twin_iops.get()))
+        .figure("off by", |point| off_by(point.error))
+        .words("point was", |point| {
             if point.held_out { "held out" } else { "fitted" }
         });
     section.push(Block::Table(points.build()));

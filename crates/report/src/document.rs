@@ -156,9 +156,60 @@ pub(crate) struct Rows<'a, T> {
 }
 
 impl<T> Rows<'_, T> {
+    /// The rows' names.
+    pub(crate) fn label<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Label, name, cell)
+    }
+
+    /// Numbers.
+    pub(crate) fn figure<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Figure, name, cell)
+    }
+
+    /// Words, and numbers with words.
+    pub(crate) fn words<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Words, name, cell)
+    }
+
+    /// Words that may break into several lines.
+    pub(crate) fn prose<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Prose, name, cell)
+    }
+
+    /// A drawing of characters.
+    pub(crate) fn drawing<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Drawing, name, cell)
+    }
+
     /// Adds a column, and what it says of each item.
-    pub(crate) fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(&T) -> C) -> Self {
-        self.table.columns.push(column);
+    fn column<C: Into<Cell>>(
+        mut self,
+        kind: Kind,
+        heading: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        let Heading { name, rank } = heading.into();
+        self.table.columns.push(Column { name, kind, rank });
         for (row, item) in self.table.rows.iter_mut().zip(self.items) {
             row.push(cell(item).into());
         }
@@ -176,15 +227,37 @@ pub(crate) struct Column {
     /// With the unit.
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Where there is too little room, the column of the highest rank goes
-    /// first, of equal ones the last.
     pub(crate) rank: u8,
-    /// Whether it is drawn with characters, which a page has figures for.
-    pub(crate) is_drawing: bool,
 }
 
 /// The rank of columns that prose need not break for.
 pub(crate) const EXTRA: u8 = u8::MAX;
+
+/// A column's name, alone or with its rank: where there is too little room,
+/// the column of the highest rank goes first, of equal ones the last.
+pub(crate) struct Heading {
+    name: String,
+    rank: u8,
+}
+
+impl From<&str> for Heading {
+    fn from(name: &str) -> Self {
+        (name, 0).into()
+    }
+}
+
+impl From<String> for Heading {
+    fn from(name: String) -> Self {
+        (name, 0).into()
+    }
+}
+
+impl<T: Into<String>> From<(T, u8)> for Heading {
+    fn from((name, rank): (T, u8)) -> Self {
+        let name = name.into();
+        Self { name, rank }
+    }
+}
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,51 +270,8 @@ pub(crate) enum Kind {
     Words,
     /// Words that may break into several lines.
     Prose,
-}
-
-impl Column {
-    fn new(kind: Kind, name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            kind,
-            rank: 0,
-            is_drawing: false,
-        }
-    }
-
-    pub(crate) fn label(name: impl Into<String>) -> Self {
-        Self::new(Kind::Label, name)
-    }
-
-    pub(crate) fn figure(name: impl Into<String>) -> Self {
-        Self::new(Kind::Figure, name)
-    }
-
-    pub(crate) fn words(name: impl Into<String>) -> Self {
-        Self::new(Kind::Words, name)
-    }
-
-    pub(crate) fn prose(name: impl Into<String>) -> Self {
-        Self::new(Kind::Prose, name)
-    }
-
-    /// A drawing of characters.
-    pub(crate) fn drawing(name: impl Into<String>) -> Self {
-        Self {
-            is_drawing: true,
-            ..Self::words(name)
-        }
-    }
-
-    /// Leaves the column out before prose has to break.
-    pub(crate) fn extra(self) -> Self {
-        self.rank(EXTRA)
-    }
-
-    /// Sets the rank.
-    pub(crate) fn rank(self, rank: u8) -> Self {
-        Self { rank, ..self }
-    }
+    /// A drawing of characters, which a page has figures for.
+    Drawing,
 }
 
 /// What stands in a table's row and column.

@@ -9,7 +9,9 @@ use octavo_experiment::{
 use crate::{
     chart,
     document::{Block, Document, Figure, Section},
-    naming, profile, sentence, table,
+    naming,
+    number::distinct,
+    profile, sentence, table,
 };
 
 /// The report of an experiment.
@@ -40,13 +42,8 @@ fn title(findings: &Findings) -> String {
     if let Some(name) = &plan.name {
         return name.clone();
     }
-    let mut databases: Vec<&str> = Vec::new();
-    for database in &plan.databases {
-        if !databases.contains(&database.name.as_str()) {
-            databases.push(&database.name);
-        }
-    }
-    let databases = databases.join(", ");
+    let databases = plan.databases.iter().map(|database| database.name.clone());
+    let databases = distinct(databases).join(", ");
     match plan.compare {
         Factor::Database => format!("Database under {}", plan.workload),
         Factor::Copy => format!("Equal cells of {databases} under {}", plan.workload),

@@ -6,7 +6,7 @@ use octavo_experiment::{
 };
 
 use crate::{
-    document::{Block, Column, Document, Section, Table},
+    document::{Block, Document, Section, Table},
     number::{counted, estimate, percent},
 };
 
@@ -73,16 +73,16 @@ fn cells(forecast: &Forecast) -> Section {
         found.map_or_else(String::new, |place| (place + 1).to_string())
     };
     let mut table = Table::of("", &forecast.cells)
-        .column(Column::label("cell"), |cell| (cell.cell + 1).to_string())
-        .column(Column::words(plan.compare.noun()), |cell| {
+        .label("cell", |cell| (cell.cell + 1).to_string())
+        .words(plan.compare.noun(), |cell| {
             let level = plan.level(&all[cell.cell], plan.compare).with_noun();
             let reference = if cell.reference { " (reference)" } else { "" };
             format!("{level}{reference}")
         });
     if forecast.cells.iter().any(|cell| !cell.group.is_empty()) {
-        table = table.column(Column::prose("group"), |cell| cell.group.clone());
+        table = table.prose("group", |cell| cell.group.clone());
     }
-    let table = table.column(Column::figure("in first round"), place);
+    let table = table.figure("in first round", place);
     section.push(Block::Table(table.build()));
     section
 }
@@ -90,25 +90,19 @@ fn cells(forecast: &Forecast) -> Section {
 fn space(forecast: &Forecast) -> Section {
     let mut section = Section::new("space", "Space");
     let snapshots = Table::of("Data to load", &forecast.snapshots)
-        .column(Column::prose("database"), |of| of.database.clone())
-        .column(Column::figure("page"), |of| of.page_size.to_string())
-        .column(Column::figure("about"), |of| of.size.to_string())
-        .column(Column::prose("rows"), |of| of.rows.clone())
-        .column(Column::prose("directory"), |of| {
-            of.directory.display().to_string()
-        });
+        .prose("database", |of| of.database.clone())
+        .figure("page", |of| of.page_size.to_string())
+        .figure("about", |of| of.size.to_string())
+        .prose("rows", |of| of.rows.clone())
+        .prose("directory", |of| of.directory.display().to_string());
     section.push(Block::Table(snapshots.build()));
     let space = Table::of(
         "Disk space, with the copy that runs change",
         &forecast.space,
     )
-    .column(Column::prose("directory"), |space| {
-        space.directory.display().to_string()
-    })
-    .column(Column::figure("needs about"), |space| {
-        space.needed.to_string()
-    })
-    .column(Column::figure("free"), |space| space.free.to_string());
+    .prose("directory", |space| space.directory.display().to_string())
+    .figure("needs about", |space| space.needed.to_string())
+    .figure("free", |space| space.free.to_string());
     section.push(Block::Table(space.build()));
     let full = forecast
         .space

@@ -72,7 +72,11 @@ fn block(block: &Block) -> Markup {
     match block {
         Block::Decision { what, why } => tag("div").class("answer").around([
             tag("p").class("verdict").text(held(what)),
-            tag("p").text(held(why)),
+            if why.is_empty() {
+                Markup::default()
+            } else {
+                tag("p").text(held(why))
+            },
         ]),
         Block::Commands {
             purpose,
@@ -118,9 +122,9 @@ fn list(items: &[String]) -> Markup {
 }
 
 fn grid(table: &Table) -> Markup {
-    let shown = |(column, _): &(&Column, _)| !column.is_drawing;
-    let names = table.columns.iter().zip(&table.columns).filter(shown);
-    let header = names.map(|(column, _)| {
+    let shown = |column: &Column| column.kind != Kind::Drawing;
+    let header = table.columns.iter().filter(|column| shown(column));
+    let header = header.map(|column| {
         let cell = tag("th")
             .attr("scope", "col")
             .class(class(column, Tone::Plain));
@@ -131,7 +135,7 @@ fn grid(table: &Table) -> Markup {
             .columns
             .iter()
             .zip(row)
-            .filter(|(column, _)| !column.is_drawing);
+            .filter(|(column, _)| shown(column));
         tag("tr").around(cells.map(|(column, cell)| self::cell(column, cell)))
     });
     tag("table").around([
@@ -154,7 +158,7 @@ fn class(column: &Column, tone: Tone) -> String {
     let kind = match column.kind {
         Kind::Label => "label",
         Kind::Figure => "figure",
-        Kind::Words => "words",
+        Kind::Words | Kind::Drawing => "words",
         Kind::Prose => "words prose",
     };
     let tone = match tone {

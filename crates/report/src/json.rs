@@ -4,15 +4,9 @@
 //! expect. It grows when a field is removed or changes its meaning; a new
 //! field leaves it.
 
-use octavo_device::{
-    catalog::{Compared, Entry},
-    fit::Fit,
-};
+use octavo_device::catalog::{Compared, Entry};
 use octavo_driver::Percentiles;
-use octavo_experiment::{
-    bench::BenchResult, check::CheckResult, compare::Comparison, findings::Findings,
-    forecast::Forecast,
-};
+use octavo_experiment::{bench::BenchResult, compare::Comparison, findings::Findings};
 use serde::Serialize;
 
 use crate::{compare, sentence};
@@ -29,7 +23,12 @@ struct Formatted<T> {
     value: T,
 }
 
-fn text(value: impl Serialize) -> String {
+/// A result as indented JSON.
+///
+/// # Panics
+/// When the value has no JSON form or is no object; every result of Octavo
+/// that is not a list is one. That holds for all functions of this module.
+pub fn json(value: impl Serialize) -> String {
     let formatted = Formatted {
         format: FORMAT,
         value,
@@ -50,12 +49,8 @@ struct Told<T> {
 /// The findings as indented JSON, with the answer in words under `sentences`
 /// and the caveats under `warnings`. Ends of intervals that are not known (one
 /// round) are `null`, since JSON has no infinity.
-///
-/// # Panics
-/// Never: every part of findings has a JSON form. That holds for all values of
-/// this module.
 pub fn findings_json(findings: &Findings) -> String {
-    text(Told {
+    json(Told {
         sentences: sentence::all(findings),
         warnings: Some(sentence::caveats(findings)),
         value: findings,
@@ -65,7 +60,7 @@ pub fn findings_json(findings: &Findings) -> String {
 /// The comparison of two stores as indented JSON, with what it says in words
 /// under `sentences`.
 pub fn compare_json(comparison: &Comparison) -> String {
-    text(Told {
+    json(Told {
         sentences: compare::sentences(comparison),
         warnings: None,
         value: comparison,
@@ -84,7 +79,7 @@ pub fn bench_json(result: &BenchResult) -> String {
         #[serde(flatten)]
         result: &'a BenchResult,
     }
-    text(Rated {
+    json(Rated {
         transactions_per_second: result.transactions_per_second(),
         counted_per_second: result.counted_per_second(),
         saturated: result.saturated(),
@@ -93,23 +88,13 @@ pub fn bench_json(result: &BenchResult) -> String {
     })
 }
 
-/// The result of a check as indented JSON.
-pub fn check_json(result: &CheckResult) -> String {
-    text(result)
-}
-
-/// What an experiment would do and take, as indented JSON.
-pub fn forecast_json(forecast: &Forecast) -> String {
-    text(forecast)
-}
-
 /// The catalog of devices as indented JSON.
 pub fn devices_json(entries: &[Entry]) -> String {
     #[derive(Serialize)]
     struct Devices<'a> {
         devices: &'a [Entry],
     }
-    text(Devices { devices: entries })
+    json(Devices { devices: entries })
 }
 
 /// One device with its published figures beside the model's, as indented
@@ -120,21 +105,19 @@ pub fn device_json(entry: &Entry, compared: &[Compared]) -> String {
         device: &'a Entry,
         published: &'a [Compared],
     }
-    text(Described {
+    json(Described {
         device: entry,
         published: compared,
     })
 }
 
-/// A twin of measured storage as indented JSON.
-pub fn twin_json(twin: &Fit) -> String {
-    text(twin)
-}
-
 #[cfg(test)]
 mod tests {
-    use octavo_device::catalog;
-    use octavo_experiment::{check::Checked, loaded::Description};
+    use octavo_device::{catalog, fit::Fit};
+    use octavo_experiment::{
+        check::{CheckResult, Checked},
+        loaded::Description,
+    };
     use octavo_units::{ByteCount, PageSize, Seed};
     use octavo_workload::WorkloadName;
 
@@ -181,11 +164,11 @@ mod tests {
             findings_json(&fixture::findings()),
             compare_json(&comparison),
             bench_json(&fixture::bench()),
-            check_json(&check),
-            forecast_json(&fixture::forecast()),
+            json(check),
+            json(fixture::forecast()),
             devices_json(std::slice::from_ref(&instant)),
             device_json(&instant, &[]),
-            twin_json(&twin),
+            json(twin),
         ] {
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert_eq!(value["format"], FORMAT, "{text}");

@@ -38,8 +38,5 @@ pub use devices::{described, devices, twin};
 pub use document::Document;
 pub use findings::findings;
 pub use forecast::forecast;
-pub use json::{
-    FORMAT, bench_json, check_json, compare_json, device_json, devices_json, findings_json,
-    forecast_json, twin_json,
-};
+pub use json::{FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json};
 pub use profile::profile;

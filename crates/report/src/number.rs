@@ -250,6 +250,17 @@ pub(crate) fn held(text: &str) -> String {
     held
 }
 
+/// The items without those that are there already.
+pub(crate) fn distinct(items: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
+}
+
 /// Items as a sentence lists them: `a`, `a and b`, `a, b and c`.
 pub(crate) fn list(items: &[String], last: &str) -> String {
     match items {

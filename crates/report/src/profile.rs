@@ -6,7 +6,7 @@ use octavo_device::{
 };
 
 use crate::{
-    document::{Block, Cell, Column, Document, Section, Table},
+    document::{Block, Cell, Column, Document, Kind, Section, Table},
     number::{number, percent, time},
 };
 
@@ -37,9 +37,14 @@ pub(crate) fn tables(profile: &Profile) -> Vec<Block> {
             .header
             .into_iter()
             .enumerate()
-            .map(|(place, name)| match place {
-                0 => Column::label(name),
-                _ => Column::figure(name),
+            .map(|(place, name)| Column {
+                name,
+                kind: if place == 0 {
+                    Kind::Label
+                } else {
+                    Kind::Figure
+                },
+                rank: 0,
             })
             .collect(),
         rows: table

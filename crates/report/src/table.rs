@@ -10,7 +10,7 @@ use octavo_experiment::{
 
 use crate::{
     bar::Bar,
-    document::{Column, Rows, Table},
+    document::{EXTRA, Rows, Table},
     naming,
     number::{
         UNKNOWN, bytes, count, joules, number, percent, percent_fine, ratio_interval, seconds,
@@ -35,13 +35,11 @@ fn of_cells<'a>(
     caption: impl Into<String>,
 ) -> Rows<'a, CellFindings> {
     let name = naming::column(findings);
-    Table::of(caption, &group.cells)
-        .column(Column::label(name), |cell| naming::cell(findings, cell))
+    Table::of(caption, &group.cells).label(name, |cell| naming::cell(findings, cell))
 }
 
-fn ratio_column(findings: &Findings) -> Column {
-    let reference = naming::reference_word(findings);
-    Column::words(format!("vs {reference} (95% CI)"))
+fn vs_reference(findings: &Findings) -> String {
+    format!("vs {} (95% CI)", naming::reference_word(findings))
 }
 
 fn compared(cell: &CellFindings, ratio: Option<Interval>) -> String {
@@ -57,18 +55,15 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
     let bar = Bar::over(group, findings.plan.margin);
     let caption = naming::capital(&naming::rate_in_full(findings));
     of_cells(findings, group, caption)
-        .column(
-            Column::figure(naming::rate_in_short(findings)).rank(8),
-            rate,
-        )
-        .column(ratio_column(findings).rank(1), |cell| {
+        .figure((naming::rate_in_short(findings), 8), rate)
+        .words((vs_reference(findings), 1), |cell| {
             compared(cell, cell.ratio)
         })
-        .column(Column::drawing(bar.header()).rank(9), |cell| {
+        .drawing((bar.header(), 9), |cell| {
             bar.draw(cell.ratio.as_ref(), cell.reference)
         })
-        .column(Column::words("rounds").extra(), compared_rounds)
-        .column(Column::prose("result"), |cell| place(findings, group, cell))
+        .words(("rounds", EXTRA), compared_rounds)
+        .prose("result", |cell| place(findings, group, cell))
         .build()
 }
 
@@ -102,29 +97,14 @@ pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
         None => "Per transaction".into(),
     };
     of_cells(findings, group, caption)
-        .column(
-            Column::figure("cache hit rate").rank(4),
-            of(|f| percent_fine(f.hit_ratio)),
-        )
-        .column(
-            Column::figure("misses").rank(7),
-            of(|f| number(f.buffer_misses)),
-        )
-        .column(Column::figure("read"), of(|f| bytes(f.read_bytes)))
-        .column(
-            Column::figure("written").rank(3),
-            of(|f| bytes(f.written_bytes)),
-        )
-        .column(
-            Column::figure("log share").rank(9),
-            of(|f| percent_fine(log_share(f))),
-        )
-        .column(
-            Column::figure("write ampl.").rank(8),
-            of(|f| number(f.write_amplification)),
-        )
-        .column(Column::figure("p50 ms").rank(6), latency(|l| l.p50_us))
-        .column(Column::figure("p99 ms").rank(5), latency(|l| l.p99_us))
+        .figure(("cache hit rate", 4), of(|f| percent_fine(f.hit_ratio)))
+        .figure(("misses", 7), of(|f| number(f.buffer_misses)))
+        .figure("read", of(|f| bytes(f.read_bytes)))
+        .figure(("written", 3), of(|f| bytes(f.written_bytes)))
+        .figure(("log share", 9), of(|f| percent_fine(log_share(f))))
+        .figure(("write ampl.", 8), of(|f| number(f.write_amplification)))
+        .figure(("p50 ms", 6), latency(|l| l.p50_us))
+        .figure(("p99 ms", 5), latency(|l| l.p99_us))
         .build()
 }
 
@@ -140,20 +120,13 @@ pub(crate) fn stability(findings: &Findings, group: &GroupFindings) -> Table {
         move |cell: &CellFindings| known(cell.stability.as_ref(), figure)
     };
     of_cells(findings, group, naming::capital(naming::group(group)))
-        .column(Column::figure("variation"), of(|s| percent(s.variation)))
-        .column(
-            Column::figure("window").rank(9),
-            of(|s| seconds(s.window_s)),
-        )
-        .column(Column::figure("longest gap"), of(|s| stall(s.stall_s)))
-        .column(Column::figure("periodic runs").rank(8), |cell| {
-            cell.periodic.to_string()
-        })
-        .column(Column::prose("not steady"), |cell| {
-            match cell.not_steady.as_slice() {
-                [] => "0".into(),
-                runs => not_steady(runs),
-            }
+        .figure("variation", of(|s| percent(s.variation)))
+        .figure(("window", 9), of(|s| seconds(s.window_s)))
+        .figure("longest gap", of(|s| stall(s.stall_s)))
+        .figure(("periodic runs", 8), |cell| cell.periodic.to_string())
+        .prose("not steady", |cell| match cell.not_steady.as_slice() {
+            [] => "0".into(),
+            runs => not_steady(runs),
         })
         .build()
 }
@@ -172,19 +145,15 @@ pub(crate) fn interactions(findings: &Findings) -> Table {
         ),
         &findings.interactions,
     )
-    .column(Column::label(naming::column(findings)), |of| {
-        naming::level(&of.level)
-    })
-    .column(Column::words("between"), |of| contrast(&of.at, &of.against));
+    .label(naming::column(findings), |of| naming::level(&of.level))
+    .words("between", |of| contrast(&of.at, &of.against));
     if within {
-        table = table.column(Column::words("with"), |of| of.within.clone());
+        table = table.words("with", |of| of.within.clone());
     }
     table
-        .column(Column::words("ratio of ratios (95% CI)"), |of| {
-            ratio_interval(&of.ratio)
-        })
-        .column(Column::figure("rounds"), |of| of.ratio.rounds.to_string())
-        .column(Column::words("ratio is"), |of| word(of.standing))
+        .words("ratio of ratios (95% CI)", |of| ratio_interval(&of.ratio))
+        .figure("rounds", |of| of.ratio.rounds.to_string())
+        .words("ratio is", |of| word(of.standing))
         .build()
 }
 
@@ -195,31 +164,16 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
     };
     let caption = "Means. fsyncs per transaction. CPU cores include all programs.";
     of_cells(findings, group, caption)
-        .column(
-            Column::figure("misses read"),
-            of(|f| Some(f.misses_read), percent_fine),
-        )
-        .column(
-            Column::figure("device reads / ours"),
-            of(|f| f.device_reads_ratio, number),
-        )
-        .column(
-            Column::figure("device writes / ours"),
+        .figure("misses read", of(|f| Some(f.misses_read), percent_fine))
+        .figure("device reads / ours", of(|f| f.device_reads_ratio, number))
+        .figure(
+            "device writes / ours",
             of(|f| f.device_written_ratio, number),
         )
-        .column(
-            Column::figure("read µs"),
-            of(|f| Some(f.read_us_mean), number),
-        )
-        .column(
-            Column::figure("fsync µs"),
-            of(|f| Some(f.sync_us_mean), number),
-        )
-        .column(Column::figure("fsyncs"), of(|f| Some(f.syncs), number))
-        .column(
-            Column::figure("CPU cores"),
-            of(|f| Some(f.cpu_cores_used), number),
-        )
+        .figure("read µs", of(|f| Some(f.read_us_mean), number))
+        .figure("fsync µs", of(|f| Some(f.sync_us_mean), number))
+        .figure("fsyncs", of(|f| Some(f.syncs), number))
+        .figure("CPU cores", of(|f| Some(f.cpu_cores_used), number))
         .build()
 }
 
@@ -230,16 +184,16 @@ pub(crate) fn energy(findings: &Findings, group: &GroupFindings) -> Table {
         move |cell: &CellFindings| known(cell.energy.as_ref(), figure)
     };
     let mut table = of_cells(findings, group, naming::capital(naming::group(group)))
-        .column(
-            Column::figure("energy per transaction"),
+        .figure(
+            "energy per transaction",
             of(|e| joules(e.joules_per_transaction)),
         )
-        .column(
-            Column::figure("when idle").rank(8),
+        .figure(
+            ("when idle", 8),
             of(|e| joules(e.idle_joules_per_transaction)),
         )
-        .column(Column::figure("busy").rank(9), of(|e| percent_fine(e.busy)))
-        .column(ratio_column(findings).rank(7), |cell| {
+        .figure(("busy", 9), of(|e| percent_fine(e.busy)))
+        .words((vs_reference(findings), 7), |cell| {
             compared(cell, cell.energy.and_then(|energy| energy.ratio))
         })
         .build();
@@ -255,18 +209,16 @@ pub(crate) fn latencies(caption: String, cell: &CellFindings) -> Table {
         move |kind: &KindCounts| ms(figure(&kind.latencies.percentiles()))
     };
     Table::of(caption, &cell.kinds)
-        .column(Column::label("transaction"), |kind| kind.name.to_string())
-        .column(Column::figure("committed"), |kind| count(kind.committed()))
-        .column(Column::figure("rolled back"), |kind| {
-            count(kind.rolled_back())
-        })
-        .column(Column::figure("retries"), |kind| count(kind.retries()))
-        .column(Column::figure("p50 ms"), latency(|of| of.p50_us))
-        .column(Column::figure("p90 ms"), latency(|of| of.p90_us))
-        .column(Column::figure("p95 ms"), latency(|of| of.p95_us))
-        .column(Column::figure("p99 ms"), latency(|of| of.p99_us))
-        .column(Column::figure("p99.9 ms"), latency(|of| of.p999_us))
-        .column(Column::figure("max ms"), latency(|of| of.max_us))
+        .label("transaction", |kind| kind.name.to_string())
+        .figure("committed", |kind| count(kind.committed()))
+        .figure("rolled back", |kind| count(kind.rolled_back()))
+        .figure("retries", |kind| count(kind.retries()))
+        .figure("p50 ms", latency(|of| of.p50_us))
+        .figure("p90 ms", latency(|of| of.p90_us))
+        .figure("p95 ms", latency(|of| of.p95_us))
+        .figure("p99 ms", latency(|of| of.p99_us))
+        .figure("p99.9 ms", latency(|of| of.p999_us))
+        .figure("max ms", latency(|of| of.max_us))
         .build()
 }
 
@@ -274,12 +226,10 @@ pub(crate) fn latencies(caption: String, cell: &CellFindings) -> Table {
 pub(crate) fn audit(findings: &Findings) -> Table {
     let caption = "Longest run of each round, warm-up included";
     Table::of(caption, &findings.audit.lines)
-        .column(Column::label("generated"), |line| line.name.clone())
-        .column(Column::figure("share"), |line| percent_fine(share(line)))
-        .column(Column::figure("specified"), |line| {
-            percent_fine(line.wanted)
-        })
-        .column(Column::figure("of"), |line| count(line.total))
+        .label("generated", |line| line.name.clone())
+        .figure("share", |line| percent_fine(share(line)))
+        .figure("specified", |line| percent_fine(line.wanted))
+        .figure("of", |line| count(line.total))
         .build()
 }
 
@@ -288,14 +238,10 @@ pub(crate) fn distributions(findings: &Findings) -> Table {
     let caption = "Distribution of drawn values. As specified, chi-square is about as large as \
                    the degrees of freedom.";
     Table::of(caption, &findings.audit.distributions)
-        .column(Column::label("drawn"), |drawn| drawn.name.clone())
-        .column(Column::figure("draws"), |drawn| {
-            count(drawn.counts.iter().sum())
-        })
-        .column(Column::figure("chi-square"), |drawn| {
-            number(drawn.chi_square())
-        })
-        .column(Column::figure("degrees of freedom"), |drawn| {
+        .label("drawn", |drawn| drawn.name.clone())
+        .figure("draws", |drawn| count(drawn.counts.iter().sum()))
+        .figure("chi-square", |drawn| number(drawn.chi_square()))
+        .figure("degrees of freedom", |drawn| {
             drawn.counts.len().saturating_sub(1).to_string()
         })
         .build()
@@ -307,11 +253,11 @@ pub(crate) fn snapshots(findings: &Findings) -> Table {
         "Loaded data, of which every run starts with a fresh copy",
         &findings.snapshots,
     )
-    .column(Column::label("page"), |of| snapshot_name(findings, &of.key))
-    .column(Column::figure("data"), |of| of.size.to_string())
-    .column(Column::figure("rows"), |of| count(of.rows))
-    .column(Column::words("made by"), |of| of.made_by.clone())
-    .column(Column::figure("in"), |of| seconds(of.elapsed_s))
+    .label("page", |of| snapshot_name(findings, &of.key))
+    .figure("data", |of| of.size.to_string())
+    .figure("rows", |of| count(of.rows))
+    .words("made by", |of| of.made_by.clone())
+    .figure("in", |of| seconds(of.elapsed_s))
     .build()
 }
 
@@ -334,10 +280,8 @@ fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
 /// Runs without a result.
 pub(crate) fn failed(findings: &Findings) -> Table {
     Table::of("", &findings.runs_failed)
-        .column(Column::label("round"), |run| run.round.to_string())
-        .column(Column::prose("cell"), |run| {
-            findings.plan.cell_name(&run.cell)
-        })
-        .column(Column::prose("reason"), |run| run.reason.clone())
+        .label("round", |run| run.round.to_string())
+        .prose("cell", |run| findings.plan.cell_name(&run.cell))
+        .prose("reason", |run| run.reason.clone())
         .build()
 }

@@ -253,7 +253,7 @@ fn is_right(table: &Table, column: usize) -> bool {
             .rows
             .iter()
             .all(|row| row[column].text.starts_with(|c: char| c.is_ascii_digit())),
-        Kind::Words | Kind::Prose => false,
+        Kind::Words | Kind::Prose | Kind::Drawing => false,
     }
 }
 
@@ -348,7 +348,7 @@ fn wrap(text: &str, room: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Column, Section};
+    use crate::document::Section;
 
     fn document(blocks: impl IntoIterator<Item = Block>) -> Document {
         let mut section = Section::new("one", "One");
@@ -363,9 +363,9 @@ mod tests {
             "Speed",
             &[("4 KiB", 17_000, "slower"), ("16 KiB", 900, "faster")],
         )
-        .column(Column::label("page"), |row| row.0)
-        .column(Column::figure("orders").rank(1), |row| row.1.to_string())
-        .column(Column::words("standing"), |row| {
+        .label("page", |row| row.0)
+        .figure(("orders", 1), |row| row.1.to_string())
+        .words("standing", |row| {
             let tone = if row.2 == "faster" {
                 Tone::Good
             } else {
@@ -412,8 +412,8 @@ Speed
     fn prose_in_tables_breaks_into_lines() {
         let long = "a source with many words that would need a second line";
         let table = Table::of("", &[long])
-            .column(Column::label("name"), |_| "x")
-            .column(Column::prose("source"), |source| *source)
+            .label("name", |_| "x")
+            .prose("source", |source| *source)
             .build();
         let text = document([Block::Table(table)]).terminal(40, false);
         assert_eq!(text.lines().count(), 3, "{text}");

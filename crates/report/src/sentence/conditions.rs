@@ -8,7 +8,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{count, counted, list, number, percent, seconds},
+    number::{counted, distinct, list, number, percent, seconds},
 };
 
 /// All conditions of the figures, as name and value.
@@ -124,19 +124,14 @@ fn workload(findings: &Findings) -> String {
 }
 
 fn scale(findings: &Findings) -> String {
-    let mut scales: Vec<String> = Vec::new();
-    for data in &findings.plan.data {
+    let scales = findings.plan.data.iter().map(|data| {
         let parameter = data.kind().scale();
-        let scale = match (data.scale(), parameter.nouns) {
-            (1, Some([one, _])) => format!("1 {one}"),
-            (value, Some([_, several])) => format!("{} {several}", count(value)),
-            (value, None) => format!("{} {value}", parameter.name),
-        };
-        if !scales.contains(&scale) {
-            scales.push(scale);
+        match parameter.nouns {
+            Some([one, _]) => counted(data.scale(), one),
+            None => format!("{} {}", parameter.name, data.scale()),
         }
-    }
-    scales.join(", ")
+    });
+    distinct(scales).join(", ")
 }
 
 /// The widths of rows; `None` where the specification sets them.
@@ -163,13 +158,8 @@ fn cpus(findings: &Findings) -> String {
 
 fn page_sizes(findings: &Findings) -> String {
     let plan = &findings.plan;
-    let mut defaults: Vec<String> = Vec::new();
-    for database in &plan.databases {
-        let default = database.default_page_size.to_string();
-        if !defaults.contains(&default) {
-            defaults.push(default);
-        }
-    }
+    let defaults = plan.databases.iter();
+    let defaults = distinct(defaults.map(|database| database.default_page_size.to_string()));
     format!(
         "{} (default {})",
         joined(&plan.page_sizes),
@@ -204,16 +194,9 @@ fn systems(findings: &Findings) -> String {
 fn compared(findings: &Findings) -> String {
     let compared = findings.plan.compare.noun();
     let groups = naming::groups(findings);
-    let mut references: Vec<String> = Vec::new();
-    for group in &groups {
-        if group.cells.is_empty() {
-            continue;
-        }
-        let name = naming::reference_in_full(findings, group);
-        if !references.contains(&name) {
-            references.push(name);
-        }
-    }
+    let references = groups.iter().filter(|group| !group.cells.is_empty());
+    let references = references.map(|group| naming::reference_in_full(findings, group));
+    let references = distinct(references);
     let within = if groups.len() > 1 {
         format!(", in each of {} groups", groups.len())
     } else {

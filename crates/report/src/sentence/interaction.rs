@@ -6,7 +6,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{ends, list, percent, ratio},
+    number::{distinct, ends, list, percent, ratio},
 };
 
 /// The interactions that matter, or that none does. Empty with one group.
@@ -24,13 +24,10 @@ pub(crate) fn interactions(findings: &Findings) -> Vec<String> {
     if !matter.is_empty() {
         return matter;
     }
-    let mut others: Vec<String> = Vec::new();
-    for interaction in all {
-        let noun = naming::factor(&interaction.at).noun().to_owned();
-        if !others.contains(&noun) {
-            others.push(noun);
-        }
-    }
+    let others = distinct(
+        all.iter()
+            .map(|of| naming::factor(&of.at).noun().to_owned()),
+    );
     let (compared, others) = (findings.plan.compare.noun(), list(&others, "or"));
     let margin = percent(findings.plan.margin);
     vec![match with(&[Standing::Open]) {

@@ -126,8 +126,8 @@ fn workload(findings: &Findings) -> String {
 fn scale(findings: &Findings) -> String {
     let scales = findings.plan.data.iter().map(|data| {
         let parameter = data.kind().scale();
-        match parameter.nouns {
-            Some([one, _]) => counted(data.scale(), one),
+        match parameter.noun {
+            Some(noun) => counted(data.scale(), noun),
             None => format!("{} {}", parameter.name, data.scale()),
         }
     });

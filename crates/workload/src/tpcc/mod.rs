@@ -65,7 +65,7 @@ const WAREHOUSES: Parameter = Parameter {
     name: "warehouses",
     unit: Unit::Count,
     help: "TPC-C warehouses, about 75 MB each",
-    nouns: Some(["warehouse", "warehouses"]),
+    noun: Some("warehouse"),
     label: ", warehouses: ",
     default: |_| 2,
     min: |_| 1,

@@ -28,10 +28,10 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
 fn failure(error: ConductError, flags: &AdviseFlags) -> Failure {
     let remedy = match &error {
         ConductError::Budget { .. } => {
-            "give a larger --budget, or fewer --page-sizes or less --memory"
+            "use a larger --budget, or fewer --page-sizes or less --memory"
         }
         ConductError::Space { .. } => {
-            "name a directory on a larger file system, or choose less --memory or fewer \
+            "name a directory on a larger file system, or use less --memory or fewer \
              --page-sizes"
         }
         ConductError::TooSlow { .. } => "repeat the command with a larger --budget",

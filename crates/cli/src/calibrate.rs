@@ -87,7 +87,7 @@ const PASSES_MAX: u32 = 1000;
 /// A device's range when none is asked for: what lee-2009 measured most on.
 pub(crate) const RANGE: ByteCount = ByteCount::mib(16 << 10);
 
-/// Measures a device of the catalogue in its own time.
+/// Measures a device of the catalog in its own time.
 fn simulate(
     device: &str,
     flags: &CalibrateFlags,

@@ -1,4 +1,4 @@
-//! The catalogue: what is listed can be shown, copied, changed and measured,
+//! The catalog: what is listed can be shown, copied, changed and measured,
 //! and what is wrong with a device is said in one line.
 
 use std::{fs, process::Output};

@@ -6,10 +6,10 @@
 use octavo_experiment::{findings::Findings, plan::Factor};
 
 use super::{
-    lines::{Curve, Lines, Scale},
-    throughput::{WHISKERS, dot},
+    lines::Curve,
+    throughput::{dot, over},
 };
-use crate::{document::Figure, naming, number::plain, svg::Round};
+use crate::document::Figure;
 
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let plan = &findings.plan;
@@ -45,19 +45,6 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     for curve in &mut curves {
         curve.dots.sort_by_key(|dot| dot.place);
     }
-    let unit = naming::rate_in_short(findings);
-    let chart = Lines {
-        title: format!(
-            "Throughput by clients, in {}",
-            naming::rate_in_full(findings)
-        ),
-        places: clients.iter().map(u32::to_string).collect(),
-        x_label: "clients",
-        y_label: &unit,
-        scale: Scale::FromZero,
-        round: Round::Tens,
-        label: plain,
-        curves,
-    };
-    chart.draw(WHISKERS.into())
+    let places = clients.iter().map(u32::to_string).collect();
+    over(findings, "clients", places, curves)
 }

@@ -24,14 +24,24 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
         })
         .collect();
     let compared = findings.plan.compare.noun();
+    over(findings, compared, naming::places(findings), curves)
+}
+
+/// Curves of throughput over the places of a factor.
+pub(super) fn over(
+    findings: &Findings,
+    factor: &str,
+    places: Vec<String>,
+    curves: Vec<Curve>,
+) -> Option<Figure> {
     let unit = naming::rate_in_short(findings);
     let chart = Lines {
         title: format!(
-            "Throughput by {compared}, in {}",
+            "Throughput by {factor}, in {}",
             naming::rate_in_full(findings)
         ),
-        places: naming::places(findings),
-        x_label: compared,
+        places,
+        x_label: factor,
         y_label: &unit,
         scale: Scale::FromZero,
         round: Round::Tens,
@@ -42,7 +52,7 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
 }
 
 /// The words for whiskers of throughput.
-pub(super) const WHISKERS: &str = "Geometric mean over runs. Whiskers: 95% CI of each cell alone, \
+const WHISKERS: &str = "Geometric mean over runs. Whiskers: 95% CI of each cell alone, \
     which includes drift between rounds. Overlapping whiskers do not mean equal cells: judge by \
     the ratios.";
 

@@ -9,9 +9,9 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use octavo_driver::{ArrivalProcess, Load};
 use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
-    drive::{ArrivalProcess, Load},
     loaded::{Description, Loaded},
     plan::RunLength,
 };

@@ -45,20 +45,20 @@ pub struct Forecast {
     #[serde(rename = "budget_s", serialize_with = "seconds_if_known")]
     pub budget: Option<Duration>,
     /// About the time of calibrating and of making the snapshots.
-    #[serde(rename = "making_s_about", serialize_with = "seconds")]
+    #[serde(rename = "making_s_about", serialize_with = "octavo_driver::seconds")]
     pub making: Duration,
     /// About the time of a run.
-    #[serde(rename = "run_s_about", serialize_with = "seconds")]
+    #[serde(rename = "run_s_about", serialize_with = "octavo_driver::seconds")]
     pub run: Duration,
     /// About the time of a round of all cells.
-    #[serde(rename = "round_s_about", serialize_with = "seconds")]
+    #[serde(rename = "round_s_about", serialize_with = "octavo_driver::seconds")]
     pub round: Duration,
     /// About the time of the wanted rounds and all before them; `None`
     /// without a number of rounds.
     #[serde(rename = "whole_s_about", serialize_with = "seconds_if_known")]
     pub whole: Option<Duration>,
     /// The least time in which the plan makes sense.
-    #[serde(rename = "time_s_min", serialize_with = "seconds")]
+    #[serde(rename = "time_s_min", serialize_with = "octavo_driver::seconds")]
     pub time_min: Duration,
 }
 
@@ -87,10 +87,10 @@ pub struct ForecastSnapshot {
     /// Where.
     pub directory: PathBuf,
     /// The page size.
-    #[serde(rename = "page_size_bytes", serialize_with = "page_size_bytes")]
+    #[serde(rename = "page_size_bytes")]
     pub page_size: PageSize,
     /// About its size.
-    #[serde(rename = "size_bytes_about", serialize_with = "bytes")]
+    #[serde(rename = "size_bytes_about")]
     pub size: ByteCount,
 }
 
@@ -100,10 +100,10 @@ pub struct ForecastSpace {
     /// Where.
     pub directory: PathBuf,
     /// About what is needed, beside what is there already.
-    #[serde(rename = "needed_bytes_about", serialize_with = "bytes")]
+    #[serde(rename = "needed_bytes_about")]
     pub needed: ByteCount,
     /// What is free.
-    #[serde(rename = "free_bytes", serialize_with = "bytes")]
+    #[serde(rename = "free_bytes")]
     pub free: ByteCount,
 }
 
@@ -206,18 +206,6 @@ fn runs_done(settings: &ConductSettings) -> Result<usize, StoreError> {
     Ok(store.outcomes()?.len())
 }
 
-fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(time.as_secs_f64())
-}
-
 fn seconds_if_known<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
     time.map(|time| time.as_secs_f64()).serialize(to)
-}
-
-fn bytes<S: Serializer>(size: &ByteCount, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u64(size.get())
-}
-
-fn page_size_bytes<S: Serializer>(size: &PageSize, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u32(size.get())
 }

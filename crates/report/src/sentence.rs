@@ -236,11 +236,11 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use octavo_driver::steady::{Label, Why as Unsteady};
     use octavo_experiment::{
         findings::CellFindings,
         race::Why,
         statistics::{Interval, Standing},
-        steady::{Label, Why as Unsteady},
     };
 
     use super::*;

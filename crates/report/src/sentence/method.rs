@@ -1,8 +1,8 @@
 //! How the figures came about and what they do not claim.
 
+use octavo_driver::steady;
 use octavo_experiment::{
     findings::Findings, plan::Factor, race::FINALS_MAX, statistics::bootstrap::BOOTSTRAP_MIN,
-    steady,
 };
 
 use crate::{naming, number::percent};

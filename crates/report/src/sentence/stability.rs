@@ -1,8 +1,8 @@
 //! How even runs were, and which were not steady.
 
-use octavo_experiment::{
-    findings::{CellFindings, CellStability, Findings, GroupFindings, NotSteady},
-    steady::{Label, Why},
+use octavo_driver::steady::{Label, Why};
+use octavo_experiment::findings::{
+    CellFindings, CellStability, Findings, GroupFindings, NotSteady,
 };
 
 use crate::{

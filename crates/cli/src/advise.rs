@@ -28,10 +28,10 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
 fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
     let remedy = match &error {
         CampaignError::Budget { .. } => {
-            "give a larger --budget, or fewer --page-sizes or less --memory"
+            "use a larger --budget, or fewer --page-sizes or less --memory"
         }
         CampaignError::Space { .. } => {
-            "name a directory on a larger file system, or choose less --memory or fewer \
+            "name a directory on a larger file system, or use less --memory or fewer \
              --page-sizes"
         }
         CampaignError::TooSlow { .. } => "repeat the command with a larger --budget",

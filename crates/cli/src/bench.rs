@@ -9,9 +9,9 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use octavo_driver::{ArrivalProcess, Load};
 use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
-    drive::{ArrivalProcess, Load},
     loaded::{Description, Loaded},
     plan::RunLength,
 };
@@ -126,12 +126,11 @@ fn measure(
         hdr_log: logged,
     } = result.map_err(failure)?;
     // The result first: what goes wrong with files must not cost it.
-    report::print(&if flags.json {
-        format!("{}\n", octavo_report::bench_json(&result))
-    } else {
-        let (width, colour) = report::screen();
-        octavo_report::bench(&result, width, colour)
-    })?;
+    report::show(
+        flags.json,
+        || octavo_report::bench_json(&result),
+        || octavo_report::bench(&result),
+    )?;
     if let Some(csv) = &flags.csv {
         report::write(csv, &octavo_report::bench_csv(&result))?;
     }

@@ -37,7 +37,7 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
         (None, Some(directory)) => measure(directory, &flags, &interrupt)?,
         (None, None) => {
             return Err(Failure::Input(anyhow!(
-                "there is nothing to measure: name a directory, or a device with --device"
+                "nothing to measure; name a directory, or a device with --device"
             )));
         }
     };
@@ -48,15 +48,11 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
     if flags.json {
         return report::print_json(&profile);
     }
-    let (width, _) = report::screen();
-    let next = match &flags.output {
-        Some(output) => format!("Device profile: {}", output.display()),
-        None => "--output FILE writes the device profile".into(),
-    };
-    report::print(&format!(
-        "{}\n{next}\n",
-        octavo_report::device(&profile, width)
-    ))
+    report::show(false, String::new, || octavo_report::profile(&profile))?;
+    report::print(&match &flags.output {
+        Some(output) => format!("\nDevice profile: {}\n", output.display()),
+        None => "\nTo keep the device profile: --output FILE\n".into(),
+    })
 }
 
 /// Measures the storage under a directory.
@@ -67,13 +63,12 @@ fn measure(
 ) -> Result<Profile, Failure> {
     if flags.passes.get() > PASSES_MAX {
         return Err(Failure::Input(anyhow!(
-            "--passes {}: give 1 to {PASSES_MAX}",
-            flags.passes
+            "--passes must be at most {PASSES_MAX}"
         )));
     }
     if !directory.is_dir() {
         return Err(Failure::Input(anyhow!(
-            "{} is not a directory: name one on the storage in question",
+            "{} is not a directory; name one on the storage to measure",
             directory.display()
         )));
     }
@@ -92,7 +87,7 @@ const PASSES_MAX: u32 = 1000;
 /// A device's range when none is asked for: what lee-2009 measured most on.
 pub(crate) const RANGE: ByteCount = ByteCount::mib(16 << 10);
 
-/// Measures a device of the catalogue in its own time.
+/// Measures a device of the catalog in its own time.
 fn simulate(
     device: &str,
     flags: &CalibrateFlags,

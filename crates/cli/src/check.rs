@@ -23,12 +23,11 @@ pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
         workload.as_ref(),
         last.as_ref(),
     );
-    report::print(&if flags.json {
-        format!("{}\n", octavo_report::check_json(&result))
-    } else {
-        let (width, colour) = report::screen();
-        octavo_report::check(&result, width, colour)
-    })?;
+    report::show(
+        flags.json,
+        || octavo_report::json(&result),
+        || octavo_report::check(&result),
+    )?;
     if result.is_sound() {
         Ok(())
     } else {

@@ -12,23 +12,22 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
         let findings = report::findings(path)?;
         if findings.runs_done == 0 {
             return Err(Failure::Input(anyhow!(
-                "{} holds no run with a result: repeat the command that made it",
+                "{} has no run with a result; repeat the command that made it",
                 path.display()
             )));
         }
         Ok(findings)
     };
     let comparison = of(&read(&flags.first)?, &read(&flags.second)?);
-    report::print(&if flags.json {
-        format!("{}\n", octavo_report::compare_json(&comparison))
-    } else {
-        let (width, colour) = report::screen();
-        octavo_report::compare(
-            &comparison,
-            &flags.first.display().to_string(),
-            &flags.second.display().to_string(),
-            width,
-            colour,
-        )
-    })
+    report::show(
+        flags.json,
+        || octavo_report::compare_json(&comparison),
+        || {
+            octavo_report::compare(
+                &comparison,
+                &flags.first.display().to_string(),
+                &flags.second.display().to_string(),
+            )
+        },
+    )
 }

@@ -1,4 +1,4 @@
-//! `octavo devices`: the catalogue, and what its models say.
+//! `octavo devices`: the catalog, and what its models say.
 
 use std::{fs, ops::ControlFlow, path::PathBuf, time::Instant};
 
@@ -10,7 +10,6 @@ use octavo_device::{
 };
 use octavo_storage::entry;
 use octavo_units::Seed;
-use serde::Serialize;
 
 use crate::{
     Failure,
@@ -60,11 +59,11 @@ fn list(json: bool) -> Result<(), Failure> {
     let entries = catalog::names()
         .map(named)
         .collect::<Result<Vec<Entry>, Failure>>()?;
-    if json {
-        return report::print_json(&entries);
-    }
-    let (width, _) = report::screen();
-    report::print(&octavo_report::devices(&entries, width))
+    report::show(
+        json,
+        || octavo_report::devices_json(&entries),
+        || octavo_report::devices(&entries),
+    )
 }
 
 fn show(flags: &ShowFlags) -> Result<(), Failure> {
@@ -73,21 +72,16 @@ fn show(flags: &ShowFlags) -> Result<(), Failure> {
         return report::print(&entry.to_toml());
     }
     let compared = compare(&entry, flags.seed)?;
+    report::show(
+        flags.json,
+        || octavo_report::device_json(&entry, &compared),
+        || octavo_report::described(&entry, &compared),
+    )?;
     if flags.json {
-        #[derive(Serialize)]
-        struct Shown<'a> {
-            device: &'a Entry,
-            published: &'a [Compared],
-        }
-        return report::print_json(&Shown {
-            device: &entry,
-            published: &compared,
-        });
+        return Ok(());
     }
-    let (width, _) = report::screen();
     report::print(&format!(
-        "{}\noctavo calibrate --device {} measures it as if it were here\n",
-        octavo_report::described(&entry, &compared, width),
+        "\nTo measure it: octavo calibrate --device {}\n",
         flags.device
     ))
 }
@@ -127,15 +121,18 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     if let Some(output) = &flags.output {
         report::write(output, &twin.entry.to_toml())?;
     }
+    report::show(
+        flags.json,
+        || octavo_report::json(&twin),
+        || octavo_report::twin(&twin),
+    )?;
     if flags.json {
-        return report::print_json(&twin);
+        return Ok(());
     }
-    let (width, _) = report::screen();
-    let next = match &flags.output {
-        Some(output) => format!("Twin: {}", output.display()),
-        None => "--output FILE writes the twin, which can be named as a device then".into(),
-    };
-    report::print(&format!("{}\n{next}\n", octavo_report::twin(&twin, width)))
+    report::print(&match &flags.output {
+        Some(output) => format!("\nTwin: {}\n", output.display()),
+        None => "\nTo keep the twin and name it as a device: --output FILE\n".into(),
+    })
 }
 
 /// Simulates all published figures of an entry.

@@ -65,7 +65,7 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     }
     let statistics = mounted.unmount().map_err(failure)?;
     if flags.json {
-        report::print_json(&statistics)
+        report::print(&format!("{}\n", octavo_report::json(&statistics)))
     } else {
         report::print(&told(&statistics, &settings.entry.name))
     }
@@ -131,8 +131,8 @@ fn told(statistics: &Statistics, device: &str) -> String {
         text.push_str("no requests reached the device\n");
     } else {
         text.push_str(&format!(
-            "kept pace in {:.2} % of requests (answered within {} us of the model), at most {:.2} ms late; \
-             answers were sent {:.0} us early for the way through the kernel\n",
+            "kept pace in {:.2}% of requests (within {} µs of the model), at most {:.2} ms late; \
+             answers were sent {:.0} µs early to allow for the kernel\n",
             pace.kept * 100.0,
             LATE.as_micros(),
             pace.late_us_max / 1e3,
@@ -141,24 +141,24 @@ fn told(statistics: &Statistics, device: &str) -> String {
     }
     if pace.backing_late >= 0.001 {
         text.push_str(&format!(
-            "the storage of --backing was slower than {device} in {:.1} % of requests: \
-             put it on faster storage, or give --time-scale above 1\n",
+            "! The storage of --backing was slower than {device} in {:.1}% of requests. \
+             Use faster storage, or a --time-scale above 1.\n",
             pace.backing_late * 100.0
         ));
     } else if pace.kept < 0.99 {
         text.push_str(
-            "this machine is too slow for the device at this load: give --time-scale above 1\n",
+            "! This machine is too slow for the device at this load. Use a --time-scale above 1.\n",
         );
     }
     if pace.kept < 0.99 && !pace.cores_awake {
         text.push_str(
-            "idle cores fell asleep, and wake late: let octavo write to /dev/cpu_dma_latency \
-             (root may), and they will stay awake\n",
+            "! Idle cores slept and woke late. Run octavo as root, or let it write to \
+             /dev/cpu_dma_latency.\n",
         );
     }
     if let Some(amplification) = statistics.write_amplification {
         text.push_str(&format!(
-            "device: {} written to the media, {:.2} times what it was sent; {} erases; busy {:.1} s\n",
+            "device: {} written to the media (write amplification {:.2}), {} erases, busy {:.1} s\n",
             ByteCount::new(statistics.device.media_written_bytes),
             amplification,
             statistics.device.erases,
@@ -166,7 +166,7 @@ fn told(statistics: &Statistics, device: &str) -> String {
         ));
     }
     if statistics.power_cut {
-        text.push_str("the power was cut: --backing holds what the device would\n");
+        text.push_str("the power was cut; --backing holds the device's data after it\n");
     }
     text
 }
@@ -174,12 +174,12 @@ fn told(statistics: &Statistics, device: &str) -> String {
 fn line(name: &str, operation: &OperationStatistics) -> String {
     let latency = |latency: &Latency| {
         format!(
-            "mean {:.0}, p50 {:.0}, p99 {:.0}, max {:.0} us",
+            "mean {:.0}, p50 {:.0}, p99 {:.0}, max {:.0} µs",
             latency.us_mean, latency.us_p50, latency.us_p99, latency.us_max
         )
     };
     format!(
-        "{} {name}, {}, {:.0} a second\n  modelled {}\n  answered {}\n",
+        "{} {name}, {}, {:.0} per second\n  modeled  {}\n  answered {}\n",
         operation.requests,
         ByteCount::new(operation.bytes),
         operation.iops,

@@ -5,8 +5,8 @@ use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::point::PointSpec;
+use octavo_driver::RETRIES;
 use octavo_emulate::Faults;
-use octavo_experiment::drive::RETRIES;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
 use octavo_workload::ycsb::Distribution;
 
@@ -32,7 +32,7 @@ pub(crate) enum Command {
     /// Carry out a plan that is written in a file: any combination of
     /// databases, rows, storages, memory, page sizes, CPUs and clients
     Run(RunFlags),
-    /// Measure the storage under a directory, or a device of the catalogue
+    /// Measure the storage under a directory, or a device of the catalog
     Calibrate(CalibrateFlags),
     /// List the devices that Octavo has models of
     Devices(DevicesFlags),
@@ -251,7 +251,7 @@ pub(crate) struct DevicesFlags {
     #[command(subcommand)]
     pub(crate) command: Option<DevicesCommand>,
 
-    /// Print the catalogue as JSON
+    /// Print the catalog as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -4,6 +4,8 @@ use octavo_database::{Database, Registry};
 use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
 use octavo_workload::{Workload, WorkloadSpec};
 
+use octavo_report::number;
+
 use crate::{
     Failure,
     flags::{DataFlags, LoadFlags},
@@ -40,16 +42,16 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
 fn words(description: &Description, was_there: bool, flags: &LoadFlags) -> String {
     let seconds = description.elapsed.as_secs_f64();
     format!(
-        "{}: {} rows, {}{} {seconds:.1} s ({:.0} rows/s).\nNext: octavo bench {}\n",
-        description,
-        description.rows,
+        "{description}\nrows   {}\nsize   {}\n{} {} ({} rows per second)\nNext: octavo bench {}\n",
+        number::count(description.rows),
         description.size,
         if was_there {
-            ", already loaded then in"
+            "loaded earlier in"
         } else {
-            " in"
+            "loaded"
         },
-        description.rows as f64 / seconds.max(1e-9),
+        number::seconds(seconds),
+        number::count((description.rows as f64 / seconds.max(1e-9)) as u64),
         flags.directory.display()
     )
 }

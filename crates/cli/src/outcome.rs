@@ -15,18 +15,17 @@ use crate::{Failure, report};
 /// Prints what was found in `directory` and writes the page.
 pub(crate) fn publish(findings: &Findings, directory: &Path, json: bool) -> Result<(), Failure> {
     let page = directory.join(REPORT);
-    report::print(&if json {
-        format!("{}\n", octavo_report::json(findings))
-    } else {
-        let (width, colour) = report::screen();
-        format!(
-            "{}\nResults: {}\nReport:  {}\n",
-            octavo_report::terminal(findings, width, colour),
+    let document = octavo_report::findings(findings);
+    let html = document.html();
+    report::show(json, || octavo_report::findings_json(findings), || document)?;
+    if !json {
+        report::print(&format!(
+            "\nResults: {}\nReport:  {}\n",
             directory.join(STORE).display(),
             page.display()
-        )
-    })?;
-    report::write(&page, &octavo_report::html(findings))
+        ))?;
+    }
+    report::write(&page, &html)
 }
 
 /// What an experiment in `directory` that ended without findings comes to.
@@ -36,7 +35,7 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
         let runs = fs::exists(&store).unwrap_or(false);
         return Failure::Interrupted(if runs {
             format!(
-                "finished runs are kept in {}: repeat the command to go on",
+                "finished runs are kept in {}; repeat the command to resume",
                 store.display()
             )
         } else {

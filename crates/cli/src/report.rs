@@ -12,24 +12,37 @@ use octavo_experiment::{
     findings::Findings,
     store::{Store, StoreError},
 };
+use octavo_report::Document;
 
 use crate::{Failure, flags::ReportFlags};
 
 pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     let findings = findings(&flags.directory)?;
     if let Some(page) = &flags.html {
-        let text = octavo_report::html(&findings);
+        let text = octavo_report::findings(&findings).html();
         keep_foreign(page, "a report of Octavo", |found| {
             found.starts_with("<!DOCTYPE html>") && found.contains("Measured by Octavo")
         })?;
         write(page, &text)?;
     }
-    print(&if flags.json {
-        format!("{}\n", octavo_report::json(&findings))
-    } else {
-        let (width, colour) = screen();
-        octavo_report::terminal(&findings, width, colour)
-    })
+    show(
+        flags.json,
+        || octavo_report::findings_json(&findings),
+        || octavo_report::findings(&findings),
+    )
+}
+
+/// Prints a result as JSON or as text for this terminal.
+pub(crate) fn show(
+    as_json: bool,
+    json: impl FnOnce() -> String,
+    document: impl FnOnce() -> Document,
+) -> Result<(), Failure> {
+    if as_json {
+        return print(&format!("{}\n", json()));
+    }
+    let (width, color) = screen();
+    print(&document().terminal(width, color))
 }
 
 /// What the store at `path`, or in the directory `path`, says.
@@ -125,14 +138,14 @@ pub(crate) fn probe(path: &Path) -> Result<(), Failure> {
 }
 
 /// The width of the terminal in columns (100 in a pipe), and whether it shows
-/// colours.
-pub(crate) fn screen() -> (usize, bool) {
+/// colors.
+fn screen() -> (usize, bool) {
     let out = stdout();
-    let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let color = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = rustix::termios::tcgetwinsize(&out)
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|&columns| columns > 0)
         .unwrap_or(100);
-    (width, colour)
+    (width, color)
 }

@@ -24,7 +24,7 @@ use serde::Deserialize;
 /// What an experiment needs to know to have a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// A name of the catalogue or the path of a file.
+    /// A name of the catalog or the path of a file.
     pub(crate) device: String,
     /// Where what it holds is kept.
     pub(crate) backing: PathBuf,

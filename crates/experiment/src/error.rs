@@ -42,7 +42,7 @@ pub enum CampaignError {
     Calibrate(#[from] CalibrateError),
     /// The file system has too little room.
     #[error(
-        "{} has {available} free, {needed} are needed",
+        "{} has {available} free, but needs {needed}",
         path.display()
     )]
     Space {
@@ -55,7 +55,7 @@ pub enum CampaignError {
     },
     /// The experiment does not fit into the budget.
     #[error(
-        "{cells} cells over {data} of data need about {needed_s} s, more than the budget of \
+        "{cells} cells with {data} of data need about {needed_s} s, more than the budget of \
          {budget_s} s"
     )]
     Budget {

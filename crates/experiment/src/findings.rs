@@ -14,6 +14,7 @@ use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
+    caveats::Caveat,
     energy::{CellEnergy, RunEnergy},
     machine,
     plan::{Cell, Design, Group, Plan, RunLength},
@@ -78,7 +79,7 @@ pub struct Findings {
     /// What was generated, over one run of each round, the longest.
     pub audit: Audit,
     /// What a reader must know before believing the figures.
-    pub warnings: Vec<String>,
+    pub caveats: Vec<Caveat>,
 }
 
 /// A run that gave no result.
@@ -283,10 +284,10 @@ impl Findings {
             }),
             groups,
             audit: store.audit()?,
-            warnings: Vec::new(),
+            caveats: Vec::new(),
             plan: plan.clone(),
         };
-        findings.warnings = warnings(&findings, &table);
+        findings.caveats = caveats(&findings, &table);
         Ok(Some(findings))
     }
 
@@ -582,130 +583,87 @@ pub const MISSES_AT_DEVICE_WANTED: f64 = 0.95;
 /// Checkpoints that a run should have, for one more or less not to matter.
 const CHECKPOINTS_WANTED: u64 = 3;
 
-fn warnings(findings: &Findings, table: &Table<'_>) -> Vec<String> {
-    let mut warnings = Vec::new();
+fn caveats(findings: &Findings, table: &Table<'_>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
     let runs: Vec<&Figures> = table.all().collect();
-    if findings
-        .machine
-        .iter()
-        .any(|(name, value)| name == machine::BUILD && value == machine::DEBUG_BUILD)
-    {
-        warnings.push("a debug build measured this: figures are too low".into());
+    let of = runs.len();
+    let cells = || findings.groups.iter().flat_map(|group| &group.cells);
+    let built = (machine::BUILD, machine::DEBUG_BUILD);
+    let mut facts = findings.machine.iter();
+    if facts.any(|(name, value)| (name.as_str(), value.as_str()) == built) {
+        caveats.push(Caveat::DebugBuild);
     }
-    for (name, change) in &findings.changed {
-        warnings.push(format!("between sessions the {name} changed: {change}"));
-    }
+    let changed = findings.changed.iter().cloned();
+    caveats.extend(changed.map(|(name, change)| Caveat::MachineChanged { name, change }));
     if findings.storage_path == Some(StoragePath::PageCache) {
-        warnings.push(
-            "reads go through the kernel's page cache without a limit, for want of direct I/O and \
-             of a memory limit: figures may show RAM and not the storage"
-                .into(),
-        );
+        caveats.push(Caveat::PageCache);
     }
-    if let Some(share) = findings.misses_at_device_min()
-        && share < MISSES_AT_DEVICE_WANTED
-    {
-        warnings.push(format!(
-            "only {:.0} % of the buffer's misses reached the device in the worst cell",
-            share * 100.0
-        ));
+    let share = findings.misses_at_device_min();
+    if let Some(share) = share.filter(|share| *share < MISSES_AT_DEVICE_WANTED) {
+        caveats.push(Caveat::MissesNotAtDevice { share });
     }
     if !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
-        warnings.push(
-            "no block device's counters were found under the directory: that reads reached \
-             storage is known from the database's own counts alone"
-                .into(),
-        );
+        caveats.push(Caveat::NoDeviceCounters);
     }
-    let share_of_runs = |troubled: usize| format!("{troubled} of {} runs", runs.len());
     if runs
         .iter()
         .any(|run| run.load.steadiness.label.is_comparable())
     {
-        for group in &findings.groups {
-            let silent = |cell: &&CellFindings| cell.reference && cell.throughput.is_none();
-            if let Some(cell) = group.cells.iter().find(silent) {
-                warnings.push(format!(
-                    "no run of {} gave a figure, and others cannot be compared without it",
-                    findings.plan.cell_name(&cell.cell)
-                ));
-            }
-        }
+        caveats.extend(findings.groups.iter().filter_map(|group| {
+            let mut cells = group.cells.iter();
+            let silent = cells.find(|cell| cell.reference && cell.throughput.is_none())?;
+            Some(Caveat::NoReference {
+                cell: silent.cell.clone(),
+            })
+        }));
     }
-    warnings.extend(machine::troubles(runs.iter().map(|run| &run.machine)));
+    let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
+    caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
     let unfilled = runs.iter().filter(|run| !run.load.buffer_filled).count();
     if unfilled > 0 {
-        warnings.push(format!(
-            "the warm-up did not fill the buffer in {}: they missed more than a warm buffer would",
-            share_of_runs(unfilled)
-        ));
+        caveats.push(Caveat::BufferNotFilled { runs: unfilled, of });
     }
-    let few = findings
-        .groups
-        .iter()
-        .flat_map(|group| &group.cells)
-        .filter(|cell| {
-            cell.checkpoints_min
-                .is_some_and(|count| count < CHECKPOINTS_WANTED)
-        })
-        .count();
+    let has_few = |cell: &&CellFindings| {
+        let fewest = cell.checkpoints_min;
+        fewest.is_some_and(|count| count < CHECKPOINTS_WANTED)
+    };
+    let few = cells().filter(has_few).count();
     if few > 0 {
-        warnings.push(format!(
-            "in {few} of {} cells a run had fewer than {CHECKPOINTS_WANTED} checkpoints: how many \
-             fell into it decides its throughput; a larger --budget gives longer runs to a new \
-             experiment",
-            findings.plan.cells().len()
-        ));
-    }
-    if runs
-        .iter()
-        .any(|run| run.restored_by == Some(RestoreMethod::Reflink))
-    {
-        warnings.push(
-            "copies share their blocks with the loaded data (reflink): the first write of each \
-             block also allocates, which a database in use does not pay"
-                .into(),
-        );
-    }
-    let unsteady: usize = findings
-        .groups
-        .iter()
-        .flat_map(|group| &group.cells)
-        .map(|cell| cell.not_steady.len())
-        .sum();
-    if unsteady > 0 {
-        warnings.push(format!(
-            "left out, since throughput rose, fell or jumped while measured, or the warm-up would \
-             not end: {}",
-            share_of_runs(unsteady)
-        ));
-    }
-    let short = runs
-        .iter()
-        .filter(|run| run.load.steadiness.label == Label::NotJudged)
-        .count();
-    if short > 0 {
-        warnings.push(format!(
-            "{} were not judged for being steady: too short, or of a fixed number of transactions",
-            share_of_runs(short)
-        ));
-    }
-    let small = findings.snapshots.iter().map(|base| base.size).min();
-    if let (Some(data), Some(&memory)) = (small, findings.plan.memories.iter().max())
-        && data < memory.saturating_mul(8)
-    {
-        warnings.push(format!(
-            "the data ({data}) is less than 8 times the largest memory ({memory}): much of it \
-             fits in the buffer"
-        ));
-    }
-    if !findings.runs_failed.is_empty() {
-        warnings.push(match findings.runs_failed.len() {
-            1 => "1 run gave no result".into(),
-            failed => format!("{failed} runs gave no result"),
+        caveats.push(Caveat::FewCheckpoints {
+            cells: few,
+            of: findings.plan.cells().len(),
+            wanted: CHECKPOINTS_WANTED,
         });
     }
-    warnings
+    let is_shared = |run: &&Figures| run.restored_by == Some(RestoreMethod::Reflink);
+    if runs.iter().any(is_shared) {
+        caveats.push(Caveat::SharedBlocks);
+    }
+    let unsteady: usize = cells().map(|cell| cell.not_steady.len()).sum();
+    if unsteady > 0 {
+        caveats.push(Caveat::NotSteady { runs: unsteady, of });
+    }
+    let is_short = |run: &&&Figures| run.load.steadiness.label == Label::NotJudged;
+    let short = runs.iter().filter(is_short).count();
+    if short > 0 {
+        caveats.push(Caveat::NotJudged { runs: short, of });
+    }
+    let smallest = findings
+        .snapshots
+        .iter()
+        .map(|snapshot| snapshot.size)
+        .min();
+    if let (Some(data), Some(&memory)) = (smallest, findings.plan.memories.iter().max())
+        && data < memory.saturating_mul(8)
+    {
+        caveats.push(Caveat::SmallData { data, memory });
+    }
+    if !findings.runs_failed.is_empty() {
+        caveats.push(Caveat::RunsFailed {
+            runs: findings.runs_failed.len(),
+        });
+    }
+    caveats
 }
 
 /// The share that was generated of one line of the audit, 0 to 1; 0 of

@@ -1,9 +1,8 @@
 //! Experiments: plans, rounds, runs, the result store, statistics, verdicts.
 //!
 //! Data flows one way: a [`plan::Plan`] names the cells; [`advise`] loads the
-//! snapshots and makes runs round by round, which [`drive`] the database
-//! with the load driver, a crate of its own;
-//! the [`store`] keeps each run; [`findings`] reads the store, with
+//! snapshots and makes runs round by round, which
+//! [`octavo_driver`] puts on the database; the [`store`] keeps each run; [`findings`] reads the store, with
 //! [`statistics`] and [`verdict`], into the one value that reports print.
 //!
 //! Beside it stands the single measurement: [`loaded`] keeps one base in a
@@ -16,6 +15,7 @@ pub mod bench;
 mod budget;
 pub mod campaign;
 mod causes;
+pub mod caveats;
 pub mod check;
 pub mod compare;
 mod cpus;
@@ -25,6 +25,7 @@ pub mod energy;
 mod error;
 pub mod executor;
 pub mod findings;
+pub mod forecast;
 pub mod loaded;
 pub mod machine;
 pub mod observer;
@@ -38,9 +39,3 @@ pub mod statistics;
 pub mod store;
 pub mod verdict;
 mod watch;
-
-pub use octavo_driver::{self as drive, stability, steady};
-/// Latencies as the figures that people compare.
-pub mod latency {
-    pub use octavo_driver::Percentiles;
-}

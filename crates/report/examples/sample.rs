@@ -13,11 +13,11 @@ fn main() -> ExitCode {
         eprintln!("usage: sample FILE.html");
         return ExitCode::from(2);
     };
-    let findings = fixture::findings();
-    if let Err(error) = std::fs::write(&path, octavo_report::html(&findings)) {
+    let report = octavo_report::findings(&fixture::findings());
+    if let Err(error) = std::fs::write(&path, report.html()) {
         eprintln!("write {}: {error}", path.to_string_lossy());
         return ExitCode::FAILURE;
     }
-    print!("{}", octavo_report::terminal(&findings, 100, false));
+    print!("{}", report.terminal(100, false));
     ExitCode::SUCCESS
 }

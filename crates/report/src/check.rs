@@ -1,82 +1,63 @@
-//! What a check found, for a terminal and for programs.
+//! The report of a check.
 
 use octavo_experiment::check::{CheckResult, Checked};
 
-use crate::{number::count, page::Page, table::Table};
+use crate::{
+    document::{Block, Cell, Document, Section, Table, Tone},
+    number::count,
+};
 
-/// The result as indented JSON.
-///
-/// # Panics
-/// Never: every part of a result has a JSON form.
-pub fn check_json(result: &CheckResult) -> String {
-    serde_json::to_string_pretty(result).expect("a result has a JSON form")
-}
-
-/// The result as text of at most `width` columns; with `colour`, ANSI escape
-/// sequences mark headings and violations. Ends with a line break.
-pub fn check(result: &CheckResult, width: usize, colour: bool) -> String {
-    let mut page = Page::new(width, colour);
-    page.answer(if result.is_sound() {
-        "Sound: all conditions hold, and the loaded rows are those that the seed gives."
+/// The report of a check.
+pub fn check(result: &CheckResult) -> Document {
+    let mut answer = Section::new("answer", "Answer");
+    let (what, why) = if result.is_sound() {
+        (
+            "Sound.",
+            "All conditions hold, and the loaded rows are those of the seed.",
+        )
     } else {
-        "NOT SOUND: see below."
+        ("NOT SOUND.", "See below.")
+    };
+    answer.push(Block::Decision {
+        what: what.into(),
+        why: why.into(),
     });
-    page.prose("", &format!("{}.", result.loaded));
-    page.blank();
-    let unexpected: Vec<String> = result
-        .unexpected
-        .iter()
-        .map(|table| {
-            format!("the loaded rows of {table} are not those that the seed gives: load again")
-        })
-        .collect();
-    page.warnings(&unexpected);
-    show(&mut page, "As loaded", &result.base);
+    answer.paragraph(format!("{}.", result.loaded));
+    let unexpected = result.unexpected.iter();
+    let unexpected = unexpected
+        .map(|table| format!("The loaded rows of {table} are not the seed's. Load again."));
+    answer.push(Block::Warnings(unexpected.collect()));
+    let mut document = Document::new("Check");
+    document.push(answer);
+    document.push(section("loaded", "As loaded", &result.base));
     if let Some(last_run) = &result.last_run {
-        show(&mut page, "After the last run", last_run);
+        document.push(section("last-run", "After the last run", last_run));
     }
-    page.finish()
+    document
 }
 
-fn show(page: &mut Page, heading: &str, checked: &Checked) {
-    page.heading(heading);
+fn section(id: &'static str, title: &'static str, checked: &Checked) -> Section {
+    let mut section = Section::new(id, title);
     if let Some(reason) = &checked.unreadable {
-        page.prose("  ", &format!("cannot be read: {reason}"));
-        page.blank();
-        return;
+        section.paragraph(format!("Cannot be read: {reason}"));
+        return section;
     }
-    page.table(
-        &Table::new(
-            ["table", "rows", "content hash"],
-            checked.tables.iter().map(|table| {
-                [
-                    table.table.clone(),
-                    count(table.rows),
-                    table.hash.to_string(),
-                ]
-            }),
-        ),
-        &[],
-    );
-    if checked.conditions.is_empty() {
-        return;
-    }
-    page.table(
-        &Table::new(
-            ["condition", "places", "violations", ""],
-            checked.conditions.iter().map(|condition| {
-                [
-                    condition.clause.clone(),
-                    count(condition.checked),
-                    count(condition.violations),
-                    match (condition.violations, &condition.first_violation) {
-                        (0, _) => "holds".to_owned(),
-                        (_, Some(first)) => format!("{first} FAIL"),
-                        (_, None) => "FAIL".to_owned(),
-                    },
-                ]
-            }),
-        ),
-        &[],
-    );
+    let tables = Table::of("", &checked.tables)
+        .label("table", |table| table.table.clone())
+        .figure("rows", |table| count(table.rows))
+        .words("content hash", |table| table.hash.to_string());
+    section.push(Block::Table(tables.build()));
+    let conditions = Table::of("", &checked.conditions)
+        .label("condition", |of| of.clause.clone())
+        .figure("places", |of| count(of.checked))
+        .figure("violations", |of| count(of.violations))
+        .prose("result", |of| {
+            let first = of.first_violation.as_deref().unwrap_or_default();
+            match of.violations {
+                0 => Cell::from("holds"),
+                _ => Cell::toned(format!("{first} FAIL").trim_start(), Tone::Bad),
+            }
+        });
+    section.push(Block::Table(conditions.build()));
+    section
 }

@@ -1,203 +1,156 @@
-//! Two stores beside each other, for a terminal and for programs.
+//! The report of a comparison of two stores.
 
 use octavo_experiment::{
     compare::{CellComparison, Comparison},
     statistics::Standing,
     verdict::Verdict,
 };
-use serde::Serialize;
 
 use crate::{
-    number::{change, change_interval, is_bounded, list, number, percent, ratio_interval},
-    page::Page,
-    table::Table,
+    document::{Block, Document, Section, Table},
+    naming,
+    number::{change, change_interval, list, number, percent, ratio_interval},
+    sentence::standing,
 };
 
-#[derive(Serialize)]
-struct Report<'a> {
-    sentences: Vec<String>,
-    #[serde(flatten)]
-    comparison: &'a Comparison,
-}
-
-/// The comparison as indented JSON, with what it says in words under
-/// `sentences`.
-///
-/// # Panics
-/// Never: every part of a comparison has a JSON form.
-pub fn compare_json(comparison: &Comparison) -> String {
-    let mut sentences = vec![answer(comparison)];
-    sentences.extend(verdicts(comparison));
-    serde_json::to_string_pretty(&Report {
-        sentences,
-        comparison,
-    })
-    .expect("a comparison has a JSON form")
-}
-
-/// The comparison of the stores `first` and `second` as text of at most
-/// `width` columns; with `colour`, ANSI escape sequences mark headings and
-/// standings. Ends with a line break.
-pub fn compare(
-    comparison: &Comparison,
-    first: &str,
-    second: &str,
-    width: usize,
-    colour: bool,
-) -> String {
-    let mut page = Page::new(width, colour);
-    page.answer(&answer(comparison));
-    page.entry("first", first);
-    page.entry("second", second);
-    page.blank();
+/// The report of a comparison of the stores `first` and `second`.
+pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
+    let mut document = Document::new(format!("{first} and {second}"));
+    let mut section = Section::new("answer", "Answer");
+    let (what, why) = answer(comparison);
+    section.push(Block::Decision { what, why });
+    section.push(Block::Values(vec![
+        ("first".into(), first.into()),
+        ("second".into(), second.into()),
+    ]));
+    document.push(section);
+    let mut section = Section::new("comparison", "Throughput, second ÷ first");
+    section.push(Block::Table(cells(comparison)));
     if !comparison.cells.is_empty() {
-        page.heading("Throughput a minute (geometric means), second over first");
-        page.table(&cells(comparison), &[1, 2]);
-        page.prose(
-            "",
-            "The stores share no rounds: what else changed on the machine between them is part \
-             of every ratio, and only cells of one store are compared within rounds.",
+        section.paragraph(
+            "The stores share no rounds, so ratios include every other change of the machine \
+             between them.",
         );
-        page.blank();
     }
-    page.sentences("Verdicts", &verdicts(comparison));
-    for (heading, names) in [
-        ("Only in the first", &comparison.only_first),
-        ("Only in the second", &comparison.only_second),
+    document.push(section);
+    for (id, title, items) in [
+        ("verdicts", "Verdicts", verdicts(comparison)),
+        (
+            "only-first",
+            "Only in the first",
+            comparison.only_first.clone(),
+        ),
+        (
+            "only-second",
+            "Only in the second",
+            comparison.only_second.clone(),
+        ),
     ] {
-        page.sentences(heading, names);
+        let mut section = Section::new(id, title);
+        section.push(Block::List(items));
+        document.push(section);
     }
-    if !comparison.differences.is_empty() {
-        page.heading("Conditions that differ");
-        for difference in &comparison.differences {
-            let known = |value: &str| {
-                if value.is_empty() {
-                    "not known".to_owned()
-                } else {
-                    value.to_owned()
-                }
-            };
-            page.entry(
-                &difference.name,
-                &format!(
-                    "{} | {}",
-                    known(&difference.first),
-                    known(&difference.second)
-                ),
-            );
-        }
-    }
-    page.finish()
+    let mut section = Section::new("differences", "Conditions that differ");
+    let known = |value: &str| match value {
+        "" => "not known".to_owned(),
+        value => value.to_owned(),
+    };
+    let differences = comparison.differences.iter().map(|of| {
+        let values = format!("{} | {}", known(&of.first), known(&of.second));
+        (of.name.clone(), values)
+    });
+    section.push(Block::Values(differences.collect()));
+    document.push(section);
+    document
+}
+
+/// All that is said.
+pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
+    let (what, why) = answer(comparison);
+    let mut sentences = vec![format!("{what} {why}").trim_end().to_owned()];
+    sentences.extend(verdicts(comparison));
+    sentences
 }
 
 fn cells(comparison: &Comparison) -> Table {
-    Table::new(
-        ["cell", "first", "second", "ratio (95 %)", "second is"],
-        comparison.cells.iter().map(|cell| {
-            [
-                cell.name.clone(),
-                number(cell.first.estimate),
-                number(cell.second.estimate),
-                ratio_interval(&cell.ratio),
-                word(cell.standing).into(),
-            ]
-        }),
-    )
+    Table::of("Per minute, geometric means", &comparison.cells)
+        .label("cell", |cell| cell.name.clone())
+        .figure(("first", 9), |cell| number(cell.first.estimate))
+        .figure(("second", 8), |cell| number(cell.second.estimate))
+        .words("ratio (95% CI)", |cell| ratio_interval(&cell.ratio))
+        .words("second is", |cell| standing(Some(cell.standing), None))
+        .build()
 }
 
-/// The standings in the order in which they are told.
-const STANDINGS: [Standing; 4] = [
-    Standing::Better,
-    Standing::Worse,
-    Standing::Equivalent,
-    Standing::Open,
-];
-
-fn word(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Better => "better",
-        Standing::Worse => "worse",
-        Standing::Equivalent => "equivalent",
-        Standing::Open => "open",
-    }
-}
-
-/// What it comes to.
-fn answer(comparison: &Comparison) -> String {
+/// What it comes to, and what says so.
+fn answer(comparison: &Comparison) -> (String, String) {
+    let margin = percent(comparison.margin);
     match &comparison.cells[..] {
-        [] => "The stores have no measured cell in common: nothing can be compared.".into(),
-        [cell] => single(cell, comparison.margin),
+        [] => (
+            "Nothing can be compared.".into(),
+            "The stores have no measured cell in common.".into(),
+        ),
+        [cell] => single(cell, &margin),
         cells => {
-            let parts: Vec<String> = STANDINGS
-                .into_iter()
-                .filter_map(|standing| {
-                    let count = cells
-                        .iter()
-                        .filter(|cell| cell.standing == standing)
-                        .count();
-                    (count > 0).then(|| format!("{} in {count}", word(standing)))
-                })
-                .collect();
-            format!(
-                "Of {} cells that both measured, the second store is {} (margin {}).",
-                cells.len(),
-                list(&parts, "and"),
-                percent(comparison.margin)
+            let parts: Vec<String> = [
+                Standing::Better,
+                Standing::Worse,
+                Standing::Equivalent,
+                Standing::Open,
+            ]
+            .into_iter()
+            .filter_map(|wanted| {
+                let found = cells.iter().filter(|cell| cell.standing == wanted).count();
+                (found > 0).then(|| format!("{} in {found}", standing(Some(wanted), None).text))
+            })
+            .collect();
+            (
+                format!("Second store: {}.", list(&parts, "and")),
+                format!("{} cells in common, margin {margin}.", cells.len()),
             )
         }
     }
 }
 
-fn single(cell: &CellComparison, margin: f64) -> String {
-    let interval = if is_bounded(&cell.ratio) {
-        change_interval(&cell.ratio)
-    } else {
-        "no interval from one run".into()
+fn single(cell: &CellComparison, margin: &str) -> (String, String) {
+    let interval = change_interval(&cell.ratio);
+    let said = match cell.standing {
+        Standing::Better | Standing::Worse => {
+            format!(
+                "{} in the second store ({interval}).",
+                change(cell.ratio.estimate)
+            )
+        }
+        Standing::Equivalent => format!("No difference above {margin} ({interval})."),
+        Standing::Open => format!("More rounds are needed ({interval})."),
     };
-    match cell.standing {
-        Standing::Better | Standing::Worse => format!(
-            "{}: the second store's throughput is {} than the first's ({interval}).",
-            cell.name,
-            change(cell.ratio.estimate)
-        ),
-        Standing::Equivalent => format!(
-            "{}: both stores are equivalent, within {} ({interval}).",
-            cell.name,
-            percent(margin)
-        ),
-        Standing::Open => format!(
-            "{}: open: more rounds are needed to tell the stores apart ({interval}).",
-            cell.name
-        ),
-    }
+    let what = format!(
+        "{}: second store {}.",
+        cell.name,
+        standing(Some(cell.standing), None).text
+    );
+    (what, naming::capital(&said))
 }
 
 /// What each store recommends, where both do.
 fn verdicts(comparison: &Comparison) -> Vec<String> {
-    comparison
-        .verdicts
-        .iter()
-        .map(|(name, first, second)| {
-            let with = if name.is_empty() {
-                String::new()
-            } else {
-                format!("With {name}: ")
-            };
-            let (first, second) = (recommendation(first), recommendation(second));
-            if first == second {
-                format!("{with}both say {first}.")
-            } else {
-                format!("{with}the first says {first}, the second {second}.")
-            }
-        })
-        .collect()
+    let said = |(name, first, second): &(String, Verdict, Verdict)| {
+        let (first, second) = (recommendation(first), recommendation(second));
+        let sentence = if first == second {
+            format!("both say {first}.")
+        } else {
+            format!("the first says {first}, the second {second}.")
+        };
+        naming::with(name, &sentence)
+    };
+    comparison.verdicts.iter().map(said).collect()
 }
 
 fn recommendation(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Use { level, .. } => format!("use {}", level.with_noun()),
         Verdict::Keep { level, .. } => format!("keep {}", level.with_noun()),
-        Verdict::Inconclusive { .. } => "inconclusive".into(),
+        Verdict::Inconclusive { .. } => "no clear winner".into(),
     }
 }
 
@@ -220,9 +173,9 @@ mod tests {
                 .iter()
                 .all(|cell| (cell.ratio.estimate - 1.0).abs() < 1e-12)
         );
-        let text = compare(&comparison, "a.db", "b.db", 80, false);
-        assert!(text.starts_with("Of 10 cells that both measured"), "{text}");
-        assert!(text.contains("both say use page size 8192."), "{text}");
+        let text = compare(&comparison, "a.db", "b.db").terminal(80, false);
+        assert!(text.contains("10 cells in common, margin 3%."), "{text}");
+        assert!(text.contains("both say use 8\u{a0}KiB pages."), "{text}");
         assert!(!text.contains("Conditions that differ"), "{text}");
     }
 
@@ -245,10 +198,11 @@ mod tests {
                 .iter()
                 .all(|cell| cell.standing == Standing::Better)
         );
-        let text = compare(&comparison, "a.db", "b.db", 100, false);
-        assert!(text.contains("better in 5"), "{text}");
+        let text = compare(&comparison, "a.db", "b.db").terminal(100, false);
+        assert!(text.starts_with("Second store: faster in 5.\n"), "{text}");
         assert!(text.contains("Linux 7.0"), "{text}");
-        let value: serde_json::Value = serde_json::from_str(&compare_json(&comparison)).unwrap();
+        let json = crate::compare_json(&comparison);
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["cells"][0]["standing"], "better");
     }
 
@@ -256,6 +210,6 @@ mod tests {
     fn stores_with_nothing_in_common_say_so() {
         let findings = fixture::findings();
         let comparison = of(&findings, &fixture::empty());
-        assert!(answer(&comparison).contains("nothing can be compared"));
+        assert!(answer(&comparison).0.contains("Nothing can be compared"));
     }
 }

@@ -1,131 +1,115 @@
-//! The catalogue of devices for a terminal.
+//! Reports of the catalog of devices and of twins.
 
 use octavo_device::{
     catalog::{Compared, Entry, Figure, Published, Relation},
     fit::Fit,
 };
 
-use crate::page::wrapped;
+use crate::{
+    document::{Block, Document, Section, Table},
+    number::{number, off_by, percent, percent_fine},
+};
 
 /// The devices, one a line.
-pub fn devices(entries: &[Entry], width: usize) -> String {
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .map(|entry| {
-            vec![
-                entry.name.clone(),
-                entry.model().name().to_owned(),
-                entry.study.clone().unwrap_or_default(),
-                entry.title.clone(),
-            ]
-        })
-        .collect();
-    format!(
-        "{}\noctavo devices show NAME tells where its numbers come from and what they lead to\n",
-        wrapped(&["name", "model", "study", "what it is"], &rows, width)
-    )
+pub fn devices(entries: &[Entry]) -> Document {
+    let table = Table::of("", entries)
+        .label("name", |entry| entry.name.clone())
+        .words("model", |entry| entry.model().name())
+        .prose("study", |entry| entry.study.clone().unwrap_or_default())
+        .prose("device", |entry| entry.title.clone());
+    let mut section = Section::new("devices", "");
+    section.push(Block::Table(table.build()));
+    section.push(Block::Commands {
+        purpose: "Sources and published figures of one".into(),
+        statements: vec!["octavo devices show NAME".into()],
+    });
+    titled("Devices", section)
+}
+
+fn titled(title: impl Into<String>, section: Section) -> Document {
+    let mut document = Document::new(title);
+    document.push(section);
+    document
 }
 
 /// One device: its parameters with their sources, and the published figures
 /// beside those of the model.
-pub fn described(entry: &Entry, compared: &[Compared], width: usize) -> String {
-    let parameters: Vec<Vec<String>> = entry
-        .parameters()
-        .into_iter()
-        .map(|parameter| vec![parameter.key, parameter.value, parameter.source])
-        .collect();
-    let mut text = format!(
-        "{}: {}\n\n{}",
-        entry.name,
-        entry.title,
-        wrapped(&["parameter", "value", "source"], &parameters, width)
-    );
+pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
+    let title = format!("{}: {}", entry.name, entry.title);
+    let mut section = Section::new("device", "");
+    section.paragraph(&title);
+    let parameters = entry.parameters();
+    let parameters = Table::of("", &parameters)
+        .label("parameter", |of| of.key.clone())
+        .prose("value", |of| of.value.clone())
+        .prose("source", |of| of.source.clone());
+    section.push(Block::Table(parameters.build()));
     if compared.is_empty() {
-        return text;
+        return titled(title, section);
     }
-    text.push_str("\nPublished figures, and what the model makes of them:\n");
-    let rows: Vec<Vec<String>> = compared.iter().map(row).collect();
-    text.push_str(&wrapped(
-        &["figure", "published", "model", "off by", "source"],
-        &rows,
-        width,
-    ));
-    let errors: Vec<f64> = compared.iter().map(|one| one.error.abs()).collect();
-    text.push_str(&format!(
-        "off by {:.1} % on average, by {:.1} % at most\n",
-        errors.iter().sum::<f64>() / errors.len() as f64 * 100.0,
-        errors.iter().copied().fold(0.0, f64::max) * 100.0
-    ));
-    text
+    let errors: Vec<f64> = compared.iter().map(|of| of.error.abs()).collect();
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    let most = errors.iter().copied().fold(0.0, f64::max);
+    let caption = format!(
+        "Published figures and the model's: off by {} on average, {} at most",
+        percent_fine(mean),
+        percent_fine(most)
+    );
+    let figures = Table::of(caption, compared)
+        .prose("figure", |of| what(&of.published))
+        .words("published", |of| published(&of.published))
+        .figure("model", |of| number(of.simulated))
+        .figure("off by", |of| match of.published.relation {
+            Relation::AtLeast | Relation::AtMost if of.error == 0.0 => "holds".into(),
+            _ => off_by(of.error),
+        })
+        .prose("source", |of| of.published.source.clone());
+    section.push(Block::Table(figures.build()));
+    titled(title, section)
 }
 
 /// A twin of measured storage: how far it is off at each point.
-pub fn twin(fit: &Fit, width: usize) -> String {
-    let rows: Vec<Vec<String>> = fit
-        .points
-        .iter()
-        .map(|point| {
-            vec![
-                point.spec.to_string(),
-                figure(point.measured_iops.get()),
-                figure(point.twin_iops.get()),
-                format!("{:+.1} %", point.error * 100.0),
-                if point.held_out { "held out" } else { "fitted" }.into(),
-            ]
-        })
-        .collect();
-    let held_out = match fit.held_out_median_error {
-        Some(error) => format!(
-            ", {:.1} % at points that the fit did not see",
-            error * 100.0
-        ),
-        None => String::new(),
-    };
-    let apart = match fit.passes_apart {
-        Some(apart) => format!(
-            "; the storage's own passes lie {:.0} % apart at half of the points",
-            apart * 100.0
-        ),
-        None => String::new(),
-    };
-    format!(
-        "{}: {}\n\n{}\nhalf of the points are off by at most {:.1} %{held_out}{apart}\n",
-        fit.entry.name,
-        fit.entry.title,
-        wrapped(
-            &["point", "measured IOPS", "twin IOPS", "off by", ""],
-            &rows,
-            width
-        ),
-        fit.median_error * 100.0
-    )
+pub fn twin(fit: &Fit) -> Document {
+    let title = format!("{}: {}", fit.entry.name, fit.entry.title);
+    let mut section = Section::new("twin", "");
+    section.paragraph(&title);
+    let mut values = vec![("median error", percent_fine(fit.median_error))];
+    if let Some(error) = fit.held_out_median_error {
+        values.push(("held-out median error", percent_fine(error)));
+    }
+    if let Some(apart) = fit.passes_apart {
+        values.push((
+            "storage's own passes",
+            format!("median {} apart", percent(apart)),
+        ));
+    }
+    let values = values.into_iter().map(|(name, value)| (name.into(), value));
+    section.push(Block::Values(values.collect()));
+    let points = Table::of("", &fit.points)
+        .label("point", |point| point.spec.to_string())
+        .figure("measured IOPS", |point| number(point.measured_iops.get()))
+        .figure("twin IOPS", |point| number(point.twin_iops.get()))
+        .figure("off by", |point| off_by(point.error))
+        .words("point was", |point| {
+            if point.held_out { "held out" } else { "fitted" }
+        });
+    section.push(Block::Table(points.build()));
+    titled(title, section)
 }
 
-fn row(compared: &Compared) -> Vec<String> {
-    let Compared {
-        published,
-        simulated,
-        error,
-    } = compared;
-    vec![
-        what(published),
-        format!(
-            "{}{} {}",
-            match published.relation {
-                Relation::About => "",
-                Relation::AtLeast => "at least ",
-                Relation::AtMost => "at most ",
-            },
-            figure(published.value),
-            unit(published)
-        ),
-        figure(*simulated),
-        match published.relation {
-            Relation::AtLeast | Relation::AtMost if *error == 0.0 => "holds".into(),
-            _ => format!("{:+.1} %", error * 100.0),
-        },
-        published.source.clone(),
-    ]
+fn published(published: &Published) -> String {
+    let relation = match published.relation {
+        Relation::About => "",
+        Relation::AtLeast => "at least ",
+        Relation::AtMost => "at most ",
+    };
+    let unit = match (&published.over, published.figure) {
+        (Some(_), _) => "times",
+        (None, Figure::Iops) => "IOPS",
+        (None, Figure::LatencyMs) => "ms",
+        (None, Figure::MbPerS) => "MB/s",
+    };
+    format!("{relation}{} {unit}", number(published.value))
 }
 
 fn what(published: &Published) -> String {
@@ -134,24 +118,6 @@ fn what(published: &Published) -> String {
         (None, _) => at.to_string(),
         (Some(over), None) => format!("{at} over {over}"),
         (Some(over), Some(device)) => format!("{at} over {over} of {device}"),
-    }
-}
-
-fn unit(published: &Published) -> &'static str {
-    match (&published.over, published.figure) {
-        (Some(_), _) => "times",
-        (None, Figure::Iops) => "IOPS",
-        (None, Figure::LatencyMs) => "ms",
-        (None, Figure::MbPerS) => "MB/s",
-    }
-}
-
-/// Three to four digits.
-fn figure(value: f64) -> String {
-    match value.abs() {
-        0.0..10.0 => format!("{value:.3}"),
-        10.0..1000.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
     }
 }
 
@@ -180,13 +146,13 @@ mod tests {
     #[test]
     fn figures_stand_beside_published_ones() {
         let entry = catalog::find("instant").unwrap();
-        let text = described(&entry, &[compared(Relation::About, -0.02)], 100);
+        let text = described(&entry, &[compared(Relation::About, -0.02)]).terminal(100, false);
         assert!(text.contains("constant.latency_us"), "{text}");
-        assert!(text.contains("10300 IOPS  10094"), "{text}");
-        assert!(text.contains("-2.0 %"), "{text}");
-        assert!(text.contains("off by 2.0 % on average"), "{text}");
-        let text = described(&entry, &[compared(Relation::AtLeast, 0.0)], 100);
-        assert!(text.contains("at least 10300 IOPS"), "{text}");
+        assert!(text.contains("10,300 IOPS  10,100"), "{text}");
+        assert!(text.contains("-2.0%"), "{text}");
+        assert!(text.contains("off by 2.0% on average"), "{text}");
+        let text = described(&entry, &[compared(Relation::AtLeast, 0.0)]).terminal(100, false);
+        assert!(text.contains("at least 10,300 IOPS"), "{text}");
         assert!(text.contains("holds"), "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= 100),

@@ -11,13 +11,21 @@ use octavo_device::{
     profile::{Access, FORMAT, Latency, Means, Point, Profile},
     request::{Mix, Pattern},
 };
+#[cfg(test)]
+use octavo_driver::Load;
 use octavo_driver::{
     KindCounts, Latencies, Sample,
     steady::{Label, Why as Unsteady},
 };
 #[cfg(test)]
-use octavo_experiment::energy::CellEnergy;
 use octavo_experiment::{
+    bench::{BenchResult, BenchSettings, Target},
+    energy::CellEnergy,
+    forecast::{Forecast, ForecastCell, ForecastSnapshot, ForecastSpace},
+    observer::Observer,
+};
+use octavo_experiment::{
+    caveats::Caveat,
     findings::{
         CellFindings, CellStability, FailedRun, Findings, GroupFindings, NotSteady, PerTransaction,
         Saved,
@@ -29,6 +37,8 @@ use octavo_experiment::{
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
 };
 use octavo_units::{ByteCount, Iops, PageSize, QueueDepth, RequestSize, Seed};
+#[cfg(test)]
+use octavo_workload::Tpcc;
 use octavo_workload::{
     Audit, AuditDistribution, AuditLine, AuditRule, TransactionKind, WorkloadName,
 };
@@ -227,7 +237,7 @@ pub(crate) fn empty() -> Findings {
     findings.run_length = None;
     findings.snapshots.clear();
     findings.runs_failed.clear();
-    findings.warnings.clear();
+    findings.caveats.clear();
     findings.interactions.clear();
     findings.audit = Audit::default();
     findings
@@ -371,7 +381,7 @@ fn build(plan: Plan, rounds: u32) -> Findings {
         },
         groups,
         audit: audit(),
-        warnings: vec!["1 run gave no result".into()],
+        caveats: vec![Caveat::RunsFailed { runs: 1 }],
         plan,
     }
 }
@@ -796,5 +806,95 @@ pub(crate) fn profile() -> Profile {
             ..StorageFacts::default()
         },
         points,
+    }
+}
+
+#[cfg(test)]
+struct Quiet;
+
+#[cfg(test)]
+impl Observer for Quiet {
+    fn progress(&self, _: &str, _: Duration, _: Duration) {}
+    fn note(&self, _: &str) {}
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// TPC-C against the database that answers at once.
+#[cfg(test)]
+pub(crate) fn bench() -> BenchResult {
+    static RESULT: std::sync::OnceLock<BenchResult> = std::sync::OnceLock::new();
+    let measure = || {
+        let workload = Tpcc::new(2, Seed::new(1)).unwrap();
+        let settings = BenchSettings {
+            target: Target::Noop,
+            workload: &workload,
+            seed: Seed::new(1),
+            clients: 2,
+            load: Load::Closed { terminals: 2 },
+            retries: 3,
+            isolation: None,
+            length: RunLength::Transactions {
+                // Whole decks.
+                warm_up: 23,
+                measured: 2300,
+            },
+            hdr_log: None,
+            octavo_version: "0",
+        };
+        octavo_experiment::bench::bench(settings, &Quiet)
+            .unwrap()
+            .result
+    };
+    RESULT.get_or_init(measure).clone()
+}
+
+/// A dry run of the plan with one memory, in a budget of 10 minutes.
+#[cfg(test)]
+pub(crate) fn forecast() -> Forecast {
+    let plan = plan(&[32]);
+    let groups = plan.groups();
+    let cells = plan.cells();
+    let directory = std::path::PathBuf::from("octavo-sample");
+    Forecast {
+        directory: directory.clone(),
+        compared: plan.compare,
+        cells: cells
+            .iter()
+            .enumerate()
+            .map(|(number, cell)| ForecastCell {
+                cell: number,
+                name: plan.cell_name(cell),
+                level: plan.level(cell, plan.compare).to_string(),
+                group: plan.group_name(cell),
+                reference: groups[0].cells[groups[0].reference] == number,
+            })
+            .collect(),
+        order_of_first_round: (0..cells.len()).rev().collect(),
+        snapshots: vec![ForecastSnapshot {
+            database: "sqlite".into(),
+            rows: plan.data[0].to_string(),
+            directory: directory.clone(),
+            page_size: page(4096),
+            size: ByteCount::mib(290),
+        }],
+        space: vec![ForecastSpace {
+            directory,
+            needed: ByteCount::mib(700),
+            free: ByteCount::mib(9000),
+        }],
+        runs_done: 0,
+        rounds: None,
+        rounds_that_fit_about: Some(2),
+        run_length: None,
+        calibrate: true,
+        budget: Some(Duration::from_secs(600)),
+        making: Duration::from_secs(60),
+        run: Duration::from_secs(40),
+        round: Duration::from_secs(200),
+        whole: None,
+        time_min: Duration::from_secs(300),
+        plan,
     }
 }

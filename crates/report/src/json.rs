@@ -1,44 +1,188 @@
-//! The findings for programs.
+//! Results for programs.
+//!
+//! Every document is an object whose `format` number tells programs what to
+//! expect. It grows when a field is removed or changes its meaning; a new
+//! field leaves it.
 
-use octavo_experiment::findings::Findings;
+use octavo_device::catalog::{Compared, Entry};
+use octavo_driver::Percentiles;
+use octavo_experiment::{bench::BenchResult, compare::Comparison, findings::Findings};
 use serde::Serialize;
 
-use crate::sentence;
+use crate::{compare, sentence};
 
+/// The format of all documents here. 1 had no number; 2 has caveats and
+/// deviations with their figures instead of texts.
+pub const FORMAT: u32 = 2;
+
+/// A value with the number of its format.
 #[derive(Serialize)]
-struct Report<'a> {
-    sentences: Vec<String>,
+struct Formatted<T> {
+    format: u32,
     #[serde(flatten)]
-    findings: &'a Findings,
+    value: T,
 }
 
-/// The findings as indented JSON, with the answer in words under
-/// `sentences`. Ends of intervals that are not known (one round) are `null`,
-/// since JSON has no infinity.
+/// A result as indented JSON.
 ///
 /// # Panics
-/// Never: every part of findings has a JSON form.
-pub fn json(findings: &Findings) -> String {
-    let report = Report {
-        sentences: sentence::all(findings),
-        findings,
+/// When the value has no JSON form or is no object; every result of Octavo
+/// that is not a list is one. That holds for all functions of this module.
+pub fn json(value: impl Serialize) -> String {
+    let formatted = Formatted {
+        format: FORMAT,
+        value,
     };
-    serde_json::to_string_pretty(&report).expect("findings have a JSON form")
+    serde_json::to_string_pretty(&formatted).expect("every result has a JSON form")
+}
+
+/// A value with what it says in words.
+#[derive(Serialize)]
+struct Told<T> {
+    sentences: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warnings: Option<Vec<String>>,
+    #[serde(flatten)]
+    value: T,
+}
+
+/// The findings as indented JSON, with the answer in words under `sentences`
+/// and the caveats under `warnings`. Ends of intervals that are not known (one
+/// round) are `null`, since JSON has no infinity.
+pub fn findings_json(findings: &Findings) -> String {
+    json(Told {
+        sentences: sentence::all(findings),
+        warnings: Some(sentence::caveats(findings)),
+        value: findings,
+    })
+}
+
+/// The comparison of two stores as indented JSON, with what it says in words
+/// under `sentences`.
+pub fn compare_json(comparison: &Comparison) -> String {
+    json(Told {
+        sentences: compare::sentences(comparison),
+        warnings: None,
+        value: comparison,
+    })
+}
+
+/// The result of a bench as indented JSON, with the rates that follow from its
+/// counts.
+pub fn bench_json(result: &BenchResult) -> String {
+    #[derive(Serialize)]
+    struct Rated<'a> {
+        transactions_per_second: f64,
+        counted_per_second: f64,
+        saturated: bool,
+        late_us: Option<Percentiles>,
+        #[serde(flatten)]
+        result: &'a BenchResult,
+    }
+    json(Rated {
+        transactions_per_second: result.transactions_per_second(),
+        counted_per_second: result.counted_per_second(),
+        saturated: result.saturated(),
+        late_us: result.late(),
+        result,
+    })
+}
+
+/// The catalog of devices as indented JSON.
+pub fn devices_json(entries: &[Entry]) -> String {
+    #[derive(Serialize)]
+    struct Devices<'a> {
+        devices: &'a [Entry],
+    }
+    json(Devices { devices: entries })
+}
+
+/// One device with its published figures beside the model's, as indented
+/// JSON.
+pub fn device_json(entry: &Entry, compared: &[Compared]) -> String {
+    #[derive(Serialize)]
+    struct Described<'a> {
+        device: &'a Entry,
+        published: &'a [Compared],
+    }
+    json(Described {
+        device: entry,
+        published: compared,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use octavo_device::{catalog, fit::Fit};
+    use octavo_experiment::{
+        check::{CheckResult, Checked},
+        loaded::Description,
+    };
+    use octavo_units::{ByteCount, PageSize, Seed};
+    use octavo_workload::WorkloadName;
+
     use super::*;
     use crate::fixture;
 
     fn read(findings: &Findings) -> serde_json::Value {
-        serde_json::from_str(&json(findings)).unwrap()
+        serde_json::from_str(&findings_json(findings)).unwrap()
     }
 
     #[test]
-    fn the_words_come_with_the_figures() {
+    fn every_document_has_its_format() {
+        let comparison = octavo_experiment::compare::compare(&fixture::full(), &fixture::full());
+        let instant = catalog::find("instant").unwrap();
+        let check = CheckResult {
+            loaded: Description {
+                format: 1,
+                octavo: String::new(),
+                loaded_at: "2026-03-01T12:00:00Z".parse().unwrap(),
+                database: String::new(),
+                database_version: String::new(),
+                options: Vec::new(),
+                page_size: PageSize::MIN,
+                data: WorkloadName::default()
+                    .data_set(&[("warehouses", 1)])
+                    .unwrap(),
+                seed: Seed::new(1),
+                rows: 0,
+                size: ByteCount::mib(1),
+                elapsed: std::time::Duration::ZERO,
+            },
+            base: Checked::default(),
+            unexpected: Vec::new(),
+            last_run: None,
+        };
+        let twin = Fit {
+            entry: instant.clone(),
+            points: Vec::new(),
+            median_error: 0.0,
+            held_out_median_error: None,
+            passes_apart: None,
+        };
+        for text in [
+            findings_json(&fixture::findings()),
+            compare_json(&comparison),
+            bench_json(&fixture::bench()),
+            json(check),
+            json(fixture::forecast()),
+            devices_json(std::slice::from_ref(&instant)),
+            device_json(&instant, &[]),
+            json(twin),
+        ] {
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(value["format"], FORMAT, "{text}");
+            assert_eq!(text.matches("\n  \"format\"").count(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_come_with_the_figures() {
         let value = read(&fixture::one_memory());
-        assert!(value["sentences"][0].as_str().unwrap().contains("8192"));
+        assert!(value["sentences"][0].as_str().unwrap().contains("8 KiB"));
+        assert_eq!(value["warnings"][0], "1 run failed.");
+        assert_eq!(value["caveats"][0]["caveat"], "runs_failed");
+        assert_eq!(value["caveats"][0]["runs"], 1);
         assert_eq!(value["plan"]["compare"], "page-size");
         let verdict = &value["groups"][0]["verdict"];
         assert_eq!(verdict["verdict"], "use");
@@ -48,16 +192,16 @@ mod tests {
 
     #[test]
     fn all_that_is_said_is_among_the_sentences() {
-        let text = json(&fixture::findings());
+        let text = findings_json(&fixture::findings());
         for said in [
-            "Racing made",
-            "depends on memory",
+            "early saved",
+            "depend on memory",
             "much less stable",
             "instead of 32",
         ] {
             assert!(text.contains(said), "{said}");
         }
-        assert!(!json(&fixture::full()).contains("Racing made"));
+        assert!(!findings_json(&fixture::full()).contains("early saved"));
     }
 
     #[test]

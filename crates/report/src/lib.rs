@@ -1,37 +1,42 @@
 //! Reports: what was found, for a terminal, for a browser and for programs.
 //!
-//! All three say the same sentences (`sentence`) over the same tables
-//! (`table`); the page adds charts (`chart`), drawn here as static SVG so
-//! that it opens anywhere, offline and without JavaScript. Nothing is
-//! measured or decided here: figures and verdicts come from
-//! [`Findings`].
+//! Each kind of result becomes one [`Document`] of sections, tables and
+//! figures ([`findings()`], [`bench()`] and so on), which is rendered as text
+//! ([`Document::terminal`]) and as a page ([`Document::html`]). Charts are
+//! static SVG, so that a page opens anywhere, offline and without JavaScript.
+//! Programs get the values themselves, as JSON.
+//!
+//! Words are made here and nowhere else. Nothing is measured or decided here:
+//! figures and verdicts come from `octavo-experiment`.
 
+mod bar;
 mod bench;
 mod chart;
 mod check;
 mod compare;
-mod device;
 mod devices;
+mod document;
+mod findings;
 #[cfg(test)]
 mod fixture;
+mod forecast;
 mod html;
 mod json;
+mod markup;
 mod naming;
-mod number;
-mod page;
+pub mod number;
+mod profile;
 mod sentence;
 mod svg;
 mod table;
 mod terminal;
 
-pub use bench::{bench, bench_csv, bench_json};
-pub use check::{check, check_json};
-pub use compare::{compare, compare_json};
-pub use device::device;
+pub use bench::{bench, bench_csv};
+pub use check::check;
+pub use compare::compare;
 pub use devices::{described, devices, twin};
-pub use html::html;
-pub use json::json;
-pub use terminal::terminal;
-
-#[cfg(doc)]
-use octavo_experiment::findings::Findings;
+pub use document::Document;
+pub use findings::findings;
+pub use forecast::forecast;
+pub use json::{FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json};
+pub use profile::profile;

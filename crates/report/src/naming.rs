@@ -1,11 +1,13 @@
-//! What the things of a plan are called: groups, levels, the reference,
+//! What the parts of a plan are called: groups, levels, the reference,
 //! throughput. Sentences, tables and charts all take their names from here.
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
-    plan::{Design, Factor, Level},
+    plan::{Design, Factor, Level, Storage},
 };
 use octavo_units::PageSize;
+
+use crate::number::list;
 
 /// The directory that the experiment works in has no name of its own.
 const WORKING_DIRECTORY: &str = "working directory";
@@ -41,27 +43,37 @@ pub(crate) fn in_group(group: &GroupFindings) -> String {
     }
 }
 
-/// The level of a cell, alone: in a table's first column, at an axis.
-pub(crate) fn cell(cell: &CellFindings) -> String {
-    if cell.level.is_empty() {
-        WORKING_DIRECTORY.into()
+/// What a sentence of one group begins with, where there are several.
+pub(crate) fn with(group: &str, sentence: &str) -> String {
+    if group.is_empty() {
+        capital(sentence)
     } else {
-        cell.level.clone()
+        format!("With {group}: {sentence}")
     }
 }
 
-/// A level in a sentence: page sizes as a bare number, since there the
-/// sentence says what they are, others with their noun.
+/// The level of a cell, alone: in a table's first column, at an axis.
+pub(crate) fn cell(findings: &Findings, cell: &CellFindings) -> String {
+    match findings.plan.level(&cell.cell, findings.plan.compare) {
+        Level::PageSize(size) => size.to_string(),
+        Level::Storage(Storage::Own) => WORKING_DIRECTORY.into(),
+        level => level.to_string(),
+    }
+}
+
+/// A level in a sentence: page sizes alone, since there the sentence says what
+/// they are, others with their noun.
 pub(crate) fn level(level: &Level) -> String {
     match level {
-        Level::PageSize(size) => size.get().to_string(),
+        Level::PageSize(size) => size.to_string(),
         other => other.with_noun(),
     }
 }
 
-/// Levels in a sentence.
-pub(crate) fn levels(levels: &[Level]) -> Vec<String> {
-    levels.iter().map(level).collect()
+/// Levels as a sentence lists them.
+pub(crate) fn levels(levels: &[Level], last: &str) -> String {
+    let names: Vec<String> = levels.iter().map(level).collect();
+    list(&names, last)
 }
 
 /// What a level is a level of.
@@ -86,20 +98,12 @@ pub(crate) fn column(findings: &Findings) -> &'static str {
     }
 }
 
-/// What is compared, with its unit, at an axis.
-pub(crate) fn axis(findings: &Findings) -> &'static str {
-    match findings.plan.compare {
-        Factor::PageSize => "page size in bytes",
-        other => other.noun(),
-    }
-}
-
 /// The levels that are compared, as labels of an axis.
 pub(crate) fn places(findings: &Findings) -> Vec<String> {
     findings
         .groups
         .first()
-        .map(|group| group.cells.iter().map(cell).collect())
+        .map(|group| group.cells.iter().map(|of| cell(findings, of)).collect())
         .unwrap_or_default()
 }
 
@@ -114,6 +118,15 @@ pub(crate) fn default_page_size(findings: &Findings, group: &GroupFindings) -> O
     let cell = &group.cells.iter().find(|cell| cell.reference)?.cell;
     (findings.plan.compare == Factor::PageSize && cell.page_size == cell.database.default_page_size)
         .then_some(cell.page_size)
+}
+
+/// The reference as the object of a sentence.
+pub(crate) fn reference_in_full(findings: &Findings, group: &GroupFindings) -> String {
+    match default_page_size(findings, group) {
+        Some(size) => format!("the default {size}"),
+        None => reference(findings, group)
+            .map_or_else(|| "the reference".into(), |level| level.with_noun()),
+    }
 }
 
 /// What the reference of all groups is called in headers and captions: their
@@ -136,9 +149,9 @@ fn has_nopm(findings: &Findings) -> bool {
     findings.counted_name == "new orders"
 }
 
-/// The unit of throughput in a sentence: "new orders a minute".
+/// The unit of throughput in a sentence: "new orders per minute".
 pub(crate) fn rate(findings: &Findings) -> String {
-    format!("{} a minute", findings.counted_name)
+    format!("{} per minute", findings.counted_name)
 }
 
 /// The unit of throughput in a title, with its short form where it has one.
@@ -219,7 +232,7 @@ mod tests {
         assert_eq!(names(&fixture::one_memory()), ["all"]);
         assert_eq!(
             names(&fixture::clients())[..2],
-            ["page size 4096", "page size 65536"]
+            ["4 KiB pages", "64 KiB pages"]
         );
     }
 
@@ -228,10 +241,10 @@ mod tests {
         assert_eq!(rate_in_short(&fixture::findings()), "NOPM");
         assert_eq!(
             rate_in_full(&fixture::findings()),
-            "new orders a minute (NOPM)"
+            "new orders per minute (NOPM)"
         );
         assert_eq!(rate_in_short(&fixture::clients()), "operations/min");
-        assert_eq!(rate_in_full(&fixture::clients()), "operations a minute");
+        assert_eq!(rate_in_full(&fixture::clients()), "operations per minute");
     }
 
     #[test]

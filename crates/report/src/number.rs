@@ -1,21 +1,19 @@
-//! Figures as text: three significant digits, thin spaces between thousands,
-//! KiB and MiB as powers of two.
+//! Figures as text: three significant digits, commas between thousands, KiB
+//! and MiB as powers of two, and nouns that agree with their number.
+
+use std::time::Duration;
 
 use octavo_experiment::statistics::Interval;
 
 /// What stands for a figure that is not known.
 pub(crate) const UNKNOWN: &str = "–";
 
-/// Between thousands, and between a figure and its unit: narrow, and no line
-/// breaks at it.
-const THIN: char = '\u{202f}';
-
-/// Three significant digits: `1.23`, `45.6`, `12 300`.
+/// Three significant digits: `1.23`, `45.6`, `12,300`.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return UNKNOWN.into();
     }
-    // Rounding first: 999.6 has to become 1 000, not 1000.0.
+    // Rounding first: 999.6 has to become 1,000, not 1000.0.
     let rounded = format!("{value:.2e}");
     let (_, exponent) = rounded.split_once('e').unwrap_or(("", "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -27,28 +25,55 @@ pub(crate) fn number(value: f64) -> String {
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// A whole number, all digits: `12 345`.
-pub(crate) fn count(value: u64) -> String {
+/// A number without needless decimals, as at an axis: `2,000`, `0.5`.
+pub(crate) fn plain(value: f64) -> String {
+    let text = number(value);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A whole number, all digits: `12,345`.
+pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
+/// A number with its noun: `1 run`, `2,000 runs`.
+pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
+    match number.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {noun}"),
+        number => format!("{} {noun}s", count(number)),
+    }
+}
+
 fn grouped(digits: &str) -> String {
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", digits), |rest| ("-", rest));
     let (whole, fraction) = digits
         .find('.')
         .map_or((digits, ""), |point| digits.split_at(point));
-    let mut text = String::from(sign);
+    let mut text = String::new();
     for (index, digit) in whole.chars().enumerate() {
-        // Four digits are read at a glance; five are not.
-        if index > 0 && (whole.len() - index).is_multiple_of(3) && whole.len() > 3 {
-            text.push(THIN);
+        let left = whole.len() - index;
+        if left.is_multiple_of(3) && text.ends_with(|c: char| c.is_ascii_digit()) {
+            text.push(',');
         }
         text.push(digit);
     }
     text + fraction
 }
+
+/// The value in the largest of these units, which ascend, that leaves at least
+/// 1 after rounding; each with what it has of the unit of `value`.
+fn scaled(value: f64, units: &[(f64, &str)], digits: fn(f64) -> String) -> String {
+    let fits = |(size, _): &&(f64, &str)| value.abs() >= 0.9995 * size;
+    match units.iter().rev().find(fits).or(units.first()) {
+        Some((size, unit)) if value.is_finite() => format!("{} {unit}", digits(value / size)),
+        _ => UNKNOWN.into(),
+    }
+}
+
+const KIB: f64 = 1024.0;
 
 /// An amount of bytes: `812 B`, `6.30 KiB`, `1.20 MiB`.
 pub(crate) fn bytes(value: f64) -> String {
@@ -56,51 +81,52 @@ pub(crate) fn bytes(value: f64) -> String {
     if !value.is_finite() {
         return UNKNOWN.into();
     }
-    let mut scaled = value;
-    let mut unit = 0;
     // From 1,000 on the next unit: three digits of 1.00 KiB say more than
     // four of 1023 B.
-    while scaled >= 999.5 && unit + 1 < UNITS.len() {
-        scaled /= 1024.0;
-        unit += 1;
-    }
-    format!("{} {}", number(scaled), UNITS[unit])
+    let larger = |power: &i32| value >= 999.5 * KIB.powi(power - 1);
+    let power = (1..4).rev().find(larger).unwrap_or(0);
+    format!(
+        "{} {}",
+        number(value / KIB.powi(power)),
+        UNITS[power as usize]
+    )
 }
 
-/// A time given in microseconds: `85 us`, `1.23 ms`, `2.50 s`.
+/// Bytes at an axis, which are round: `500 B`, `20 KiB`.
+pub(crate) fn plain_bytes(value: f64) -> String {
+    let units = [
+        (1.0, "B"),
+        (KIB, "KiB"),
+        (KIB * KIB, "MiB"),
+        (KIB * KIB * KIB, "GiB"),
+    ];
+    scaled(value, &units, plain)
+}
+
+const TIMES: [(f64, &str); 3] = [(1.0, "µs"), (1e3, "ms"), (1e6, "s")];
+
+/// A time given in microseconds: `85.0 µs`, `1.23 ms`, `2.50 s`.
 pub(crate) fn time(microseconds: f64) -> String {
-    if !microseconds.is_finite() {
-        UNKNOWN.into()
-    } else if microseconds == 0.0 {
+    if microseconds == 0.0 {
         // Times are recorded in whole microseconds, rounded down.
-        "under 1 us".into()
-    } else if microseconds < 1e3 {
-        format!("{} us", number(microseconds))
-    } else if microseconds < 1e6 {
-        format!("{} ms", number(microseconds / 1e3))
-    } else {
-        format!("{} s", number(microseconds / 1e6))
+        return "under 1 µs".into();
     }
+    scaled(microseconds, &TIMES, number)
 }
 
-/// An energy: `85 uJ`, `12.3 mJ`, `1.23 J`, `4.20 kJ`.
+/// A time in microseconds at an axis: `100 µs`, `2 ms`.
+pub(crate) fn plain_time(microseconds: f64) -> String {
+    scaled(microseconds, &TIMES, plain)
+}
+
+/// An energy: `85.0 µJ`, `12.3 mJ`, `1.23 J`, `4.20 kJ`.
 pub(crate) fn joules(value: f64) -> String {
-    if !value.is_finite() {
-        return UNKNOWN.into();
-    }
-    // A little less than a whole unit, so that what is rounded up to a thousand
-    // is one of the next.
-    let (scale, unit) = match value.abs() {
-        small if small < 0.999_5e-3 => (1e6, "uJ"),
-        small if small < 0.999_5 => (1e3, "mJ"),
-        usual if usual < 999.5 => (1.0, "J"),
-        _ => (1e-3, "kJ"),
-    };
-    format!("{} {unit}", number(value * scale))
+    let units = [(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ")];
+    scaled(value, &units, number)
 }
 
-/// Seconds as people say them: `45 s`, `4 min 30 s`, `2 h 5 min`.
-pub(crate) fn seconds(value: f64) -> String {
+/// Seconds as people say them: `4.50 s`, `45 s`, `4 min 30 s`, `2 h 5 min`.
+pub fn seconds(value: f64) -> String {
     if !value.is_finite() || value < 0.0 {
         return UNKNOWN.into();
     }
@@ -118,37 +144,49 @@ pub(crate) fn seconds(value: f64) -> String {
     }
 }
 
-/// A share, 0 to 1, in percent: `12 %`, `3.4 %`.
-pub(crate) fn percent(share: f64) -> String {
-    if !share.is_finite() {
-        return UNKNOWN.into();
+/// A time that is an estimate, without digits that make no sense: `2.3 s`,
+/// `96 s`, `3 min`, `2.5 h`.
+pub(crate) fn estimate(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let whole = seconds.round() as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..120 => format!("{whole} s"),
+        120..7200 => format!("{} min", whole.saturating_add(30) / 60),
+        _ => format!("{:.1} h", seconds / 3600.0),
     }
-    let value = share * 100.0;
-    let text = if value.abs() < 9.95 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.0}")
-    };
-    let text = text.strip_suffix(".0").unwrap_or(&text);
-    let text = if text == "-0" { "0" } else { text };
-    format!("{text} %")
 }
 
-/// A hit ratio and the like, 0 to 1, in percent with one decimal, which near
-/// 100 % is what differs.
+/// A share, 0 to 1, in percent: `12%`, `3.4%`.
+pub(crate) fn percent(share: f64) -> String {
+    let decimals = usize::from((share * 100.0).abs() < 9.95);
+    let text = percent_with(share, decimals);
+    let text = text.replace(".0%", "%");
+    if text == "-0%" { "0%".into() } else { text }
+}
+
+/// A hit rate and the like, 0 to 1, in percent with one decimal, which near
+/// 100% is what differs.
 pub(crate) fn percent_fine(share: f64) -> String {
+    percent_with(share, 1)
+}
+
+fn percent_with(share: f64, decimals: usize) -> String {
     if share.is_finite() {
-        format!("{:.1} %", share * 100.0)
+        format!("{:.decimals$}%", share * 100.0)
     } else {
         UNKNOWN.into()
     }
+}
+
+/// A difference from what was expected: `+3.1%`, `-0.4%`.
+pub(crate) fn off_by(error: f64) -> String {
+    format!("{:+.1}%", error * 100.0)
 }
 
 /// A ratio with three decimals, so that ends near 1 can be told from it.
 pub(crate) fn ratio(value: f64) -> String {
-    if !value.is_finite() {
-        UNKNOWN.into()
-    } else if value.abs() < 9.9995 {
+    if value.is_finite() && value.abs() < 9.9995 {
         format!("{value:.3}")
     } else {
         number(value)
@@ -160,74 +198,42 @@ pub(crate) fn is_bounded(interval: &Interval) -> bool {
     interval.low.is_finite() && interval.high.is_finite() && interval.low > 0.0
 }
 
-/// A ratio with its interval: `1.118 (1.081 to 1.157)`, `1.118 (one round)`.
-pub(crate) fn ratio_interval(interval: &Interval) -> String {
+/// The ends of an interval in these words, `9% to 15%`, or why there are none.
+pub(crate) fn ends(interval: &Interval, words: impl Fn(f64) -> String) -> String {
     if is_bounded(interval) {
-        format!(
-            "{} ({} to {})",
-            ratio(interval.estimate),
-            ratio(interval.low),
-            ratio(interval.high)
-        )
+        format!("{} to {}", words(interval.low), words(interval.high))
     } else {
-        format!("{} ({})", ratio(interval.estimate), too_few(interval))
+        format!("no interval from {}", counted(interval.rounds, "round"))
     }
 }
 
-/// How many rounds gave no interval: one gives none ever, and a race looks at
-/// more than that first.
-fn too_few(interval: &Interval) -> String {
-    if interval.rounds == 1 {
-        "one round".into()
-    } else {
-        format!("{}, too few", rounds(interval.rounds))
-    }
+/// A ratio with its interval: `1.118 (1.081 to 1.157)`.
+pub(crate) fn ratio_interval(interval: &Interval) -> String {
+    format!("{} ({})", ratio(interval.estimate), ends(interval, ratio))
 }
 
-/// The change that a ratio is: `12 % more`, `8 % fewer`, `2.40 times as many`.
+/// The change that a ratio is: `12% more`, `8% fewer`.
 pub(crate) fn change(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        UNKNOWN.into()
-    } else if ratio >= 2.0 {
-        format!("{} times as many", number(ratio))
-    } else if ratio >= 1.0 {
+    if ratio >= 1.0 {
         format!("{} more", percent(ratio - 1.0))
     } else {
         format!("{} fewer", percent(1.0 - ratio))
     }
 }
 
-/// The interval of a change in percent: `8 % to 16 %`, `-2 % to 16 %`.
+/// The interval of a change: `95% CI 8% to 16%`, `95% CI -2% to 16%`.
 pub(crate) fn change_interval(interval: &Interval) -> String {
-    if !is_bounded(interval) {
-        return format!("interval not known from {}", rounds(interval.rounds));
-    }
-    if interval.estimate >= 2.0 {
-        return format!(
-            "{} to {} times",
-            number(interval.low),
-            number(interval.high)
-        );
-    }
-    format!(
-        "{} to {}",
-        percent(interval.low - 1.0),
-        percent(interval.high - 1.0)
-    )
-}
-
-/// `one round`, `5 rounds`.
-pub(crate) fn rounds(count: usize) -> String {
-    if count == 1 {
-        "one round".into()
+    let ends = ends(interval, |end| percent(end - 1.0));
+    if is_bounded(interval) {
+        format!("95% CI {ends}")
     } else {
-        format!("{count} rounds")
+        ends
     }
 }
 
 /// The text with figures held to their units, where a line must not break.
 pub(crate) fn held(text: &str) -> String {
-    const UNITS: [&str; 9] = ["%", "B", "KiB", "MiB", "GiB", "us", "ms", "s", "min"];
+    const UNITS: [&str; 8] = ["B", "KiB", "MiB", "GiB", "µs", "ms", "s", "min"];
     let mut held = String::with_capacity(text.len());
     for (index, word) in text.split(' ').enumerate() {
         if index > 0 {
@@ -242,6 +248,17 @@ pub(crate) fn held(text: &str) -> String {
         held.push_str(word);
     }
     held
+}
+
+/// The items without those that are there already.
+pub(crate) fn distinct(items: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
 }
 
 /// Items as a sentence lists them: `a`, `a and b`, `a, b and c`.
@@ -263,9 +280,10 @@ mod tests {
             (0.0, "0"),
             (1.0, "1.00"),
             (12.345, "12.3"),
-            (999.6, "1\u{202f}000"),
-            (12_345.0, "12\u{202f}300"),
-            (1_234_567.0, "1\u{202f}230\u{202f}000"),
+            (999.6, "1,000"),
+            (12_345.0, "12,300"),
+            (1_234_567.0, "1,230,000"),
+            (-123_456.0, "-123,000"),
             (0.000_123_4, "0.000123"),
             (-45.67, "-45.7"),
             (f64::NAN, UNKNOWN),
@@ -273,14 +291,19 @@ mod tests {
         ] {
             assert_eq!(number(value), text);
         }
-        assert_eq!(count(12_345), "12\u{202f}345");
+        assert_eq!(count(12_345), "12,345");
+        assert_eq!(counted(1_usize, "run"), "1 run");
+        assert_eq!(counted(0_u32, "run"), "0 runs");
+        assert_eq!(plain(2000.0), "2,000");
+        assert_eq!(plain(0.5), "0.5");
+        assert_eq!(plain(100.0), "100");
     }
 
     #[test]
     fn energies_have_the_unit_of_their_size() {
         for (value, text) in [
-            (0.0, "0 uJ"),
-            (85e-6, "85.0 uJ"),
+            (0.0, "0 µJ"),
+            (85e-6, "85.0 µJ"),
             (0.999_6e-3, "1.00 mJ"),
             (0.012_34, "12.3 mJ"),
             (0.999_7, "1.00 J"),
@@ -295,52 +318,66 @@ mod tests {
     #[test]
     fn units_fit_the_size() {
         assert_eq!(bytes(812.0), "812 B");
+        assert_eq!(bytes(0.5), "0.500 B");
         assert_eq!(bytes(6.3 * 1024.0), "6.30 KiB");
         assert_eq!(bytes(1023.0), "0.999 KiB");
-        assert_eq!(time(85.0), "85.0 us");
+        assert_eq!(bytes(1000.0 * 1024.0), "0.977 MiB");
+        assert_eq!(plain_bytes(2048.0), "2 KiB");
+        assert_eq!(plain_bytes(500.0), "500 B");
+        assert_eq!(time(85.0), "85.0 µs");
         assert_eq!(time(1234.0), "1.23 ms");
+        assert_eq!(plain_time(2000.0), "2 ms");
         assert_eq!(seconds(270.0), "4 min 30 s");
         assert_eq!(seconds(7500.0), "2 h 5 min");
-        assert_eq!(percent(0.034), "3.4 %");
-        assert_eq!(percent(0.03), "3 %");
-        assert_eq!(percent(0.1249), "12 %");
-        assert_eq!(percent(-0.0001), "0 %");
+        assert_eq!(percent(0.034), "3.4%");
+        assert_eq!(percent(0.03), "3%");
+        assert_eq!(percent(0.1249), "12%");
+        assert_eq!(percent(-0.0001), "0%");
     }
 
     #[test]
-    fn an_interval_of_one_round_is_not_printed_as_infinite() {
-        let interval = Interval {
+    fn estimates_have_few_digits() {
+        for (seconds, text) in [
+            (0.0, "0.0 s"),
+            (2.34, "2.3 s"),
+            (9.7, "10 s"),
+            (96.4, "96 s"),
+            (150.0, "3 min"),
+            (7199.0, "120 min"),
+            (9000.0, "2.5 h"),
+        ] {
+            assert_eq!(estimate(Duration::from_secs_f64(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn an_interval_of_few_rounds_is_not_printed_as_infinite() {
+        let interval = |rounds| Interval {
             estimate: 1.2,
             low: 0.0,
             high: f64::INFINITY,
-            rounds: 1,
+            rounds,
         };
-        assert_eq!(ratio_interval(&interval), "1.200 (one round)");
         assert_eq!(
-            change_interval(&interval),
-            "interval not known from one round"
+            ratio_interval(&interval(1)),
+            "1.200 (no interval from 1 round)"
         );
-        let two = Interval {
-            rounds: 2,
-            ..interval
-        };
-        assert_eq!(ratio_interval(&two), "1.200 (2 rounds, too few)");
-        assert_eq!(change_interval(&two), "interval not known from 2 rounds");
+        assert_eq!(change_interval(&interval(2)), "no interval from 2 rounds");
     }
 
     #[test]
     fn units_stay_with_their_figures() {
         assert_eq!(
-            held("8 % of 32 MiB, or 4 more rounds"),
-            "8\u{a0}% of 32\u{a0}MiB, or 4 more rounds"
+            held("8% of 32 MiB, or 4 more rounds"),
+            "8% of 32\u{a0}MiB, or 4 more rounds"
         );
     }
 
     #[test]
     fn changes_read_naturally() {
-        assert_eq!(change(1.118), "12 % more");
-        assert_eq!(change(0.95), "5 % fewer");
-        assert_eq!(change(2.4), "2.40 times as many");
+        assert_eq!(change(1.118), "12% more");
+        assert_eq!(change(0.95), "5% fewer");
+        assert_eq!(change(2.4), "140% more");
         let items = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(list(&items, "and"), "a, b and c");
     }

@@ -1,369 +1,448 @@
-//! The report for a terminal: the answer first, then its evidence.
-
-use octavo_experiment::{
-    findings::{Findings, GroupFindings},
-    statistics::Interval,
-};
+//! A document as text for a terminal.
 
 use crate::{
-    naming,
-    number::is_bounded,
-    page::Page,
-    sentence,
-    table::{self, Detail},
+    document::{Block, Cell, Document, EXTRA, Kind, Table, Tone},
+    number::held,
 };
 
-/// The report as text of at most `width` columns (but not fewer than 40).
-/// Tables lose columns where they do not fit: the page at `report.html` has
-/// them all. With `colour`, ANSI escape sequences mark headings, warnings and
-/// standings. Ends with a line break.
-pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
-    let mut page = Page::new(width, colour);
-    let groups = naming::groups(findings);
-    for group in &groups {
-        page.answer(&sentence::answer(findings, group));
-        for command in sentence::commands(findings, group) {
-            page.prose("  ", &format!("{}:", command.purpose));
-            for statement in &command.statements {
-                page.line(&format!("    {statement}"));
-            }
-        }
-        page.blank();
-    }
-    page.warnings(&findings.warnings);
-    for (index, group) in groups.iter().enumerate() {
-        show_group(&mut page, group, findings, index == 0);
-    }
-    if let Some(saved) = sentence::saved(findings) {
-        page.sentences("Race", &[saved]);
-    }
-    page.sentences("Interactions", &sentence::interactions(findings));
-    page.sentences("Stability", &sentence::stability(findings));
-    page.sentences("Buffer sizes", &sentence::buffers(findings));
-    page.sentences("Storage", &sentence::evidence(findings));
-    energy(&mut page, findings);
-    if let Some(profile) = &findings.calibration {
-        page.heading("Device");
-        page.prose("", &crate::device::summary(profile));
-        page.blank();
-    }
-    if !findings.runs_failed.is_empty() {
-        page.heading("Runs without a result");
-        for run in &findings.runs_failed {
-            page.prose(
-                "  ",
-                &format!(
-                    "round {}, {}: {}",
-                    run.round,
-                    findings.plan.cell_name(&run.cell),
-                    run.reason
-                ),
-            );
-        }
-        page.blank();
-    }
-    page.heading("Generated load (the longest run of each round, warm-up included)");
-    page.table(&table::audit(findings), &[]);
-    page.heading("Conditions");
-    for (name, value) in sentence::conditions(findings) {
-        page.entry(&name, &value);
-    }
-    page.blank();
-    page.sentences("Next", &sentence::next_steps(findings));
-    page.finish()
-}
+/// Lines are not made longer than this, however wide the terminal is: longer
+/// ones are hard to read.
+const PROSE_WIDTH_MAX: usize = 100;
+/// Below this, prose breaks but tables lose all of their columns.
+const WIDTH_MIN: usize = 40;
+/// Prose in a narrower column would be a word a line.
+const PROSE_COLUMN_MIN: usize = 12;
+/// Names of values get no more columns, with what is between them and values.
+const NAME_WIDTH_MAX: usize = 24;
+/// Between columns.
+const GAP: usize = 2;
 
-/// Silent where no device's power is known.
-fn energy(page: &mut Page, findings: &Findings) {
-    page.sentences("Energy", &sentence::energy(findings));
-    for group in naming::groups(findings) {
-        if let Some(table) = table::energy(findings, group) {
-            if !group.name.is_empty() {
-                page.prose("", &naming::capital(&group.name));
-            }
-            page.table(&table, &[3, 2, 4]);
-        }
-    }
-}
+const BOLD: &str = "\x1b[1m";
+const YELLOW: &str = "\x1b[33m";
+const GREEN: &str = "\x1b[32m";
+const RED: &str = "\x1b[31m";
+const DIM: &str = "\x1b[2m";
+const RESET: &str = "\x1b[0m";
 
-fn show_group(page: &mut Page, group: &GroupFindings, findings: &Findings, explained: bool) {
-    let name = if group.name.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", group.name)
-    };
-    page.heading(&naming::capital(&format!(
-        "{name}{}, mean of its own runs, ratios within rounds",
-        naming::rate_in_full(findings)
-    )));
-    let mut table = table::throughput(findings, group, Detail::Short);
-    let bar = Bar::over(group, findings.plan.margin);
-    // Between the ratio and the standing, which ends the line so that it
-    // can be coloured.
-    table.header.insert(3, bar.header());
-    for (row, cell) in table.rows.iter_mut().zip(&group.cells) {
-        row.insert(3, bar.draw(cell.ratio.as_ref(), cell.reference));
-    }
-    page.table(&table, &[3, 1]);
-    if let Some(left) = sentence::all_left(group) {
-        page.prose("", &left);
-        page.blank();
-    }
-    if explained {
-        page.prose("", &table::costs_words(findings));
-    }
-    page.table(&table::costs(findings, group), &[5, 6, 2, 7, 8, 1, 4]);
-    if explained {
-        page.prose("", table::STABILITY);
-    }
-    page.table(&table::stability(findings, group, Detail::Short), &[2, 4]);
-}
-
-/// Intervals drawn with characters, on a logarithmic scale around 1.
-struct Bar {
-    /// The logarithm at the right end; its negative at the left one.
-    span: f64,
-    margin: f64,
-}
-
-impl Bar {
-    const CELLS: usize = 25;
-    const CENTRE: usize = Self::CELLS / 2;
-    /// Farther from 1 than this factor an arrow is enough: one page size that
-    /// is far off would squeeze all that matters into the middle.
-    const FARTHEST: f64 = 1.35;
-
-    fn over(group: &GroupFindings, margin: f64) -> Self {
-        let margin = margin.ln_1p();
-        let span = group
-            .cells
-            .iter()
-            .filter_map(|cell| cell.ratio)
-            .filter(is_bounded)
-            .flat_map(|ratio| [ratio.low, ratio.high])
-            .map(|end| end.ln().abs())
-            .fold(3.0 * margin, f64::max);
-        Self {
-            span: span.min(Self::FARTHEST.ln().max(3.0 * margin)),
-            margin,
-        }
-    }
-
-    fn header(&self) -> String {
-        let side = |value: f64| format!("{:.2}", value.exp());
-        let (low, high) = (side(-self.span), side(self.span));
-        let room = Self::CELLS.saturating_sub(low.len() + high.len());
-        format!("{low}{:^room$}{high}", "1")
-    }
-
-    fn place(&self, logarithm: f64) -> Option<usize> {
-        if self.span <= 0.0 || self.span.is_nan() || logarithm.is_nan() {
-            return None;
-        }
-        let share = (logarithm / self.span).clamp(-1.0, 1.0);
-        let place = Self::CENTRE as f64 * (1.0 + share);
-        Some(place.round() as usize)
-    }
-
-    fn draw(&self, ratio: Option<&Interval>, reference: bool) -> String {
-        let mut cells = ['·'; Self::CELLS];
-        for edge in [-self.margin, self.margin] {
-            if let Some(place) = self.place(edge) {
-                cells[place] = ':';
-            }
-        }
-        cells[Self::CENTRE] = if reference { '●' } else { '│' };
-        let Some(ratio) = ratio else {
-            return cells.iter().collect();
+impl Document {
+    /// The report as text of at most `width` columns (but not fewer than 40).
+    /// Figures and details are left out, and columns of tables where they do
+    /// not fit: the page has them all. With `color`, ANSI escape sequences
+    /// mark headings, warnings and standings. Ends with a line break.
+    pub fn terminal(&self, width: usize, color: bool) -> String {
+        let mut screen = Screen {
+            text: String::new(),
+            width: width.max(WIDTH_MIN),
+            color,
         };
-        let (low, high) = (ratio.low.ln(), ratio.high.ln());
-        if let (Some(from), Some(to)) = (self.place(low), self.place(high)) {
-            for cell in &mut cells[from..=to] {
-                if *cell == '·' {
-                    *cell = '─';
+        for section in &self.sections {
+            let mut shown = section
+                .blocks
+                .iter()
+                .filter(|block| is_shown(block))
+                .peekable();
+            if shown.peek().is_none() {
+                continue;
+            }
+            screen.blank();
+            // What was decided needs no heading.
+            if !section.title.is_empty() && !screen.text.is_empty() {
+                screen.prose(BOLD, "", section.title);
+            }
+            let mut before: Option<&Block> = None;
+            for block in shown {
+                if before.is_some_and(|before| !belongs_to(before, block)) {
+                    screen.blank();
+                }
+                screen.block(block);
+                before = Some(block);
+            }
+        }
+        screen.text
+    }
+}
+
+fn is_shown(block: &Block) -> bool {
+    !matches!(block, Block::Figure(_) | Block::Details { .. })
+}
+
+/// Whether a block follows another without an empty line.
+fn belongs_to(before: &Block, block: &Block) -> bool {
+    matches!(before, Block::Heading(_))
+        || matches!(block, Block::Commands { .. })
+        || matches!((before, block), (Block::Paragraph(_), Block::Paragraph(_)))
+}
+
+/// Text under way.
+struct Screen {
+    text: String,
+    width: usize,
+    color: bool,
+}
+
+impl Screen {
+    fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    fn line(&mut self, style: &str, line: &str) {
+        let line = styled(&clean(line), style, self.color);
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// The text in lines that fit, after this indent.
+    fn wrapped(&self, indent: usize, text: &str) -> Vec<String> {
+        let room = self.width.min(PROSE_WIDTH_MAX).saturating_sub(indent);
+        wrap(&held(text), room.max(16))
+    }
+
+    fn prose(&mut self, style: &str, first: &str, text: &str) {
+        let indent = first.chars().count();
+        for (number, line) in self.wrapped(indent, text).into_iter().enumerate() {
+            let before = if number == 0 {
+                first
+            } else {
+                &" ".repeat(indent)
+            };
+            self.line(style, &format!("{before}{line}"));
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Decision { what, why } => {
+                self.prose(BOLD, "", what);
+                if !why.is_empty() {
+                    self.prose("", "  ", why);
                 }
             }
-            cells[from] = '├';
-            cells[to] = '┤';
-            // Last, since both ends may lie beyond the same side.
-            if low < -self.span {
-                cells[from] = '◄';
+            Block::Commands {
+                purpose,
+                statements,
+            } => {
+                self.prose("", "  ", &format!("{purpose}:"));
+                for statement in statements {
+                    self.line("", &format!("    {statement}"));
+                }
             }
-            if high > self.span {
-                cells[to] = '►';
+            Block::Heading(text) => self.prose(BOLD, "", text),
+            Block::Paragraph(text) => self.prose("", "", text),
+            Block::List(items) => {
+                for item in items {
+                    self.prose("", "- ", item);
+                }
             }
+            Block::Warnings(warnings) => {
+                for warning in warnings {
+                    self.prose(YELLOW, "! ", warning);
+                }
+            }
+            Block::Values(values) => {
+                self.values(values);
+            }
+            Block::Table(table) => self.table(table),
+            Block::Figure(_) | Block::Details { .. } => {}
         }
-        let estimate = ratio.estimate.ln();
-        if estimate.abs() <= self.span
-            && let Some(place) = self.place(estimate)
-        {
-            cells[place] = '●';
-        }
-        cells.iter().collect()
     }
+
+    fn values(&mut self, values: &[(String, String)]) {
+        let length = |name: &str| name.chars().count();
+        let longest = values.iter().map(|(name, _)| length(name) + GAP).max();
+        let width = longest.unwrap_or(0).min(NAME_WIDTH_MAX);
+        for (name, value) in values {
+            let mut name = clean(name);
+            if length(&name) + GAP > width {
+                // A server's name of a setting: the value goes below it.
+                self.prose("", "", &name);
+                name.clear();
+            }
+            let padding = " ".repeat(width - length(&name));
+            self.prose("", &(name + &padding), value);
+        }
+    }
+
+    fn table(&mut self, table: &Table) {
+        if !table.caption.is_empty() {
+            self.prose("", "", &table.caption);
+        }
+        let (columns, widths) = fitting(table, self.width);
+        let header: Vec<Cell> = columns
+            .iter()
+            .map(|&column| table.columns[column].name.as_str().into())
+            .collect();
+        self.row(
+            table,
+            &columns,
+            &widths,
+            &header.iter().collect::<Vec<_>>(),
+            DIM,
+        );
+        for row in &table.rows {
+            let cells: Vec<&Cell> = columns.iter().map(|&column| &row[column]).collect();
+            self.row(table, &columns, &widths, &cells, "");
+        }
+    }
+
+    fn row(
+        &mut self,
+        table: &Table,
+        columns: &[usize],
+        widths: &[usize],
+        cells: &[&Cell],
+        style: &str,
+    ) {
+        let broken: Vec<Vec<String>> = cells
+            .iter()
+            .zip(widths)
+            .map(|(cell, &width)| match clean(&cell.text) {
+                text if text.chars().count() <= width => vec![text],
+                text => wrap(&text, width),
+            })
+            .collect();
+        let lines = broken.iter().map(Vec::len).max().unwrap_or(0);
+        for number in 0..lines {
+            let mut line = String::new();
+            for (place, &column) in columns.iter().enumerate() {
+                let (text, width) = (broken[place].get(number), widths[place]);
+                let text = text.map_or("", String::as_str);
+                let padding = " ".repeat(width.saturating_sub(text.chars().count()));
+                let style = match cells[place].tone {
+                    Tone::Good => GREEN,
+                    Tone::Bad => RED,
+                    Tone::Plain | Tone::Open => style,
+                };
+                let text = styled(text, style, self.color);
+                line += &if is_right(table, column) {
+                    padding + &text
+                } else {
+                    text + &padding
+                };
+                line += &" ".repeat(GAP);
+            }
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
+        }
+    }
+}
+
+fn styled(text: &str, style: &str, color: bool) -> String {
+    if color && !style.is_empty() && !text.is_empty() {
+        format!("{style}{text}{RESET}")
+    } else {
+        text.into()
+    }
+}
+
+/// Control characters, which facts and reasons might hold, would change what
+/// the terminal shows.
+fn clean(text: &str) -> String {
+    text.trim_end()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// Labels that are sizes line up like numbers.
+fn is_right(table: &Table, column: usize) -> bool {
+    match table.columns[column].kind {
+        Kind::Figure => true,
+        Kind::Label => table
+            .rows
+            .iter()
+            .all(|row| row[column].text.starts_with(|c: char| c.is_ascii_digit())),
+        Kind::Words | Kind::Prose | Kind::Drawing => false,
+    }
+}
+
+/// The columns that have room, and their widths.
+fn fitting(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut left: Vec<usize> = (0..table.columns.len()).collect();
+    loop {
+        let expendable = left.iter().skip(1).copied();
+        let rank = |column: usize| table.columns[column].rank;
+        let gone = expendable.max_by_key(|&column| (rank(column), column));
+        let widths = widths(table, &left);
+        if whole(&widths) <= width {
+            return (left, widths);
+        }
+        match gone {
+            // A long name alone breaks.
+            None => return (left, vec![width]),
+            Some(gone) => {
+                if rank(gone) < EXTRA
+                    && let Some(widths) = narrower(table, &left, widths, width)
+                {
+                    return (left, widths);
+                }
+                left.retain(|&column| column != gone);
+            }
+        }
+    }
+}
+
+/// How wide these columns are as they are.
+fn widths(table: &Table, columns: &[usize]) -> Vec<usize> {
+    let length = |text: &str| text.chars().count();
+    let width = |&column: &usize| {
+        let cells = table.rows.iter().map(|row| length(&row[column].text));
+        cells.fold(length(&table.columns[column].name), usize::max)
+    };
+    columns.iter().map(width).collect()
+}
+
+/// How wide columns of these widths are together.
+fn whole(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// The widths with prose made narrower until all fits; `None` where it cannot
+/// be.
+fn narrower(
+    table: &Table,
+    columns: &[usize],
+    mut widths: Vec<usize>,
+    width: usize,
+) -> Option<Vec<usize>> {
+    let is_prose = |&place: &usize| table.columns[columns[place]].kind == Kind::Prose;
+    while whole(&widths) > width {
+        // The widest prose gives way, down to the second widest at once.
+        let prose = || (0..columns.len()).filter(is_prose);
+        let widest = prose().max_by_key(|&place| widths[place])?;
+        let others = prose().filter(|&place| place != widest);
+        let next = others.map(|place| widths[place]).max().unwrap_or(0);
+        let wanted = widths[widest].saturating_sub(whole(&widths) - width);
+        widths[widest] = wanted.max(next.min(widths[widest] - 1));
+        if widths[widest] < PROSE_COLUMN_MIN {
+            return None;
+        }
+    }
+    Some(widths)
+}
+
+/// Lines of at most `room` characters; a word that is longer is cut.
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_ascii_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        while line.chars().count() > room {
+            lines.push(line.chars().take(room).collect());
+            line = line.chars().skip(room).collect();
+        }
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        fixture,
-        page::{BOLD, DIM, GREEN, RED, RESET, YELLOW},
-    };
+    use crate::document::Section;
 
-    fn widest(text: &str) -> usize {
-        text.lines()
-            .map(|line| line.chars().count())
-            .max()
-            .unwrap_or(0)
+    fn document(blocks: impl IntoIterator<Item = Block>) -> Document {
+        let mut section = Section::new("one", "One");
+        section.extend(blocks);
+        let mut document = Document::new("Title");
+        document.push(section);
+        document
+    }
+
+    fn table() -> Table {
+        Table::of(
+            "Speed",
+            &[("4 KiB", 17_000, "slower"), ("16 KiB", 900, "faster")],
+        )
+        .label("page", |row| row.0)
+        .figure(("orders", 1), |row| row.1.to_string())
+        .words("standing", |row| {
+            let tone = if row.2 == "faster" {
+                Tone::Good
+            } else {
+                Tone::Bad
+            };
+            Cell::toned(row.2, tone)
+        })
+        .build()
     }
 
     #[test]
-    fn nothing_is_wider_than_the_terminal() {
-        for findings in [
-            fixture::findings(),
-            fixture::one_round(),
-            fixture::empty(),
-            fixture::one_memory(),
-            fixture::full(),
-            fixture::clients(),
-            fixture::systems(),
-            fixture::copies(),
-            fixture::many_groups(),
-        ] {
-            for width in [40, 60, 80, 100, 200] {
-                let text = terminal(&findings, width, false);
-                assert!(widest(&text) <= width, "{width}:\n{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_answer_comes_first_and_tables_follow() {
-        let text = terminal(&fixture::findings(), 80, false);
+    fn a_table_lines_up_and_loses_columns_where_it_is_too_wide() {
+        let document = document([Block::Table(table())]);
         let expected = "\
-With 32\u{a0}MiB of memory: use page_size 8192: 12\u{a0}% more new orders a minute than
-the default 4096 (9\u{a0}% to 15\u{a0}%, 5 fresh rounds after choosing).
-  once, with no other connection open and room for a second copy of the database
-  (in WAL mode the page size cannot change, so leave it first):
-    PRAGMA journal_mode = DELETE;
-    PRAGMA page_size = 8192; VACUUM;
-    PRAGMA journal_mode = WAL;
-  in every connection, for 32\u{a0}MiB of cache:
-    PRAGMA cache_size = -32768;
+Speed
+  page  orders  standing
+ 4 KiB   17000  slower
+16 KiB     900  faster
 ";
-        assert!(text.starts_with(expected), "{text}");
-        let table = "\
- page   NOPM  ratio to default (95 %)  0.74        1        1.35  standing
- 2048  5\u{202f}570  0.851 (0.830 to 0.873)   ·····├●┤···:│:···········  worse
- 4096  6\u{202f}550  1                        ···········:●:···········  default
-";
-        assert!(text.contains(table), "{text}");
-        let costs = "\
- page    hits  misses      read   written     log  ampl.  p50 ms  p99 ms
- 2048  93.7 %    5.95  11.9 KiB  10.9 KiB  63.6 %   17.4    4.50    15.0
-";
-        assert!(text.contains(costs), "{text}");
-        assert!(text.contains("WARNING: 1 run gave no result"), "{text}");
+        assert_eq!(document.terminal(80, false), expected);
+        let (left, _) = fitting(&table(), 20);
+        assert_eq!(left, [0, 2]);
     }
 
     #[test]
-    fn the_race_interactions_and_stability_have_their_sections() {
-        let text = terminal(&fixture::findings(), 100, false);
-        for said in [
-            "Out of the race: 2048 after 5 rounds (worse), 16384",
-            "\nRace\n  Racing made 46 runs where each cell",
-            "\nInteractions\n",
-            "\nStability\n",
-            " page  variation  window  longest stall  periodic  not steady\n",
-        ] {
-            assert!(
-                text.replace('\u{a0}', "\u{202f}").contains(said),
-                "{said}: {text}"
-            );
-        }
-        let text = terminal(&fixture::full(), 100, false);
+    fn color_marks_cells_and_nothing_else_changes() {
+        let document = document([Block::Table(table())]);
+        let colored = document.terminal(80, true);
         assert!(
-            !text.contains("Racing") && !text.contains("Out of the race"),
-            "{text}"
+            colored.contains(&format!("{GREEN}faster{RESET}")),
+            "{colored}"
         );
-        assert!(!terminal(&fixture::copies(), 100, false).contains("PRAGMA"));
-    }
-
-    #[test]
-    fn energy_has_a_section_where_it_is_known() {
-        let mut findings = fixture::findings();
-        assert!(!terminal(&findings, 100, false).contains("Energy"));
-        fixture::give_energy(&mut findings);
-        let text = terminal(&findings, 100, false).replace('\u{a0}', " ");
         assert!(
-            text.contains("\nEnergy\n  With 32 MiB of memory: the device alone took"),
-            "{text}"
+            colored.contains(&format!("{RED}slower{RESET}")),
+            "{colored}"
         );
-        let table = "\
- page   energy  of it idle    busy  ratio to default (95 %)
- 2048   123 mJ      100 mJ  25.0 %  0.851 (0.830 to 0.873)
- 4096  15.0 mJ     12.0 mJ  25.0 %  1
-";
-        assert!(text.contains(table), "{text}");
-    }
-
-    #[test]
-    fn throughput_of_other_workloads_is_no_nopm() {
-        let text = terminal(&fixture::clients(), 100, false);
-        assert!(text.contains(" operations/min "), "{text}");
-        assert!(text.contains("latency of READ"), "{text}");
-        assert!(
-            !text.contains("NOPM") && !text.contains("new orders"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn bars_mark_one_the_margin_and_the_interval() {
-        let bar = Bar {
-            span: 1.2f64.ln(),
-            margin: 1.03f64.ln(),
-        };
-        let interval = |estimate, low, high| Interval {
-            estimate,
-            low,
-            high,
-            rounds: 5,
-        };
-        assert_eq!(bar.draw(None, true), "··········:·●·:··········");
-        assert_eq!(
-            bar.draw(Some(&interval(1.1, 1.05, 1.16)), false),
-            "··········:·│·:├──●───┤··"
-        );
-        assert_eq!(
-            bar.draw(Some(&interval(1.0, 0.0, f64::INFINITY)), false),
-            "◄─────────:─●─:─────────►"
-        );
-        assert_eq!(
-            bar.draw(Some(&interval(0.5, 0.45, 0.55)), false),
-            "◄·········:·│·:··········"
-        );
-        assert_eq!(bar.header().chars().count(), Bar::CELLS);
-    }
-
-    #[test]
-    fn colours_only_when_wanted() {
-        let findings = fixture::findings();
-        let plain = terminal(&findings, 100, false);
-        assert!(!plain.contains('\x1b'));
-        let coloured = terminal(&findings, 100, true);
-        assert!(coloured.contains(GREEN) && coloured.contains(RED));
         let stripped = [BOLD, YELLOW, GREEN, RED, DIM, RESET]
             .iter()
-            .fold(coloured, |text, code| text.replace(code, ""));
-        assert_eq!(stripped, plain);
+            .fold(colored, |text, code| text.replace(code, ""));
+        assert_eq!(stripped, document.terminal(80, false));
     }
 
     #[test]
-    fn control_characters_of_facts_do_not_reach_the_terminal() {
-        let mut findings = fixture::findings();
-        findings.machine.push(("cpu".into(), "evil\x1b[2J".into()));
-        assert!(!terminal(&findings, 100, false).contains('\x1b'));
+    fn prose_in_tables_breaks_into_lines() {
+        let long = "a source with many words that would need a second line";
+        let table = Table::of("", &[long])
+            .label("name", |_| "x")
+            .prose("source", |source| *source)
+            .build();
+        let text = document([Block::Table(table)]).terminal(40, false);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 40),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        let evil = "evil\x1b[2J".to_owned();
+        let blocks = [
+            Block::Paragraph(evil.clone()),
+            Block::Values(vec![(evil.clone(), evil.clone())]),
+            Block::Commands {
+                purpose: evil.clone(),
+                statements: vec![evil],
+            },
+        ];
+        assert!(!document(blocks).terminal(80, false).contains('\x1b'));
+    }
+
+    #[test]
+    fn details_are_left_out() {
+        let details = Block::Details {
+            summary: "more".into(),
+            blocks: vec![Block::Paragraph("hidden".into())],
+        };
+        assert_eq!(document([details]).terminal(80, false), "");
     }
 }

@@ -31,9 +31,9 @@ pub struct Parameter {
     pub unit: Unit,
     /// One line of help without an end, such as "YCSB records".
     pub help: &'static str,
-    /// What one of them and several are called, such as "warehouse" and
-    /// "warehouses"; `None` where the number counts no things.
-    pub nouns: Option<[&'static str; 2]>,
+    /// What one of them is called, such as "warehouse", with a plural that
+    /// ends in "s"; `None` where the number counts no things.
+    pub noun: Option<&'static str>,
     /// What precedes the value where the data is described, such as
     /// ", records: ".
     pub label: &'static str,

@@ -9,6 +9,7 @@
 mod answer;
 pub mod connection;
 mod data_set;
+mod deviation;
 mod family;
 mod keys;
 mod mix;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use connection::{Connection, ConnectionError};
 pub use data_set::{DataError, DataKind, DataSet, Parameter, ROW_BYTES, Unit};
+pub use deviation::Deviation;
 pub use family::{Family, Member, Trial, WorkloadError, WorkloadName, WorkloadSpec};
 pub use mix::{Mix, MixError};
 pub use pgbench::Pgbench;
@@ -336,9 +338,9 @@ pub trait Workload: Send + Sync {
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         self.clients(seed, count)
     }
-    /// What limits the meaning of a run with this many connections: one
-    /// sentence each.
-    fn caveats(&self, _connections: u32) -> Vec<String> {
+    /// In what a run with this many connections differs from what the name
+    /// promises.
+    fn deviations(&self, _connections: u32) -> Vec<Deviation> {
         Vec::new()
     }
     /// All consistency conditions, on a database at rest.

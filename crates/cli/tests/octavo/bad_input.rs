@@ -33,7 +33,7 @@ fn impossible_values_are_named() {
         (&["advise", "--margin=0"], &["margin 0"]),
         (
             &["advise", "--memory=1TiB", "--rounds=1"],
-            &["free", "needed"],
+            &["free", "but needs"],
         ),
         (&["advise", "--no-such-flag"], &["--no-such-flag"]),
         (&["calibrate"], &["is not a directory"]),

@@ -1,4 +1,4 @@
-//! The catalogue: what is listed can be shown, copied, changed and measured,
+//! The catalog: what is listed can be shown, copied, changed and measured,
 //! and what is wrong with a device is said in one line.
 
 use std::{fs, process::Output};
@@ -36,7 +36,7 @@ fn refused(arguments: &[&str], named: &[&str]) {
 fn every_device_is_listed_and_can_be_written() {
     let list = text(&["devices"]);
     let entries = json(&["devices", "--json"]);
-    let entries = entries.as_array().unwrap();
+    let entries = entries["devices"].as_array().unwrap();
     for entry in entries {
         let name = entry["name"].as_str().unwrap();
         assert!(list.contains(name), "{name} in {list}");

@@ -92,7 +92,7 @@ const TREE_PAGE_SPECIAL: u64 = 16;
 /// (access/nbtree.h).
 const TREE_FILL_PERCENT: u64 = 90;
 
-/// About the bytes of a table's catalogue after initdb at 8 KiB pages, in
+/// About the bytes of a table's catalog after initdb at 8 KiB pages, in
 /// three databases, and of the write-ahead log's first two segments of
 /// 16 MiB (measured with version 15).
 const EMPTY: u64 = (23 << 20) + (32 << 20);

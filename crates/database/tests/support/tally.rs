@@ -21,7 +21,7 @@ pub static TALLY: Family = Family {
             name: "counters",
             unit: Unit::Count,
             help: "Counters of a tally",
-            nouns: Some(["counter", "counters"]),
+            noun: Some("counter"),
             label: ", counters: ",
             default: |_| 100,
             min: |_| 1,

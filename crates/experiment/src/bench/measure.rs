@@ -8,7 +8,7 @@ use octavo_database::{Database, DatabaseError, Isolation, Noop};
 use octavo_driver::{Extension, Load, RunLength};
 use octavo_storage::location::Location;
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::Workload;
+use octavo_workload::{Deviation, Workload};
 
 use super::{
     cost,
@@ -213,7 +213,7 @@ pub fn bench(
         clients: settings.clients,
         load: settings.load,
         retries: settings.retries,
-        remarks: remarks(&settings),
+        deviations: deviations(&settings),
         counted_name: workload.counted_name().into(),
         driver,
         audit: audit::compare(&load.audit),
@@ -225,19 +225,19 @@ pub fn bench(
     })
 }
 
-/// What to know before believing the result.
-fn remarks(settings: &BenchSettings<'_>) -> Vec<String> {
-    let mut remarks = settings.workload.caveats(settings.clients);
+/// In what the run differs from what its workload's name promises.
+fn deviations(settings: &BenchSettings<'_>) -> Vec<Deviation> {
+    let mut deviations = settings.workload.deviations(settings.clients);
     if let Load::Paced { terminals } = settings.load
         && let Some(specified) = settings.workload.terminals()
         && terminals != specified
     {
-        remarks.push(format!(
-            "{terminals} terminals are not as many as the specification wants at this scale, \
-             {specified}"
-        ));
+        deviations.push(Deviation::Terminals {
+            terminals,
+            specified,
+        });
     }
-    remarks
+    deviations
 }
 
 /// How long the warm-up lasts when nobody says: until as many pages were read

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use octavo_driver::{KindCounts, Load, Percentiles};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::DataSet;
+use octavo_workload::{DataSet, Deviation};
 use serde::Serialize;
 
 use super::cost::DriverCost;
@@ -32,8 +32,8 @@ pub struct BenchResult {
     pub load: Load,
     /// How often a transaction could be run again after conflicts.
     pub retries: u32,
-    /// What to know before believing the figures.
-    pub remarks: Vec<String>,
+    /// In what the run differs from what its workload's name promises.
+    pub deviations: Vec<Deviation>,
     /// Whether all data fits into the buffer, so that it need never be full.
     pub data_fits: bool,
     /// What the counted transactions are called.

@@ -3,7 +3,7 @@
 //! Facts ([`describe`]) are what stays as it is while an experiment lasts:
 //! the store tells of those that are not the same in a later session. What
 //! moves all the time is read with each run ([`MachineWatch`]), and
-//! [`troubles`] says which runs it spoilt.
+//! [`disturbances`] says which runs it disturbed.
 //!
 //! Everything comes from /proc and /sys, and everything may be missing or odd
 //! there (containers hide files, other architectures write others): then the
@@ -11,18 +11,18 @@
 
 mod cgroup;
 mod cpu;
+mod disturbances;
 mod family;
 mod guest;
-mod troubles;
 mod usage;
 
 use std::{fs, path::Path};
 
-use octavo_units::ByteCount;
-pub use troubles::{
-    IO_PRESSURE_TOLERATED, MEMORY_PRESSURE_TOLERATED, OTHERS_TOLERATED, STEAL_TOLERATED,
-    SWAPPED_TOLERATED, THROTTLED_TOLERATED, troubles,
+pub use disturbances::{
+    Cause, Disturbance, IO_PRESSURE_TOLERATED, MEMORY_PRESSURE_TOLERATED, OTHERS_TOLERATED,
+    STEAL_TOLERATED, SWAPPED_TOLERATED, THROTTLED_TOLERATED, disturbances,
 };
+use octavo_units::ByteCount;
 pub use usage::{MachineUse, MachineWatch, Reading};
 
 /// The name of the fact that tells how Octavo was built.

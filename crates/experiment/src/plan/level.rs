@@ -106,7 +106,7 @@ impl fmt::Display for Level {
 
 impl Level {
     /// The value with its noun, as after "with": `32 MiB of memory`,
-    /// `8 clients`, `page size 8192`.
+    /// `8 clients`, `8 KiB pages`.
     pub fn with_noun(&self) -> String {
         match self {
             Self::Database(name) => name.clone(),
@@ -120,7 +120,7 @@ impl Level {
             Self::Clients(1) => "1 client".into(),
             Self::Clients(count) => format!("{count} clients"),
             Self::Memory(memory) => format!("{memory} of memory"),
-            Self::PageSize(size) => format!("page size {}", size.get()),
+            Self::PageSize(size) => format!("{size} pages"),
             Self::Copy(copy) => format!("copy {copy}"),
         }
     }

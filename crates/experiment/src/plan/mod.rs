@@ -391,8 +391,8 @@ pub(crate) mod tests {
             assert!(group.cells.iter().all(|&c| cells[c].page_size == page_size));
             assert_eq!(cells[group.cells[1]].memory, ByteCount::mib(8));
         }
-        assert_eq!(plan.group_name(&cells[0]), "page size 4096");
-        assert_eq!(plan.cell_name(&cells[0]), "2 MiB of memory, page size 4096");
+        assert_eq!(plan.group_name(&cells[0]), "4 KiB pages");
+        assert_eq!(plan.cell_name(&cells[0]), "2 MiB of memory, 4 KiB pages");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum Storage {
     Own,
     /// Another directory.
     Directory(PathBuf),
-    /// An emulated device: a name of the catalogue or the path of a file.
+    /// An emulated device: a name of the catalog or the path of a file.
     Device(String),
 }
 

@@ -2,11 +2,13 @@
 
 use octavo_experiment::findings::{Findings, PerTransaction};
 
-use super::{
-    Figure,
-    lines::{Curve, Dot, Lines, Scale, plain_bytes},
+use super::lines::{Curve, Dot, Lines, Scale};
+use crate::{
+    document::Figure,
+    naming,
+    number::{bytes, plain_bytes},
+    svg::Round,
 };
-use crate::{naming, number::bytes, svg::Round};
 
 /// Above this ratio of the largest to the smallest value the scale is
 /// logarithmic: small ones could not be told apart otherwise.
@@ -15,7 +17,7 @@ const LINEAR_SPREAD_MAX: f64 = 10.0;
 /// A name and its figure.
 type Kind = (&'static str, fn(&PerTransaction) -> f64);
 
-pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
+pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let kinds: [Kind; 2] = [
         ("read", |figures| figures.read_bytes),
         ("written", |figures| figures.written_bytes),
@@ -60,25 +62,19 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     } else {
         (Scale::FromZero, "scale from 0")
     };
-    let title = format!(
-        "Bytes read and written per transaction, by {}",
-        findings.plan.compare.noun()
-    );
+    let compared = findings.plan.compare.noun();
     let chart = Lines {
+        title: format!("Bytes read and written per transaction, by {compared}"),
         places: naming::places(findings),
-        x_label: naming::axis(findings),
+        x_label: compared,
         y_label: "bytes per transaction",
         scale,
         round: Round::Twos,
         label: plain_bytes,
         curves,
     };
-    Some(Figure::new(
-        title.clone(),
-        chart.draw(&title)?,
-        format!(
-            "Means over all runs and transactions of every kind, {said}; written: data files and \
-             log, as the database's file layer counted them. Conditions: {conditions}."
-        ),
+    chart.draw(format!(
+        "Means over all runs and transactions, {said}. Written includes data files and log, as the \
+         database's file layer counted them."
     ))
 }

@@ -6,13 +6,12 @@
 use octavo_experiment::{findings::Findings, plan::Factor};
 
 use super::{
-    Figure,
-    lines::{Curve, Lines, Scale, plain},
-    throughput::{WHISKERS, dot},
+    lines::Curve,
+    throughput::{dot, over},
 };
-use crate::{naming, svg::Round};
+use crate::document::Figure;
 
-pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
+pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let plan = &findings.plan;
     if plan.compare == Factor::Clients || plan.count(Factor::Clients) < 2 {
         return None;
@@ -46,23 +45,6 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
     for curve in &mut curves {
         curve.dots.sort_by_key(|dot| dot.place);
     }
-    let title = format!(
-        "Throughput by clients, in {}",
-        naming::rate_in_full(findings)
-    );
-    let unit = naming::rate_in_short(findings);
-    let chart = Lines {
-        places: clients.iter().map(u32::to_string).collect(),
-        x_label: "clients",
-        y_label: &unit,
-        scale: Scale::FromZero,
-        round: Round::Tens,
-        label: plain,
-        curves,
-    };
-    Some(Figure::new(
-        title.clone(),
-        chart.draw(&title)?,
-        format!("{WHISKERS} Conditions: {conditions}."),
-    ))
+    let places = clients.iter().map(u32::to_string).collect();
+    over(findings, "clients", places, curves)
 }

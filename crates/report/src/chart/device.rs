@@ -8,14 +8,12 @@ use octavo_device::{
     profile::{Point, Profile},
     request::{Mix, Pattern},
 };
-use octavo_units::QueueDepth;
+use octavo_units::{QueueDepth, RequestSize};
 
-use super::{
-    Figure,
-    lines::{Curve, Dot, Lines, Scale, plain},
-};
+use super::lines::{Curve, Dot, Lines, Scale};
 use crate::{
-    number::{number, time},
+    document::Figure,
+    number::{number, plain, plain_time, time},
     svg::Round,
 };
 
@@ -40,15 +38,15 @@ fn kind(mix: Mix) -> &'static str {
     if mix == Mix::READ { "reads" } else { "writes" }
 }
 
-fn conditions(profile: &Profile) -> String {
+fn caption(profile: &Profile) -> String {
     let steady = if profile.points.iter().all(Point::is_steady) {
         "all points steady"
     } else {
         "some points not steady"
     };
     format!(
-        "random requests over a file of {}, {}, {}, {} points, {steady}; latency from submission \
-         to completion",
+        "Logarithmic scale. Random requests over a file of {}, {}, {}, {} points, {steady}. \
+         Latency from submission to completion.",
         profile.file_bytes,
         profile.access,
         profile.engine,
@@ -57,10 +55,10 @@ fn conditions(profile: &Profile) -> String {
 }
 
 fn by_size(profile: &Profile) -> Option<Figure> {
-    let sizes: BTreeSet<u32> = usable(profile)
-        .map(|point| point.spec.request_size.get())
+    let sizes: BTreeSet<RequestSize> = usable(profile)
+        .map(|point| point.spec.request_size)
         .collect();
-    let places: Vec<u32> = sizes.into_iter().collect();
+    let places: Vec<RequestSize> = sizes.into_iter().collect();
     let mut curves = Vec::new();
     for mix in [Mix::READ, Mix::WRITE] {
         let depths: BTreeSet<QueueDepth> = usable(profile)
@@ -71,12 +69,9 @@ fn by_size(profile: &Profile) -> Option<Figure> {
             let dots: Vec<Dot> = usable(profile)
                 .filter(|point| point.spec.mix == mix && point.spec.depth == depth)
                 .filter_map(|point| {
-                    let bytes = point.spec.request_size.get();
-                    Some(dot(
-                        places.iter().position(|other| *other == bytes)?,
-                        point,
-                        point.iops.get(),
-                    ))
+                    let size = point.spec.request_size;
+                    let place = places.iter().position(|other| *other == size)?;
+                    Some(dot(place, point, point.iops.get()))
                 })
                 .collect();
             // A depth that was measured at one size belongs to the other
@@ -89,21 +84,17 @@ fn by_size(profile: &Profile) -> Option<Figure> {
             }
         }
     }
-    let title = "Device: IOPS by request size";
     let chart = Lines {
-        places: places.iter().map(u32::to_string).collect(),
-        x_label: "request size in bytes",
+        title: "Device: IOPS by request size".into(),
+        places: places.iter().map(ToString::to_string).collect(),
+        x_label: "request size",
         y_label: "IOPS",
         scale: Scale::Logarithmic,
         round: Round::Tens,
         label: plain,
         curves,
     };
-    Some(Figure::new(
-        title,
-        chart.draw(title)?,
-        format!("Logarithmic scale. Conditions: {}.", conditions(profile)),
-    ))
+    chart.draw(caption(profile))
 }
 
 fn by_depth(profile: &Profile) -> Option<Figure> {
@@ -113,17 +104,9 @@ fn by_depth(profile: &Profile) -> Option<Figure> {
 
 fn latency(profile: &Profile) -> Option<Figure> {
     let title = "Device: mean latency by queue depth";
-    depth_chart(profile, title, "mean latency", time_label, |point| {
+    depth_chart(profile, title, "mean latency", plain_time, |point| {
         point.latency.us_mean
     })
-}
-
-fn time_label(us: f64) -> String {
-    if us >= 1e3 {
-        format!("{} ms", plain(us / 1e3))
-    } else {
-        format!("{} us", plain(us))
-    }
 }
 
 fn depth_chart(
@@ -170,19 +153,16 @@ fn depth_chart(
         .filter(|curve| !curve.dots.is_empty())
         .collect();
     let chart = Lines {
+        title: format!("{title}, requests of {size}"),
         places: places.iter().map(ToString::to_string).collect(),
-        x_label: "queue depth: requests in flight",
+        x_label: "queue depth",
         y_label,
         scale: Scale::Logarithmic,
         round: Round::Tens,
         label,
         curves,
     };
-    Some(Figure::new(
-        format!("{title}, requests of {size}"),
-        chart.draw(title)?,
-        format!("Logarithmic scale. Conditions: {}.", conditions(profile)),
-    ))
+    chart.draw(caption(profile))
 }
 
 fn sorted(mut dots: Vec<Dot>) -> Vec<Dot> {

@@ -2,10 +2,10 @@
 
 use octavo_experiment::findings::{Findings, GroupFindings};
 
-use super::{Figure, lines::plain};
 use crate::{
+    document::Figure,
     naming,
-    number::{is_bounded, percent, ratio_interval},
+    number::{is_bounded, percent, plain, ratio_interval},
     sentence::standing,
     svg::{Anchor, Axis, Series, Svg, text_width},
 };
@@ -18,14 +18,14 @@ const ROW: f64 = 26.0;
 /// The axis ends at this factor from 1.
 const FARTHEST: f64 = 1.6;
 
-pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
+pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let margin = 1.0 + findings.plan.margin;
     let groups = naming::groups(findings);
     let cells = || groups.iter().flat_map(|group| &group.cells);
     let ratios = cells().filter_map(|cell| cell.ratio);
     let reference = naming::reference_word(findings);
     let widest = cells()
-        .map(|cell| text_width(&naming::cell(cell)))
+        .map(|cell| text_width(&naming::cell(findings, cell)))
         .fold(0.0, f64::max);
     let left = (widest + 20.0).clamp(LEFT.0, LEFT.1);
     let letters = ((left - 14.0) / text_width("x")) as usize;
@@ -82,9 +82,9 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         y += ROW;
         for cell in &group.cells {
             let middle = y + ROW / 2.0 - 4.0;
-            let level = naming::short(&naming::cell(cell), letters);
+            let level = naming::short(&naming::cell(findings, cell), letters);
             svg.text("tick", (left - 10.0, middle + 4.0), Anchor::End, &level);
-            let said = standing(cell.standing, cell.reference.then_some(reference));
+            let said = standing(cell.standing, cell.reference.then_some(reference)).text;
             let text = match &cell.ratio {
                 Some(ratio) => {
                     let (low, high) = if is_bounded(ratio) {
@@ -121,8 +121,8 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
                     }
                     format!("{}: {said}", ratio_interval(ratio))
                 }
-                None if cell.reference => said.into(),
-                None => "no run to compare".into(),
+                None if cell.reference => said,
+                None => "no run".into(),
             };
             svg.text("label", (RIGHT + 16.0, middle + 4.0), Anchor::Start, &text);
             y += ROW;
@@ -132,7 +132,7 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         "name",
         ((left + RIGHT) / 2.0, bottom + 40.0),
         Anchor::Middle,
-        &format!("throughput ÷ that of the {reference} (logarithmic)"),
+        &format!("throughput ÷ throughput of the {reference} (logarithmic)"),
     );
     let title = match groups
         .first()
@@ -147,22 +147,21 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
         _ => format!("Ratio of throughput to the {reference}"),
     };
     let together = if naming::is_race(findings) {
-        "95 % repeated confidence intervals over their logarithms, for all comparisons of a group \
-         and all looks together; of a final's fresh rounds alone where there was one"
+        "95% repeated confidence intervals for all comparisons and looks of a group together. \
+         After a final, its fresh rounds alone count."
     } else {
-        "95 % intervals over their logarithms, for all comparisons of a group and all looks \
-         together (Bonferroni)"
+        "95% intervals for all comparisons and looks of a group together (Bonferroni)."
     };
-    Some(Figure::new(
-        title.clone(),
-        svg.finish(&title),
-        format!(
-            "Ratios within rounds; {together}. The shaded band is the margin of {} around 1: an \
-             interval inside it is no difference, one clear of 1 is better (right) or worse \
-             (left). Conditions: {conditions}.",
+    Some(Figure {
+        drawing: svg.finish(&title),
+        title,
+        caption: format!(
+            "Ratios within rounds. {together} The shaded band is the margin of {} around 1. An \
+             interval inside the band means no difference, one clear of 1 faster (right) or \
+             slower (left).",
             percent(findings.plan.margin)
         ),
-    ))
+    })
 }
 
 /// Whether all groups are compared with the same level.

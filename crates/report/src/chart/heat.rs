@@ -6,8 +6,8 @@ use octavo_experiment::{
 };
 use octavo_units::{ByteCount, PageSize};
 
-use super::Figure;
 use crate::{
+    document::Figure,
     naming,
     number::{UNKNOWN, bytes, number},
     svg::{Anchor, Svg},
@@ -20,32 +20,18 @@ const TOP: f64 = 10.0;
 const ROW: f64 = 54.0;
 const WIDTH: f64 = 720.0;
 
-pub(super) fn throughput(findings: &Findings, conditions: &str) -> Option<Figure> {
+pub(super) fn throughput(findings: &Findings) -> Option<Figure> {
     let title = format!(
         "Throughput by page size and memory, in {}",
         naming::rate_in_full(findings)
     );
-    let svg = map(findings, &title, Shade::Linear, throughput_mean, number)?;
-    Some(Figure::new(
-        title.clone(),
-        svg,
-        format!(
-            "Mean over runs; the farther from the page's colour, the more. Conditions: {conditions}."
-        ),
-    ))
+    map(findings, title, Shade::Linear, throughput_mean, number)
 }
 
-pub(super) fn read_bytes(findings: &Findings, conditions: &str) -> Option<Figure> {
-    let title = "Bytes read per transaction, by page size and memory";
+pub(super) fn read_bytes(findings: &Findings) -> Option<Figure> {
+    let title = "Bytes read per transaction, by page size and memory".into();
     let of = |cell: &CellFindings| Some(cell.per_transaction?.read_bytes);
-    let svg = map(findings, title, Shade::Logarithmic, of, bytes)?;
-    Some(Figure::new(
-        title,
-        svg,
-        format!(
-            "Mean over all transactions; the farther from the page's colour, the more. Conditions: {conditions}."
-        ),
-    ))
+    map(findings, title, Shade::Logarithmic, of, bytes)
 }
 
 /// How values become shades between the smallest and the largest.
@@ -58,11 +44,11 @@ enum Shade {
 
 fn map(
     findings: &Findings,
-    name: &str,
+    title: String,
     shade: Shade,
     value: impl Fn(&CellFindings) -> Option<f64>,
     label: fn(f64) -> String,
-) -> Option<String> {
+) -> Option<Figure> {
     let plan = &findings.plan;
     let mut varied = plan.varied();
     varied.push(plan.compare);
@@ -118,7 +104,7 @@ fn map(
                 &format!("heat {class}"),
                 (x + 1.5, y + 1.5),
                 (column - 3.0, ROW - 3.0),
-                &format!("page size {}, {memory}: {text}", page_size.get()),
+                &format!("{page_size} pages, {memory}: {text}"),
             );
             svg.text(
                 &format!("heat-text t-{class}"),
@@ -134,15 +120,20 @@ fn map(
             "tick",
             (x, height + 18.0),
             Anchor::Middle,
-            &page.get().to_string(),
+            &page.to_string(),
         );
     }
     svg.text(
         "name",
         ((LEFT + WIDTH) / 2.0, height + 40.0),
         Anchor::Middle,
-        "page size in bytes",
+        "page size",
     );
     svg.text_upwards("name", (14.0, (TOP + height) / 2.0), "memory");
-    Some(svg.finish(name))
+    Some(Figure {
+        drawing: svg.finish(&title),
+        title,
+        caption: "Means. The darker on a light page, or the lighter on a dark one, the more."
+            .into(),
+    })
 }

@@ -2,7 +2,7 @@
 //! shape of most charts here.
 
 use crate::{
-    number::number,
+    document::Figure,
     svg::{Axis, Frame, LEGEND_ROW, Round, Series, Svg, text_width},
 };
 
@@ -40,6 +40,8 @@ pub(super) enum Scale {
 /// A chart of curves over evenly spaced places.
 #[derive(Clone, Debug)]
 pub(super) struct Lines<'a> {
+    /// What it shows, with its unit.
+    pub(super) title: String,
     /// Labels of the places.
     pub(super) places: Vec<String>,
     /// What the places are.
@@ -62,8 +64,8 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 704.0;
 
 impl Lines<'_> {
-    /// Draws it; `name` is for screen readers. `None` without values.
-    pub(super) fn draw(&self, name: &str) -> Option<String> {
+    /// Draws it. `None` without values.
+    pub(super) fn draw(self, caption: String) -> Option<Figure> {
         let values: Vec<f64> = self
             .curves
             .iter()
@@ -141,7 +143,11 @@ impl Lines<'_> {
                 svg.mark(series, at(dot), &dot.tip);
             }
         }
-        Some(svg.finish(name))
+        Some(Figure {
+            drawing: svg.finish(&self.title),
+            title: self.title,
+            caption,
+        })
     }
 }
 
@@ -177,29 +183,6 @@ fn fitting(labels: &[String], room: usize) -> Vec<String> {
         .collect()
 }
 
-/// A label of an axis without needless decimals: `2 000`, `0.5`.
-pub(super) fn plain(value: f64) -> String {
-    let text = number(value);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-/// Bytes at an axis: `500 B`, `20 KiB`.
-pub(super) fn plain_bytes(value: f64) -> String {
-    const UNITS: [(f64, &str); 3] = [
-        ((1u64 << 30) as f64, "GiB"),
-        ((1u64 << 20) as f64, "MiB"),
-        (1024.0, "KiB"),
-    ];
-    UNITS.iter().find(|(unit, _)| value >= *unit).map_or_else(
-        || format!("{} B", plain(value)),
-        |(unit, name)| format!("{} {name}", plain(value / unit)),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,14 +202,5 @@ mod tests {
         );
         assert_eq!(fitted(&["journal mode wal"], 8), ["…ode wal"]);
         assert!(fitted(&[], 8).is_empty());
-    }
-
-    #[test]
-    fn axis_labels_are_short() {
-        assert_eq!(plain(2000.0), "2\u{202f}000");
-        assert_eq!(plain(0.5), "0.5");
-        assert_eq!(plain(100.0), "100");
-        assert_eq!(plain_bytes(2048.0), "2 KiB");
-        assert_eq!(plain_bytes(500.0), "500 B");
     }
 }

@@ -1,6 +1,5 @@
 //! The page's charts, one file each. Every chart is a figure: a title that
-//! says what it shows with its unit, a static SVG, and a caption with the
-//! conditions.
+//! says what it shows with its unit, a static SVG, and a caption.
 
 mod bytes;
 mod clients;
@@ -13,54 +12,27 @@ mod throughput;
 
 use octavo_experiment::findings::Findings;
 
-use crate::{sentence, svg::escape};
-
-/// A chart with its words.
-#[derive(Clone, Debug)]
-pub(crate) struct Figure {
-    title: String,
-    svg: String,
-    caption: String,
-}
-
-impl Figure {
-    fn new(title: impl Into<String>, svg: String, caption: impl Into<String>) -> Self {
-        Self {
-            title: title.into(),
-            svg,
-            caption: caption.into(),
-        }
-    }
-
-    /// The chart as an HTML `figure`.
-    pub(crate) fn html(&self) -> String {
-        format!(
-            "<figure><h3>{}</h3><div class=\"wide\" tabindex=\"0\">{}</div>\
-             <figcaption>{}</figcaption></figure>\n",
-            escape(&self.title),
-            self.svg,
-            escape(&self.caption)
-        )
-    }
-}
+use crate::document::Figure;
 
 /// Charts of the comparison: ratios, throughput, page size by memory, bytes.
 /// Empty without runs.
 pub(crate) fn comparison(findings: &Findings) -> Vec<Figure> {
-    let conditions = sentence::caption(findings);
-    let mut figures = Vec::new();
-    figures.extend(forest::draw(findings, &conditions));
-    figures.extend(throughput::draw(findings, &conditions));
-    figures.extend(clients::draw(findings, &conditions));
-    figures.extend(heat::throughput(findings, &conditions));
-    figures.extend(heat::read_bytes(findings, &conditions));
-    figures.extend(bytes::draw(findings, &conditions));
-    figures
+    [
+        forest::draw,
+        throughput::draw,
+        clients::draw,
+        heat::throughput,
+        heat::read_bytes,
+        bytes::draw,
+    ]
+    .into_iter()
+    .filter_map(|draw| draw(findings))
+    .collect()
 }
 
 /// Seconds of every run, as diagnostics.
 pub(crate) fn seconds(findings: &Findings) -> Vec<Figure> {
-    seconds::draw(findings, &sentence::caption(findings))
+    seconds::draw(findings)
 }
 
 /// The device's curves.
@@ -129,7 +101,7 @@ mod tests {
         let of = |findings| -> Vec<f64> {
             comparison(&findings)[..2]
                 .iter()
-                .map(|figure| height(&figure.svg))
+                .map(|figure| height(figure.drawing.as_str()))
                 .collect()
         };
         let (few, many) = (of(fixture::findings()), of(fixture::many_groups()));
@@ -145,8 +117,8 @@ mod tests {
         figures.written_bytes = f64::INFINITY;
         for findings in [fixture::one_round(), fixture::empty(), broken] {
             for figure in comparison(&findings).iter().chain(&seconds(&findings)) {
-                assert!(!figure.svg.contains("NaN"), "{}", figure.title);
-                assert!(!figure.svg.contains("inf"), "{}", figure.title);
+                assert!(!figure.drawing.as_str().contains("NaN"), "{}", figure.title);
+                assert!(!figure.drawing.as_str().contains("inf"), "{}", figure.title);
             }
         }
         assert!(comparison(&fixture::empty()).is_empty());

@@ -3,9 +3,10 @@
 
 use octavo_experiment::findings::{CellFindings, Findings, GroupFindings};
 
-use super::{Figure, lines::plain};
 use crate::{
+    document::Figure,
     naming,
+    number::plain,
     svg::{Anchor, Axis, Round, Series, Svg},
 };
 
@@ -16,18 +17,18 @@ const PANEL: (f64, f64) = (206.0, 110.0);
 const GAP: (f64, f64) = (12.0, 46.0);
 
 /// One figure a group.
-pub(super) fn draw(findings: &Findings, conditions: &str) -> Vec<Figure> {
+pub(super) fn draw(findings: &Findings) -> Vec<Figure> {
     naming::groups(findings)
         .into_iter()
-        .filter_map(|group| panels(findings, group, conditions))
+        .filter_map(|group| panels(findings, group))
         .collect()
 }
 
-fn rate(sample: &octavo_experiment::drive::Sample) -> f64 {
+fn rate(sample: &octavo_driver::Sample) -> f64 {
     sample.counted as f64 / sample.length.as_secs_f64() * 60.0
 }
 
-fn panels(findings: &Findings, group: &GroupFindings, conditions: &str) -> Option<Figure> {
+fn panels(findings: &Findings, group: &GroupFindings) -> Option<Figure> {
     let samples = || {
         group
             .cells
@@ -57,11 +58,11 @@ fn panels(findings: &Findings, group: &GroupFindings, conditions: &str) -> Optio
         let name = if cell.reference {
             format!(
                 "{} ({})",
-                naming::short(&naming::cell(cell), 18),
+                naming::short(&naming::cell(findings, cell), 18),
                 naming::reference_word(findings)
             )
         } else {
-            naming::short(&naming::cell(cell), 28)
+            naming::short(&naming::cell(findings, cell), 28)
         };
         panel(
             &mut svg,
@@ -76,30 +77,21 @@ fn panels(findings: &Findings, group: &GroupFindings, conditions: &str) -> Optio
         "name",
         ((LEFT + WIDTH) / 2.0, height - 6.0),
         Anchor::Middle,
-        "seconds since the clients began",
+        "seconds since the clients started",
     );
     let unit = naming::rate_in_short(findings);
-    svg.text_upwards(
-        "name",
-        (14.0, height / 2.0),
-        &format!("{unit} of one second"),
-    );
-    let with = if group.name.is_empty() {
-        String::new()
-    } else {
-        format!(" with {}", group.name)
-    };
-    let title = format!("Seconds of every run{with}, in {unit}: diagnostics, not samples");
-    Some(Figure::new(
-        title.clone(),
-        svg.finish(&title),
-        format!(
-            "One panel a cell, by {}, one thin line a run; shaded: the longest warm-up of the \
-             cell. Seconds of a run depend on each other and are never counted as n. Look for \
-             lines that still climb or sag after the warm-up. Conditions: {conditions}.",
+    svg.text_upwards("name", (14.0, height / 2.0), &unit);
+    let title = format!("Throughput by second{}, in {unit}", naming::in_group(group));
+    Some(Figure {
+        drawing: svg.finish(&title),
+        title,
+        caption: format!(
+            "One panel per {}, one thin line per run. Shaded: the longest warm-up. Seconds of a \
+             run depend on each other and are never counted as samples. Look for lines that still \
+             climb or sag after the warm-up.",
             findings.plan.compare.noun()
         ),
-    ))
+    })
 }
 
 fn panel(

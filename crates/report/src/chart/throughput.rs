@@ -2,17 +2,15 @@
 
 use octavo_experiment::findings::{CellFindings, Findings};
 
-use super::{
-    Figure,
-    lines::{Curve, Dot, Lines, Scale, plain},
-};
+use super::lines::{Curve, Dot, Lines, Scale};
 use crate::{
+    document::Figure,
     naming,
-    number::{is_bounded, number},
+    number::{ends, is_bounded, number, plain},
     svg::Round,
 };
 
-pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
+pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let curves = naming::groups(findings)
         .into_iter()
         .map(|group| Curve {
@@ -25,50 +23,53 @@ pub(super) fn draw(findings: &Findings, conditions: &str) -> Option<Figure> {
                 .collect(),
         })
         .collect();
-    let title = format!(
-        "Throughput by {}, in {}",
-        findings.plan.compare.noun(),
-        naming::rate_in_full(findings)
-    );
+    let compared = findings.plan.compare.noun();
+    over(findings, compared, naming::places(findings), curves)
+}
+
+/// Curves of throughput over the places of a factor.
+pub(super) fn over(
+    findings: &Findings,
+    factor: &str,
+    places: Vec<String>,
+    curves: Vec<Curve>,
+) -> Option<Figure> {
     let unit = naming::rate_in_short(findings);
     let chart = Lines {
-        places: naming::places(findings),
-        x_label: naming::axis(findings),
+        title: format!(
+            "Throughput by {factor}, in {}",
+            naming::rate_in_full(findings)
+        ),
+        places,
+        x_label: factor,
         y_label: &unit,
         scale: Scale::FromZero,
         round: Round::Tens,
         label: plain,
         curves,
     };
-    Some(Figure::new(
-        title.clone(),
-        chart.draw(&title)?,
-        format!("{WHISKERS} Conditions: {conditions}."),
-    ))
+    chart.draw(WHISKERS.into())
 }
 
 /// The words for whiskers of throughput.
-pub(super) const WHISKERS: &str = "Geometric mean over runs; whiskers: 95 % Student-t interval of \
-    each cell alone, which holds the drift between rounds too. Overlapping whiskers do not mean \
-    equal cells: judge by the ratios within rounds.";
+const WHISKERS: &str = "Geometric mean over runs. Whiskers: 95% CI of each cell alone, \
+    which includes drift between rounds. Overlapping whiskers do not mean equal cells: judge by \
+    the ratios.";
 
 /// A cell's throughput with its interval.
 pub(super) fn dot(findings: &Findings, cell: &CellFindings, place: usize) -> Option<Dot> {
     let throughput = cell.throughput?;
     let interval = is_bounded(&throughput).then_some((throughput.low, throughput.high));
-    let range = interval.map_or_else(
-        || "interval not known from one round".into(),
-        |(low, high)| format!("{} to {}", number(low), number(high)),
-    );
     Some(Dot {
         place,
         value: throughput.estimate,
         interval,
         tip: format!(
-            "{}: {} {} ({range}, n = {})",
+            "{}: {} {} ({}, n = {})",
             findings.plan.cell_name(&cell.cell),
             number(throughput.estimate),
             naming::rate_in_short(findings),
+            ends(&throughput, number),
             throughput.rounds
         ),
     })

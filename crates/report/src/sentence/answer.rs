@@ -1,4 +1,6 @@
-//! What to do in each group, and what to type for it.
+//! What to do in each group, and why.
+
+use std::time::Duration;
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
@@ -10,13 +12,34 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{change, change_interval, is_bounded, list, percent, rounds},
+    number::{change, change_interval, counted, estimate, is_bounded, list, percent},
 };
 
+/// What to do in one group, and what says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// A sentence.
+    pub(crate) what: String,
+    /// Sentences; empty where nothing was measured.
+    pub(crate) why: String,
+}
+
+impl Answer {
+    /// Both as one text.
+    pub(crate) fn text(&self) -> String {
+        format!("{} {}", self.what, self.why).trim_end().to_owned()
+    }
+}
+
 /// What to do in one group.
-pub(crate) fn answer(findings: &Findings, group: &GroupFindings) -> String {
-    let sentence = if group.cells.len() < 2 {
-        nothing_to_compare(findings, group)
+pub(crate) fn answer(findings: &Findings, group: &GroupFindings) -> Answer {
+    let (what, why) = if group.cells.len() < 2 {
+        let only = naming::reference(findings, group);
+        let only = only.map_or_else(|| "nothing".into(), |level| level.with_noun());
+        (
+            format!("only {only} was measured"),
+            "There is nothing to compare.".into(),
+        )
     } else if findings.plan.compare == Factor::Copy {
         of_copies(findings, group)
     } else {
@@ -27,99 +50,50 @@ pub(crate) fn answer(findings: &Findings, group: &GroupFindings) -> String {
                 fresh,
                 ties,
                 ..
-            } => change_to(findings, group, level, ratio, *fresh, ties),
-            Verdict::Keep { .. } => keep(findings, group),
+            } => (
+                format!("use {}", level.with_noun()),
+                gain(findings, group, ratio, *fresh) + &tied(ties),
+            ),
+            Verdict::Keep { .. } => (
+                format!("keep {}", naming::reference_in_full(findings, group)),
+                kept(findings, group),
+            ),
             Verdict::Inconclusive { .. } => {
-                format!("inconclusive: {}", undecided(findings, group))
+                ("no clear winner yet".into(), undecided(findings, group))
             }
         }
     };
-    if group.name.is_empty() {
-        naming::capital(&sentence)
-    } else {
-        format!("With {}: {sentence}", group.name)
+    Answer {
+        what: naming::with(&group.name, &format!("{what}.")),
+        why: naming::capital(&why),
     }
 }
 
-fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> String {
-    match naming::reference(findings, group) {
-        Some(Level::PageSize(size)) => format!(
-            "only page_size {} was measured, so there is nothing to compare.",
-            size.get()
-        ),
-        Some(level) => format!(
-            "only {} was measured, so there is nothing to compare.",
-            level.with_noun()
-        ),
-        None => "nothing was measured.".into(),
-    }
-}
-
-fn change_to(
-    findings: &Findings,
-    group: &GroupFindings,
-    level: &Level,
-    ratio: &Interval,
-    fresh: bool,
-    ties: &[Level],
-) -> String {
-    let tied = if ties.is_empty() {
-        String::new()
-    } else {
-        format!(
-            " Not told apart from it: {}.",
-            list(&naming::levels(ties), "and")
-        )
-    };
-    let what = match level {
-        Level::PageSize(size) => format!("page_size {}", size.get()),
-        other => other.with_noun(),
-    };
-    let than = match naming::default_page_size(findings, group) {
-        Some(size) => format!("the default {}", size.get()),
-        None => naming::reference(findings, group)
-            .map_or_else(String::new, |level| format!("with {}", level.with_noun())),
+fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval, fresh: bool) -> String {
+    // 8 clients: more than "with 1 client"; 8 KiB: more than "the default".
+    let with = match naming::default_page_size(findings, group) {
+        Some(_) => "",
+        None => "with ",
     };
     format!(
-        "use {what}: {} {} than {than} ({}, {}).{tied}",
-        more(ratio.estimate),
+        "{} {} than {with}{} ({}, {}).",
+        change(ratio.estimate),
         naming::rate(findings),
+        naming::reference_in_full(findings, group),
         change_interval(ratio),
-        made_from(ratio, fresh),
+        counted(ratio.rounds, if fresh { "fresh round" } else { "round" }),
     )
 }
 
-/// `5 rounds`, `5 fresh rounds after choosing`.
-fn made_from(ratio: &Interval, fresh: bool) -> String {
-    match (fresh, ratio.rounds) {
-        (false, count) => rounds(count),
-        (true, 1) => "one fresh round after choosing".into(),
-        (true, count) => format!("{count} fresh rounds after choosing"),
-    }
-}
-
-fn more(ratio: f64) -> String {
-    // "times as many ... than" is no English.
-    if ratio >= 2.0 {
-        format!("{} more", percent(ratio - 1.0))
+fn tied(ties: &[Level]) -> String {
+    if ties.is_empty() {
+        String::new()
     } else {
-        change(ratio)
+        format!(" Too close to call: {}.", naming::levels(ties, "and"))
     }
 }
 
-/// The reference as the object of a sentence.
-fn reference(findings: &Findings, group: &GroupFindings) -> String {
-    match (
-        naming::default_page_size(findings, group),
-        naming::reference(findings, group),
-    ) {
-        (Some(size), _) => format!("the default {}", size.get()),
-        (None, Some(level)) => level.with_noun(),
-        (None, None) => "the reference".into(),
-    }
-}
-
-fn keep(findings: &Findings, group: &GroupFindings) -> String {
+fn kept(findings: &Findings, group: &GroupFindings) -> String {
     let Verdict::Keep {
         equivalent,
         worse,
@@ -130,63 +104,41 @@ fn keep(findings: &Findings, group: &GroupFindings) -> String {
         return String::new();
     };
     let margin = percent(findings.plan.margin);
-    let kept = reference(findings, group);
     if equivalent.len() + 1 == group.cells.len() {
-        let (all, verb) = match equivalent.as_slice() {
-            [one] => (naming::level(one), "is"),
-            more => (list(&naming::levels(more), "and"), "are"),
-        };
-        return format!("keep {kept}: {all} {verb} equivalent to it, within {margin}.");
+        return format!(
+            "No difference above {margin}: {}.",
+            naming::levels(equivalent, "and")
+        );
     }
     let subject = match findings.plan.compare {
-        Factor::PageSize => "no page size",
-        _ => "nothing else",
+        Factor::PageSize => "No page size",
+        _ => "Nothing else",
     };
     // What led and was not confirmed may still gain more: then no more is
     // claimed than that it was not shown.
     let bounded = not_confirmed.iter().all(|level| {
-        cell_at(findings, group, level)
+        let mut cells = group.cells.iter();
+        cells
+            .find(|cell| findings.plan.level(&cell.cell, findings.plan.compare) == *level)
             .and_then(|cell| cell.ratio)
             .is_some_and(|ratio| ratio.high <= 1.0 + findings.plan.margin)
     });
     let claim = if bounded {
-        format!("{subject} gains more than {margin}")
+        format!("{subject} gains more than {margin}.")
     } else {
-        format!("{subject} was shown to be better")
+        format!("{subject} was shown to be faster.")
     };
-    let said = |levels: &[Level], one: &str, several: &str| {
-        let verb = if levels.len() == 1 { one } else { several };
-        (!levels.is_empty()).then(|| format!("{} {verb}", list(&naming::levels(levels), "and")))
-    };
-    let parts: Vec<String> = [
-        said(equivalent, "makes no difference", "make no difference"),
-        said(worse, "is slower", "are slower"),
-        said(
-            not_confirmed,
-            "led, and fresh rounds did not confirm it",
-            "led, and fresh rounds did not confirm them",
-        ),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let parts = if parts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", parts.join("; "))
-    };
-    format!("keep {kept}: {claim}{parts}.")
-}
-
-fn cell_at<'a>(
-    findings: &Findings,
-    group: &'a GroupFindings,
-    level: &Level,
-) -> Option<&'a CellFindings> {
-    group
-        .cells
-        .iter()
-        .find(|cell| findings.plan.level(&cell.cell, findings.plan.compare) == *level)
+    let parts = [
+        ("Slower", worse),
+        ("No difference", equivalent),
+        ("Led, not confirmed by fresh rounds", not_confirmed),
+    ];
+    parts
+        .into_iter()
+        .filter(|(_, levels)| !levels.is_empty())
+        .fold(claim, |text, (label, levels)| {
+            format!("{text} {label}: {}.", naming::levels(levels, "and"))
+        })
 }
 
 /// Whether more rounds decide nothing in a group though it is not decided: all
@@ -196,84 +148,74 @@ pub(crate) fn is_stuck(group: &GroupFindings) -> bool {
     matches!(group.verdict, Verdict::Inconclusive { .. }) && others.all(|cell| cell.left.is_some())
 }
 
-/// Those of a group that left for want of a result.
-fn without_result(findings: &Findings, group: &GroupFindings) -> Vec<String> {
-    group
-        .cells
-        .iter()
-        .filter(|cell| cell.left == Some(Why::NoResult))
-        .map(|cell| naming::level(&findings.plan.level(&cell.cell, findings.plan.compare)))
-        .collect()
+/// `about 4 more rounds (about 3 min)`, at the mean time of a run so far.
+fn more_rounds(findings: &Findings, more: usize) -> String {
+    let is_open = |group: &&GroupFindings| matches!(group.verdict, Verdict::Inconclusive { .. });
+    let open = findings.groups.iter().filter(is_open);
+    let cells = open.flat_map(|group| &group.cells);
+    let running = cells.filter(|cell| cell.left.is_none()).count();
+    let run_s = findings.spent_s / findings.runs_done.max(1) as f64;
+    let time = Duration::try_from_secs_f64(run_s * (running * more) as f64).unwrap_or_default();
+    format!(
+        "about {} (about {})",
+        counted(more, "more round"),
+        estimate(time)
+    )
 }
 
 /// What is not decided, and what would decide it.
 fn undecided(findings: &Findings, group: &GroupFindings) -> String {
+    const REPEAT: &str = "Repeat the command with more time or rounds.";
     let Verdict::Inconclusive {
         open,
         leader,
-        more_rounds,
+        more_rounds: more,
     } = &group.verdict
     else {
         return String::new();
     };
-    let kept = match naming::default_page_size(findings, group) {
-        Some(size) => size.get().to_string(),
-        None => naming::reference(findings, group)
-            .map_or_else(|| "the reference".into(), |level| naming::level(&level)),
-    };
-    let open = list(&naming::levels(open), "and");
+    let reference = naming::reference_in_full(findings, group);
+    let open = naming::levels(open, "and");
     let ratios = || group.cells.iter().filter_map(|cell| cell.ratio);
     let known = ratios().map(|ratio| ratio.rounds).max().unwrap_or(0);
     let bounded = ratios().any(|ratio| is_bounded(&ratio));
-    let more = |more: usize| {
-        format!(
-            "about {more} more {}",
-            if more == 1 { "round" } else { "rounds" }
-        )
-    };
-    match (leader, *more_rounds) {
+    match (leader.as_ref().map(naming::level), *more) {
         _ if is_stuck(group) => {
-            let unknown = without_result(findings, group);
+            let unknown: Vec<String> = group
+                .cells
+                .iter()
+                .filter(|cell| cell.left == Some(Why::NoResult))
+                .map(|cell| naming::cell(findings, cell))
+                .collect();
             format!(
-                "no run of {} gave a result, so nothing is known of {}; nothing else was shown to \
-                 be better than {}.",
+                "No run of {} gave a result. Nothing else was shown to be faster than {reference}.",
                 list(&unknown, "or"),
-                if unknown.len() == 1 { "it" } else { "them" },
-                reference(findings, group)
             )
         }
         (Some(leader), Some(count)) => format!(
-            "{} leads, and is not confirmed yet: {} would show whether it is better than {} \
-             (repeat the command with more time or rounds).",
-            naming::level(leader),
-            more(count),
-            reference(findings, group)
+            "{leader} leads, not confirmed yet. {} would show whether it is faster than \
+             {reference}. {REPEAT}",
+            naming::capital(&more_rounds(findings, count)),
         ),
-        (Some(leader), None) => format!(
-            "{} leads, and is not confirmed yet; how many more rounds that takes cannot be told \
-             (repeat the command with more time or rounds).",
-            naming::level(leader)
-        ),
+        (Some(leader), None) => format!("{leader} leads, not confirmed yet. {REPEAT}"),
         (None, Some(count)) => format!(
-            "{} would settle it between {kept} and {open} (repeat the command with more time or \
-             rounds).",
-            more(count)
+            "{} would settle it between {reference} and {open}. {REPEAT}",
+            more_rounds(findings, count),
         ),
         (None, None) if without_reference(group) => format!(
-            "nothing can be compared: no run of {kept}, with which the others are compared, gave \
-             a figure (see the warnings)."
+            "No run of {reference} gave a figure, so nothing can be compared with it. See the \
+             warnings."
         ),
-        (None, None) if known == 0 => "nothing can be compared yet, for want of finished runs \
-                                       (repeat the command: it goes on where it stopped)."
-            .into(),
+        (None, None) if known == 0 => {
+            "No finished runs to compare. Repeat the command: it resumes where it stopped.".into()
+        }
         (None, None) if !bounded => format!(
-            "{kept} and {open} were compared in {} alone, which gives no interval (repeat the \
-             command with more time or rounds).",
-            rounds(known)
+            "No interval between {reference} and {open} from {}. {REPEAT}",
+            counted(known, "round")
         ),
         (None, None) => format!(
-            "{kept} and {open} vary too much from round to round, or too few rounds succeeded; a \
-             quieter machine helps more than more rounds."
+            "{reference} and {open} vary too much from round to round, or too few rounds \
+             succeeded. A quieter machine helps more than more rounds."
         ),
     }
 }
@@ -289,14 +231,16 @@ fn without_reference(group: &GroupFindings) -> bool {
 }
 
 /// Equal cells: what differs between them, nothing but chance may explain.
-fn of_copies(findings: &Findings, group: &GroupFindings) -> String {
-    const FAULT: &str = "although both are the same: the machine or the method is at fault or, \
-                         seldom, chance";
-    let first = reference(findings, group);
-    let names: Vec<String> = group.cells.iter().map(naming::cell).collect();
-    let all = match names.as_slice() {
-        [one, other] => format!("copies {one} and {other}"),
-        [one, .., last] => format!("copies {one} to {last}"),
+fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
+    const FAULT: &str = "All copies are the same, so the machine or the method is at fault, or \
+                         rarely chance.";
+    let first = naming::reference_in_full(findings, group);
+    let all = match group.cells.as_slice() {
+        [one, .., last] => format!(
+            "copies {} to {}",
+            naming::cell(findings, one),
+            naming::cell(findings, last)
+        ),
         _ => "the copies".into(),
     };
     match &group.verdict {
@@ -305,36 +249,37 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> String {
             ratio,
             fresh,
             ..
-        } => format!(
-            "{} does {} {} than {first} ({}, {}), {FAULT}.",
-            naming::level(level),
-            more(ratio.estimate),
-            naming::rate(findings),
-            change_interval(ratio),
-            made_from(ratio, *fresh),
+        } => (
+            format!("{} is faster than {first}", naming::level(level)),
+            format!("{} {FAULT}", gain(findings, group, ratio, *fresh)),
         ),
         Verdict::Keep {
             worse,
             not_confirmed,
             ..
         } => match (worse.as_slice(), not_confirmed.as_slice()) {
-            ([], []) => format!(
-                "{all} are equivalent: what chance alone does here is within {}.",
-                percent(findings.plan.margin)
+            ([], []) => (
+                format!("{all} are equivalent"),
+                format!(
+                    "Chance causes less than {} here.",
+                    percent(findings.plan.margin)
+                ),
             ),
-            ([], led) => format!(
-                "{all} were not told apart: {} led by chance, and fresh rounds did not confirm it.",
-                list(&naming::levels(led), "and")
+            ([], led) => (
+                format!("{all} do not differ"),
+                format!(
+                    "Led, not confirmed by fresh rounds: {}.",
+                    naming::levels(led, "and")
+                ),
             ),
-            (slower, _) => format!(
-                "{} {} slower than {first}, {FAULT}.",
-                list(&naming::levels(slower), "and"),
-                if slower.len() == 1 { "is" } else { "are" },
+            (slower, _) => (
+                format!("slower than {first}: {}", naming::levels(slower, "and")),
+                FAULT.into(),
             ),
         },
-        Verdict::Inconclusive { .. } => format!(
-            "not decided yet whether {all} differ: {}",
-            undecided(findings, group)
+        Verdict::Inconclusive { .. } => (
+            format!("not decided yet whether {all} differ"),
+            undecided(findings, group),
         ),
     }
 }

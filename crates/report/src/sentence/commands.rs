@@ -8,18 +8,11 @@ use octavo_experiment::{
 };
 use octavo_units::PageSize;
 
-/// What to type to follow an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Command {
-    /// What it is for.
-    pub(crate) purpose: String,
-    /// The statements; empty when nothing has to be typed.
-    pub(crate) statements: Vec<String>,
-}
+use crate::document::Block;
 
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared.
-pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Command> {
+pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
     let Some(cell) = group
         .cells
         .first()
@@ -47,7 +40,7 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Comman
 /// size of a database that exists changes with the next `VACUUM`, and not in
 /// WAL mode) and <https://www.sqlite.org/pragma.html#pragma_cache_size>
 /// (negative: KiB; for the connection alone).
-fn sqlite(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
+fn sqlite(cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
     let mut commands = Vec::new();
     if let Some(page_size) = wanted {
         let change = format!("PRAGMA page_size = {}; VACUUM;", page_size.get());
@@ -64,20 +57,23 @@ fn sqlite(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
         } else {
             vec![change]
         };
-        commands.push(Command {
-            purpose: "once, with no other connection open and room for a second copy of the \
-                      database (in WAL mode the page size cannot change, so leave it first)"
+        commands.push(Block::Commands {
+            purpose: "Run once, with no other connection open and space for a second copy of the \
+                      database"
                 .into(),
             statements,
         });
     }
     let shared = if cell.clients > 1 {
-        " (the memory was shared by all sessions: divide it among your connections)"
+        ", divided among your connections"
     } else {
         ""
     };
-    commands.push(Command {
-        purpose: format!("in every connection, for {} of cache{shared}", cell.memory),
+    commands.push(Block::Commands {
+        purpose: format!(
+            "Run on every connection, for {} of cache{shared}",
+            cell.memory
+        ),
         statements: vec![format!(
             "PRAGMA cache_size = -{};",
             cell.memory.get() / 1024
@@ -89,11 +85,11 @@ fn sqlite(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
 /// Source: <https://www.postgresql.org/docs/current/install-make.html> (the
 /// block size is that of the build, and the cluster has to be made anew by its
 /// own initdb).
-fn postgres(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
+fn postgres(cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
     let mut commands = Vec::new();
     if let Some(page_size) = wanted {
-        commands.push(Command {
-            purpose: "once: build PostgreSQL for this page size, make a new cluster with its \
+        commands.push(Block::Commands {
+            purpose: "Run once: build PostgreSQL for this page size, create a cluster with its \
                       initdb, and move the data by dump and restore"
                 .into(),
             statements: vec![
@@ -102,10 +98,8 @@ fn postgres(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
             ],
         });
     }
-    commands.push(Command {
-        purpose: "in postgresql.conf, for the memory that was measured (it was all that held \
-                  data: leave little to the page cache)"
-            .into(),
+    commands.push(Block::Commands {
+        purpose: "In postgresql.conf, for the memory that was measured".into(),
         statements: vec![format!("shared_buffers = {}kB", cell.memory.get() / 1024)],
     });
     commands
@@ -115,17 +109,16 @@ fn postgres(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
 /// <https://mariadb.com/kb/en/innodb-system-variables/#innodb_page_size> and
 /// <https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html> (the page
 /// size is fixed when the data directory is made).
-fn innodb(cell: &Cell, wanted: Option<PageSize>) -> Vec<Command> {
+fn innodb(cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
     let mut statements = vec!["[mysqld]".to_owned()];
     statements.extend(wanted.map(|page_size| format!("innodb_page_size = {}", page_size.get())));
     statements.push(format!("innodb_buffer_pool_size = {}", cell.memory.get()));
-    vec![Command {
+    vec![Block::Commands {
         purpose: match wanted {
-            Some(_) => "in the server's configuration, before a new data directory is made (the \
-                        page size of one that exists cannot change: move the data by dump and \
-                        restore)"
+            Some(_) => "In the server's configuration, before you create a new data directory and \
+                        move the data by dump and restore"
                 .into(),
-            None => "in the server's configuration".into(),
+            None => "In the server's configuration".into(),
         },
         statements,
     }]

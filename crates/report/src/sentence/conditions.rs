@@ -8,7 +8,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{count, list, number, percent, rounds, seconds},
+    number::{counted, distinct, list, number, percent, seconds},
 };
 
 /// All conditions of the figures, as name and value.
@@ -23,7 +23,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     add(
         "workload",
         format!(
-            "{}, closed loop, no keying or think times",
+            "{}, closed loop, no keying or think time",
             workload(findings)
         ),
     );
@@ -39,18 +39,15 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         add("storage", storages(findings));
     }
     if plan.copies > 1 {
-        add(
-            "copies",
-            format!("{} of each cell, all the same", plan.copies),
-        );
+        add("copies", format!("{} of each cell", plan.copies));
     }
     add("compared", compared(findings));
     add(
         "design",
         if naming::is_race(findings) {
-            "race: who is decided leaves, and a winner is measured again on fresh rounds".into()
+            "race: decided cells stop, and a winner is measured again in fresh rounds".into()
         } else {
-            "full factorial: each cell in each round".into()
+            "full factorial: every cell in every round".into()
         },
     );
     add("data", data(findings));
@@ -59,7 +56,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     add(
         "rounds",
         format!(
-            "n = {} complete, {} runs done, {} failed",
+            "{} complete, {} runs done, {} failed",
             findings.rounds,
             findings.runs_done,
             findings.runs_failed.len()
@@ -72,7 +69,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         let (topic, own) = name.rsplit_once(": ").unwrap_or(("", name));
         let own = match own {
             "version" => "database version".into(),
-            "memory" => "memory is".into(),
+            "memory" => "memory limit".into(),
             _ => own.replace('_', " "),
         };
         let named = if topic.is_empty() {
@@ -82,25 +79,26 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         };
         (named, value.clone())
     }));
-    conditions.extend(findings.storage.iter().cloned());
+    let storage = findings.storage.iter();
+    conditions.extend(storage.map(|(name, value)| (name.replace('_', " "), value.clone())));
     conditions.extend(
         findings
             .machine
             .iter()
             .map(|(name, value)| match name.as_str() {
                 // Not the memory that the database was given.
-                "memory" => ("machine's memory".into(), value.clone()),
+                "memory" => ("RAM".into(), value.clone()),
                 _ => (name.clone(), value.clone()),
             }),
     );
     conditions.extend([
-        ("seed".into(), plan.seed.to_string()),
+        ("random seed".into(), plan.seed.to_string()),
         (
             "margin".into(),
-            format!("{} makes no difference", percent(plan.margin)),
+            format!("up to {} counts as no difference", percent(plan.margin)),
         ),
         ("octavo".into(), findings.octavo.clone()),
-        ("begun".into(), findings.created.clone()),
+        ("started".into(), findings.created.clone()),
         ("time spent".into(), seconds(findings.spent_s)),
     ]);
     conditions
@@ -126,19 +124,14 @@ fn workload(findings: &Findings) -> String {
 }
 
 fn scale(findings: &Findings) -> String {
-    let mut scales: Vec<String> = Vec::new();
-    for data in &findings.plan.data {
+    let scales = findings.plan.data.iter().map(|data| {
         let parameter = data.kind().scale();
-        let scale = match (data.scale(), parameter.nouns) {
-            (1, Some([one, _])) => format!("1 {one}"),
-            (value, Some([_, several])) => format!("{} {several}", count(value)),
-            (value, None) => format!("{} {value}", parameter.name),
-        };
-        if !scales.contains(&scale) {
-            scales.push(scale);
+        match parameter.noun {
+            Some(noun) => counted(data.scale(), noun),
+            None => format!("{} {}", parameter.name, data.scale()),
         }
-    }
-    scales.join(", ")
+    });
+    distinct(scales).join(", ")
 }
 
 /// The widths of rows; `None` where the specification sets them.
@@ -165,21 +158,11 @@ fn cpus(findings: &Findings) -> String {
 
 fn page_sizes(findings: &Findings) -> String {
     let plan = &findings.plan;
-    let sizes: Vec<String> = plan
-        .page_sizes
-        .iter()
-        .map(|size| size.get().to_string())
-        .collect();
-    let mut defaults: Vec<String> = Vec::new();
-    for database in &plan.databases {
-        let default = database.default_page_size.get().to_string();
-        if !defaults.contains(&default) {
-            defaults.push(default);
-        }
-    }
+    let defaults = plan.databases.iter();
+    let defaults = distinct(defaults.map(|database| database.default_page_size.to_string()));
     format!(
-        "{} bytes (default {})",
-        sizes.join(", "),
+        "{} (default {})",
+        joined(&plan.page_sizes),
         list(&defaults, "or")
     )
 }
@@ -211,19 +194,9 @@ fn systems(findings: &Findings) -> String {
 fn compared(findings: &Findings) -> String {
     let compared = findings.plan.compare.noun();
     let groups = naming::groups(findings);
-    let mut references: Vec<String> = Vec::new();
-    for group in &groups {
-        let Some(level) = naming::reference(findings, group) else {
-            continue;
-        };
-        let name = match naming::default_page_size(findings, group) {
-            Some(size) => format!("the default {}", size.get()),
-            None => level.with_noun(),
-        };
-        if !references.contains(&name) {
-            references.push(name);
-        }
-    }
+    let references = groups.iter().filter(|group| !group.cells.is_empty());
+    let references = references.map(|group| naming::reference_in_full(findings, group));
+    let references = distinct(references);
     let within = if groups.len() > 1 {
         format!(", in each of {} groups", groups.len())
     } else {
@@ -274,35 +247,34 @@ fn run_length(length: Option<RunLength>) -> (String, String) {
             measured,
         }) => (
             format!(
-                "until the buffer was filled once, {} to {}",
+                "until the cache was filled once, {} to {}",
                 seconds(warm_up_min.as_secs_f64()),
                 seconds(warm_up_max.as_secs_f64())
             ),
-            format!("{} a run", seconds(measured.as_secs_f64())),
+            format!("{} per run", seconds(measured.as_secs_f64())),
         ),
         Some(RunLength::Transactions { warm_up, measured }) => (
-            format!("{warm_up} transactions a client"),
-            format!("{measured} transactions a client and run"),
+            format!("{} per client", counted(warm_up, "transaction")),
+            format!("{} per client and run", counted(measured, "transaction")),
         ),
     }
 }
 
-/// Whether runs went past the page cache.
-fn file_access(findings: &Findings) -> &'static str {
-    match findings.storage_path {
-        None => "not known: no run has a result",
-        Some(StoragePath::PageCache) => {
-            "buffered: through the kernel's page cache, without a limit"
-        }
-        Some(StoragePath::Direct) => "direct I/O, past the kernel's page cache",
-        Some(StoragePath::Limited) => {
-            "buffered: through the kernel's page cache, under one memory limit with the buffer"
-        }
-        Some(StoragePath::None) => "none: nothing is stored",
+/// How reads get to the storage.
+pub(crate) fn storage_path(path: StoragePath) -> &'static str {
+    match path {
+        StoragePath::Direct => "direct I/O",
+        StoragePath::Limited => "buffered, page cache and buffer under one memory limit",
+        StoragePath::PageCache => "buffered, page cache without a limit",
+        StoragePath::None => "none, nothing is stored",
     }
 }
 
-/// The conditions that every chart's caption repeats.
+fn file_access(findings: &Findings) -> &'static str {
+    findings.storage_path.map_or("no run yet", storage_path)
+}
+
+/// The conditions of all charts, in a sentence.
 pub(crate) fn caption(findings: &Findings) -> String {
     let (warm_up, measured) = run_length(findings.run_length);
     let clients = &findings.plan.clients;
@@ -312,7 +284,8 @@ pub(crate) fn caption(findings: &Findings) -> String {
         ""
     };
     format!(
-        "{}, {}; {} {}; n = {up_to}{}; warm-up {warm_up}; measured {measured}; {}",
+        "Conditions of all charts: {}, {}; {} {}; {up_to}{}; warm-up {warm_up}; measured \
+         {measured}; {}.",
         workload(findings),
         scale(findings),
         joined(clients),
@@ -321,7 +294,7 @@ pub(crate) fn caption(findings: &Findings) -> String {
         } else {
             "clients"
         },
-        rounds(findings.rounds),
+        counted(findings.rounds, "round"),
         file_access(findings)
     )
 }

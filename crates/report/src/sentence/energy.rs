@@ -15,8 +15,8 @@ pub(crate) fn energy(findings: &Findings) -> Vec<String> {
         .collect();
     if !sentences.is_empty() {
         sentences.push(
-            "That is calculated from what the device draws at rest and at work, and how long it \
-             was busy; what the machine draws is not in it."
+            "Calculated from the device's idle and active power and its busy time. The rest of \
+             the machine is not included."
                 .into(),
         );
     }
@@ -49,25 +49,21 @@ fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
         ),
     };
     sentence += &format!(
-        " {} a transaction, of which {} idle",
-        each(energy),
-        idle(energy)
+        " {} per transaction ({} idle)",
+        joules(energy.joules_per_transaction),
+        joules(energy.idle_joules_per_transaction)
     );
     if let Some((other, most, energy)) = beside(&known, cell) {
         let most = if most { "the most " } else { "" };
         sentence += &format!(
-            "; {most}with {}, {}, of which {} idle",
+            "; {most}with {}, {} ({} idle)",
             with(other),
-            each(energy),
-            idle(energy)
+            joules(energy.joules_per_transaction),
+            joules(energy.idle_joules_per_transaction)
         );
     }
     sentence.push('.');
-    Some(if group.name.is_empty() {
-        naming::capital(&sentence)
-    } else {
-        format!("With {}: {sentence}", group.name)
-    })
+    Some(naming::with(&group.name, &sentence))
 }
 
 /// What to tell beside the cell of the least energy: the reference, or, where it
@@ -90,14 +86,6 @@ fn beside<'a>(
         .map(|(cell, energy)| (*cell, most, energy))
 }
 
-fn each(energy: &CellEnergy) -> String {
-    joules(energy.joules_per_transaction)
-}
-
-fn idle(energy: &CellEnergy) -> String {
-    joules(energy.idle_joules_per_transaction)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,21 +98,21 @@ mod tests {
         fixture::give_energy(&mut findings);
         assert_eq!(
             energy(&findings)[0],
-            "The device alone took the least energy with page size 8192, 12.3 mJ a transaction, of \
-             which 10.1 mJ idle; with page size 4096, 15.0 mJ, of which 12.0 mJ idle."
+            "The device alone took the least energy with 8 KiB pages, 12.3 mJ per \
+             transaction (10.1 mJ idle); with 4 KiB pages, 15.0 mJ (12.0 mJ idle)."
         );
         let cells = &mut findings.groups[0].cells;
         cells.retain(|cell| cell.cell.page_size.get() != 8192);
         assert_eq!(
             energy(&findings)[0],
-            "The device alone took the least energy with page size 4096, 15.0 mJ a transaction, of \
-             which 12.0 mJ idle; the most with page size 65536, 123 mJ, of which 100 mJ idle."
+            "The device alone took the least energy with 4 KiB pages, 15.0 mJ per \
+             transaction (12.0 mJ idle); the most with 64 KiB pages, 123 mJ (100 mJ idle)."
         );
         let cells = &mut findings.groups[0].cells;
         cells.retain(|cell| cell.reference);
         assert_eq!(
             energy(&findings)[0],
-            "The device alone took 15.0 mJ a transaction, of which 12.0 mJ idle."
+            "The device alone took 15.0 mJ per transaction (12.0 mJ idle)."
         );
     }
 
@@ -137,7 +125,7 @@ mod tests {
         }
         assert_eq!(
             energy(&findings)[0],
-            "With page size 4096 the device alone took 15.0 mJ a transaction, of which 12.0 mJ idle."
+            "With 4 KiB pages the device alone took 15.0 mJ per transaction (12.0 mJ idle)."
         );
     }
 }

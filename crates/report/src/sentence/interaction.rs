@@ -6,7 +6,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{is_bounded, list, percent, ratio, rounds},
+    number::{distinct, ends, list, percent, ratio},
 };
 
 /// The interactions that matter, or that none does. Empty with one group.
@@ -24,25 +24,20 @@ pub(crate) fn interactions(findings: &Findings) -> Vec<String> {
     if !matter.is_empty() {
         return matter;
     }
-    let mut others: Vec<String> = Vec::new();
-    for interaction in all {
-        let noun = naming::factor(&interaction.at).noun().to_owned();
-        if !others.contains(&noun) {
-            others.push(noun);
-        }
-    }
+    let others = distinct(
+        all.iter()
+            .map(|of| naming::factor(&of.at).noun().to_owned()),
+    );
     let (compared, others) = (findings.plan.compare.noun(), list(&others, "or"));
     let margin = percent(findings.plan.margin);
     vec![match with(&[Standing::Open]) {
         0 => format!(
-            "No interaction between {compared} and {others}: what a level is worth changes by \
-             less than the margin of {margin}."
+            "The best {compared} does not depend on {others}: ratios change by less than {margin}."
         ),
         open => format!(
-            "No interaction larger than the margin of {margin} was shown between {compared} and \
-             {others}; of {} that were looked at, {open} {} undecided.",
-            all.len(),
-            if open == 1 { "is" } else { "are" }
+            "No ratio of {compared} is known to change by more than {margin} with {others}; \
+             {open} of {} are undecided.",
+            all.len()
         ),
     }]
 }
@@ -54,30 +49,21 @@ fn matters(findings: &Findings, interaction: &Interaction) -> String {
         format!(", {}", interaction.within)
     };
     format!(
-        "What {} is worth depends on {}: its ratio to the {} is {} times with {}{within} of what \
-         it is with {}{within} ({}).",
-        interaction.level.with_noun(),
+        "{} depend{} on {}: the ratio to the {} with {}{within} is {} times that with \
+         {}{within} ({}).",
+        naming::capital(&interaction.level.with_noun()),
+        if matches!(interaction.level, Level::PageSize(_)) {
+            ""
+        } else {
+            "s"
+        },
         naming::factor(&interaction.at).noun(),
         naming::reference_word(findings),
-        two_decimals(interaction.ratio.estimate),
         interaction.at.with_noun(),
+        two_decimals(interaction.ratio.estimate),
         interaction.against.with_noun(),
-        interval(interaction),
+        ends(&interaction.ratio, two_decimals),
     )
-}
-
-fn interval(interaction: &Interaction) -> String {
-    let interval = &interaction.ratio;
-    if is_bounded(interval) {
-        format!(
-            "{} to {}, {}",
-            two_decimals(interval.low),
-            two_decimals(interval.high),
-            rounds(interval.rounds)
-        )
-    } else {
-        format!("interval not known from {}", rounds(interval.rounds))
-    }
 }
 
 /// A ratio with two decimals; with three where two would say 1.
@@ -89,14 +75,13 @@ fn two_decimals(value: f64) -> String {
     }
 }
 
-/// What an interaction's standing is called: not better or worse, since
-/// neither level is.
+/// What an interaction's standing says of the ratio.
 pub(crate) fn word(standing: Standing) -> &'static str {
     match standing {
-        Standing::Better => "worth more",
-        Standing::Worse => "worth less",
-        Standing::Equivalent => "no interaction",
-        Standing::Open => "open",
+        Standing::Better => "larger",
+        Standing::Worse => "smaller",
+        Standing::Equivalent => "the same",
+        Standing::Open => "undecided",
     }
 }
 

@@ -1,103 +1,41 @@
-//! What the race saved, and who left it when.
+//! How cells compare, and what the race saved.
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     race::Why,
+    statistics::Standing,
     verdict::Verdict,
 };
 
 use crate::{
+    document::{Cell, Tone},
     naming,
-    number::{list, percent, rounds, seconds},
+    number::{counted, seconds},
 };
 
-/// What leaving decided cells out saved; `None` in a full factorial and
-/// before the first round.
+/// What leaving decided cells out saved; `None` in a full factorial, before
+/// the first round, and while nothing is saved.
 pub(crate) fn saved(findings: &Findings) -> Option<String> {
-    let saved = findings.saved?;
-    let runs = |count: usize| {
-        if count == 1 {
-            "1 run".into()
-        } else {
-            format!("{count} runs")
-        }
-    };
-    if saved.runs >= saved.full_runs {
-        return Some(format!(
-            "Racing made {}, as many as each cell in each round would have taken: nothing is saved \
-             yet.",
-            runs(saved.runs)
-        ));
-    }
-    let share = 1.0 - saved.runs as f64 / saved.full_runs as f64;
-    Some(format!(
-        "Racing made {} where each cell in {} would have taken {}: {} fewer, about {} saved.",
-        runs(saved.runs),
-        match findings.rounds {
-            1 => "the one round".into(),
-            count => format!("each of the {count} rounds"),
-        },
-        saved.full_runs,
-        percent(share),
-        roughly(saved.seconds)
-    ))
-}
-
-/// An estimated time without needless digits: whole minutes from ten on.
-fn roughly(time_s: f64) -> String {
-    if time_s >= 600.0 {
-        seconds((time_s / 60.0).round() * 60.0)
+    let saved = findings
+        .saved
+        .filter(|saved| saved.runs < saved.full_runs)?;
+    // Whole minutes from ten on: it is an estimate.
+    let time = if saved.seconds >= 600.0 {
+        (saved.seconds / 60.0).round() * 60.0
     } else {
-        seconds(time_s)
-    }
-}
-
-/// When and why a cell left the race: `out after 5 rounds: worse`. `None`
-/// while it runs.
-pub(crate) fn left(group: &GroupFindings, cell: &CellFindings) -> Option<String> {
-    let (after, why) = (cell.left_after?, cell.left?);
+        saved.seconds
+    };
     Some(format!(
-        "out after {}: {}",
-        rounds(after),
-        reason(group, why)
+        "Dropping decided cells early saved {} ({} runs instead of {}).",
+        seconds(time),
+        saved.runs,
+        saved.full_runs
     ))
 }
 
-fn reason(group: &GroupFindings, why: Why) -> String {
-    match why {
-        Why::Worse => "worse".into(),
-        Why::Equivalent => "no difference".into(),
-        Why::Behind { leader } => group.cells.get(leader).map_or_else(
-            || "behind the leader".into(),
-            |cell| format!("behind {}", naming::cell(cell)),
-        ),
-        Why::NotConfirmed => "led, not confirmed".into(),
-        Why::NoFinalLeft => "better, no final left".into(),
-        Why::NoResult => "no result".into(),
-    }
-}
-
-/// All that left, in one sentence for where a table has no room; `None` when
-/// nothing did.
-pub(crate) fn all_left(group: &GroupFindings) -> Option<String> {
-    let left: Vec<String> = group
-        .cells
-        .iter()
-        .filter_map(|cell| {
-            let (after, why) = (cell.left_after?, cell.left?);
-            Some(format!(
-                "{} after {} ({})",
-                naming::cell(cell),
-                rounds(after),
-                reason(group, why)
-            ))
-        })
-        .collect();
-    (!left.is_empty()).then(|| format!("Out of the race: {}.", list(&left, "and")))
-}
-
-/// A cell's place in the race, for a table.
-pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindings) -> String {
+/// How a cell compares, with its place in the race, for a table.
+pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindings) -> Cell {
+    let reference = cell.reference.then(|| naming::reference_word(findings));
     let own = findings.plan.level(&cell.cell, findings.plan.compare);
     let title = match &group.verdict {
         Verdict::Use { level, .. } if *level == own => Some("winner"),
@@ -111,14 +49,40 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
         } if *level == own => Some("leads"),
         _ => None,
     };
-    let parts: Vec<String> = title
-        .map(str::to_owned)
-        .into_iter()
-        .chain(left(group, cell))
-        .collect();
-    match parts.as_slice() {
-        [] if cell.reference => "compared with".into(),
-        [] => "in".into(),
-        _ => parts.join(", "),
+    let mut said = standing(cell.standing, reference);
+    let left = cell.left.and_then(|why| reason(findings, group, why));
+    for part in [title.map(str::to_owned), left].into_iter().flatten() {
+        said.text += &format!(", {part}");
     }
+    if let Some(after) = cell.left_after {
+        said.text += &format!(", out after {}", counted(after, "round"));
+    }
+    said
+}
+
+/// Why a cell left, where its standing does not say it.
+fn reason(findings: &Findings, group: &GroupFindings, why: Why) -> Option<String> {
+    match why {
+        Why::Worse | Why::Equivalent => None,
+        Why::Behind { leader } => Some(group.cells.get(leader).map_or_else(
+            || "well behind the leader".into(),
+            |cell| format!("well behind {}", naming::cell(findings, cell)),
+        )),
+        Why::NotConfirmed => Some("led, not confirmed".into()),
+        Why::NoFinalLeft => Some("no final left".into()),
+        Why::NoResult => Some("no result".into()),
+    }
+}
+
+/// A standing, toned. `reference` is what the reference is called.
+pub(crate) fn standing(standing: Option<Standing>, reference: Option<&'static str>) -> Cell {
+    let (word, tone) = match (standing, reference) {
+        (_, Some(name)) => (name, Tone::Plain),
+        (Some(Standing::Better), _) => ("faster", Tone::Good),
+        (Some(Standing::Worse), _) => ("slower", Tone::Bad),
+        (Some(Standing::Equivalent), _) => ("no difference", Tone::Plain),
+        (Some(Standing::Open), _) => ("undecided", Tone::Open),
+        (None, _) => ("not known", Tone::Plain),
+    };
+    Cell::toned(word, tone)
 }

@@ -1,13 +1,13 @@
 //! How even runs were, and which were not steady.
 
-use octavo_experiment::{
-    findings::{CellFindings, CellStability, Findings, GroupFindings, NotSteady},
-    steady::{Label, Why},
+use octavo_driver::steady::{Label, Why};
+use octavo_experiment::findings::{
+    CellFindings, CellStability, Findings, GroupFindings, NotSteady,
 };
 
 use crate::{
     naming,
-    number::{list, number, percent, seconds, time},
+    number::{number, percent, seconds, time},
 };
 
 /// A cell is called much less stable from so many times the reference's
@@ -63,21 +63,13 @@ fn said(
     parts: &[String],
 ) -> String {
     let own = findings.plan.level(&cell.cell, findings.plan.compare);
-    let reference = naming::reference(findings, group);
-    let reference = match naming::default_page_size(findings, group) {
-        Some(size) => format!("the default {}", size.get()),
-        None => reference.map_or_else(|| "the reference".into(), |level| level.with_noun()),
-    };
     let sentence = format!(
-        "{} is much less stable than {reference}: {}.",
+        "much less stable with {} than with {}: {}.",
         own.with_noun(),
-        list(parts, "and")
+        naming::reference_in_full(findings, group),
+        parts.join(", ")
     );
-    if group.name.is_empty() {
-        naming::capital(&sentence)
-    } else {
-        format!("With {}: {sentence}", group.name)
-    }
+    naming::with(&group.name, &sentence)
 }
 
 fn more_varied(own: &CellStability, reference: &CellStability) -> Option<String> {
@@ -88,10 +80,10 @@ fn more_varied(own: &CellStability, reference: &CellStability) -> Option<String>
         && own.variation >= LESS_STABLE * reference.variation)
         .then(|| {
             format!(
-                "throughput over windows of {} varies by {} instead of {}",
-                seconds(own.window_s),
+                "throughput varies by {} instead of {} (windows of {})",
                 percent(own.variation),
-                percent(reference.variation)
+                percent(reference.variation),
+                seconds(own.window_s)
             )
         })
 }
@@ -99,14 +91,14 @@ fn more_varied(own: &CellStability, reference: &CellStability) -> Option<String>
 fn longer_stalls(own: &CellStability, reference: &CellStability) -> Option<String> {
     (own.stall_s >= STALL_MATTERS_S && own.stall_s >= LESS_STABLE * reference.stall_s).then(|| {
         format!(
-            "there were up to {} without any of the transactions that are counted, instead of {}",
+            "longest gap between commits {} instead of {}",
             stall(own.stall_s),
             stall(reference.stall_s)
         )
     })
 }
 
-/// The longest time without a commit.
+/// A gap between commits.
 pub(crate) fn stall(stall_s: f64) -> String {
     if stall_s == 0.0 {
         "0 s".into()
@@ -124,7 +116,7 @@ pub(crate) fn why(label: Label) -> String {
     match label {
         Label::Steady => "steady".into(),
         Label::Periodic { period_s } => format!("periodic, every {} s", number(period_s)),
-        Label::NotJudged => "not judged (too short, or of a fixed number of transactions)".into(),
+        Label::NotJudged => "not tested for being steady".into(),
         Label::NotSteady { why } => match why {
             Why::StillWarming => "still warming up".into(),
             Why::Drift { change } => format!("drifts {}", by(change)),

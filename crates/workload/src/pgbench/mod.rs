@@ -21,9 +21,9 @@ use octavo_units::{ByteCount, Seed};
 pub use script::Script;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Mix,
-    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed, connection::Statement,
-    population::Population, schema::Table,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Deviation,
+    Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
+    connection::Statement, population::Population, schema::Table,
 };
 use client::PgbenchClient;
 use population::PgbenchPopulation;
@@ -58,7 +58,7 @@ const SCALE: Parameter = Parameter {
     name: "scale",
     unit: Unit::Count,
     help: "pgbench's scale, 100,000 accounts each",
-    nouns: None,
+    noun: None,
     label: ", scale: ",
     default: |_| 10,
     min: |_| 1,
@@ -71,7 +71,7 @@ const ROW: Parameter = Parameter {
     name: ROW_BYTES,
     unit: Unit::Bytes,
     help: "Bytes of a pgbench account's columns",
-    nouns: None,
+    noun: None,
     label: ", rows of ",
     default: row_min,
     min: row_min,
@@ -209,26 +209,20 @@ impl Workload for Pgbench {
         })
     }
 
-    fn caveats(&self, connections: u32) -> Vec<String> {
-        let mut caveats = Vec::new();
+    fn deviations(&self, connections: u32) -> Vec<Deviation> {
+        let mut deviations = Vec::new();
         if connections > self.scale && self.weight(Script::TpcbLike) > 0 {
-            caveats.push(format!(
-                "more connections than branches ({connections} and {}) measure the waiting for \
-                 each other's branches where the database locks rows: choose a scale of at least \
-                 the connections, or simple-update",
-                self.scale
-            ));
+            deviations.push(Deviation::FewBranches {
+                connections,
+                branches: self.scale,
+            });
         }
         if self.row.get() > row_min(self.scale.into()) {
             // TOAST_TUPLE_THRESHOLD: four rows a page
             // (<https://www.postgresql.org/docs/17/storage-toast.html>).
-            caveats.push(
-                "the wider rows are filled with blanks, which a database may compress: \
-                 PostgreSQL does so in rows of more than about a quarter of a page"
-                    .into(),
-            );
+            deviations.push(Deviation::BlankRows);
         }
-        caveats
+        deviations
     }
 
     /// Balances are compared with all of the history: it has to be the one
@@ -304,13 +298,15 @@ mod tests {
     #[test]
     fn more_connections_than_branches_are_caveats() {
         let pgbench = pgbench(4);
-        assert!(pgbench.caveats(4).is_empty());
-        let caveats = pgbench.caveats(5);
-        assert_eq!(caveats.len(), 1);
-        assert!(caveats[0].contains("(5 and 4)"), "{caveats:?}");
+        assert!(pgbench.deviations(4).is_empty());
+        let few = Deviation::FewBranches {
+            connections: 5,
+            branches: 4,
+        };
+        assert_eq!(pgbench.deviations(5), [few]);
         let others = pgbench.with_mix(Mix::new(&[0, 1, 1]));
-        assert!(others.caveats(5).is_empty());
+        assert!(others.deviations(5).is_empty());
         let wide = others.with_row(ByteCount::new(97)).unwrap();
-        assert!(wide.caveats(5)[0].contains("blanks"));
+        assert_eq!(wide.deviations(5)[0], Deviation::BlankRows);
     }
 }

@@ -22,9 +22,9 @@ use std::{sync::Arc, time::Duration};
 use octavo_units::Seed;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Member,
-    Mix, Pace, Parameter, TransactionKind, Trial, Unit, Workload, boxed, connection::Statement,
-    population::Population, schema::Table,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Deviation,
+    Family, Member, Mix, Pace, Parameter, TransactionKind, Trial, Unit, Workload, boxed,
+    connection::Statement, population::Population, schema::Table,
 };
 use constants::Constants;
 use population::{TpccPopulation, constant_rows};
@@ -65,7 +65,7 @@ const WAREHOUSES: Parameter = Parameter {
     name: "warehouses",
     unit: Unit::Count,
     help: "TPC-C warehouses, about 75 MB each",
-    nouns: Some(["warehouse", "warehouses"]),
+    noun: Some("warehouse"),
     label: ", warehouses: ",
     default: |_| 2,
     min: |_| 1,
@@ -208,15 +208,11 @@ impl Workload for Tpcc {
         })
     }
 
-    fn caveats(&self, _connections: u32) -> Vec<String> {
+    fn deviations(&self, _connections: u32) -> Vec<Deviation> {
         let below = (0..TRANSACTIONS.len())
             .any(|kind| self.mix.share(kind) * 100.0 < SHARES_MIN[kind] - 1e-9);
         below
-            .then(|| {
-                "the mix is not the specification's: that wants at least 43 % Payment and 4 % of \
-                 Order-Status, Delivery and Stock-Level each"
-                    .into()
-            })
+            .then_some(Deviation::MixBelowMinimum)
             .into_iter()
             .collect()
     }
@@ -243,11 +239,11 @@ mod tests {
     #[test]
     fn a_mix_below_the_minimum_is_a_caveat() {
         let tpcc = Tpcc::new(1, Seed::new(1)).unwrap();
-        assert!(tpcc.caveats(1).is_empty());
+        assert!(tpcc.deviations(1).is_empty());
         let tpcc = tpcc.with_mix(Mix::new(&[45, 43, 4, 4, 4]));
-        assert!(tpcc.caveats(1).is_empty());
+        assert!(tpcc.deviations(1).is_empty());
         let tpcc = tpcc.with_mix(Mix::new(&[46, 43, 4, 4, 3]));
-        assert!(tpcc.caveats(1)[0].contains("43 % Payment"));
+        assert_eq!(tpcc.deviations(1), [Deviation::MixBelowMinimum]);
     }
 
     #[test]

@@ -38,8 +38,8 @@ pub use crate::keys::{Distribution, DistributionError, Hotspot, KeyDraws, Theta,
 
 use self::{client::YcsbClient, core::Kind, open_keys::OpenKeys, population::YcsbPopulation};
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Family, Mix,
-    Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Deviation,
+    Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement,
     keys::{AcknowledgedKeys, Chooser, Growth},
     population::Population,
@@ -78,7 +78,7 @@ const RECORDS: Parameter = Parameter {
     name: "records",
     unit: Unit::Count,
     help: "YCSB records",
-    nouns: Some(["record", "records"]),
+    noun: Some("record"),
     label: ", records: ",
     default: |_| 100_000,
     min: |_| 1,
@@ -90,7 +90,7 @@ const ROW: Parameter = Parameter {
     name: ROW_BYTES,
     unit: Unit::Bytes,
     help: "Bytes of a YCSB record's ten fields",
-    nouns: None,
+    noun: None,
     label: " of ",
     default: |_| Ycsb::ROW_DEFAULT.get(),
     min: |_| FIELDS as u64,
@@ -266,25 +266,22 @@ impl Workload for Ycsb {
         })
     }
 
-    fn caveats(&self, _connections: u32) -> Vec<String> {
-        let mut caveats = Vec::new();
+    fn deviations(&self, _connections: u32) -> Vec<Deviation> {
+        let mut deviations = Vec::new();
         if self.mix != self.core.mix() || self.distribution != self.core.distribution() {
-            caveats.push(format!(
-                "the mix {} and the distribution {} are not both those of {}",
-                self.mix.describe(self.transactions()),
-                self.distribution,
-                self.core.name()
-            ));
+            deviations.push(Deviation::NotCore {
+                mix: self.mix.describe(self.transactions()).to_string(),
+                distribution: self.distribution.to_string(),
+                core: self.core.name().into(),
+            });
         }
         let growth = self.growth();
         if growth == Growth::Growing && matches!(self.distribution, Distribution::Zipfian(_)) {
-            caveats.push(format!(
-                "beyond {} records, which inserts may reach, other records become the hot ones of \
-                 zipfian: load more records for a longer run",
-                growth.room(self.records)
-            ));
+            deviations.push(Deviation::HotRecordsChange {
+                records: growth.room(self.records),
+            });
         }
-        caveats
+        deviations
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -315,30 +312,36 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_the_core_workload_is_a_caveat() {
-        assert!(ycsb().caveats(1).is_empty());
-        assert!(ycsb().with_core(Core::D).caveats(1).is_empty());
-        let caveats = ycsb().with_distribution(Distribution::Uniform).caveats(1);
+    fn a_mix_or_distribution_beside_the_core_workload_is_a_deviation() {
+        assert!(ycsb().deviations(1).is_empty());
+        assert!(ycsb().with_core(Core::D).deviations(1).is_empty());
+        let uniform = ycsb().with_distribution(Distribution::Uniform);
         assert_eq!(
-            caveats,
-            ["the mix read=50,update=50 and the distribution uniform are not both those of ycsb-a"]
+            uniform.deviations(1),
+            [Deviation::NotCore {
+                mix: "read=50,update=50".into(),
+                distribution: "uniform".into(),
+                core: "ycsb-a".into(),
+            }]
         );
     }
 
     #[test]
-    fn hot_records_that_will_move_are_caveats() {
+    fn hot_records_that_will_change_are_a_deviation() {
         let insert = Mix::new(&[1, 0, 1, 0, 0]);
-        for (workload, has_caveat) in [
+        for (workload, has_deviation) in [
             (ycsb().with_core(Core::E), true),
             (ycsb().with_mix(insert), true),
             (ycsb().with_core(Core::C), false),
             (ycsb().with_core(Core::D), false),
         ] {
-            let caveats = workload.caveats(1);
-            let found = caveats
-                .iter()
-                .filter(|text| text.contains("beyond 2000 records"));
-            assert_eq!(found.count(), usize::from(has_caveat), "{caveats:?}");
+            let deviations = workload.deviations(1);
+            let change = Deviation::HotRecordsChange { records: 2000 };
+            assert_eq!(
+                deviations.contains(&change),
+                has_deviation,
+                "{deviations:?}"
+            );
         }
     }
 }

@@ -1,0 +1,85 @@
+//! What a reader must know before believing an experiment's figures.
+
+use octavo_units::ByteCount;
+use serde::Serialize;
+
+use crate::{machine::Disturbance, plan::Cell};
+
+/// One reason to doubt figures. Shares are 0 to 1.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "caveat", rename_all = "snake_case")]
+pub enum Caveat {
+    /// A build without optimization measured, so figures are too low.
+    DebugBuild,
+    /// The machine was not the same in all sessions.
+    MachineChanged {
+        /// The fact's name.
+        name: String,
+        /// How it changed.
+        change: String,
+    },
+    /// Reads went through the kernel's page cache without a limit.
+    PageCache,
+    /// Fewer of the buffer's misses than
+    /// [`MISSES_AT_DEVICE_WANTED`](crate::findings::MISSES_AT_DEVICE_WANTED)
+    /// reached the device.
+    MissesNotAtDevice {
+        /// The share that did in the worst cell.
+        share: f64,
+    },
+    /// No block device's counters were found under the data.
+    NoDeviceCounters,
+    /// The reference of a group has no figure, so nothing can be compared
+    /// with it.
+    NoReference {
+        /// The reference.
+        cell: Cell,
+    },
+    /// The machine disturbed runs.
+    Disturbed(Disturbance),
+    /// The warm-up did not fill the buffer.
+    BufferNotFilled {
+        /// In so many runs.
+        runs: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// A run had few checkpoints, so that one more or less matters.
+    FewCheckpoints {
+        /// In so many cells.
+        cells: usize,
+        /// Of so many.
+        of: usize,
+        /// How many checkpoints a run should have.
+        wanted: u64,
+    },
+    /// Copies share blocks with the loaded data, so that the first write of
+    /// each block also allocates.
+    SharedBlocks,
+    /// Runs were left out since they were not steady.
+    NotSteady {
+        /// So many.
+        runs: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// Runs were too short to be judged for being steady.
+    NotJudged {
+        /// So many.
+        runs: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// Much of the data fits in the buffer.
+    SmallData {
+        /// Size of the smallest snapshot.
+        data: ByteCount,
+        /// The largest memory.
+        memory: ByteCount,
+    },
+    /// Runs gave no result.
+    RunsFailed {
+        /// So many.
+        runs: usize,
+    },
+}

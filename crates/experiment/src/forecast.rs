@@ -1,0 +1,211 @@
+//! What carrying out a plan takes, before anything is changed: estimates of
+//! sizes and times, and nothing measured.
+
+use std::{path::PathBuf, time::Duration};
+
+use octavo_units::{ByteCount, PageSize};
+use serde::{Serialize, Serializer};
+
+use crate::{
+    campaign::{CampaignError, CampaignSettings, Requirements},
+    directory::{STORE, free_space},
+    plan::{Factor, LiveGroup, Plan, RunLength},
+    store::{Store, StoreError},
+};
+
+/// What an experiment would do and take.
+#[derive(Clone, Debug, Serialize)]
+pub struct Forecast {
+    /// The plan.
+    pub plan: Plan,
+    /// Where it would work.
+    pub directory: PathBuf,
+    /// What would be compared.
+    pub compared: Factor,
+    /// All cells, in the plan's order.
+    pub cells: Vec<ForecastCell>,
+    /// Cells in the order of the first round.
+    pub order_of_first_round: Vec<usize>,
+    /// Snapshots to be made, in that order.
+    pub snapshots: Vec<ForecastSnapshot>,
+    /// Space in each directory.
+    pub space: Vec<ForecastSpace>,
+    /// Runs that are in the store already.
+    pub runs_done: usize,
+    /// How many rounds are wanted; `None` for as many as fit.
+    pub rounds: Option<u32>,
+    /// About how many whole rounds the budget has room for; `None` without a
+    /// budget.
+    pub rounds_that_fit_about: Option<u64>,
+    /// Length of a run; `None` where it is derived from the budget.
+    pub run_length: Option<RunLength>,
+    /// Whether the storage would be calibrated first.
+    pub calibrate: bool,
+    /// Time for everything; `None` for as long as it takes.
+    #[serde(rename = "budget_s", serialize_with = "seconds_if_known")]
+    pub budget: Option<Duration>,
+    /// About the time of calibrating and of making the snapshots.
+    #[serde(rename = "making_s_about", serialize_with = "octavo_driver::seconds")]
+    pub making: Duration,
+    /// About the time of a run.
+    #[serde(rename = "run_s_about", serialize_with = "octavo_driver::seconds")]
+    pub run: Duration,
+    /// About the time of a round of all cells.
+    #[serde(rename = "round_s_about", serialize_with = "octavo_driver::seconds")]
+    pub round: Duration,
+    /// About the time of the wanted rounds and all before them; `None`
+    /// without a number of rounds.
+    #[serde(rename = "whole_s_about", serialize_with = "seconds_if_known")]
+    pub whole: Option<Duration>,
+    /// The least time in which the plan makes sense.
+    #[serde(rename = "time_s_min", serialize_with = "octavo_driver::seconds")]
+    pub time_min: Duration,
+}
+
+/// A cell of a forecast.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForecastCell {
+    /// Its number, from 0.
+    pub cell: usize,
+    /// All in which it differs from others, in words.
+    pub name: String,
+    /// Its level of what is compared.
+    pub level: String,
+    /// What sets its group apart; empty with one group.
+    pub group: String,
+    /// Whether others are compared with it.
+    pub reference: bool,
+}
+
+/// Rows to be loaded.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForecastSnapshot {
+    /// The database with its options.
+    pub database: String,
+    /// The rows.
+    pub rows: String,
+    /// Where.
+    pub directory: PathBuf,
+    /// The page size.
+    #[serde(rename = "page_size_bytes")]
+    pub page_size: PageSize,
+    /// About its size.
+    #[serde(rename = "size_bytes_about")]
+    pub size: ByteCount,
+}
+
+/// Space for an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForecastSpace {
+    /// Where.
+    pub directory: PathBuf,
+    /// About what is needed, beside what is there already.
+    #[serde(rename = "needed_bytes_about")]
+    pub needed: ByteCount,
+    /// What is free.
+    #[serde(rename = "free_bytes")]
+    pub free: ByteCount,
+}
+
+impl Forecast {
+    /// Estimates without changing anything. What does not fit is part of the
+    /// forecast: [`Requirements::check`] refuses it.
+    ///
+    /// # Errors
+    /// As of [`Requirements::estimate`]; [`CampaignError::Store`] when the directory
+    /// holds a store that cannot be read or is of another plan; and where a
+    /// file system cannot be asked for its free space.
+    pub fn of(settings: &CampaignSettings) -> Result<(Self, Requirements), CampaignError> {
+        let plan = &settings.plan;
+        let requirements = Requirements::estimate(settings)?;
+        let cells = plan.cells();
+        let groups = plan.groups();
+        let round = requirements.run.saturating_mul(cells.len() as u32);
+        let all: Vec<LiveGroup> = groups
+            .iter()
+            .map(|group| LiveGroup {
+                cells: group.cells.clone(),
+                mirrored: false,
+                rounds_before: 0,
+            })
+            .collect();
+        let forecast = Self {
+            directory: settings.directory.clone(),
+            compared: plan.compare,
+            cells: cells
+                .iter()
+                .enumerate()
+                .map(|(number, cell)| ForecastCell {
+                    cell: number,
+                    name: plan.cell_name(cell),
+                    level: plan.level(cell, plan.compare).to_string(),
+                    group: plan.group_name(cell),
+                    reference: groups
+                        .iter()
+                        .any(|group| group.cells[group.reference] == number),
+                })
+                .collect(),
+            order_of_first_round: plan.order(0, &all),
+            snapshots: requirements
+                .snapshots
+                .iter()
+                .map(|(key, size)| ForecastSnapshot {
+                    database: key.database.to_string(),
+                    rows: key.data.to_string(),
+                    directory: key.storage.path(&settings.directory),
+                    page_size: key.page_size,
+                    size: *size,
+                })
+                .collect(),
+            space: requirements
+                .space
+                .iter()
+                .map(|(directory, needed)| {
+                    Ok(ForecastSpace {
+                        directory: directory.clone(),
+                        needed: *needed,
+                        free: free_space(directory)?,
+                    })
+                })
+                .collect::<Result<_, CampaignError>>()?,
+            runs_done: runs_done(settings)?,
+            rounds: settings.rounds,
+            rounds_that_fit_about: settings.budget.map(|budget| {
+                let remaining = budget.saturating_sub(requirements.making).as_secs_f64();
+                (remaining / round.as_secs_f64()) as u64
+            }),
+            run_length: settings.run_length,
+            calibrate: settings.calibrate,
+            budget: settings.budget,
+            making: requirements.making,
+            run: requirements.run,
+            round,
+            whole: settings.rounds.map(|rounds| {
+                requirements
+                    .making
+                    .saturating_add(round.saturating_mul(rounds))
+            }),
+            time_min: requirements.time_min,
+            plan: plan.clone(),
+        };
+        Ok((forecast, requirements))
+    }
+}
+
+/// How many runs an earlier session left, which has to be of the same plan.
+fn runs_done(settings: &CampaignSettings) -> Result<usize, StoreError> {
+    let path = settings.directory.join(STORE);
+    if !path.exists() {
+        return Ok(0);
+    }
+    let mut store = Store::open(&path)?;
+    // A store with a plan is compared with it and not changed.
+    if store.plan()?.is_some() {
+        store.adopt(&settings.plan, settings.run_length, settings.octavo_version)?;
+    }
+    Ok(store.outcomes()?.len())
+}
+
+fn seconds_if_known<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.as_secs_f64()).serialize(to)
+}

@@ -1,0 +1,122 @@
+//! Intervals drawn with characters, for terminals.
+
+use octavo_experiment::{findings::GroupFindings, statistics::Interval};
+
+use crate::number::is_bounded;
+
+/// Intervals drawn with characters, on a logarithmic scale around 1.
+pub(crate) struct Bar {
+    /// The logarithm at the right end; its negative at the left one.
+    span: f64,
+    margin: f64,
+}
+
+impl Bar {
+    const CELLS: usize = 25;
+    const CENTER: usize = Self::CELLS / 2;
+    /// Farther from 1 than this factor an arrow is enough: one page size that
+    /// is far off would squeeze all that matters together.
+    const FARTHEST: f64 = 1.35;
+
+    pub(crate) fn over(group: &GroupFindings, margin: f64) -> Self {
+        let margin = margin.ln_1p();
+        let span = group
+            .cells
+            .iter()
+            .filter_map(|cell| cell.ratio)
+            .filter(is_bounded)
+            .flat_map(|ratio| [ratio.low, ratio.high])
+            .map(|end| end.ln().abs())
+            .fold(3.0 * margin, f64::max);
+        Self {
+            span: span.min(Self::FARTHEST.ln().max(3.0 * margin)),
+            margin,
+        }
+    }
+
+    pub(crate) fn header(&self) -> String {
+        let side = |value: f64| format!("{:.2}", value.exp());
+        let (low, high) = (side(-self.span), side(self.span));
+        let room = Self::CELLS.saturating_sub(low.len() + high.len());
+        format!("{low}{:^room$}{high}", "1")
+    }
+
+    fn place(&self, logarithm: f64) -> Option<usize> {
+        if self.span <= 0.0 || self.span.is_nan() || logarithm.is_nan() {
+            return None;
+        }
+        let share = (logarithm / self.span).clamp(-1.0, 1.0);
+        let place = Self::CENTER as f64 * (1.0 + share);
+        Some(place.round() as usize)
+    }
+
+    pub(crate) fn draw(&self, ratio: Option<&Interval>, reference: bool) -> String {
+        let mut cells = ['·'; Self::CELLS];
+        for edge in [-self.margin, self.margin] {
+            if let Some(place) = self.place(edge) {
+                cells[place] = ':';
+            }
+        }
+        cells[Self::CENTER] = if reference { '●' } else { '│' };
+        let Some(ratio) = ratio else {
+            return cells.iter().collect();
+        };
+        let (low, high) = (ratio.low.ln(), ratio.high.ln());
+        if let (Some(from), Some(to)) = (self.place(low), self.place(high)) {
+            for cell in &mut cells[from..=to] {
+                if *cell == '·' {
+                    *cell = '─';
+                }
+            }
+            cells[from] = '├';
+            cells[to] = '┤';
+            // Last, since both ends may lie beyond the same side.
+            if low < -self.span {
+                cells[from] = '◄';
+            }
+            if high > self.span {
+                cells[to] = '►';
+            }
+        }
+        let estimate = ratio.estimate.ln();
+        if estimate.abs() <= self.span
+            && let Some(place) = self.place(estimate)
+        {
+            cells[place] = '●';
+        }
+        cells.iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_mark_one_the_margin_and_the_interval() {
+        let bar = Bar {
+            span: 1.2f64.ln(),
+            margin: 1.03f64.ln(),
+        };
+        let interval = |estimate, low, high| Interval {
+            estimate,
+            low,
+            high,
+            rounds: 5,
+        };
+        assert_eq!(bar.draw(None, true), "··········:·●·:··········");
+        assert_eq!(
+            bar.draw(Some(&interval(1.1, 1.05, 1.16)), false),
+            "··········:·│·:├──●───┤··"
+        );
+        assert_eq!(
+            bar.draw(Some(&interval(1.0, 0.0, f64::INFINITY)), false),
+            "◄─────────:─●─:─────────►"
+        );
+        assert_eq!(
+            bar.draw(Some(&interval(0.5, 0.45, 0.55)), false),
+            "◄·········:·│·:··········"
+        );
+        assert_eq!(bar.header().chars().count(), Bar::CELLS);
+    }
+}

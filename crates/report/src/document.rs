@@ -1,0 +1,306 @@
+//! What a report says, before it is known where it is read.
+//!
+//! A [`Document`] is built once from what was found and rendered as text for a
+//! terminal ([`Document::terminal`]) and as a page ([`Document::html`]), so
+//! that every sentence and every table is made in one place. JSON is not
+//! rendered from it: programs read the values themselves.
+
+use crate::markup::Markup;
+
+/// A report: sections in the order in which they are read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The page's title; a terminal shows the first section at once.
+    pub(crate) title: String,
+    /// Who measured and when, below the title.
+    pub(crate) origin: String,
+    pub(crate) sections: Vec<Section>,
+}
+
+impl Document {
+    pub(crate) fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            origin: String::new(),
+            sections: Vec::new(),
+        }
+    }
+
+    /// Adds a section, unless nothing is in it.
+    pub(crate) fn push(&mut self, section: Section) {
+        if !section.blocks.is_empty() {
+            self.sections.push(section);
+        }
+    }
+}
+
+/// Blocks under one heading.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    /// What links point to.
+    pub(crate) id: &'static str,
+    /// The heading; none where it is empty.
+    pub(crate) title: &'static str,
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl Section {
+    pub(crate) fn new(id: &'static str, title: &'static str) -> Self {
+        Self {
+            id,
+            title,
+            blocks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, block: Block) {
+        let is_empty = match &block {
+            Block::List(items) | Block::Warnings(items) => items.is_empty(),
+            Block::Values(values) => values.is_empty(),
+            Block::Table(table) => table.rows.is_empty(),
+            Block::Details { blocks, .. } => blocks.is_empty(),
+            _ => false,
+        };
+        if !is_empty {
+            self.blocks.push(block);
+        }
+    }
+
+    pub(crate) fn heading(&mut self, text: impl Into<String>) {
+        self.push(Block::Heading(text.into()));
+    }
+
+    pub(crate) fn paragraph(&mut self, text: impl Into<String>) {
+        self.push(Block::Paragraph(text.into()));
+    }
+
+    pub(crate) fn details(&mut self, summary: impl Into<String>, blocks: Vec<Block>) {
+        self.push(Block::Details {
+            summary: summary.into(),
+            blocks,
+        });
+    }
+
+    pub(crate) fn extend(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        blocks.into_iter().for_each(|block| self.push(block));
+    }
+}
+
+/// A part of a section.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    /// What to do or what was found, then why.
+    Decision {
+        what: String,
+        why: String,
+    },
+    /// What to type, and what for.
+    Commands {
+        purpose: String,
+        statements: Vec<String>,
+    },
+    /// A heading below the section's.
+    Heading(String),
+    Paragraph(String),
+    List(Vec<String>),
+    /// What a reader must know before believing the figures.
+    Warnings(Vec<String>),
+    /// Names and their values.
+    Values(Vec<(String, String)>),
+    Table(Table),
+    Figure(Figure),
+    /// What few readers want: the page collapses it, a terminal leaves it out.
+    Details {
+        summary: String,
+        blocks: Vec<Self>,
+    },
+}
+
+/// A chart, for where there are pictures. What it shows is also in a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    /// What it shows, with its unit; also for screen readers.
+    pub(crate) title: String,
+    pub(crate) drawing: Markup,
+    pub(crate) caption: String,
+}
+
+/// Cells in rows and columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// What the figures are of; may be empty.
+    pub(crate) caption: String,
+    pub(crate) columns: Vec<Column>,
+    /// As many cells a row as there are columns.
+    pub(crate) rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// A table of one row for each of these, without columns yet.
+    pub(crate) fn of<'a, T>(caption: impl Into<String>, items: &'a [T]) -> Rows<'a, T> {
+        Rows {
+            items,
+            table: Self {
+                caption: caption.into(),
+                columns: Vec::new(),
+                rows: items.iter().map(|_| Vec::new()).collect(),
+            },
+        }
+    }
+}
+
+/// A table that gets its columns one by one.
+pub(crate) struct Rows<'a, T> {
+    items: &'a [T],
+    table: Table,
+}
+
+impl<T> Rows<'_, T> {
+    /// The rows' names.
+    pub(crate) fn label<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Label, name, cell)
+    }
+
+    /// Numbers.
+    pub(crate) fn figure<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Figure, name, cell)
+    }
+
+    /// Words, and numbers with words.
+    pub(crate) fn words<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Words, name, cell)
+    }
+
+    /// Words that may break into several lines.
+    pub(crate) fn prose<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Prose, name, cell)
+    }
+
+    /// A drawing of characters.
+    pub(crate) fn drawing<C: Into<Cell>>(
+        self,
+        name: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Kind::Drawing, name, cell)
+    }
+
+    /// Adds a column, and what it says of each item.
+    fn column<C: Into<Cell>>(
+        mut self,
+        kind: Kind,
+        heading: impl Into<Heading>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        let Heading { name, rank } = heading.into();
+        self.table.columns.push(Column { name, kind, rank });
+        for (row, item) in self.table.rows.iter_mut().zip(self.items) {
+            row.push(cell(item).into());
+        }
+        self
+    }
+
+    pub(crate) fn build(self) -> Table {
+        self.table
+    }
+}
+
+/// A column's heading, and how it is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    /// With the unit.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) rank: u8,
+}
+
+/// The rank of columns that prose need not break for.
+pub(crate) const EXTRA: u8 = u8::MAX;
+
+/// A column's name, alone or with its rank: where there is too little room,
+/// the column of the highest rank goes first, of equal ones the last.
+pub(crate) struct Heading {
+    name: String,
+    rank: u8,
+}
+
+impl From<&str> for Heading {
+    fn from(name: &str) -> Self {
+        (name, 0).into()
+    }
+}
+
+impl From<String> for Heading {
+    fn from(name: String) -> Self {
+        (name, 0).into()
+    }
+}
+
+impl<T: Into<String>> From<(T, u8)> for Heading {
+    fn from((name, rank): (T, u8)) -> Self {
+        let name = name.into();
+        Self { name, rank }
+    }
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The row's name.
+    Label,
+    /// Numbers, which line up at the right.
+    Figure,
+    /// Words, and numbers with words, which line up at the left.
+    Words,
+    /// Words that may break into several lines.
+    Prose,
+    /// A drawing of characters, which a page has figures for.
+    Drawing,
+}
+
+/// What stands in a table's row and column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+}
+
+/// Whether a cell stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Good,
+    Bad,
+    Open,
+}
+
+impl Cell {
+    pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Self {
+        Self {
+            text: text.into(),
+            tone,
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::toned(text, Tone::Plain)
+    }
+}

@@ -1,0 +1,210 @@
+//! The report of a dry run.
+
+use octavo_experiment::{
+    forecast::{Forecast, ForecastCell},
+    plan::{Design, RunLength},
+};
+
+use crate::{
+    document::{Block, Document, Section, Table},
+    number::{counted, estimate, percent},
+};
+
+/// What an experiment would do and take.
+pub fn forecast(forecast: &Forecast) -> Document {
+    let title = forecast
+        .plan
+        .name
+        .clone()
+        .unwrap_or_else(|| "Dry run".into());
+    let mut document = Document::new(&title);
+    let mut section = Section::new("forecast", "");
+    section.heading(title);
+    section.push(Block::Values(summary(forecast)));
+    document.push(section);
+    document.push(cells(forecast));
+    document.push(space(forecast));
+    document.push(times(forecast));
+    document
+}
+
+fn summary(forecast: &Forecast) -> Vec<(String, String)> {
+    let plan = &forecast.plan;
+    let data: Vec<String> = plan.data.iter().map(ToString::to_string).collect();
+    let design = match plan.design {
+        Design::Race => "race: decided cells stop",
+        Design::Full => "every cell in every round",
+    };
+    let mut values = vec![
+        (
+            "workload",
+            format!("{}, {}", plan.workload, data.join("; ")),
+        ),
+        ("compared", plan.compare.to_string()),
+        ("design", design.into()),
+        (
+            "margin",
+            format!("up to {} counts as no difference", percent(plan.margin)),
+        ),
+        ("directory", forecast.directory.display().to_string()),
+    ];
+    if forecast.runs_done > 0 {
+        let done = counted(forecast.runs_done, "run");
+        values.push((
+            "finished",
+            format!("{done}, which stay; below is the whole plan"),
+        ));
+    }
+    values
+        .into_iter()
+        .map(|(name, value)| (name.into(), value))
+        .collect()
+}
+
+fn cells(forecast: &Forecast) -> Section {
+    let plan = &forecast.plan;
+    let all = plan.cells();
+    let mut section = Section::new("cells", "Cells");
+    let place = |cell: &ForecastCell| {
+        let found = forecast
+            .order_of_first_round
+            .iter()
+            .position(|&of| of == cell.cell);
+        found.map_or_else(String::new, |place| (place + 1).to_string())
+    };
+    let mut table = Table::of("", &forecast.cells)
+        .label("cell", |cell| (cell.cell + 1).to_string())
+        .words(plan.compare.noun(), |cell| {
+            let level = plan.level(&all[cell.cell], plan.compare).with_noun();
+            let reference = if cell.reference { " (reference)" } else { "" };
+            format!("{level}{reference}")
+        });
+    if forecast.cells.iter().any(|cell| !cell.group.is_empty()) {
+        table = table.prose("group", |cell| cell.group.clone());
+    }
+    let table = table.figure("in first round", place);
+    section.push(Block::Table(table.build()));
+    section
+}
+
+fn space(forecast: &Forecast) -> Section {
+    let mut section = Section::new("space", "Space");
+    let snapshots = Table::of("Data to load", &forecast.snapshots)
+        .prose("database", |of| of.database.clone())
+        .figure("page", |of| of.page_size.to_string())
+        .figure("about", |of| of.size.to_string())
+        .prose("rows", |of| of.rows.clone())
+        .prose("directory", |of| of.directory.display().to_string());
+    section.push(Block::Table(snapshots.build()));
+    let space = Table::of(
+        "Disk space, with the copy that runs change",
+        &forecast.space,
+    )
+    .prose("directory", |space| space.directory.display().to_string())
+    .figure("needs about", |space| space.needed.to_string())
+    .figure("free", |space| space.free.to_string());
+    section.push(Block::Table(space.build()));
+    let full = forecast
+        .space
+        .iter()
+        .filter(|space| space.free < space.needed);
+    let warnings = full.map(|space| format!("{} is too small.", space.directory.display()));
+    section.push(Block::Warnings(warnings.collect()));
+    section
+}
+
+fn times(forecast: &Forecast) -> Section {
+    let mut section = Section::new("time", "Time (estimates)");
+    let run = estimate(forecast.run);
+    let run = match forecast.run_length {
+        Some(RunLength::Time {
+            warm_up_max,
+            warm_up_min,
+            ..
+        }) => format!(
+            "{run}, up to {} more where the cache fills slowly",
+            estimate(warm_up_max.saturating_sub(warm_up_min))
+        ),
+        Some(RunLength::Transactions { measured, .. }) => {
+            format!("at least {run}, plus {}", counted(measured, "transaction"))
+        }
+        None => format!("{run}, set from the budget after a trial run"),
+    };
+    let loading = if forecast.calibrate {
+        "calibrate and load"
+    } else {
+        "load"
+    };
+    let round = format!(
+        "{} ({})",
+        estimate(forecast.round),
+        counted(forecast.cells.len(), "run")
+    );
+    let mut values = vec![
+        (loading.to_owned(), estimate(forecast.making)),
+        ("run".into(), run),
+        ("round".into(), round),
+    ];
+    if let (Some(rounds), Some(whole)) = (forecast.rounds, forecast.whole) {
+        values.push((
+            format!("all of {}", counted(rounds, "round")),
+            estimate(whole),
+        ));
+    }
+    if let (Some(budget), Some(fit)) = (forecast.budget, forecast.rounds_that_fit_about) {
+        let fit = format!("fits about {}", counted(fit, "round"));
+        let said = match forecast.rounds {
+            None if forecast.time_min > budget => {
+                format!("too small, needs at least {}", estimate(forecast.time_min))
+            }
+            None => fit,
+            Some(_) if forecast.whole > Some(budget) => format!("{fit}; all rounds are run anyway"),
+            Some(_) => "enough".into(),
+        };
+        values.push((format!("budget of {}", estimate(budget)), said));
+    }
+    section.push(Block::Values(values));
+    section.paragraph(
+        "Nothing was measured. Assumes a slow disk: 60 MB/s for loading, 360 MB/s for copying.",
+    );
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::fixture;
+
+    /// Without line breaks and unbreakable blanks.
+    fn words() -> String {
+        let text = forecast(&fixture::forecast()).terminal(100, false);
+        let text = text.replace('\u{a0}', " ");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_forecast_says_what_is_done_and_taken() {
+        let text = words();
+        for said in [
+            "workload tpcc, TPC-C, warehouses: 3 compared page size design",
+            " 2 4 KiB pages (reference) 4 3 8 KiB",
+            "calibrate and load 60 s run 40 s, set from the budget",
+            "round 3 min (5 runs) budget of 10 min fits about 2 rounds",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let mut of = fixture::forecast();
+        of.time_min = Duration::from_secs(3600);
+        of.space[0].free = octavo_units::ByteCount::mib(1);
+        let text = forecast(&of).terminal(100, false);
+        let text = text.replace('\u{a0}', " ");
+        assert!(text.contains("too small, needs at least 60 min"), "{text}");
+        assert!(text.contains("! octavo-sample is too small."), "{text}");
+    }
+}

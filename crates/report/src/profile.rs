@@ -1,0 +1,132 @@
+//! The report of a device's profile.
+
+use octavo_device::{
+    profile::{Means, Point, Profile, table},
+    request::{Mix, Pattern},
+};
+
+use crate::{
+    document::{Block, Cell, Column, Document, Kind, Section, Table},
+    number::{number, percent, time},
+};
+
+/// The report of a device's profile.
+pub fn profile(profile: &Profile) -> Document {
+    let mut section = Section::new("device", "");
+    section.extend(summary(profile));
+    section.extend(tables(profile));
+    let mut document = Document::new(format!("Storage {}", name(profile)));
+    document.push(section);
+    document
+}
+
+fn name(profile: &Profile) -> String {
+    let storage = &profile.storage;
+    let device = storage.device.as_deref().unwrap_or("storage");
+    match &storage.model {
+        Some(model) => format!("{device} ({model})"),
+        None => device.into(),
+    }
+}
+
+/// All points as tables.
+pub(crate) fn tables(profile: &Profile) -> Vec<Block> {
+    let tables = table::all(profile).into_iter().map(|table| Table {
+        caption: table.title,
+        columns: table
+            .header
+            .into_iter()
+            .enumerate()
+            .map(|(place, name)| Column {
+                name,
+                kind: if place == 0 {
+                    Kind::Label
+                } else {
+                    Kind::Figure
+                },
+                rank: 0,
+            })
+            .collect(),
+        rows: table
+            .rows
+            .into_iter()
+            .map(|row| row.into_iter().map(Cell::from).collect())
+            .collect(),
+    });
+    tables.map(Block::Table).collect()
+}
+
+/// What was measured, and the figures that most people want.
+pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
+    let storage = &profile.storage;
+    let file = profile.file_bytes;
+    let what = match profile.engine {
+        Means::Simulation => format!("{}, simulated, over {file}.", name(profile)),
+        means => format!(
+            "{} on {}, {} by {means}, file of {file}{}.",
+            name(profile),
+            storage
+                .file_system
+                .as_deref()
+                .unwrap_or("an unknown file system"),
+            profile.access,
+            profile
+                .kernel
+                .as_deref()
+                .map_or_else(String::new, |kernel| format!(", {kernel}")),
+        ),
+    };
+    let mut values: Vec<(String, String)> = [(4096, 1), (4096, 32), (65536, 32)]
+        .into_iter()
+        .filter_map(|(bytes, depth)| profile.point(Mix::READ, Pattern::Random, bytes, depth))
+        .map(|point| {
+            (
+                format!(
+                    "{} reads, depth {}",
+                    point.spec.request_size, point.spec.depth
+                ),
+                format!("{} IOPS", number(point.iops.get())),
+            )
+        })
+        .collect();
+    if let Some(commit) = profile.commit() {
+        let latency = &commit.latency;
+        values.push((
+            format!("{} commit", commit.spec.request_size),
+            format!("p50 {}, p99 {}", time(latency.us_p50), time(latency.us_p99)),
+        ));
+    }
+    if !profile.points.iter().all(Point::is_steady) {
+        values.push(("steady".into(), "not all points".into()));
+    }
+    if let Some(apart) = profile.passes_apart() {
+        let spread = format!(
+            "medians; fastest pass {} above the slowest at half of the points",
+            percent(apart)
+        );
+        values.push(("passes".into(), spread));
+    }
+    vec![Block::Paragraph(what), Block::Values(values)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn tables_and_summary_name_their_conditions() {
+        let text = profile(&fixture::profile()).terminal(100, false);
+        let text = text.replace('\u{a0}', " ");
+        assert!(
+            text.starts_with("vda on ext4, direct I/O by io_uring, file of 512 MiB, Linux 6.18."),
+            "{text}"
+        );
+        assert!(
+            text.contains("4 KiB reads, depth 1    15,700 IOPS\n"),
+            "{text}"
+        );
+        assert!(text.contains("4 KiB commit            p50 "), "{text}");
+        assert!(text.contains("read IOPS"), "{text}");
+    }
+}

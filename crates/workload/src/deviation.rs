@@ -1,0 +1,43 @@
+//! In what a run differs from what its workload's name promises.
+
+use serde::Serialize;
+
+/// What a user should know before believing a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "deviation", rename_all = "snake_case")]
+pub enum Deviation {
+    /// TPC-C: a kind of transaction has less than its least share of the mix
+    /// (clause 5.2.3).
+    MixBelowMinimum,
+    /// TPC-C: paced terminals, but not as many as the specification wants.
+    Terminals {
+        /// Terminals of the run.
+        terminals: u32,
+        /// Terminals of the specification at this scale.
+        specified: u32,
+    },
+    /// pgbench: connections wait for each other's branches.
+    FewBranches {
+        /// Connections of the run.
+        connections: u32,
+        /// Branches, which is the scale.
+        branches: u32,
+    },
+    /// pgbench: rows are wider than the original's and filled with blanks,
+    /// which a database may compress.
+    BlankRows,
+    /// YCSB: the mix or the distribution is not the core workload's.
+    NotCore {
+        /// The mix.
+        mix: String,
+        /// The distribution.
+        distribution: String,
+        /// The core workload's short name.
+        core: String,
+    },
+    /// YCSB, zipfian: once there are more records, others become the hot ones.
+    HotRecordsChange {
+        /// Records up to which they stay.
+        records: u64,
+    },
+}

@@ -215,7 +215,7 @@ impl UsersServer {
     /// All that holds for both kinds of servers.
     fn is_driven(&self, database: &str) {
         let rows = |result: &Value| {
-            let conditions = result["subject"]["conditions"].as_array().unwrap().clone();
+            let conditions = result["conditions"].as_array().unwrap().clone();
             let rows = conditions.iter().find(|pair| pair[0] == "rows").unwrap();
             rows[1].as_str().unwrap().to_owned()
         };

@@ -21,7 +21,7 @@ use crate::{
     race::{Race, Why},
     record::{Figures, RunRecord},
     schedule::{Schedule, rules},
-    statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
+    statistics::{Confidence, Decision, Interval, decision, geometric_interval, mean},
     store::{CHANGED, RunOutcome, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
@@ -138,7 +138,7 @@ pub struct CellFindings {
     /// Whether the ratio is of fresh rounds.
     pub fresh: bool,
     /// What the ratio says.
-    pub standing: Option<Standing>,
+    pub decision: Option<Decision>,
     /// After how many of its group's rounds it was decided and ran no more.
     pub left_after: Option<usize>,
     /// Why it ran no more.
@@ -411,10 +411,10 @@ impl<'a> Table<'a> {
         let cell = &self.cells[number];
         let stands = race.candidates[candidate];
         // A runner-up whose final was lost races on: then the race's interval
-        // is what its standing was read from.
+        // is what its decision was read from.
         let fresh = stands
             .fresh
-            .filter(|fresh| stands.standing == Some(standing(fresh, self.plan.margin)));
+            .filter(|fresh| stands.decision == Some(decision(fresh, self.plan.margin)));
         let runs: Vec<&Figures> = self.comparable(number).map(|(_, run)| run).collect();
         let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
         CellFindings {
@@ -425,7 +425,7 @@ impl<'a> Table<'a> {
             throughput_per_minute,
             ratio: fresh.or(stands.ratio),
             fresh: fresh.is_some(),
-            standing: stands.standing,
+            decision: stands.decision,
             left_after: stands.left.map(|left| left.after),
             left: stands.left.map(|left| left.why),
             stability: stability(&runs),

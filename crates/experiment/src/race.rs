@@ -23,11 +23,11 @@ use octavo_units::Seed;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{
-    Interval, Standing,
+    Decision, Interval,
     bootstrap::{Estimate, ROUNDS_MAX},
-    spending,
+    decision, spending,
     spending::Boundary,
-    standing, student_t,
+    student_t,
 };
 
 mod full;
@@ -150,7 +150,7 @@ pub struct Candidate {
     /// What the intervals say: the fresh one of the winner and of those that
     /// were not confirmed, the race's of the others that are live. `None` for
     /// the reference.
-    pub standing: Option<Standing>,
+    pub decision: Option<Decision>,
     /// When and why it left.
     pub left: Option<Left>,
 }
@@ -471,13 +471,13 @@ impl Elimination {
                 return Some((candidate, Why::NoResult));
             }
             let interval = self.repeated(candidate)?;
-            match standing(&interval, self.rules.margin) {
-                Standing::Worse => Some((candidate, Why::Worse)),
-                Standing::Equivalent => Some((candidate, Why::Equivalent)),
-                Standing::Better if self.finals == FINALS_MAX => {
+            match decision(&interval, self.rules.margin) {
+                Decision::Worse => Some((candidate, Why::Worse)),
+                Decision::Equivalent => Some((candidate, Why::Equivalent)),
+                Decision::Better if self.finals == FINALS_MAX => {
                     Some((candidate, Why::NoFinalLeft))
                 }
-                Standing::Better | Standing::Open => None,
+                Decision::Better | Decision::Open => None,
             }
         })
     }
@@ -569,7 +569,7 @@ impl Elimination {
             self.fresh[candidate] = interval(candidate, self.reference).filter(|_| whole);
         }
         match self.fresh[fresh.leader] {
-            Some(ratio) if standing(&ratio, self.rules.margin) == Standing::Better => {
+            Some(ratio) if decision(&ratio, self.rules.margin) == Decision::Better => {
                 self.won = Some(Won {
                     candidate: fresh.leader,
                     ratio,
@@ -582,7 +582,7 @@ impl Elimination {
             }
             // Neither confirmed nor refuted: the second final is its as well.
             Some(ratio)
-                if standing(&ratio, self.rules.margin) == Standing::Open
+                if decision(&ratio, self.rules.margin) == Decision::Open
                     && ratio.estimate > 1.0
                     && self.finals < FINALS_MAX =>
             {
@@ -602,10 +602,10 @@ impl Elimination {
 
     fn dismiss_if_settled_afresh(&mut self, runner_up: usize) {
         let live = self.left[runner_up].is_none();
-        let fresh = self.fresh[runner_up].map(|fresh| standing(&fresh, self.rules.margin));
+        let fresh = self.fresh[runner_up].map(|fresh| decision(&fresh, self.rules.margin));
         match fresh {
-            Some(Standing::Worse) if live => self.dismiss(runner_up, Why::Worse),
-            Some(Standing::Equivalent) if live => self.dismiss(runner_up, Why::Equivalent),
+            Some(Decision::Worse) if live => self.dismiss(runner_up, Why::Worse),
+            Some(Decision::Equivalent) if live => self.dismiss(runner_up, Why::Equivalent),
             _ => {}
         }
     }
@@ -617,21 +617,21 @@ impl Elimination {
         Candidate {
             ratio: self.repeated(candidate),
             fresh: self.fresh[candidate],
-            standing: Some(self.standing(candidate)),
+            decision: Some(self.decision(candidate)),
             left: self.left[candidate],
         }
     }
 
-    fn standing(&self, candidate: usize) -> Standing {
+    fn decision(&self, candidate: usize) -> Decision {
         let won = self.won.as_ref().map(|won| won.candidate);
         let interval = match self.left[candidate].map(|left| left.why) {
-            Some(Why::Worse) => return Standing::Worse,
-            Some(Why::Equivalent) => return Standing::Equivalent,
+            Some(Why::Worse) => return Decision::Worse,
+            Some(Why::Equivalent) => return Decision::Equivalent,
             None if won != Some(candidate) => self.repeated(candidate),
             _ => self.fresh[candidate].or_else(|| self.repeated(candidate)),
         };
-        interval.map_or(Standing::Open, |interval| {
-            standing(&interval, self.rules.margin)
+        interval.map_or(Decision::Open, |interval| {
+            decision(&interval, self.rules.margin)
         })
     }
 
@@ -645,19 +645,19 @@ impl Elimination {
                 ties: self.ties(won),
             };
         }
-        let with = |wanted: &[Standing]| -> Vec<usize> {
+        let with = |wanted: &[Decision]| -> Vec<usize> {
             (0..self.left.len())
-                .filter(|&c| c != self.reference && wanted.contains(&self.standing(c)))
+                .filter(|&c| c != self.reference && wanted.contains(&self.decision(c)))
                 .collect()
         };
-        let open = with(&[Standing::Open, Standing::Better]);
+        let open = with(&[Decision::Open, Decision::Better]);
         let unknown = |left: &Option<Left>| {
             left.is_some_and(|left| matches!(left.why, Why::NoResult | Why::NoFinalLeft))
         };
         if self.live().next().is_none() && !self.left.iter().any(unknown) {
             return Outcome::Keep {
-                equivalent: with(&[Standing::Equivalent]),
-                worse: with(&[Standing::Worse]),
+                equivalent: with(&[Decision::Equivalent]),
+                worse: with(&[Decision::Worse]),
                 not_confirmed: open,
             };
         }
@@ -685,7 +685,7 @@ impl Elimination {
                 }
                 let logs = self.pairs.logs(c, won.candidate);
                 let ratio = Estimate::of(&logs, self.rules.seed);
-                !matches!(self.standing(c), Standing::Worse | Standing::Equivalent)
+                !matches!(self.decision(c), Decision::Worse | Decision::Equivalent)
                     && ratio.is_none_or(|ratio| ratio.interval(ERROR).high >= 1.0)
             })
             .collect()

@@ -21,7 +21,7 @@ use crate::{
     race::{Race, Why},
     record::{Figures, RunRecord},
     schedule::{Schedule, rules},
-    statistics::{Confidence, Decision, Interval, decision, geometric_interval, mean},
+    statistics::{ByRound, Confidence, Decision, Interval, decision, geometric_interval, mean},
     store::{CHANGED, RunOutcome, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
@@ -304,9 +304,6 @@ impl Findings {
     }
 }
 
-/// Throughput by round of one cell.
-pub(crate) type ByRound = BTreeMap<u32, f64>;
-
 /// Of how many of the last rounds the per-second series are shown.
 const SERIES_ROUNDS: u32 = 24;
 
@@ -318,7 +315,7 @@ fn saved(
     store: &Store,
 ) -> Result<Option<Saved>, StoreError> {
     let races = plan.design == Design::Race && plan.count(plan.compare) > 1;
-    let (true, 1.., Some(pace)) = (races, schedule.rounds, store.pace()?) else {
+    let (true, 1.., Some(cost)) = (races, schedule.rounds, store.run_cost()?) else {
         return Ok(None);
     };
     let runs = outcomes
@@ -329,7 +326,7 @@ fn saved(
     Ok(Some(Saved {
         runs,
         full_runs,
-        seconds: full_runs.saturating_sub(runs) as f64 * pace.run.as_secs_f64(),
+        seconds: full_runs.saturating_sub(runs) as f64 * cost.mean.as_secs_f64(),
     }))
 }
 
@@ -469,13 +466,6 @@ impl<'a> Table<'a> {
             .find(|&path| path == StoragePath::PageCache)
             .or_else(|| paths().next())
     }
-}
-
-/// The ratios of the rounds that both have, in the rounds' order.
-pub(crate) fn paired_ratios(own: &ByRound, other: &ByRound) -> Vec<f64> {
-    own.iter()
-        .filter_map(|(round, value)| Some(value / other.get(round)?))
-        .collect()
 }
 
 fn stability(runs: &[&Figures]) -> Option<CellStability> {

@@ -34,6 +34,7 @@ pub mod race;
 pub mod record;
 mod resolved;
 mod run;
+mod run_cost;
 mod schedule;
 pub mod statistics;
 pub mod store;

@@ -6,11 +6,11 @@ use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
 use crate::{
-    findings::{ByRound, paired_ratios},
     plan::{Cell, Factor, Group, Level, Plan},
     race::{Outcome, Race},
     statistics::{
-        Confidence, Decision, Interval, decision, geometric_interval, spending::repeated_interval,
+        ByRound, Confidence, Decision, Interval, decision, geometric_interval, paired_ratios,
+        spending::repeated_interval,
     },
 };
 

@@ -2,7 +2,11 @@
 
 use crate::statistics::{Confidence, Decision, Interval, bootstrap::Estimate, decision};
 
-use super::{Candidate, ERROR, Next, Outcome, Pairs, Pass, Phase, Race, Rules};
+use super::{
+    outcome::{Candidate, Next, Outcome, Race},
+    pairs::Pairs,
+    rules::{ERROR, Pass, Phase, Rules},
+};
 
 /// One look at all rounds, of `looks` that there will have been.
 pub(super) fn judge(

@@ -1,8 +1,15 @@
 //! What racing promises, on simulated machines. The long versions, with their
 //! figures, are in `bench/race.sh`.
 
-use super::simulated::{Conditions, Ended, Machine, Noise, SHARED, pass, race, round};
-use super::*;
+use octavo_units::Seed;
+
+use super::{
+    pairs::Pairs,
+    rules::ERROR,
+    simulated::{Conditions, Ended, Machine, Noise, SHARED, pass, race, round},
+    *,
+};
+use crate::statistics::{Decision, spending::Boundary};
 
 const RULES: Rules = Rules {
     margin: 0.03,

@@ -7,9 +7,11 @@
 //! taken as a sample of a normal distribution.
 
 pub mod bootstrap;
+mod by_round;
 pub mod spending;
 pub mod welch;
 
+pub(crate) use by_round::{ByRound, paired_ratios};
 pub use octavo_driver::{mean, standard_deviation};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};

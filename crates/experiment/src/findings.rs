@@ -246,11 +246,11 @@ impl Findings {
         let counted_name = workload.counted_name();
         let series_from = schedule.rounds.saturating_sub(SERIES_ROUNDS);
         let runs = store.runs(workload.transactions(), series_from)?;
-        let table = Table::new(&plan, &runs);
+        let by_cell = FiguresByCell::new(&plan, &runs);
         let groups: Vec<GroupFindings> = schedule
             .groups
             .iter()
-            .map(|of| table.group(&of.group, &of.race))
+            .map(|of| by_cell.group(&of.group, &of.race))
             .collect();
         let calibration = store
             .calibration()?
@@ -269,25 +269,25 @@ impl Findings {
             counted_name: counted_name.into(),
             rounds: schedule.rounds as usize,
             saved: saved(&plan, &outcomes, &schedule, store)?,
-            runs_done: table.all().count(),
-            runs_failed: table.failed(&runs),
+            runs_done: by_cell.all().count(),
+            runs_failed: by_cell.failed(&runs),
             machine: store.facts("machine")?,
             changed: store.facts(CHANGED)?,
             storage: store.facts_below("storage")?,
             database: store.facts_below("database")?,
-            storage_path: table.storage_path(),
+            storage_path: by_cell.storage_path(),
             snapshots: store.snapshots()?,
             calibration,
-            buffers: buffer_findings(&plan, &table.cells, |cell| table.throughput(cell)),
-            interactions: interactions(&plan, &table.cells, &plan.groups(), |cell| {
-                table.throughput(cell)
+            buffers: buffer_findings(&plan, &by_cell.cells, |cell| by_cell.throughput(cell)),
+            interactions: interactions(&plan, &by_cell.cells, &plan.groups(), |cell| {
+                by_cell.throughput(cell)
             }),
             groups,
             audit: store.audit()?,
             caveats: Vec::new(),
             plan: plan.clone(),
         };
-        findings.caveats = caveats(&findings, &table);
+        findings.caveats = caveats(&findings, &by_cell);
         Ok(Some(findings))
     }
 
@@ -331,13 +331,13 @@ fn saved(
 }
 
 /// The runs with figures, by cell and round.
-struct Table<'a> {
+struct FiguresByCell<'a> {
     plan: &'a Plan,
     cells: Vec<Cell>,
     figures: Vec<BTreeMap<u32, &'a Figures>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> FiguresByCell<'a> {
     fn new(plan: &'a Plan, runs: &'a [RunRecord]) -> Self {
         let cells = plan.cells();
         let mut figures = vec![BTreeMap::new(); cells.len()];
@@ -573,9 +573,9 @@ pub const MISSES_AT_DEVICE_WANTED: f64 = 0.95;
 /// Checkpoints that a run should have, for one more or less not to matter.
 const CHECKPOINTS_WANTED: u64 = 3;
 
-fn caveats(findings: &Findings, table: &Table<'_>) -> Vec<Caveat> {
+fn caveats(findings: &Findings, by_cell: &FiguresByCell<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let runs: Vec<&Figures> = table.all().collect();
+    let runs: Vec<&Figures> = by_cell.all().collect();
     let of = runs.len();
     let cells = || findings.groups.iter().flat_map(|group| &group.cells);
     let built = (machine::BUILD, machine::DEBUG_BUILD);

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 use octavo_driver::{ArrivalProcess, Load};
 use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
-    loaded::{Description, Loaded},
+    dataset::{Dataset, Manifest},
     plan::RunLength,
 };
 use octavo_units::ByteCount;
@@ -41,7 +41,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     let found = if is_noop {
         None
     } else {
-        Loaded::examine(&flags.directory).map_err(load::failure)?
+        Dataset::examine(&flags.directory).map_err(load::failure)?
     };
     let wanted = Wanted::of(&flags, found.as_ref())?;
     if is_noop {
@@ -65,7 +65,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     };
     let target = on
         .as_ref()
-        .map_or(Target::Noop, |(loaded, chosen)| Target::Loaded {
+        .map_or(Target::Noop, |(loaded, chosen)| Target::Dataset {
             loaded,
             database: chosen.database.as_ref(),
             memory: flags.memory.unwrap_or(MEMORY),
@@ -82,7 +82,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(flags: &BenchFlags, found: Option<&Description>) -> Result<Self, Failure> {
+    fn of(flags: &BenchFlags, found: Option<&Manifest>) -> Result<Self, Failure> {
         let spec = WorkloadSpec {
             mix: flags.mix.clone(),
             distribution: flags.distribution,
@@ -232,12 +232,12 @@ impl Drop for HdrFile {
 /// Opens the rows to run on, loading them where they are missing.
 fn open(
     flags: &BenchFlags,
-    found: Option<&Description>,
+    found: Option<&Manifest>,
     chosen: &Chosen,
     spec: &WorkloadSpec,
     workload: &dyn Workload,
     watcher: &Watcher,
-) -> Result<Loaded, Failure> {
+) -> Result<Dataset, Failure> {
     let settings = load::settings(&flags.directory, &flags.data, found, chosen, spec, workload);
     // Before minutes of loading.
     let accepted = chosen.database.accept(&octavo_database::Settings {
@@ -247,7 +247,7 @@ fn open(
         isolation: flags.isolation.map(Into::into),
     });
     accepted.map_err(|error| Failure::Input(error.into()))?;
-    Loaded::open_or_load(&settings, watcher).map_err(load::failure)
+    Dataset::open_or_load(&settings, watcher).map_err(load::failure)
 }
 
 /// How transactions come to the connections.

@@ -1,7 +1,7 @@
 //! `octavo check`: flags to a call, and what is printed.
 
 use anyhow::anyhow;
-use octavo_experiment::{check::check as run, loaded::Loaded};
+use octavo_experiment::{check::check as run, dataset::Dataset};
 
 use crate::{
     Failure,
@@ -12,11 +12,11 @@ use crate::{
 };
 
 pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
-    let loaded = Loaded::open(&flags.directory).map_err(failure)?;
-    let description = loaded.description();
-    let chosen = Chosen::of(None, &flags.system, Some(description))?;
-    let workload = for_check(description, None)?;
-    let last = for_check(description, loaded.last_mix().as_deref())?;
+    let loaded = Dataset::open(&flags.directory).map_err(failure)?;
+    let manifest = loaded.manifest();
+    let chosen = Chosen::of(None, &flags.system, Some(manifest))?;
+    let workload = for_check(manifest, None)?;
+    let last = for_check(manifest, loaded.last_mix().as_deref())?;
     let result = run(
         &loaded,
         chosen.database.as_ref(),

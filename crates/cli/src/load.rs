@@ -1,7 +1,7 @@
 //! `octavo load`: flags to settings, the call, and what is printed.
 
 use octavo_database::{Database, Registry};
-use octavo_experiment::loaded::{Description, LoadError, LoadSettings, Loaded};
+use octavo_experiment::dataset::{Dataset, LoadError, LoadSettings, Manifest};
 use octavo_workload::{Workload, WorkloadSpec};
 
 use octavo_report::number;
@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
-    let found = Loaded::examine(&flags.directory).map_err(failure)?;
+    let found = Dataset::examine(&flags.directory).map_err(failure)?;
     let spec = workload::spec(&flags.data, found.as_ref())?;
     let workload = workload::build(&spec)?;
     let database = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
@@ -29,29 +29,29 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
         workload.as_ref(),
     );
     let watcher = Watcher::new()?;
-    let loaded = Loaded::open_or_load(&settings, &watcher);
+    let loaded = Dataset::open_or_load(&settings, &watcher);
     watcher.finish();
     let loaded = loaded.map_err(failure)?;
-    let description = loaded.description();
+    let manifest = loaded.manifest();
     if flags.json {
-        return report::print_json(description);
+        return report::print_json(manifest);
     }
-    report::print(&words(description, found.is_some(), &flags))
+    report::print(&words(manifest, found.is_some(), &flags))
 }
 
-fn words(description: &Description, was_there: bool, flags: &LoadFlags) -> String {
-    let seconds = description.elapsed.as_secs_f64();
+fn words(manifest: &Manifest, was_there: bool, flags: &LoadFlags) -> String {
+    let seconds = manifest.elapsed.as_secs_f64();
     format!(
-        "{description}\nrows   {}\nsize   {}\n{} {} ({} rows per second)\nNext: octavo bench {}\n",
-        number::count(description.rows),
-        description.size,
+        "{manifest}\nrows   {}\nsize   {}\n{} {} ({} rows per second)\nNext: octavo bench {}\n",
+        number::count(manifest.rows),
+        manifest.size,
         if was_there {
             "loaded earlier in"
         } else {
             "loaded"
         },
         number::seconds(seconds),
-        number::count((description.rows as f64 / seconds.max(1e-9)) as u64),
+        number::count((manifest.rows as f64 / seconds.max(1e-9)) as u64),
         flags.directory.display()
     )
 }
@@ -70,7 +70,7 @@ impl Chosen {
     pub(crate) fn of(
         name: Option<&str>,
         flags: &SystemFlags,
-        loaded: Option<&Description>,
+        loaded: Option<&Manifest>,
     ) -> Result<Self, Failure> {
         let name = name
             .or_else(|| loaded.map(|loaded| loaded.database.as_str()))
@@ -90,7 +90,7 @@ impl Chosen {
 pub(crate) fn settings<'a>(
     directory: &'a std::path::Path,
     flags: &DataFlags,
-    found: Option<&Description>,
+    found: Option<&Manifest>,
     chosen: &'a Chosen,
     spec: &WorkloadSpec,
     workload: &'a dyn Workload,

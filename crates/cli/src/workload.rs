@@ -8,7 +8,7 @@ use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_experiment::loaded::Description;
+use octavo_experiment::dataset::Manifest;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{DataKind, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec};
 
@@ -107,11 +107,7 @@ impl FromArgMatches for WorkloadFlags {
 impl WorkloadFlags {
     /// The workload that the flags name, on the rows that they name; where they
     /// say nothing, what is `loaded`; else the defaults.
-    fn spec(
-        &self,
-        seed: Option<Seed>,
-        loaded: Option<&Description>,
-    ) -> Result<WorkloadSpec, Failure> {
+    fn spec(&self, seed: Option<Seed>, loaded: Option<&Manifest>) -> Result<WorkloadSpec, Failure> {
         let on_loaded = || first_on(loaded?);
         let name = self.name.or_else(on_loaded).unwrap_or_default();
         let kind = &name.family().data;
@@ -133,10 +129,7 @@ impl WorkloadFlags {
 
 /// The workload, with its own mix and distribution, that flags or loaded rows
 /// say.
-pub(crate) fn spec(
-    flags: &DataFlags,
-    loaded: Option<&Description>,
-) -> Result<WorkloadSpec, Failure> {
+pub(crate) fn spec(flags: &DataFlags, loaded: Option<&Manifest>) -> Result<WorkloadSpec, Failure> {
     flags.workload.spec(flags.seed, loaded)
 }
 
@@ -148,7 +141,7 @@ pub(crate) fn build(spec: &WorkloadSpec) -> Result<Box<dyn Workload>, Failure> {
 /// The workload on loaded rows with the mix of the run that left them; what
 /// cannot be read as a mix counts as none.
 pub(crate) fn for_check(
-    loaded: &Description,
+    loaded: &Manifest,
     mix: Option<&str>,
 ) -> Result<Box<dyn Workload>, Failure> {
     let name = first_on(loaded).unwrap_or_default();
@@ -160,7 +153,7 @@ pub(crate) fn for_check(
     mixed.build().or_else(|_| build(&own))
 }
 
-fn first_on(loaded: &Description) -> Option<WorkloadName> {
+fn first_on(loaded: &Manifest) -> Option<WorkloadName> {
     Registry::standard().first_on(loaded.data)
 }
 

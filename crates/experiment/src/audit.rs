@@ -14,7 +14,7 @@ const EXPECTED_MIN: f64 = 10.0;
 /// How a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum Agreement {
     /// Within what chance allows.
     Pass,
     /// Outside of it: the generated load is not the specified one.
@@ -33,7 +33,7 @@ pub struct AuditFinding {
     /// Out of how many.
     pub draws: u64,
     /// Whether it agrees.
-    pub standing: Standing,
+    pub agreement: Agreement,
 }
 
 /// A figure and what it is compared with.
@@ -72,8 +72,8 @@ fn line(line: &AuditLine) -> AuditFinding {
     let total = line.total as f64;
     let expected = total * line.wanted;
     let at_most = line.rule == AuditRule::AtMost;
-    let standing = if line.total == 0 {
-        Standing::TooFew
+    let agreement = if line.total == 0 {
+        Agreement::TooFew
     } else if line.wanted <= 0.0 || line.wanted >= 1.0 {
         // Never, or always: no chance in it.
         pass(line.count as f64 == expected)
@@ -81,7 +81,7 @@ fn line(line: &AuditLine) -> AuditFinding {
         // What is allowed needs no proof; what is not may be chance.
         pass(tails(line).1 >= CHANCE)
     } else if expected.min(total - expected) < EXPECTED_MIN {
-        Standing::TooFew
+        Agreement::TooFew
     } else if let AuditRule::Dispersed(times) = line.rule {
         // A sum of many draws each: normal by now.
         let deviation = (expected * (1.0 - line.wanted) * times).sqrt();
@@ -103,7 +103,7 @@ fn line(line: &AuditLine) -> AuditFinding {
             at_most,
         },
         draws: line.total,
-        standing,
+        agreement,
     }
 }
 
@@ -121,10 +121,10 @@ fn distribution(drawn: &AuditDistribution) -> AuditFinding {
         .iter()
         .zip(&drawn.wanted)
         .any(|(count, share)| *count > 0 && *share <= 0.0);
-    let standing = if impossible {
-        Standing::Fail
+    let agreement = if impossible {
+        Agreement::Fail
     } else if (draws as f64) * rarest < EXPECTED_MIN {
-        Standing::TooFew
+        Agreement::TooFew
     } else {
         pass(p_value >= CHANCE)
     };
@@ -136,15 +136,15 @@ fn distribution(drawn: &AuditDistribution) -> AuditFinding {
             p_value,
         },
         draws,
-        standing,
+        agreement,
     }
 }
 
-fn pass(agrees: bool) -> Standing {
+fn pass(agrees: bool) -> Agreement {
     if agrees {
-        Standing::Pass
+        Agreement::Pass
     } else {
-        Standing::Fail
+        Agreement::Fail
     }
 }
 
@@ -166,7 +166,7 @@ fn tails(line: &AuditLine) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn share(count: u64, total: u64, wanted: f64, rule: AuditRule) -> Standing {
+    fn share(count: u64, total: u64, wanted: f64, rule: AuditRule) -> Agreement {
         line(&AuditLine {
             name: "x".into(),
             count,
@@ -174,62 +174,62 @@ mod tests {
             wanted,
             rule,
         })
-        .standing
+        .agreement
     }
 
     #[test]
     fn shares_pass_within_chance() {
         // 1,000 of 10,000: the standard deviation is 30, about 4.42 of it 132.
         let independent = |count| share(count, 10_000, 0.1, AuditRule::Independent);
-        assert_eq!(independent(1130), Standing::Pass);
-        assert_eq!(independent(1140), Standing::Fail);
-        assert_eq!(independent(860), Standing::Fail);
+        assert_eq!(independent(1130), Agreement::Pass);
+        assert_eq!(independent(1140), Agreement::Fail);
+        assert_eq!(independent(860), Agreement::Fail);
         // 10 of 1,000 are far from normal: 24 or more come once in 11,000.
         let rare = |count| share(count, 1000, 0.01, AuditRule::Independent);
-        assert_eq!(rare(25), Standing::Pass);
-        assert_eq!(rare(30), Standing::Fail);
+        assert_eq!(rare(25), Agreement::Pass);
+        assert_eq!(rare(30), Agreement::Fail);
         // And a day of them is still exact enough.
         let many = |count| share(count, 10_000_000_000, 0.1, AuditRule::Independent);
-        assert_eq!(many(1_000_100_000), Standing::Pass);
-        assert_eq!(many(1_000_200_000), Standing::Fail);
+        assert_eq!(many(1_000_100_000), Agreement::Pass);
+        assert_eq!(many(1_000_200_000), Agreement::Fail);
         let lumpy = |count| share(count, 10_000, 0.1, AuditRule::Dispersed(4.0));
-        assert_eq!(lumpy(1260), Standing::Pass);
-        assert_eq!(lumpy(1270), Standing::Fail);
+        assert_eq!(lumpy(1260), Agreement::Pass);
+        assert_eq!(lumpy(1270), Agreement::Fail);
     }
 
     #[test]
     fn little_says_nothing_and_never_means_never() {
-        assert_eq!(share(0, 0, 0.5, AuditRule::Independent), Standing::TooFew);
-        assert_eq!(share(3, 50, 0.1, AuditRule::Independent), Standing::TooFew);
-        assert_eq!(share(0, 50, 0.0, AuditRule::Independent), Standing::Pass);
-        assert_eq!(share(1, 50, 0.0, AuditRule::Independent), Standing::Fail);
-        assert_eq!(share(50, 50, 1.0, AuditRule::Independent), Standing::Pass);
+        assert_eq!(share(0, 0, 0.5, AuditRule::Independent), Agreement::TooFew);
+        assert_eq!(share(3, 50, 0.1, AuditRule::Independent), Agreement::TooFew);
+        assert_eq!(share(0, 50, 0.0, AuditRule::Independent), Agreement::Pass);
+        assert_eq!(share(1, 50, 0.0, AuditRule::Independent), Agreement::Fail);
+        assert_eq!(share(50, 50, 1.0, AuditRule::Independent), Agreement::Pass);
     }
 
     #[test]
     fn at_most_forgives_less() {
         let at_most = |count| share(count, 10_000, 0.01, AuditRule::AtMost);
-        assert_eq!(at_most(0), Standing::Pass);
-        assert_eq!(at_most(120), Standing::Pass);
-        assert_eq!(at_most(200), Standing::Fail);
+        assert_eq!(at_most(0), Agreement::Pass);
+        assert_eq!(at_most(120), Agreement::Pass);
+        assert_eq!(at_most(200), Agreement::Fail);
     }
 
     #[test]
     fn distributions_pass_by_their_chi_square() {
-        let standing = |counts: &[u64], wanted: &[f64]| {
+        let agreement = |counts: &[u64], wanted: &[f64]| {
             distribution(&AuditDistribution {
                 name: "x".into(),
                 counts: counts.to_vec(),
                 wanted: wanted.to_vec(),
             })
-            .standing
+            .agreement
         };
         let even = [0.25; 4];
-        assert_eq!(standing(&[250, 260, 240, 250], &even), Standing::Pass);
-        assert_eq!(standing(&[350, 160, 240, 250], &even), Standing::Fail);
-        assert_eq!(standing(&[2, 3, 2, 4], &even), Standing::TooFew);
+        assert_eq!(agreement(&[250, 260, 240, 250], &even), Agreement::Pass);
+        assert_eq!(agreement(&[350, 160, 240, 250], &even), Agreement::Fail);
+        assert_eq!(agreement(&[2, 3, 2, 4], &even), Agreement::TooFew);
         // A range that nothing should fall into.
-        assert_eq!(standing(&[100, 1], &[1.0, 0.0]), Standing::Fail);
-        assert_eq!(standing(&[100, 0], &[1.0, 0.0]), Standing::Pass);
+        assert_eq!(agreement(&[100, 1], &[1.0, 0.0]), Agreement::Fail);
+        assert_eq!(agreement(&[100, 0], &[1.0, 0.0]), Agreement::Pass);
     }
 }

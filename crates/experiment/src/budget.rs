@@ -7,7 +7,6 @@ use octavo_units::ByteCount;
 use crate::{
     plan::{Cell, RunLength},
     record::Figures,
-    schedule::Round,
 };
 
 /// Rounds below which a Student t interval is too wide to say anything.
@@ -43,23 +42,6 @@ pub(crate) const TRIAL: RunLength = RunLength::Time {
     warm_up_max: Duration::from_secs(8),
     measured: Duration::from_millis(600),
 };
-
-/// What runs have cost so far.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
-    /// Runs in the store, failed ones included.
-    pub(crate) runs_done: usize,
-    /// Mean time of a run with everything around it.
-    pub(crate) run: Duration,
-}
-
-impl Pace {
-    /// The time of a round.
-    pub(crate) fn round(&self, round: &Round) -> Duration {
-        let runs = u32::try_from(round.cells.len()).unwrap_or(u32::MAX);
-        self.run.saturating_mul(runs)
-    }
-}
 
 /// The least time in which a plan makes sense, judged before anything is
 /// known of the machine: a slow disk's 60 MB/s for making and copying data,

@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use crate::{
     causes::with_causes,
-    loaded::{Description, Loaded},
+    dataset::{Dataset, Manifest},
 };
 
 /// What a check found.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckResult {
     /// What was loaded.
-    pub loaded: Description,
+    pub loaded: Manifest,
     /// The rows as loaded.
     pub base: Checked,
     /// Tables of the base that are not what the seed gives.
@@ -59,7 +59,7 @@ impl CheckResult {
 /// `workload` has to be of the rows that were loaded, and `last_workload` with
 /// the mix of the last run, on which the conditions may depend.
 pub fn check(
-    loaded: &Loaded,
+    loaded: &Dataset,
     database: &dyn Database,
     workload: &dyn Workload,
     last_workload: &dyn Workload,
@@ -89,7 +89,7 @@ pub fn check(
         .collect();
     let last_run = loaded.last_copy().map(|copy| look(copy, last_workload));
     CheckResult {
-        loaded: loaded.description().clone(),
+        loaded: loaded.manifest().clone(),
         base,
         unexpected,
         last_run,

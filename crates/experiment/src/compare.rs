@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     findings::{CellFindings, Findings},
     plan::{Cell, Plan, Storage},
-    statistics::{Confidence, Interval, Standing, standing, welch::ratio_interval},
+    statistics::{Confidence, Decision, Interval, decision, welch::ratio_interval},
     verdict::Verdict,
 };
 
@@ -57,7 +57,7 @@ pub struct CellComparison {
     /// changed on the machine between them is part of the ratio.
     pub ratio: Interval,
     /// What the interval says of the second.
-    pub standing: Standing,
+    pub decision: Decision,
 }
 
 /// What makes two cells of different plans the same.
@@ -142,7 +142,7 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
                     first: cell.throughput?,
                     second: other.throughput?,
                     ratio,
-                    standing: standing(&ratio, margin),
+                    decision: decision(&ratio, margin),
                 })
             })
             .collect(),

@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 /// What an experiment needs to know to have a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct EmulatedDevice {
     /// A name of the catalog or the path of a file.
     pub(crate) device: String,
     /// Where what it holds is kept.
@@ -105,11 +105,11 @@ impl Emulation {
     /// until `interrupted`.
     pub(crate) fn start(
         program: &Path,
-        wanted: &Wanted,
+        wanted: &EmulatedDevice,
         seed: Seed,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, EmulationError> {
-        let Wanted {
+        let EmulatedDevice {
             device,
             backing,
             mount,

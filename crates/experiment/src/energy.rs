@@ -9,9 +9,8 @@ use octavo_device::power::Energy;
 use serde::Serialize;
 
 use crate::{
-    findings::{ByRound, paired_ratios},
     record::Figures,
-    statistics::{Confidence, Interval, geometric_interval},
+    statistics::{ByRound, Confidence, Interval, geometric_interval, paired_ratios},
 };
 
 /// What a cell's transactions took of the device's energy, over its runs.

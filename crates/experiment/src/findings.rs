@@ -21,7 +21,7 @@ use crate::{
     race::{Race, Why},
     record::{Figures, RunRecord},
     schedule::{Schedule, rules},
-    statistics::{Confidence, Interval, Standing, geometric_interval, mean, standing},
+    statistics::{ByRound, Confidence, Decision, Interval, decision, geometric_interval, mean},
     store::{CHANGED, RunOutcome, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
@@ -138,7 +138,7 @@ pub struct CellFindings {
     /// Whether the ratio is of fresh rounds.
     pub fresh: bool,
     /// What the ratio says.
-    pub standing: Option<Standing>,
+    pub decision: Option<Decision>,
     /// After how many of its group's rounds it was decided and ran no more.
     pub left_after: Option<usize>,
     /// Why it ran no more.
@@ -246,11 +246,11 @@ impl Findings {
         let counted_name = workload.counted_name();
         let series_from = schedule.rounds.saturating_sub(SERIES_ROUNDS);
         let runs = store.runs(workload.transactions(), series_from)?;
-        let table = Table::new(&plan, &runs);
+        let by_cell = FiguresByCell::new(&plan, &runs);
         let groups: Vec<GroupFindings> = schedule
             .groups
             .iter()
-            .map(|of| table.group(&of.group, &of.race))
+            .map(|of| by_cell.group(&of.group, &of.race))
             .collect();
         let calibration = store
             .calibration()?
@@ -269,25 +269,25 @@ impl Findings {
             counted_name: counted_name.into(),
             rounds: schedule.rounds as usize,
             saved: saved(&plan, &outcomes, &schedule, store)?,
-            runs_done: table.all().count(),
-            runs_failed: table.failed(&runs),
+            runs_done: by_cell.all().count(),
+            runs_failed: by_cell.failed(&runs),
             machine: store.facts("machine")?,
             changed: store.facts(CHANGED)?,
             storage: store.facts_below("storage")?,
             database: store.facts_below("database")?,
-            storage_path: table.storage_path(),
+            storage_path: by_cell.storage_path(),
             snapshots: store.snapshots()?,
             calibration,
-            buffers: buffer_findings(&plan, &table.cells, |cell| table.throughput(cell)),
-            interactions: interactions(&plan, &table.cells, &plan.groups(), |cell| {
-                table.throughput(cell)
+            buffers: buffer_findings(&plan, &by_cell.cells, |cell| by_cell.throughput(cell)),
+            interactions: interactions(&plan, &by_cell.cells, &plan.groups(), |cell| {
+                by_cell.throughput(cell)
             }),
             groups,
             audit: store.audit()?,
             caveats: Vec::new(),
             plan: plan.clone(),
         };
-        findings.caveats = caveats(&findings, &table);
+        findings.caveats = caveats(&findings, &by_cell);
         Ok(Some(findings))
     }
 
@@ -304,9 +304,6 @@ impl Findings {
     }
 }
 
-/// Throughput by round of one cell.
-pub(crate) type ByRound = BTreeMap<u32, f64>;
-
 /// Of how many of the last rounds the per-second series are shown.
 const SERIES_ROUNDS: u32 = 24;
 
@@ -318,7 +315,7 @@ fn saved(
     store: &Store,
 ) -> Result<Option<Saved>, StoreError> {
     let races = plan.design == Design::Race && plan.count(plan.compare) > 1;
-    let (true, 1.., Some(pace)) = (races, schedule.rounds, store.pace()?) else {
+    let (true, 1.., Some(cost)) = (races, schedule.rounds, store.run_cost()?) else {
         return Ok(None);
     };
     let runs = outcomes
@@ -329,18 +326,18 @@ fn saved(
     Ok(Some(Saved {
         runs,
         full_runs,
-        seconds: full_runs.saturating_sub(runs) as f64 * pace.run.as_secs_f64(),
+        seconds: full_runs.saturating_sub(runs) as f64 * cost.mean.as_secs_f64(),
     }))
 }
 
 /// The runs with figures, by cell and round.
-struct Table<'a> {
+struct FiguresByCell<'a> {
     plan: &'a Plan,
     cells: Vec<Cell>,
     figures: Vec<BTreeMap<u32, &'a Figures>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> FiguresByCell<'a> {
     fn new(plan: &'a Plan, runs: &'a [RunRecord]) -> Self {
         let cells = plan.cells();
         let mut figures = vec![BTreeMap::new(); cells.len()];
@@ -411,10 +408,10 @@ impl<'a> Table<'a> {
         let cell = &self.cells[number];
         let stands = race.candidates[candidate];
         // A runner-up whose final was lost races on: then the race's interval
-        // is what its standing was read from.
+        // is what its decision was read from.
         let fresh = stands
             .fresh
-            .filter(|fresh| stands.standing == Some(standing(fresh, self.plan.margin)));
+            .filter(|fresh| stands.decision == Some(decision(fresh, self.plan.margin)));
         let runs: Vec<&Figures> = self.comparable(number).map(|(_, run)| run).collect();
         let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
         CellFindings {
@@ -425,7 +422,7 @@ impl<'a> Table<'a> {
             throughput_per_minute,
             ratio: fresh.or(stands.ratio),
             fresh: fresh.is_some(),
-            standing: stands.standing,
+            decision: stands.decision,
             left_after: stands.left.map(|left| left.after),
             left: stands.left.map(|left| left.why),
             stability: stability(&runs),
@@ -469,13 +466,6 @@ impl<'a> Table<'a> {
             .find(|&path| path == StoragePath::PageCache)
             .or_else(|| paths().next())
     }
-}
-
-/// The ratios of the rounds that both have, in the rounds' order.
-pub(crate) fn paired_ratios(own: &ByRound, other: &ByRound) -> Vec<f64> {
-    own.iter()
-        .filter_map(|(round, value)| Some(value / other.get(round)?))
-        .collect()
 }
 
 fn stability(runs: &[&Figures]) -> Option<CellStability> {
@@ -583,9 +573,9 @@ pub const MISSES_AT_DEVICE_WANTED: f64 = 0.95;
 /// Checkpoints that a run should have, for one more or less not to matter.
 const CHECKPOINTS_WANTED: u64 = 3;
 
-fn caveats(findings: &Findings, table: &Table<'_>) -> Vec<Caveat> {
+fn caveats(findings: &Findings, by_cell: &FiguresByCell<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let runs: Vec<&Figures> = table.all().collect();
+    let runs: Vec<&Figures> = by_cell.all().collect();
     let of = runs.len();
     let cells = || findings.groups.iter().flat_map(|group| &group.cells);
     let built = (machine::BUILD, machine::DEBUG_BUILD);

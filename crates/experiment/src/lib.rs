@@ -5,7 +5,7 @@
 //! [`octavo_driver`] puts on the database; the [`store`] keeps each run; [`findings`] reads the store, with
 //! [`statistics`] and [`verdict`], into the one value that reports print.
 //!
-//! Beside it stands the single measurement: [`loaded`] keeps one base in a
+//! Beside it stands the single measurement: [`dataset`] keeps loaded rows in a
 //! directory, [`bench`](mod@bench) makes one run on a copy of it, and
 //! [`check`](mod@check) looks whether both are sound.
 
@@ -19,6 +19,7 @@ pub mod caveats;
 pub mod check;
 pub mod compare;
 mod cpus;
+pub mod dataset;
 pub mod directory;
 mod emulation;
 pub mod energy;
@@ -26,7 +27,7 @@ mod error;
 pub mod executor;
 pub mod findings;
 pub mod forecast;
-pub mod loaded;
+
 pub mod machine;
 pub mod observer;
 pub mod plan;
@@ -34,6 +35,7 @@ pub mod race;
 pub mod record;
 mod resolved;
 mod run;
+mod run_cost;
 mod schedule;
 pub mod statistics;
 pub mod store;

@@ -11,10 +11,10 @@ use octavo_database::Database;
 use octavo_workload::{DataSet, Workload};
 
 use crate::{
+    dataset::MANIFEST,
     directory::{STORE, WorkDirectory},
-    emulation::Wanted,
+    emulation::EmulatedDevice,
     error::CampaignError,
-    loaded::DESCRIPTION,
     plan::{Plan, SnapshotKey, Storage, TestedDatabase},
 };
 
@@ -111,12 +111,12 @@ impl<'a> ResolvedPlan<'a> {
     }
 
     /// The devices that are to be emulated, in the plan's order.
-    pub(crate) fn devices(&self) -> Vec<Wanted> {
+    pub(crate) fn devices(&self) -> Vec<EmulatedDevice> {
         let directory = self.directory;
         let storages = self.plan().storages.iter();
         storages
             .filter_map(|storage| match storage {
-                Storage::Device(device) => Some(Wanted {
+                Storage::Device(device) => Some(EmulatedDevice {
                     device: device.clone(),
                     backing: storage.backing(directory)?,
                     mount: storage.path(directory),
@@ -141,7 +141,7 @@ impl<'a> ResolvedPlan<'a> {
                     path.display()
                 )));
             }
-            if path.join(DESCRIPTION).exists() {
+            if path.join(MANIFEST).exists() {
                 return Err(CampaignError::Setting(format!(
                     "{} holds rows that octavo load or octavo bench keeps: name another directory",
                     path.display()

@@ -6,11 +6,11 @@ use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
 use crate::{
-    findings::{ByRound, paired_ratios},
     plan::{Cell, Factor, Group, Level, Plan},
     race::{Outcome, Race},
     statistics::{
-        Confidence, Interval, Standing, geometric_interval, spending::repeated_interval, standing,
+        ByRound, Confidence, Decision, Interval, decision, geometric_interval, paired_ratios,
+        spending::repeated_interval,
     },
 };
 
@@ -110,9 +110,9 @@ pub struct Interaction {
     /// `against`: within rounds, at the last planned look, 95 % for all
     /// interactions of the plan (Bonferroni) and all looks together.
     pub ratio: Interval,
-    /// What the interval says: [`Standing::Better`] and [`Standing::Worse`]
+    /// What the interval says: [`Decision::Better`] and [`Decision::Worse`]
     /// are interactions that matter.
-    pub standing: Standing,
+    pub decision: Decision,
 }
 
 /// All interactions between what is compared and each other factor, the ratio
@@ -174,7 +174,7 @@ pub(crate) fn interactions(
                 against,
                 within,
                 ratio,
-                standing: standing(&ratio, plan.margin),
+                decision: decision(&ratio, plan.margin),
             })
         })
         .collect()
@@ -366,8 +366,8 @@ mod tests {
                 .find(|i| i.level == Level::PageSize(size(bytes)))
                 .unwrap()
         };
-        assert_eq!(of(8192).standing, Standing::Equivalent);
-        assert_eq!(of(65536).standing, Standing::Worse);
+        assert_eq!(of(8192).decision, Decision::Equivalent);
+        assert_eq!(of(65536).decision, Decision::Worse);
         assert!((of(65536).ratio.estimate - 0.5 / 0.75).abs() < 0.01);
         assert_eq!(of(65536).at, Level::Memory(ByteCount::mib(8)));
         assert_eq!(of(65536).against, Level::Memory(ByteCount::mib(2)));

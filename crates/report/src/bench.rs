@@ -3,7 +3,7 @@
 use octavo_database::{RestoreMethod, StoragePath};
 use octavo_driver::{ArrivalProcess, Load, Percentiles};
 use octavo_experiment::{
-    audit::{AuditFinding, Figure, Standing},
+    audit::{Agreement, AuditFinding, Figure},
     bench::BenchResult,
     machine,
 };
@@ -191,7 +191,7 @@ fn warnings(result: &BenchResult) -> Vec<String> {
             count(backlog.end)
         ));
     }
-    let is_failed = |finding: &&AuditFinding| finding.standing == Standing::Fail;
+    let is_failed = |finding: &&AuditFinding| finding.agreement == Agreement::Fail;
     let failed = result.audit.iter().filter(is_failed);
     let failed: Vec<&str> = failed.map(|finding| finding.name.as_str()).collect();
     if !failed.is_empty() {
@@ -451,10 +451,10 @@ fn audit(result: &BenchResult) -> Section {
                 ..
             } => format!("{degrees_of_freedom} degrees of freedom, p {p_value:.3}"),
         })
-        .words("result", |finding| match finding.standing {
-            Standing::Pass => "pass".into(),
-            Standing::Fail => Cell::toned("FAIL", Tone::Bad),
-            Standing::TooFew => "too few to tell".into(),
+        .words("result", |finding| match finding.agreement {
+            Agreement::Pass => "pass".into(),
+            Agreement::Fail => Cell::toned("FAIL", Tone::Bad),
+            Agreement::TooFew => "too few to tell".into(),
         });
     section.push(Block::Table(table.build()));
     if !result.figures.checks.is_empty() {
@@ -572,7 +572,7 @@ mod tests {
         result.figures.load.interrupted = true;
         result.figures.machine.others = 0.5;
         result.figures.load.measured = Duration::from_secs(30);
-        result.audit[0].standing = Standing::Fail;
+        result.audit[0].agreement = Agreement::Fail;
         result.deviations = vec![Deviation::MixBelowMinimum];
         let text = words(&result);
         for said in [

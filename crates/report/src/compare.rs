@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     compare::{CellComparison, Comparison},
-    statistics::Standing,
+    statistics::Decision,
     verdict::Verdict,
 };
 
@@ -10,7 +10,7 @@ use crate::{
     document::{Block, Document, Section, Table},
     naming,
     number::{change, change_interval, list, number, percent, ratio_interval},
-    sentence::standing,
+    sentence::decision,
 };
 
 /// The report of a comparison of the stores `first` and `second`.
@@ -78,7 +78,7 @@ fn cells(comparison: &Comparison) -> Table {
         .figure(("first", 9), |cell| number(cell.first.estimate))
         .figure(("second", 8), |cell| number(cell.second.estimate))
         .words("ratio (95% CI)", |cell| ratio_interval(&cell.ratio))
-        .words("second is", |cell| standing(Some(cell.standing), None))
+        .words("second is", |cell| decision(Some(cell.decision), None))
         .build()
 }
 
@@ -93,15 +93,15 @@ fn answer(comparison: &Comparison) -> (String, String) {
         [cell] => single(cell, &margin),
         cells => {
             let parts: Vec<String> = [
-                Standing::Better,
-                Standing::Worse,
-                Standing::Equivalent,
-                Standing::Open,
+                Decision::Better,
+                Decision::Worse,
+                Decision::Equivalent,
+                Decision::Open,
             ]
             .into_iter()
             .filter_map(|wanted| {
-                let found = cells.iter().filter(|cell| cell.standing == wanted).count();
-                (found > 0).then(|| format!("{} in {found}", standing(Some(wanted), None).text))
+                let found = cells.iter().filter(|cell| cell.decision == wanted).count();
+                (found > 0).then(|| format!("{} in {found}", decision(Some(wanted), None).text))
             })
             .collect();
             (
@@ -114,20 +114,20 @@ fn answer(comparison: &Comparison) -> (String, String) {
 
 fn single(cell: &CellComparison, margin: &str) -> (String, String) {
     let interval = change_interval(&cell.ratio);
-    let said = match cell.standing {
-        Standing::Better | Standing::Worse => {
+    let said = match cell.decision {
+        Decision::Better | Decision::Worse => {
             format!(
                 "{} in the second store ({interval}).",
                 change(cell.ratio.estimate)
             )
         }
-        Standing::Equivalent => format!("No difference above {margin} ({interval})."),
-        Standing::Open => format!("More rounds are needed ({interval})."),
+        Decision::Equivalent => format!("No difference above {margin} ({interval})."),
+        Decision::Open => format!("More rounds are needed ({interval})."),
     };
     let what = format!(
         "{}: second store {}.",
         cell.name,
-        standing(Some(cell.standing), None).text
+        decision(Some(cell.decision), None).text
     );
     (what, naming::capital(&said))
 }
@@ -196,14 +196,14 @@ mod tests {
             comparison
                 .cells
                 .iter()
-                .all(|cell| cell.standing == Standing::Better)
+                .all(|cell| cell.decision == Decision::Better)
         );
         let text = compare(&comparison, "a.db", "b.db").terminal(100, false);
         assert!(text.starts_with("Second store: faster in 5.\n"), "{text}");
         assert!(text.contains("Linux 7.0"), "{text}");
         let json = crate::compare_json(&comparison);
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value["cells"][0]["standing"], "better");
+        assert_eq!(value["cells"][0]["decision"], "better");
     }
 
     #[test]

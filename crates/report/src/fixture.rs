@@ -1,4 +1,4 @@
-//! Findings made by hand: two memories, five page sizes, every standing, a
+//! Findings made by hand: two memories, five page sizes, every decision, a
 //! failed run, a device's profile. Not measured anywhere.
 
 use std::{sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ use octavo_experiment::{
     },
     plan::{Cell, Design, Factor, Group, Level, Plan, RunLength, Storage, TestedDatabase},
     race::Why,
-    statistics::{Confidence, Interval, Standing, geometric_interval, standing},
+    statistics::{Confidence, Decision, Interval, decision, geometric_interval},
     store::StoredSnapshot,
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
 };
@@ -429,7 +429,7 @@ fn interactions(plan: &Plan, cells: &[Cell], runs: &[Vec<f64>]) -> Vec<Interacti
                 against: plan.level(against, Factor::Memory),
                 within: String::new(),
                 ratio,
-                standing: standing(&ratio, MARGIN),
+                decision: decision(&ratio, MARGIN),
             })
         })
         .collect()
@@ -455,9 +455,9 @@ fn group_findings(
                 runs[number].clone(),
                 reference,
             );
-            let why = match of.standing {
-                Some(Standing::Worse) => Some(Why::Worse),
-                Some(Standing::Equivalent) => Some(Why::Equivalent),
+            let why = match of.decision {
+                Some(Decision::Worse) => Some(Why::Worse),
+                Some(Decision::Equivalent) => Some(Why::Equivalent),
                 _ => None,
             }
             .filter(|_| race);
@@ -469,23 +469,23 @@ fn group_findings(
         })
         .collect();
     let level = |cell: &CellFindings| plan.level(&cell.cell, plan.compare);
-    let with = |wanted: Standing| -> Vec<Level> {
+    let with = |wanted: Decision| -> Vec<Level> {
         found
             .iter()
-            .filter(|cell| cell.standing == Some(wanted))
+            .filter(|cell| cell.decision == Some(wanted))
             .map(level)
             .collect()
     };
     let best = found
         .iter()
         .enumerate()
-        .filter(|(_, cell)| cell.standing == Some(Standing::Better))
+        .filter(|(_, cell)| cell.decision == Some(Decision::Better))
         .filter_map(|(place, cell)| Some((place, cell.ratio?)))
         .max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate));
     // One round leaves everything open.
     let open: Vec<Level> = found
         .iter()
-        .filter(|cell| !cell.reference && matches!(cell.standing, Some(Standing::Open) | None))
+        .filter(|cell| !cell.reference && matches!(cell.decision, Some(Decision::Open) | None))
         .map(level)
         .collect();
     let verdict = match best {
@@ -498,8 +498,8 @@ fn group_findings(
         },
         None if open.is_empty() => Verdict::Keep {
             level: plan.level(&cells[group.cells[group.reference]], plan.compare),
-            equivalent: with(Standing::Equivalent),
-            worse: with(Standing::Worse),
+            equivalent: with(Decision::Equivalent),
+            worse: with(Decision::Worse),
             not_confirmed: Vec::new(),
         },
         None => Verdict::Inconclusive {
@@ -538,7 +538,7 @@ fn cell(
         reference: is_reference,
         throughput: geometric_interval(&runs, Confidence::family(1)),
         ratio,
-        standing: ratio.map(|ratio| standing(&ratio, MARGIN)),
+        decision: ratio.map(|ratio| decision(&ratio, MARGIN)),
         per_transaction: (!runs.is_empty()).then(|| PerTransaction {
             transactions: 14_000,
             hit_ratio: 1.0 - misses / 95.0,

@@ -116,7 +116,7 @@ mod tests {
     use octavo_device::{catalog, fit::Fit};
     use octavo_experiment::{
         check::{CheckResult, Checked},
-        loaded::Description,
+        dataset::Manifest,
     };
     use octavo_units::{ByteCount, PageSize, Seed};
     use octavo_workload::WorkloadName;
@@ -133,7 +133,7 @@ mod tests {
         let comparison = octavo_experiment::compare::compare(&fixture::full(), &fixture::full());
         let instant = catalog::find("instant").unwrap();
         let check = CheckResult {
-            loaded: Description {
+            loaded: Manifest {
                 format: 1,
                 octavo: String::new(),
                 loaded_at: "2026-03-01T12:00:00Z".parse().unwrap(),

@@ -25,7 +25,7 @@ pub(crate) use conditions::{caption, conditions, storage_path};
 pub(crate) use energy::energy;
 pub(crate) use interaction::{contrast, interactions, word};
 pub(crate) use method::method;
-pub(crate) use race::{place, saved, standing};
+pub(crate) use race::{decision, place, saved};
 pub(crate) use stability::{not_steady, stability, stall, why};
 
 use crate::{
@@ -240,7 +240,7 @@ mod tests {
     use octavo_experiment::{
         findings::CellFindings,
         race::Why,
-        statistics::{Interval, Standing},
+        statistics::{Decision, Interval},
     };
 
     use super::*;
@@ -611,13 +611,13 @@ mod tests {
              times that with 8 MiB of memory (1.95 to 2.16)."
         );
         for interaction in &mut findings.interactions {
-            interaction.standing = Standing::Equivalent;
+            interaction.decision = Decision::Equivalent;
         }
         assert_eq!(
             interactions(&findings),
             ["The best page size does not depend on memory: ratios change by less than 3%."]
         );
-        findings.interactions[1].standing = Standing::Open;
+        findings.interactions[1].decision = Decision::Open;
         assert_eq!(
             interactions(&findings),
             [

@@ -153,7 +153,7 @@ pub(crate) fn interactions(findings: &Findings) -> Table {
     table
         .words("ratio of ratios (95% CI)", |of| ratio_interval(&of.ratio))
         .figure("rounds", |of| of.ratio.rounds.to_string())
-        .words("ratio is", |of| word(of.standing))
+        .words("ratio is", |of| word(of.decision))
         .build()
 }
 

@@ -28,7 +28,7 @@ impl Document {
     /// The report as text of at most `width` columns (but not fewer than 40).
     /// Figures and details are left out, and columns of tables where they do
     /// not fit: the page has them all. With `color`, ANSI escape sequences
-    /// mark headings, warnings and standings. Ends with a line break.
+    /// mark headings, warnings and decisions. Ends with a line break.
     pub fn terminal(&self, width: usize, color: bool) -> String {
         let mut screen = Screen {
             text: String::new(),
@@ -365,7 +365,7 @@ mod tests {
         )
         .label("page", |row| row.0)
         .figure(("orders", 1), |row| row.1.to_string())
-        .words("standing", |row| {
+        .words("decision", |row| {
             let tone = if row.2 == "faster" {
                 Tone::Good
             } else {
@@ -381,7 +381,7 @@ mod tests {
         let document = document([Block::Table(table())]);
         let expected = "\
 Speed
-  page  orders  standing
+  page  orders  decision
  4 KiB   17000  slower
 16 KiB     900  faster
 ";

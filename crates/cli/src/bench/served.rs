@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use octavo_database::{DatabaseError, SCHEMA, Url, connect};
-use octavo_experiment::bench::{Reuse, ServedError, ServedRows, ServedSettings, Target};
+use octavo_experiment::bench::{ExternalError, ExternalRows, ExternalSettings, Reuse, Target};
 
 use super::{Wanted, check_files, measure, settings_given};
 use crate::{Failure, flags::BenchFlags, report, watcher::Watcher};
@@ -27,14 +27,14 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
             false => format!("Nothing to remove: {url} has no {SCHEMA}.\n"),
         });
     }
-    let found = match ServedRows::examine(server) {
+    let found = match ExternalRows::examine(server) {
         // Whatever it is, it will be taken away.
-        Err(ServedError::Note { .. }) if flags.reload => None,
+        Err(ExternalError::Note { .. }) if flags.reload => None,
         found => found.map_err(failure)?,
     };
     let wanted = Wanted::of(flags, found.as_ref())?;
     let watcher = Watcher::new()?;
-    let settings = ServedSettings {
+    let settings = ExternalSettings {
         workload: wanted.workload.as_ref(),
         seed: wanted.spec.seed,
         reuse: match flags.reload {
@@ -43,13 +43,13 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
         },
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
-    let rows = ServedRows::open_or_load(server, &settings, &watcher).map_err(failure)?;
-    measure(flags, &wanted, Target::Served(&rows), watcher)
+    let rows = ExternalRows::open_or_load(server, &settings, &watcher).map_err(failure)?;
+    measure(flags, &wanted, Target::External(&rows), watcher)
 }
 
-fn failure(error: ServedError) -> Failure {
+fn failure(error: ExternalError) -> Failure {
     match error {
-        ServedError::Stopped | ServedError::Database(DatabaseError::Stopped) => {
+        ExternalError::Stopped | ExternalError::Database(DatabaseError::Stopped) => {
             Failure::Interrupted(
                 "loading is unfinished: the next bench begins it again, --remove takes away what \
                  there is"

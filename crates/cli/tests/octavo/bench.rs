@@ -118,7 +118,7 @@ fn every_workload_runs_audits_itself_and_replays() {
             let audit = result["audit"].as_array().unwrap();
             assert!(!audit.is_empty(), "{workload:?}");
             for finding in audit {
-                assert_ne!(finding["standing"], "fail", "{workload:?}: {finding}");
+                assert_ne!(finding["agreement"], "fail", "{workload:?}: {finding}");
             }
             assert!(!result["checks"].as_array().unwrap().is_empty());
             // The same rows, the same transactions, the same end.

@@ -12,14 +12,14 @@ use octavo_workload::{Deviation, Workload};
 
 use super::{
     cost,
+    external::ExternalRows,
     hdr_log::{HdrLogError, HdrLogPlace},
     result::{BenchResult, TestedSystem},
     seconds::{Log, PerSecondRecorder},
-    served::ServedRows,
 };
 use crate::{
     audit,
-    loaded::{LoadError, Loaded},
+    dataset::{Dataset, LoadError},
     observer::Observer,
     run::{FreshCopy, RunError, RunSettings, Subject, run},
 };
@@ -29,16 +29,16 @@ pub enum Target<'a> {
     /// A database that answers at once, to measure the driver alone.
     Noop,
     /// A fresh copy of what was loaded.
-    Loaded {
+    Dataset {
         /// The rows.
-        loaded: &'a Loaded,
+        loaded: &'a Dataset,
         /// The database that loaded them.
         database: &'a dyn Database,
         /// All memory that may hold data.
         memory: ByteCount,
     },
     /// What is on a server that the user runs, as it is.
-    Served(&'a ServedRows<'a>),
+    External(&'a ExternalRows<'a>),
 }
 
 /// What to measure.
@@ -166,19 +166,19 @@ pub fn bench(
             };
             (system, measure(&Noop::new(workload))?)
         }
-        Target::Loaded {
+        Target::Dataset {
             loaded,
             database,
             memory,
         } => {
-            let description = loaded.description();
+            let manifest = loaded.manifest();
             let copy = loaded.copy(&mix)?;
             let subject = FreshCopy {
                 database,
                 snapshot: &loaded.base(),
                 location: &Location::of(&copy),
                 copy: &copy,
-                page_size: description.page_size,
+                page_size: manifest.page_size,
                 memory,
                 clients: settings.clients,
             };
@@ -186,13 +186,13 @@ pub fn bench(
                 database: database.name().into(),
                 version: database.version(),
                 server: None,
-                page_size: Some(description.page_size),
+                page_size: Some(manifest.page_size),
                 memory: Some(memory),
-                size: Some(description.size),
+                size: Some(manifest.size),
             };
             (system, measure(&subject)?)
         }
-        Target::Served(rows) => (rows.tested_system(), measure(rows)?),
+        Target::External(rows) => (rows.tested_system(), measure(rows)?),
     };
     let load = &figures.load;
     if load.transactions() + load.counts.failed() == 0 {

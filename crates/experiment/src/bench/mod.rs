@@ -3,14 +3,14 @@
 //! cost, what waited, what failed, and the consistency of what is left.
 
 mod cost;
+mod external;
 mod hdr_log;
 mod measure;
 mod result;
 mod seconds;
-mod served;
 
 pub use cost::DriverCost;
+pub use external::{ExternalError, ExternalRows, ExternalSettings, Reuse};
 pub use hdr_log::HdrLogError;
 pub use measure::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench};
 pub use result::{BenchResult, TestedSystem};
-pub use served::{Reuse, ServedError, ServedRows, ServedSettings};

@@ -7,7 +7,7 @@ use octavo_driver::RunLength;
 
 use super::settings::CampaignSettings;
 use crate::{
-    budget::{self, Pace},
+    budget,
     causes::with_causes,
     error::CampaignError,
     executor::{Executor, Monitor},
@@ -15,6 +15,7 @@ use crate::{
     plan::{Cell, Factor, Plan},
     race::Phase,
     record::{RunKey, RunRecord},
+    run_cost::RunCost,
     schedule::{Round, Schedule, rules},
     store::{Store, StoreError},
 };
@@ -73,14 +74,14 @@ impl<'a> Campaign<'a> {
     /// has passed since than a round takes, or ten minutes.
     fn set_begun_round_aside(&self) -> Result<(), StoreError> {
         const PAUSE_MIN: Duration = Duration::from_mins(10);
-        let (Some(round), Some(pace), Some(pause)) = (
+        let (Some(round), Some(cost), Some(pause)) = (
             self.upcoming()?,
-            self.store.pace()?,
+            self.store.run_cost()?,
             self.store.since_last_run()?,
         ) else {
             return Ok(());
         };
-        if round.is_begun() && pause > pace.round(&round).max(PAUSE_MIN) {
+        if round.is_begun() && pause > cost.of(round.cells.len()).max(PAUSE_MIN) {
             self.monitor.note(&format!(
                 "round {} was begun {} min ago: its runs are set aside and it is made again",
                 round.number + 1,
@@ -242,29 +243,28 @@ impl<'a> Campaign<'a> {
         let Some(round) = self.upcoming()? else {
             return Ok(None);
         };
-        let pace = self.store.pace()?;
-        let fits = match (self.settings.rounds, self.settings.budget, pace) {
+        let cost = self.store.run_cost()?;
+        let fits = match (self.settings.rounds, self.settings.budget, cost) {
             (Some(rounds), _, _) => round.number < rounds,
-            (None, Some(budget), Some(pace)) => budget::fits(
+            (None, Some(budget), Some(cost)) => budget::fits(
                 round.number,
                 self.monitor.spent(),
-                pace.round(&round),
+                cost.of(round.cells.len()),
                 budget,
             ),
             _ => true,
         };
-        if let (Some(rounds), Some(pace)) = (self.settings.rounds, pace) {
-            self.monitor.expect(self.time_of(rounds, pace));
+        if let (Some(rounds), Some(cost)) = (self.settings.rounds, cost) {
+            self.monitor.expect(self.time_of(rounds, cost));
         }
         Ok((round.is_begun() || fits).then_some(round))
     }
 
     /// The time of a number of rounds, from what runs have cost; that cells may
     /// leave early is not foreseen.
-    fn time_of(&self, rounds: u32, pace: Pace) -> Duration {
-        let missing = (rounds as usize * self.cells.len()).saturating_sub(pace.runs_done);
-        let missing = u32::try_from(missing).unwrap_or(u32::MAX);
-        self.monitor.spent() + pace.run.saturating_mul(missing)
+    fn time_of(&self, rounds: u32, cost: RunCost) -> Duration {
+        let missing = (rounds as usize * self.cells.len()).saturating_sub(cost.runs);
+        self.monitor.spent() + cost.of(missing)
     }
 
     /// Makes the runs of a round that are missing.

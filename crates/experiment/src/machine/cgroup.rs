@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use octavo_storage::procfs::mounts;
 use octavo_units::ByteCount;
 
-use super::text;
+use super::source::text;
 
 /// What the groups above this process allow it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-use super::{Fact, cpuinfo, plural, text};
+use super::source::{Fact, cpuinfo, plural, text};
 
 const CPUS: &str = "sys/devices/system/cpu";
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::MachineUse;
+use super::usage::MachineUse;
 
 /// Share of the CPU that the hypervisor may take away. Chosen below the 3 %
 /// that the margin has by default: what is taken is missing from throughput

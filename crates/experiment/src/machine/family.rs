@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use octavo_storage::procfs::ProcessStat;
 
-use super::{text, usage::sum};
+use super::source::{sum, text};
 
 /// What a process and its descendants have used since they began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path};
 
-use super::{cpuinfo, text};
+use super::source::{cpuinfo, text};
 
 /// `no`, `yes`, or `yes, ` and what the hypervisor is called.
 ///

@@ -14,15 +14,16 @@ mod cpu;
 mod disturbances;
 mod family;
 mod guest;
+mod source;
 mod usage;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 pub use disturbances::{
     Cause, Disturbance, IO_PRESSURE_TOLERATED, MEMORY_PRESSURE_TOLERATED, OTHERS_TOLERATED,
     STEAL_TOLERATED, SWAPPED_TOLERATED, THROTTLED_TOLERATED, disturbances,
 };
-use octavo_units::ByteCount;
+use source::{Fact, kib, text};
 pub use usage::{MachineUse, MachineWatch, Reading};
 
 /// The name of the fact that tells how Octavo was built.
@@ -30,9 +31,6 @@ pub const BUILD: &str = "octavo build";
 
 /// The value of [`BUILD`] that makes figures useless.
 pub const DEBUG_BUILD: &str = "debug";
-
-/// A name and a value.
-type Fact = (&'static str, String);
 
 /// Facts about the machine, as name and value. What cannot be read is left
 /// out.
@@ -130,35 +128,6 @@ fn huge_pages(root: &Path) -> Option<String> {
 fn numa_nodes(root: &Path) -> Option<String> {
     let list = text(root, "sys/devices/system/node/online")?;
     Some(cpu::CpuList::parse(&list)?.len().to_string())
-}
-
-fn kib(count: u64) -> ByteCount {
-    ByteCount::new(count.saturating_mul(1024))
-}
-
-/// `1 socket`, `2 sockets`.
-fn plural(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    }
-}
-
-/// A file's text without blanks around; `None` when there is none. Bytes that
-/// are no text are replaced: files of /sys hold what firmware wrote.
-fn text(root: &Path, path: &str) -> Option<String> {
-    let bytes = fs::read(root.join(path)).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-/// The values of a field of /proc/cpuinfo, one a CPU.
-fn cpuinfo<'a>(info: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
-    info.lines().filter_map(move |line| {
-        let (field, value) = line.split_once(':')?;
-        (field.trim() == name).then(|| value.trim())
-    })
 }
 
 #[cfg(test)]

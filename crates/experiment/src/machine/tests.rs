@@ -2,6 +2,8 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
+use octavo_units::ByteCount;
+
 use super::*;
 
 fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {

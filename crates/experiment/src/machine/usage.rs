@@ -11,7 +11,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{cgroup, family, text};
+use super::{
+    cgroup, family,
+    source::{sum, text},
+};
 
 /// How the CPUs were used while a run was measured: shares of all the time of
 /// all CPUs, 0 to 1.
@@ -179,16 +182,6 @@ fn pressure(table: &str) -> Option<Duration> {
     let some = table.lines().find_map(|line| line.strip_prefix("some "))?;
     let total = some.rsplit_once("total=")?.1;
     Some(Duration::from_micros(total.trim().parse().ok()?))
-}
-
-/// The sum of two values of a table with a name before each.
-pub(super) fn sum(table: &str, names: [&str; 2]) -> Option<u64> {
-    let value = |name: &str| -> Option<u64> {
-        table
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-    };
-    Some(value(names[0])?.saturating_add(value(names[1])?))
 }
 
 /// Clock ticks since boot, of all CPUs together and of this process with those

@@ -8,7 +8,10 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSet;
 use serde::{Deserialize, Serialize};
 
-use super::{Factor, Level, Storage};
+use super::{
+    level::{Factor, Level},
+    storage::Storage,
+};
 
 /// A database with its options: one system under test.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -5,11 +5,12 @@
 //! session is to get, which are the command's business.
 //!
 //! The keys that are the same for all databases and workloads are the fields
-//! of [`Experiment`], [`RunKeys`], [`WorkloadKeys`] and [`Cells`]. The options
+//! of the structs in `keys`. The options
 //! of databases and the parameters of workloads are taken out of their sections
 //! before these are read.
 
 mod build;
+mod keys;
 mod refusal;
 mod section;
 #[cfg(test)]
@@ -17,92 +18,22 @@ mod tests;
 mod value;
 
 use std::{
-    collections::BTreeMap,
     fs,
     ops::Range,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use octavo_database::Isolation;
-use octavo_units::{ByteCount, PageSize};
-use serde::Deserialize;
 use toml::de::DeTable;
 
+pub use keys::FORMAT;
 pub use refusal::{PlanFileError, Refused};
 
-use super::{Design, Plan, RunLength, Storage};
+use super::{Plan, RunLength, Storage};
 use crate::cpus;
+use keys::Places;
 use refusal::{Refusal, Source};
 use section::Sections;
-use value::{Any, Clients, Count, Entry, List, Share, WarmUp, Whole};
-
-/// The version of the format that this reads.
-pub const FORMAT: u64 = 1;
-
-/// What stands before all sections.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Head {
-    format: Option<Entry<Whole<0, { u64::MAX }>>>,
-    name: Option<Entry<String>>,
-}
-
-/// `[experiment]`: how it is compared.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct Experiment {
-    seed: Option<Entry<Whole<0, { u64::MAX }>>>,
-    margin: Option<Entry<Share>>,
-    design: Option<Entry<Design>>,
-    budget: Option<Entry<Duration>>,
-    rounds: Option<Entry<Count<1_000_000>>>,
-    compare: Option<Entry<String>>,
-    reference: Option<Entry<Any>>,
-    copies: Option<Entry<Count<100>>>,
-}
-
-/// `[run]`: how long a run is.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct RunKeys {
-    warm_up: Option<Entry<WarmUp>>,
-    measured: Option<Entry<Duration>>,
-    transactions: Option<Entry<Count<{ u64::MAX }>>>,
-}
-
-/// `[workload]`: what is run, beside the parameters of its rows.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct WorkloadKeys {
-    name: Option<Entry<String>>,
-    mix: Option<Entry<String>>,
-    distribution: Option<Entry<String>>,
-}
-
-/// `[cells]`: what varies, beside the options of databases. A list that the file
-/// does not have is empty.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct Cells {
-    database: List<String>,
-    page_size: List<PageSize>,
-    memory: List<ByteCount>,
-    clients: List<Clients>,
-    cpus: List<Option<u32>>,
-    storage: List<Storage>,
-    isolation: Option<Entry<Isolation>>,
-}
-
-/// The keys of `[cells]` whose values are lists.
-const LISTS: [&str; 6] = [
-    "database",
-    "page-size",
-    "memory",
-    "clients",
-    "cpus",
-    "storage",
-];
 
 /// A plan that was read from a file, with what the file says of how far to
 /// carry it out.
@@ -121,9 +52,6 @@ pub struct PlanFile {
     storages: Vec<Range<usize>>,
     cpus: Vec<Range<usize>>,
 }
-
-/// Where the value of each section and key is, in bytes.
-type Places = BTreeMap<String, Range<usize>>;
 
 impl PlanFile {
     /// Reads the plan in `path`.

@@ -5,7 +5,7 @@ use std::fmt;
 use octavo_units::{ByteCount, PageSize};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Plan, Storage, TestedDatabase};
+use super::storage::Storage;
 
 /// What can vary from cell to cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -122,62 +122,6 @@ impl Level {
             Self::Memory(memory) => format!("{memory} of memory"),
             Self::PageSize(size) => format!("{size} pages"),
             Self::Copy(copy) => format!("copy {copy}"),
-        }
-    }
-}
-
-impl Plan {
-    /// The value of a factor in a cell, with databases named by what sets them
-    /// apart from the plan's others.
-    pub fn level(&self, cell: &Cell, factor: Factor) -> Level {
-        match factor {
-            Factor::Database => Level::Database(self.database_name(&cell.database)),
-            _ => cell.level(factor),
-        }
-    }
-
-    /// A database by what sets it apart from the plan's others.
-    fn database_name(&self, database: &TestedDatabase) -> String {
-        let alone = self
-            .databases
-            .iter()
-            .all(|other| other.name == database.name);
-        let options: Vec<String> = database
-            .options
-            .iter()
-            .filter(|(name, value)| {
-                self.databases
-                    .iter()
-                    .any(|other| other.option(name) != Some(value))
-            })
-            .map(|(name, value)| format!("{} {value}", name.replace('-', " ")))
-            .collect();
-        match (alone, options.is_empty()) {
-            (true, false) => options.join(", "),
-            (_, true) => database.name.clone(),
-            (false, false) => format!("{} with {}", database.name, options.join(", ")),
-        }
-    }
-
-    /// What sets the cells of a group apart from those of other groups, as
-    /// after "with". Empty when there is one group.
-    pub fn group_name(&self, cell: &Cell) -> String {
-        let levels: Vec<String> = self
-            .varied()
-            .into_iter()
-            .map(|factor| self.level(cell, factor).with_noun())
-            .collect();
-        levels.join(", ")
-    }
-
-    /// A cell in words: all that varies.
-    pub fn cell_name(&self, cell: &Cell) -> String {
-        let own = self.level(cell, self.compare).with_noun();
-        let group = self.group_name(cell);
-        if group.is_empty() {
-            own
-        } else {
-            format!("{own}, {group}")
         }
     }
 }

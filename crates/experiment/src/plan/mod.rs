@@ -4,6 +4,7 @@
 mod cell;
 pub mod file;
 mod level;
+mod names;
 mod storage;
 
 use std::sync::Arc;

@@ -1,8 +1,12 @@
 //! The full factorial: every candidate in every round, one look at the whole.
 
-use crate::statistics::{Confidence, Interval, Standing, bootstrap::Estimate, standing};
+use crate::statistics::{Confidence, Decision, Interval, bootstrap::Estimate, decision};
 
-use super::{Candidate, ERROR, Next, Outcome, Pairs, Pass, Phase, Race, Rules};
+use super::{
+    outcome::{Candidate, Next, Outcome, Race},
+    pairs::Pairs,
+    rules::{ERROR, Pass, Phase, Rules},
+};
 
 /// One look at all rounds, of `looks` that there will have been.
 pub(super) fn judge(
@@ -82,17 +86,17 @@ impl Group<'_> {
         let ratio = self.interval(candidate, self.reference);
         Candidate {
             ratio,
-            standing: Some(
-                ratio.map_or(Standing::Open, |ratio| standing(&ratio, self.rules.margin)),
+            decision: Some(
+                ratio.map_or(Decision::Open, |ratio| decision(&ratio, self.rules.margin)),
             ),
             ..Candidate::default()
         }
     }
 
     fn outcome(&self, places: &[Candidate]) -> Outcome {
-        let with = |wanted: Standing| -> Vec<usize> {
+        let with = |wanted: Decision| -> Vec<usize> {
             (0..places.len())
-                .filter(|&c| places[c].standing == Some(wanted))
+                .filter(|&c| places[c].decision == Some(wanted))
                 .collect()
         };
         let best = |among: &[usize]| -> Option<(usize, Interval)> {
@@ -101,7 +105,7 @@ impl Group<'_> {
                 .filter_map(|&c| Some((c, places[c].ratio?)))
                 .max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate))
         };
-        let (better, open) = (with(Standing::Better), with(Standing::Open));
+        let (better, open) = (with(Decision::Better), with(Decision::Open));
         if let Some((candidate, ratio)) = best(&better) {
             let others = |c: &usize| *c != candidate;
             let ties = (better.iter().chain(&open).copied())
@@ -113,7 +117,7 @@ impl Group<'_> {
                 })
                 .collect();
             let not_worse: Vec<usize> = (better.iter().chain(&open).copied())
-                .chain(with(Standing::Equivalent))
+                .chain(with(Decision::Equivalent))
                 .filter(others)
                 .collect();
             return Outcome::Winner {
@@ -126,8 +130,8 @@ impl Group<'_> {
         }
         if open.is_empty() {
             return Outcome::Keep {
-                equivalent: with(Standing::Equivalent),
-                worse: with(Standing::Worse),
+                equivalent: with(Decision::Equivalent),
+                worse: with(Decision::Worse),
                 not_confirmed: Vec::new(),
             };
         }

@@ -1,8 +1,15 @@
 //! What racing promises, on simulated machines. The long versions, with their
 //! figures, are in `bench/race.sh`.
 
-use super::simulated::{Conditions, Ended, Machine, Noise, SHARED, pass, race, round};
-use super::*;
+use octavo_units::Seed;
+
+use super::{
+    pairs::Pairs,
+    rules::ERROR,
+    simulated::{Conditions, Ended, Machine, Noise, SHARED, pass, race, round},
+    *,
+};
+use crate::statistics::{Decision, spending::Boundary};
 
 const RULES: Rules = Rules {
     margin: 0.03,
@@ -204,7 +211,7 @@ fn numbers_of_candidates_mean_nothing() {
         );
         for (candidate, &place) in places.iter().enumerate() {
             let (one, two) = (ended.race.candidates[candidate], other.candidates[place]);
-            assert_eq!(one.standing, two.standing);
+            assert_eq!(one.decision, two.decision);
             assert_eq!(one.left.map(|l| l.after), two.left.map(|l| l.after));
             if let (Some(one), Some(two)) = (one.ratio, two.ratio) {
                 assert!((one.estimate / two.estimate - 1.0).abs() < 1e-12);
@@ -243,7 +250,7 @@ fn runs_without_a_result_are_left_out() {
     let race = elimination.race();
     assert_eq!(winner(&race), Some(1), "{race:?}");
     assert!(asked_again >= 3);
-    assert_eq!(race.candidates[2].standing, Some(Standing::Open));
+    assert_eq!(race.candidates[2].decision, Some(Decision::Open));
     assert_eq!(race.candidates[2].ratio, None);
     // Passes that do not fit are no reason to panic either.
     let odd = [
@@ -508,7 +515,7 @@ fn the_full_factorial_looks_once_at_the_whole() {
     else {
         panic!("{race:?}");
     };
-    assert_eq!(race.candidates[3].standing, Some(Standing::Worse));
+    assert_eq!(race.candidates[3].decision, Some(Decision::Worse));
     // More looks, wider intervals.
     let wide = full(None, 5).candidates[1].ratio.unwrap();
     assert!(wide.low < ratio.low && ratio.high < wide.high);

@@ -7,9 +7,11 @@
 //! taken as a sample of a normal distribution.
 
 pub mod bootstrap;
+mod by_round;
 pub mod spending;
 pub mod welch;
 
+pub(crate) use by_round::{ByRound, paired_ratios};
 pub use octavo_driver::{mean, standard_deviation};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -98,7 +100,7 @@ pub fn geometric_interval(values: &[f64], confidence: Confidence) -> Option<Inte
 /// difference does not matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum Decision {
     /// Above 1, and not within the margin.
     Better,
     /// Below 1, and not within the margin.
@@ -112,16 +114,16 @@ pub enum Standing {
 
 /// Reads an interval. `margin` is a share: 0.03 takes ratios from 1/1.03 to
 /// 1.03 as no difference.
-pub fn standing(interval: &Interval, margin: f64) -> Standing {
+pub fn decision(interval: &Interval, margin: f64) -> Decision {
     let edge = 1.0 + margin;
     if interval.low >= 1.0 / edge && interval.high <= edge {
-        Standing::Equivalent
+        Decision::Equivalent
     } else if interval.low > 1.0 {
-        Standing::Better
+        Decision::Better
     } else if interval.high < 1.0 {
-        Standing::Worse
+        Decision::Worse
     } else {
-        Standing::Open
+        Decision::Open
     }
 }
 
@@ -166,15 +168,15 @@ mod tests {
     #[test]
     fn one_round_decides_nothing() {
         let interval = geometric_interval(&[1.5], SINGLE).unwrap();
-        assert_eq!(standing(&interval, 0.03), Standing::Open);
+        assert_eq!(decision(&interval, 0.03), Decision::Open);
         assert_eq!(geometric_interval(&[], SINGLE), None);
         assert_eq!(geometric_interval(&[1.0, 0.0], SINGLE), None);
     }
 
     #[test]
-    fn standings_follow_the_interval() {
+    fn decisions_follow_the_interval() {
         let at = |low, high| {
-            standing(
+            decision(
                 &Interval {
                     estimate: 1.0,
                     low,
@@ -184,12 +186,12 @@ mod tests {
                 0.03,
             )
         };
-        assert_eq!(at(1.01, 1.2), Standing::Better);
-        assert_eq!(at(0.8, 0.99), Standing::Worse);
-        assert_eq!(at(0.98, 1.02), Standing::Equivalent);
+        assert_eq!(at(1.01, 1.2), Decision::Better);
+        assert_eq!(at(0.8, 0.99), Decision::Worse);
+        assert_eq!(at(0.98, 1.02), Decision::Equivalent);
         // A difference that is sure but too small to matter is no difference.
-        assert_eq!(at(1.005, 1.02), Standing::Equivalent);
-        assert_eq!(at(0.98, 1.05), Standing::Open);
+        assert_eq!(at(1.005, 1.02), Decision::Equivalent);
+        assert_eq!(at(0.98, 1.05), Decision::Open);
     }
 
     #[test]
@@ -226,8 +228,8 @@ mod tests {
                         .collect();
                     let interval = geometric_interval(&ratios, Confidence::family(4)).unwrap();
                     matches!(
-                        standing(&interval, 0.03),
-                        Standing::Better | Standing::Worse
+                        decision(&interval, 0.03),
+                        Decision::Better | Decision::Worse
                     )
                 })
             })

@@ -19,8 +19,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params}
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    budget::Pace,
     plan::{Plan, RunLength, SnapshotKey},
+    run_cost::RunCost,
 };
 
 pub use runs::RunOutcome;
@@ -557,8 +557,8 @@ impl Store {
     }
 
     /// What a run has cost so far; `None` before the first one.
-    pub(crate) fn pace(&self) -> Result<Option<Pace>, StoreError> {
-        let (runs, run) = self
+    pub(crate) fn run_cost(&self) -> Result<Option<RunCost>, StoreError> {
+        let (runs, mean) = self
             .connection
             .query_row(
                 "SELECT count(*), total(warm_up_s + measured_s + overhead_s)
@@ -567,9 +567,9 @@ impl Store {
                 |row| Ok((from_integer(row, 0)?, seconds(row, 1)?)),
             )
             .map_err(|error| self.error(error))?;
-        Ok((!run.is_zero()).then_some(Pace {
-            runs_done: runs as usize,
-            run,
+        Ok((!mean.is_zero()).then_some(RunCost {
+            runs: runs as usize,
+            mean,
         }))
     }
 

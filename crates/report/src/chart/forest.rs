@@ -6,7 +6,7 @@ use crate::{
     document::Figure,
     naming,
     number::{is_bounded, percent, plain, ratio_interval},
-    sentence::standing,
+    sentence::decision,
     svg::{Anchor, Axis, Series, Svg, text_width},
 };
 
@@ -84,7 +84,7 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
             let middle = y + ROW / 2.0 - 4.0;
             let level = naming::short(&naming::cell(findings, cell), letters);
             svg.text("tick", (left - 10.0, middle + 4.0), Anchor::End, &level);
-            let said = standing(cell.standing, cell.reference.then_some(reference)).text;
+            let said = decision(cell.decision, cell.reference.then_some(reference)).text;
             let text = match &cell.ratio {
                 Some(ratio) => {
                     let (low, high) = if is_bounded(ratio) {

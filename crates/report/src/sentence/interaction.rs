@@ -1,7 +1,7 @@
 //! Where one factor changes what another is worth.
 
 use octavo_experiment::{
-    findings::Findings, plan::Level, statistics::Standing, verdict::Interaction,
+    findings::Findings, plan::Level, statistics::Decision, verdict::Interaction,
 };
 
 use crate::{
@@ -15,10 +15,10 @@ pub(crate) fn interactions(findings: &Findings) -> Vec<String> {
     if all.is_empty() {
         return Vec::new();
     }
-    let with = |wanted: &[Standing]| all.iter().filter(|i| wanted.contains(&i.standing)).count();
+    let with = |wanted: &[Decision]| all.iter().filter(|i| wanted.contains(&i.decision)).count();
     let matter: Vec<String> = all
         .iter()
-        .filter(|i| matches!(i.standing, Standing::Better | Standing::Worse))
+        .filter(|i| matches!(i.decision, Decision::Better | Decision::Worse))
         .map(|interaction| matters(findings, interaction))
         .collect();
     if !matter.is_empty() {
@@ -30,7 +30,7 @@ pub(crate) fn interactions(findings: &Findings) -> Vec<String> {
     );
     let (compared, others) = (findings.plan.compare.noun(), list(&others, "or"));
     let margin = percent(findings.plan.margin);
-    vec![match with(&[Standing::Open]) {
+    vec![match with(&[Decision::Open]) {
         0 => format!(
             "The best {compared} does not depend on {others}: ratios change by less than {margin}."
         ),
@@ -75,13 +75,13 @@ fn two_decimals(value: f64) -> String {
     }
 }
 
-/// What an interaction's standing says of the ratio.
-pub(crate) fn word(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Better => "larger",
-        Standing::Worse => "smaller",
-        Standing::Equivalent => "the same",
-        Standing::Open => "undecided",
+/// What an interaction's decision says of the ratio.
+pub(crate) fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Better => "larger",
+        Decision::Worse => "smaller",
+        Decision::Equivalent => "the same",
+        Decision::Open => "undecided",
     }
 }
 

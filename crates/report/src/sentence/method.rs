@@ -16,7 +16,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     };
     let margin = percent(findings.plan.margin);
     paragraphs.push(format!(
-        "How to read the standings: faster and slower have an interval wholly above or below 1. \
+        "How to read the decisions: faster and slower have an interval wholly above or below 1. \
          No difference has one wholly within {margin} of 1. Undecided is neither and needs more \
          rounds. Keeping the {} is an answer: nothing gains more than {margin}.",
         naming::reference_word(findings)

@@ -3,7 +3,7 @@
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     race::Why,
-    statistics::Standing,
+    statistics::Decision,
     verdict::Verdict,
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
         } if *level == own => Some("leads"),
         _ => None,
     };
-    let mut said = standing(cell.standing, reference);
+    let mut said = decision(cell.decision, reference);
     let left = cell.left.and_then(|why| reason(findings, group, why));
     for part in [title.map(str::to_owned), left].into_iter().flatten() {
         said.text += &format!(", {part}");
@@ -60,7 +60,7 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
     said
 }
 
-/// Why a cell left, where its standing does not say it.
+/// Why a cell left, where its decision does not say it.
 fn reason(findings: &Findings, group: &GroupFindings, why: Why) -> Option<String> {
     match why {
         Why::Worse | Why::Equivalent => None,
@@ -74,14 +74,14 @@ fn reason(findings: &Findings, group: &GroupFindings, why: Why) -> Option<String
     }
 }
 
-/// A standing, toned. `reference` is what the reference is called.
-pub(crate) fn standing(standing: Option<Standing>, reference: Option<&'static str>) -> Cell {
-    let (word, tone) = match (standing, reference) {
+/// A decision, toned. `reference` is what the reference is called.
+pub(crate) fn decision(decision: Option<Decision>, reference: Option<&'static str>) -> Cell {
+    let (word, tone) = match (decision, reference) {
         (_, Some(name)) => (name, Tone::Plain),
-        (Some(Standing::Better), _) => ("faster", Tone::Good),
-        (Some(Standing::Worse), _) => ("slower", Tone::Bad),
-        (Some(Standing::Equivalent), _) => ("no difference", Tone::Plain),
-        (Some(Standing::Open), _) => ("undecided", Tone::Open),
+        (Some(Decision::Better), _) => ("faster", Tone::Good),
+        (Some(Decision::Worse), _) => ("slower", Tone::Bad),
+        (Some(Decision::Equivalent), _) => ("no difference", Tone::Plain),
+        (Some(Decision::Open), _) => ("undecided", Tone::Open),
         (None, _) => ("not known", Tone::Plain),
     };
     Cell::toned(word, tone)

@@ -8,7 +8,7 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSet, WorkloadError, WorkloadName, ycsb::Distribution};
 
 use super::{
-    Places,
+    keys::{Places, RunKeys},
     refusal::{Refusal, instead},
     section::{Sections, option_names, parameter_names},
     value::{Any, Count, Entry, List, Number, given, spans, values},
@@ -522,7 +522,7 @@ fn number(value: &Any) -> Option<Result<u32, String>> {
 }
 
 /// How long runs are, where the file says.
-pub(super) fn run_length(run: &super::RunKeys, plan: &Plan) -> Result<Option<RunLength>, Refusal> {
+pub(super) fn run_length(run: &RunKeys, plan: &Plan) -> Result<Option<RunLength>, Refusal> {
     match (&run.measured, &run.warm_up, &run.transactions) {
         (Some(_), _, Some(transactions)) => Err(Refusal::new(
             &transactions.span,

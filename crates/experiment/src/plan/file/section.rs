@@ -8,7 +8,7 @@ use toml::{
 };
 
 use super::{
-    Cells, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys,
+    keys::{Cells, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys},
     refusal::Refusal,
     value::{Entry, List, Number, Whole},
 };

@@ -7,7 +7,7 @@ use octavo_workload::WorkloadName;
 use super::*;
 use crate::{
     bench::automatic_warm_up,
-    plan::{Factor, Level},
+    plan::{Design, Factor, Level},
 };
 
 /// A sound plan; the tests replace single lines.

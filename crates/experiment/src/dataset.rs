@@ -21,9 +21,9 @@ use crate::{
 };
 
 /// The file that describes what a directory holds.
-pub const DESCRIPTION: &str = "loaded.json";
+pub const MANIFEST: &str = "loaded.json";
 
-/// The form of [`DESCRIPTION`] that this version writes and reads.
+/// The form of [`MANIFEST`] that this version writes and reads.
 pub(crate) const FORMAT: u32 = 2;
 
 /// Below `data/`: the rows as loaded, never written again.
@@ -37,8 +37,8 @@ const MIX: &str = "run.mix";
 
 /// What was loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Description {
-    /// The form of this description.
+pub struct Manifest {
+    /// The form of this manifest.
     pub format: u32,
     /// The version of Octavo that loaded it.
     pub octavo: String,
@@ -101,12 +101,12 @@ pub enum LoadError {
         /// What was asked for.
         wanted: String,
     },
-    /// The description cannot be read.
+    /// The manifest cannot be read.
     #[error(
         "{} does not describe a loaded database ({reason}): delete the directory and load again",
         path.display()
     )]
-    Description {
+    Manifest {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -179,15 +179,15 @@ fn words(database: &str, page_size: PageSize, data: DataSet, seed: Seed) -> Stri
 
 /// A directory with a loaded database, locked as long as this lives.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct Dataset {
     directory: WorkDirectory,
-    description: Description,
+    manifest: Manifest,
 }
 
-impl Loaded {
+impl Dataset {
     /// Reads what a directory holds, without locking or changing it; `None`
     /// when it does not exist, is empty, or was left in the middle of a load.
-    pub fn examine(path: &Path) -> Result<Option<Description>, LoadError> {
+    pub fn examine(path: &Path) -> Result<Option<Manifest>, LoadError> {
         if !WorkDirectory::examine(path)? {
             return Ok(None);
         }
@@ -196,42 +196,42 @@ impl Loaded {
                 path: path.to_owned(),
             });
         }
-        let file = path.join(DESCRIPTION);
+        let file = path.join(MANIFEST);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                return Err(LoadError::Description {
+                return Err(LoadError::Manifest {
                     path: file,
                     reason: error.to_string(),
                 });
             }
         };
-        let refused = |reason: String| LoadError::Description {
+        let refused = |reason: String| LoadError::Manifest {
             path: file.clone(),
             reason,
         };
-        let description: Description =
+        let manifest: Manifest =
             serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
-        if description.format != FORMAT {
+        if manifest.format != FORMAT {
             return Err(refused(format!(
                 "its form is {}, this version of octavo knows {FORMAT}",
-                description.format
+                manifest.format
             )));
         }
-        Ok(Some(description))
+        Ok(Some(manifest))
     }
 
     /// Opens what was loaded.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
-        let Some(description) = Self::examine(path)? else {
+        let Some(manifest) = Self::examine(path)? else {
             return Err(LoadError::Nothing {
                 path: path.to_owned(),
             });
         };
         Ok(Self {
             directory: WorkDirectory::open(path)?,
-            description,
+            manifest,
         })
     }
 
@@ -242,8 +242,8 @@ impl Loaded {
         settings: &LoadSettings<'_>,
         observer: &dyn Observer,
     ) -> Result<Self, LoadError> {
-        if let Some(description) = Self::examine(settings.directory)? {
-            description.accept(settings)?;
+        if let Some(manifest) = Self::examine(settings.directory)? {
+            manifest.accept(settings)?;
             prepare(settings, observer)?;
             return Self::open(settings.directory);
         }
@@ -253,21 +253,21 @@ impl Loaded {
         check_space(settings.directory, size, settings.database.logs())?;
         let directory = WorkDirectory::open(settings.directory)?;
         // Another octavo may have loaded before we had the lock.
-        if let Some(description) = Self::examine(settings.directory)? {
-            description.accept(settings)?;
+        if let Some(manifest) = Self::examine(settings.directory)? {
+            manifest.accept(settings)?;
             return Ok(Self {
                 directory,
-                description,
+                manifest,
             });
         }
-        let description = load(&directory, settings, observer).inspect_err(|_| {
+        let manifest = load(&directory, settings, observer).inspect_err(|_| {
             // What the first error left is of no use; it is the one to tell.
             let _removed = directory.remove_data();
         });
-        match description {
-            Ok(description) => Ok(Self {
+        match manifest {
+            Ok(manifest) => Ok(Self {
                 directory,
-                description,
+                manifest,
             }),
             Err(error) => {
                 let _abandoned = directory.abandon();
@@ -277,8 +277,8 @@ impl Loaded {
     }
 
     /// What was loaded.
-    pub fn description(&self) -> &Description {
-        &self.description
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     /// The directory of the rows as loaded.
@@ -309,7 +309,7 @@ impl Loaded {
     }
 }
 
-impl Description {
+impl Manifest {
     /// Refuses settings that want other rows.
     fn accept(&self, settings: &LoadSettings<'_>) -> Result<(), LoadError> {
         let same = self.database == settings.database.name()
@@ -327,7 +327,7 @@ impl Description {
     }
 }
 
-impl std::fmt::Display for Description {
+impl std::fmt::Display for Manifest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&words(&self.database, self.page_size, self.data, self.seed))
     }
@@ -352,7 +352,7 @@ fn load(
     directory: &WorkDirectory,
     settings: &LoadSettings<'_>,
     observer: &dyn Observer,
-) -> Result<Description, LoadError> {
+) -> Result<Manifest, LoadError> {
     directory.remove_data()?;
     let base = directory.data(BASE);
     create(&base)?;
@@ -373,7 +373,7 @@ fn load(
             flow(observer)
         })
         .map_err(stopped)?;
-    let description = Description {
+    let manifest = Manifest {
         format: FORMAT,
         octavo: settings.octavo_version.into(),
         loaded_at: Timestamp::now(),
@@ -387,8 +387,8 @@ fn load(
         size: loaded.size,
         elapsed: loaded.elapsed,
     };
-    write(&directory.path().join(DESCRIPTION), &description)?;
-    Ok(description)
+    write(&directory.path().join(MANIFEST), &manifest)?;
+    Ok(manifest)
 }
 
 /// Gets what the database needs at the page size.
@@ -418,10 +418,10 @@ fn stopped(error: DatabaseError) -> LoadError {
     }
 }
 
-/// Writes the description whole or not at all: without it the rows count as
+/// Writes the manifest whole or not at all: without it the rows count as
 /// not loaded.
-fn write(path: &Path, description: &Description) -> Result<(), DirectoryError> {
-    let text = serde_json::to_string_pretty(description).expect("a description has a JSON form");
+fn write(path: &Path, manifest: &Manifest) -> Result<(), DirectoryError> {
+    let text = serde_json::to_string_pretty(manifest).expect("a manifest has a JSON form");
     let unfinished = path.with_extension("unfinished");
     File::create(&unfinished)
         .and_then(|mut file| {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::result::TestedSystem;
 use crate::{
-    loaded::{Description, FORMAT},
+    dataset::{FORMAT, Manifest},
     observer::Observer,
     run::Subject,
 };
@@ -30,7 +30,7 @@ const INSERT: &str = "Insert";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Note {
     #[serde(flatten)]
-    loaded: Description,
+    loaded: Manifest,
     /// How many benches have begun to run on the rows.
     benches: u64,
     /// The kinds of transactions that they had.
@@ -46,7 +46,7 @@ impl Note {
 /// Why rows on a server cannot be loaded or used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ServedError {
+pub enum ExternalError {
     /// The server refused.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -88,7 +88,7 @@ pub enum ServedError {
     Stopped,
 }
 
-impl ServedError {
+impl ExternalError {
     /// Whether the caller gave something that cannot be done, and nothing was
     /// changed.
     pub fn is_bad_input(&self) -> bool {
@@ -110,7 +110,7 @@ pub enum Reuse {
 }
 
 /// What to load on a server.
-pub struct ServedSettings<'a> {
+pub struct ExternalSettings<'a> {
     /// Whose rows.
     pub workload: &'a dyn Workload,
     /// The seed that the workload was made with.
@@ -122,15 +122,15 @@ pub struct ServedSettings<'a> {
 }
 
 /// Rows in Octavo's schema of a server.
-pub struct ServedRows<'a> {
+pub struct ExternalRows<'a> {
     server: &'a dyn ExternalServer,
     note: Note,
 }
 
-impl<'a> ServedRows<'a> {
+impl<'a> ExternalRows<'a> {
     /// What was loaded on a server; `None` when there is nothing, or loading
     /// did not come to its end.
-    pub fn examine(server: &dyn ExternalServer) -> Result<Option<Description>, ServedError> {
+    pub fn examine(server: &dyn ExternalServer) -> Result<Option<Manifest>, ExternalError> {
         Ok(read(server)?.map(|note| note.loaded))
     }
 
@@ -138,9 +138,9 @@ impl<'a> ServedRows<'a> {
     /// yet. Refuses to run twice what would insert the same keys twice.
     pub fn open_or_load(
         server: &'a dyn ExternalServer,
-        settings: &ServedSettings<'_>,
+        settings: &ExternalSettings<'_>,
         observer: &dyn Observer,
-    ) -> Result<Self, ServedError> {
+    ) -> Result<Self, ExternalError> {
         let found = match settings.reuse {
             Reuse::Wanted => read(server)?,
             Reuse::Never => {
@@ -154,7 +154,7 @@ impl<'a> ServedRows<'a> {
         };
         let wanted = (settings.workload.data_set(), settings.seed);
         if (note.loaded.data, note.loaded.seed) != wanted {
-            return Err(ServedError::Other {
+            return Err(ExternalError::Other {
                 place: server.address(),
                 found: words(note.loaded.data, note.loaded.seed),
                 wanted: words(wanted.0, wanted.1),
@@ -162,7 +162,7 @@ impl<'a> ServedRows<'a> {
         }
         let inserts = |kinds: &BTreeSet<String>| kinds.contains(INSERT);
         if inserts(&note.kinds) && inserts(&kinds(settings.workload)) {
-            return Err(ServedError::Inserted {
+            return Err(ExternalError::Inserted {
                 place: server.address(),
             });
         }
@@ -170,7 +170,7 @@ impl<'a> ServedRows<'a> {
     }
 
     /// What was loaded.
-    pub fn description(&self) -> &Description {
+    pub fn manifest(&self) -> &Manifest {
         &self.note.loaded
     }
 
@@ -200,11 +200,11 @@ fn words(data: DataSet, seed: Seed) -> String {
     format!("{data} (seed {seed})")
 }
 
-fn read(server: &dyn ExternalServer) -> Result<Option<Note>, ServedError> {
+fn read(server: &dyn ExternalServer) -> Result<Option<Note>, ExternalError> {
     let Some(text) = server.found()? else {
         return Ok(None);
     };
-    let refused = |reason: String| ServedError::Note {
+    let refused = |reason: String| ExternalError::Note {
         place: server.address(),
         reason,
     };
@@ -224,9 +224,9 @@ fn read(server: &dyn ExternalServer) -> Result<Option<Note>, ServedError> {
 
 fn load(
     server: &dyn ExternalServer,
-    settings: &ServedSettings<'_>,
+    settings: &ExternalSettings<'_>,
     observer: &dyn Observer,
-) -> Result<Note, ServedError> {
+) -> Result<Note, ExternalError> {
     let workload = settings.workload;
     let partitions = workload.population().partitions();
     let rows_about: u64 = partitions.iter().map(|part| part.rows_about).sum();
@@ -237,7 +237,7 @@ fn load(
     );
     let begin = Instant::now();
     let note = |loaded: &LoadReport| Note {
-        loaded: Description {
+        loaded: Manifest {
             format: FORMAT,
             octavo: settings.octavo_version.into(),
             loaded_at: Timestamp::now(),
@@ -265,7 +265,7 @@ fn load(
     });
     match loaded {
         Ok(loaded) => Ok(note(&loaded)),
-        Err(DatabaseError::Stopped) => Err(ServedError::Stopped),
+        Err(DatabaseError::Stopped) => Err(ExternalError::Stopped),
         Err(error) => Err(error.into()),
     }
 }
@@ -302,7 +302,7 @@ fn of_all_kinds(workload: &dyn Workload, note: &Note) -> Option<Box<dyn Workload
 }
 
 /// The server runs on whatever is there, and its device is not known.
-impl Subject for ServedRows<'_> {
+impl Subject for ExternalRows<'_> {
     fn start(
         &self,
         workload: &dyn Workload,
@@ -349,7 +349,7 @@ mod tests {
             elapsed: std::time::Duration::from_millis(1500),
         };
         Note {
-            loaded: Description {
+            loaded: Manifest {
                 format: FORMAT,
                 octavo: "1".into(),
                 loaded_at: Timestamp::UNIX_EPOCH,

@@ -3,18 +3,15 @@
 
 use std::{mem, sync::Arc};
 
-use octavo_units::Seed;
-
 use super::{
-    Shared, Ycsb,
     answer::{UnexpectedAnswer, failed, has_fields, one},
     audit::Counts,
     core::Kind,
-    field_length,
     inputs::{Drawn, SCAN_MAX},
     insert::NewRecord,
     key::{LENGTH_MAX, push_key},
     schema::FIELDS,
+    shared::Shared,
     statements::{READ, SCAN, update_of},
 };
 use crate::{
@@ -45,27 +42,26 @@ pub(super) struct YcsbClient {
 }
 
 impl YcsbClient {
-    /// Client `index`, which draws from its own part of `seed`; `chooser` is a
-    /// clone of the run's.
+    /// A client with its own draws and its own clone of the run's `chooser`.
     pub(super) fn new(
-        workload: &Ycsb,
-        seed: Seed,
-        index: u32,
+        mix: Mix,
+        draws: Draws,
+        record: NewRecord,
         shared: Arc<Shared>,
         chooser: Chooser,
     ) -> Self {
-        let field_length = field_length(workload.row);
+        let field_length = record.field_length;
         Self {
             chooser,
             shared,
-            mix: workload.mix.clone(),
+            mix,
             field_length,
-            draws: Draws::new(seed.derive("client", u64::from(index))),
+            draws,
             drawn: None,
             is_tried: false,
             key: String::with_capacity(LENGTH_MAX),
             value: String::with_capacity(field_length),
-            record: NewRecord::new(workload.seed, field_length),
+            record,
             counts: Counts::default(),
         }
     }
@@ -197,8 +193,10 @@ impl Client for YcsbClient {
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::Seed;
+
     use super::*;
-    use crate::{Workload, keys::Distribution, refusing::Refusing};
+    use crate::{Workload, Ycsb, keys::Distribution, refusing::Refusing};
 
     #[test]
     fn only_what_was_tried_is_counted_and_once() {

@@ -8,7 +8,7 @@
 
 use std::mem;
 
-use super::Runner;
+use super::runner::{Due, Runner};
 use crate::{
     Connection, ConnectionError, Outcome,
     answer::{Prepared, UnexpectedAnswer, integer, or_null},
@@ -31,16 +31,6 @@ struct DeliveredFirst {
     warehouse: i64,
     district: i64,
     order: i64,
-}
-
-/// A district's oldest new order.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
-    district: i64,
-    order: i64,
-    customer: i64,
-    /// The sum of its lines' amounts, in cents.
-    amount: i64,
 }
 
 impl Runner {

@@ -6,7 +6,7 @@
 
 use std::{fmt::Write, mem};
 
-use super::{Runner, copy, texts};
+use super::runner::{Runner, copy, texts};
 use crate::{
     Connection, ConnectionError, Outcome,
     answer::{Prepared, decimal, text, timestamp},

@@ -1,56 +1,98 @@
-//! The five transaction profiles of clauses 2.4 to 2.8 as SQL.
-//!
-//! Locking is left to the isolation level that the adapter sets and states.
-//! Rows that a transaction changes are changed before they are read (see
-//! [`super::statements`]), and every change that must meet one row is checked
-//! against the count of rows that the database reports as matched.
-//!
-//! What does not depend on an earlier answer is asked together, as one
-//! exchange where the database is behind a wire. The statements are the
-//! same as if they were asked one by one: no two are merged.
-
-mod delivery;
-mod new_order;
-mod payment;
+//! What runs a client's transactions: its buffers, what several transactions
+//! share, and the two that only read (clauses 2.6 and 2.8).
 
 use std::mem;
 
-use super::{
-    inputs::{Customer, OrderStatus, StockLevel},
-    money::cents,
-    random::push_surname,
-    statements as sql,
-};
 use crate::{
     Connection, ConnectionError, Outcome,
     answer::{Pipeline, Prepared, UnexpectedAnswer, integer, or_null, text, timestamp},
     connection::{Access, Row, Value},
+    tpcc::{
+        inputs::{Customer, OrderStatus, StockLevel},
+        money::cents,
+        random::push_surname,
+        statements as sql,
+    },
     transact::transact,
 };
-use delivery::Due;
-use new_order::Item;
 
-pub use new_order::{LineReply, NewOrderReply};
+/// What New-Order shows on the terminal beside its inputs (clause 2.4.3.3).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewOrderReply {
+    /// O_ID.
+    pub order: i64,
+    /// W_TAX in ten-thousandths.
+    pub warehouse_tax: i64,
+    /// D_TAX in ten-thousandths.
+    pub district_tax: i64,
+    /// C_DISCOUNT in ten-thousandths.
+    pub discount: i64,
+    /// C_LAST.
+    pub surname: String,
+    /// C_CREDIT.
+    pub credit: String,
+    /// The lines whose stock was taken, in that order.
+    pub lines: Vec<LineReply>,
+    /// The sum of the lines' amounts, less the discount, plus both taxes, in
+    /// cents; halves are rounded up. 0 after a rollback.
+    pub total_amount: i64,
+}
+
+/// One line of a [`NewOrderReply`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineReply {
+    /// OL_NUMBER.
+    pub number: i64,
+    /// I_PRICE in cents.
+    pub price: i64,
+    /// OL_AMOUNT in cents.
+    pub amount: i64,
+    /// S_QUANTITY after the order.
+    pub stock_quantity: i64,
+    /// `B` when both I_DATA and S_DATA hold ORIGINAL, else `G`.
+    pub brand: char,
+}
+
+/// The item of a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    /// I_PRICE in cents.
+    pub(super) price: i64,
+    /// OL_AMOUNT in cents.
+    pub(super) amount: i64,
+    /// Whether I_DATA holds ORIGINAL.
+    pub(super) is_original: bool,
+}
+
+/// A district's oldest new order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    pub(super) district: i64,
+    pub(super) order: i64,
+    pub(super) customer: i64,
+    /// The sum of its lines' amounts, in cents.
+    pub(super) amount: i64,
+}
 
 /// Runs transactions with buffers that are used again and again.
 #[derive(Debug, Default)]
-pub(super) struct Runner {
-    pub(super) new_order: NewOrderReply,
+pub(in crate::tpcc) struct Runner {
+    pub(in crate::tpcc) new_order: NewOrderReply,
     /// Empty between two exchanges. An error drops its memory.
-    pipeline: Pipeline<'static>,
+    pub(super) pipeline: Pipeline<'static>,
     /// The items of New-Order's lines, `None` for one that there is not.
-    items: Vec<Option<Item>>,
+    pub(super) items: Vec<Option<Item>>,
     /// The S_DIST texts of New-Order's lines, and old ones after them.
-    district_infos: Vec<String>,
-    due: Vec<Due>,
+    pub(super) district_infos: Vec<String>,
+    pub(super) due: Vec<Due>,
     customers: Vec<i64>,
     surname: String,
-    old_data: String,
-    data: String,
+    pub(super) old_data: String,
+    pub(super) data: String,
 }
 
 impl Runner {
-    pub(super) fn order_status(
+    pub(in crate::tpcc) fn order_status(
         &mut self,
         connection: &mut dyn Connection,
         input: &OrderStatus,
@@ -101,7 +143,7 @@ impl Runner {
         Ok(order)
     }
 
-    pub(super) fn stock_level(
+    pub(in crate::tpcc) fn stock_level(
         &mut self,
         connection: &mut dyn Connection,
         input: &StockLevel,
@@ -125,7 +167,7 @@ impl Runner {
 
     /// The number of the chosen customer. Of n with one surname, in the order
     /// of their first names, it is the one at n / 2, rounded up.
-    fn find_customer(
+    pub(super) fn find_customer(
         &mut self,
         connection: &mut Prepared<'_>,
         warehouse: Value<'_>,
@@ -166,13 +208,13 @@ fn middle(values: &[i64]) -> Option<i64> {
     values.get(position.checked_sub(1)?).copied()
 }
 
-fn copy(from: &str, to: &mut String) {
+pub(super) fn copy(from: &str, to: &mut String) {
     to.clear();
     to.push_str(from);
 }
 
 /// Reads texts that only a screen would show.
-fn texts(row: &dyn Row, mut columns: std::ops::RangeInclusive<usize>) -> Option<()> {
+pub(super) fn texts(row: &dyn Row, mut columns: std::ops::RangeInclusive<usize>) -> Option<()> {
     columns.try_for_each(|column| text(row, column).map(drop))
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     Database, DatabaseError,
-    description::DatabaseKind,
+    database::DatabaseKind,
     mysql,
     options::{OptionKind, Options, nearest},
     postgres, sqlite,

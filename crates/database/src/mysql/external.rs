@@ -30,7 +30,7 @@ use crate::{
     fill::{Feed, fill},
 };
 use insert::Inserts;
-use schema::{State, set_mark};
+use schema::{Schema, State, one, set_mark};
 
 /// How long a login may take.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
@@ -63,7 +63,7 @@ const VARIABLES: [(&str, &str); 15] = [
 
 /// A server that the user runs, with a database that is Octavo's.
 pub(crate) struct ExternalMysql {
-    url: Url,
+    schema: Schema,
     flavour: Flavour,
     version: String,
     page_size: PageSize,
@@ -97,7 +97,10 @@ impl ExternalMysql {
             return Err(busy(url));
         }
         Ok(Self {
-            url: url.clone(),
+            schema: Schema {
+                server: flavour.kind().name,
+                url: url.clone(),
+            },
             flavour,
             version,
             page_size,
@@ -108,12 +111,12 @@ impl ExternalMysql {
 
     /// A session outside of any database, that takes its time.
     fn outside(&self) -> Result<Session, DatabaseError> {
-        Ok(open(&self.url, None, &self.setup())?)
+        Ok(open(&self.schema.url, None, &self.setup())?)
     }
 
     /// A session in Octavo's database, that takes its time.
     fn inside(&self) -> Result<Session, DatabaseError> {
-        Ok(open(&self.url, Some(SCHEMA), &self.setup())?)
+        Ok(open(&self.schema.url, Some(SCHEMA), &self.setup())?)
     }
 
     fn setup(&self) -> Vec<String> {
@@ -186,19 +189,9 @@ fn open(url: &Url, database: Option<&str>, setup: &[String]) -> Result<Session, 
     .map_err(|error| url.refused(error))
 }
 
-/// The first column of a query's first row; `None` without rows, or for NULL.
-fn one(session: &mut Session, sql: &str) -> Result<Option<String>, ConnectionError> {
-    Ok(session.texts(sql)?.into_iter().flatten().next().flatten())
-}
-
-/// A text as a literal of SQL.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-}
-
 impl ExternalServer for ExternalMysql {
     fn name(&self) -> &'static str {
-        self.flavour.kind().name
+        self.schema.server
     }
 
     fn version(&self) -> String {
@@ -210,11 +203,11 @@ impl ExternalServer for ExternalMysql {
     }
 
     fn address(&self) -> String {
-        self.url.to_string()
+        self.schema.url.to_string()
     }
 
     fn found(&self) -> Result<Option<String>, DatabaseError> {
-        Ok(match self.state(&mut self.outside()?)? {
+        Ok(match self.schema.state(&mut self.outside()?)? {
             State::Absent | State::Empty => None,
             State::Marked(mark) => note_of(&mark).map(str::to_owned),
         })
@@ -228,30 +221,30 @@ impl ExternalServer for ExternalMysql {
     ) -> Result<LoadReport, DatabaseError> {
         let begin = Instant::now();
         let mut session = self.outside()?;
-        let is_there = match self.state(&mut session)? {
+        let is_there = match self.schema.state(&mut session)? {
             State::Absent => false,
             // An Octavo that was killed may have made it, or the user for us.
             State::Empty => true,
             State::Marked(mark) if mark == LOADING => {
-                self.drop_database(&mut session, &mark)?;
+                self.schema.drop_database(&mut session, &mark)?;
                 false
             }
-            State::Marked(_) => return Err(occupied(self.name(), &self.url)),
+            State::Marked(_) => return Err(occupied(self.name(), &self.schema.url)),
         };
         if progress(0) == ControlFlow::Break(()) {
             return Err(DatabaseError::Stopped);
         }
         if !is_there {
-            self.create_database(&mut session)?;
+            self.schema.create_database(&mut session)?;
         }
-        self.create_mark(&mut session)?;
+        self.schema.create_mark(&mut session)?;
         let (rows, size) = match self.fill(&mut session, workload, progress) {
             Ok(filled) => filled,
             Err(stopped @ DatabaseError::Stopped) => return Err(stopped),
             Err(error) => {
                 // It may have been for want of space. The first error is the
                 // one to tell; what stays is marked.
-                let _removed = self.drop_database(&mut session, LOADING);
+                let _removed = self.schema.drop_database(&mut session, LOADING);
                 return Err(error);
             }
         };
@@ -270,10 +263,13 @@ impl ExternalServer for ExternalMysql {
 
     fn remove(&self) -> Result<bool, DatabaseError> {
         let mut session = self.outside()?;
-        match self.state(&mut session)? {
+        match self.schema.state(&mut session)? {
             State::Absent => Ok(false),
-            State::Empty => Err(self.refuse_empty()),
-            State::Marked(mark) => self.drop_database(&mut session, &mark).map(|()| true),
+            State::Empty => Err(self.schema.refuse_empty()),
+            State::Marked(mark) => self
+                .schema
+                .drop_database(&mut session, &mark)
+                .map(|()| true),
         }
     }
 
@@ -296,7 +292,7 @@ impl ExternalServer for ExternalMysql {
                 None => format!("{level}, the default (InnoDB)"),
             },
         ));
-        let (url, statements) = (self.url.clone(), workload.statements());
+        let (url, statements) = (self.schema.url.clone(), workload.statements());
         let setup = session_setup(self.flavour, isolation_level(isolation), STATEMENT_LIMIT);
         Ok(Box::new(Driven {
             connect: move || {
@@ -310,7 +306,11 @@ impl ExternalServer for ExternalMysql {
     }
 
     fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
-        let session = open(&self.url, Some(SCHEMA), &inspect::setup(self.flavour))?;
+        let session = open(
+            &self.schema.url,
+            Some(SCHEMA),
+            &inspect::setup(self.flavour),
+        )?;
         Ok(Box::new(inspect::through(session, workload)?))
     }
 }

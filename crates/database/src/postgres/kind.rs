@@ -4,7 +4,12 @@ use std::{path::PathBuf, time::Duration};
 
 use octavo_units::PageSize;
 
-use super::{Postgres, programs::Programs, refuse, source::Source};
+use super::{
+    configured::Postgres,
+    programs::Programs,
+    refusal::{NAME, refuse},
+    source::Source,
+};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseError, DatabaseKind, Defaults,
     OptionKind, Options, PageSizes, ValueKind,
@@ -15,7 +20,7 @@ use crate::{
 /// is that of the build, and the cluster has to be made anew by its own
 /// initdb).
 pub(crate) static KIND: DatabaseKind = DatabaseKind {
-    name: "postgres",
+    name: NAME,
     aliases: &["postgresql"],
     title: "PostgreSQL",
     is_server: true,

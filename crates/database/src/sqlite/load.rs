@@ -24,7 +24,7 @@ use octavo_workload::{
 };
 use rusqlite::{Connection, OpenFlags};
 
-use super::{ddl, failure::sort, statement::Prepared};
+use super::{configured::LoadThreads, ddl, failure::sort, statement::Prepared};
 use crate::{DatabaseError, LoadReport, Progress, files};
 
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
@@ -34,30 +34,6 @@ const BUFFER: ByteCount = ByteCount::mib(32);
 
 /// Full batches between a generator and the inserter.
 const BATCHES: usize = 8;
-
-/// How rows are generated while they are loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum LoadThreads {
-    /// By all processors but the one that inserts; inline with one processor.
-    #[default]
-    Available,
-    /// On the inserting thread, between the inserts.
-    Inline,
-    /// By this many threads besides the inserting one; zero means inline.
-    Generators(usize),
-}
-
-impl LoadThreads {
-    fn generators(self) -> usize {
-        match self {
-            LoadThreads::Inline => 0,
-            LoadThreads::Generators(count) => count,
-            LoadThreads::Available => {
-                thread::available_parallelism().map_or(0, |count| count.get() - 1)
-            }
-        }
-    }
-}
 
 /// Creates and fills the database file; see [`crate::Database::load`].
 pub(crate) fn load(

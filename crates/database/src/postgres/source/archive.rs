@@ -19,7 +19,7 @@ use rustix::process::Signal;
 use super::{
     Cache, Workplace,
     configured::{Entry, configured, debian_mirror, usual},
-    is_tarball, numbers,
+    version::{is_tarball, numbers},
 };
 use crate::{
     DatabaseError,

@@ -7,7 +7,7 @@ use octavo_workload::Workload;
 
 use crate::{
     Advice, DatabaseError, Defaults, Inspection, LoadReport, PageSizes, Progress, RestoreMethod,
-    Running, Settings,
+    Result, Running, Settings,
     options::{self, OptionKind, Options},
     snapshot::Derive,
 };
@@ -39,7 +39,7 @@ pub trait Database: Send + Sync {
     /// [`DatabaseError::Setting`] for a page size that it cannot have, a buffer
     /// too small to work, no clients, or an isolation level that it does not have;
     /// [`DatabaseError::Missing`] where its version has to be known and is not.
-    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError>;
+    fn accept(&self, settings: &Settings) -> Result<()>;
 
     /// About how many bytes a snapshot of this workload has at this page size.
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
@@ -61,7 +61,7 @@ pub trait Database: Send + Sync {
         &self,
         _page_sizes: &[PageSize],
         _step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         Ok(())
     }
 
@@ -81,7 +81,7 @@ pub trait Database: Send + Sync {
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError>;
+    ) -> Result<LoadReport>;
 
     /// How snapshots at other page sizes are made of a loaded one, where that is
     /// cheaper than loading again.
@@ -95,7 +95,7 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// [`DatabaseError::File`] for a file that cannot be read, written or
     /// flushed.
-    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError>;
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod>;
 
     /// Starts the copy in `run`.
     ///
@@ -107,7 +107,7 @@ pub trait Database: Send + Sync {
         run: &Path,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError>;
+    ) -> Result<Box<dyn Running>>;
 
     /// Opens a database at rest for reading alone, outside of any limit or
     /// count, to check it. Leaves nothing in the page cache once dropped. A
@@ -115,11 +115,7 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// As [`Self::start`], settings aside.
-    fn inspect(
-        &self,
-        directory: &Path,
-        workload: &dyn Workload,
-    ) -> Result<Box<dyn Inspection>, DatabaseError>;
+    fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>>;
 }
 
 /// The description of one database: everything outside its own directory that
@@ -142,7 +138,7 @@ pub struct DatabaseKind {
     /// How to change page size and buffer size of a database in use.
     pub advice: Advice,
     /// Makes it with options.
-    pub make: fn(&Options) -> Result<Box<dyn Database>, DatabaseError>,
+    pub make: fn(&Options) -> Result<Box<dyn Database>>,
 }
 
 impl DatabaseKind {
@@ -157,12 +153,12 @@ impl DatabaseKind {
     /// [`DatabaseError::Setting`] for an option that the database does not
     /// have, a value that it cannot have, and options that exclude each other or are
     /// given twice.
-    pub fn read(&self, options: &[(String, String)]) -> Result<Options, DatabaseError> {
+    pub fn read(&self, options: &[(String, String)]) -> Result<Options> {
         Options::read(self.name, self.options, options)
     }
 
     /// Refuses what no database of this kind can do, whatever its options.
-    pub(crate) fn check(&self, settings: &Settings) -> Result<(), DatabaseError> {
+    pub(crate) fn check(&self, settings: &Settings) -> Result<()> {
         if settings.clients == 0 {
             let reason = "at least one client has to work".into();
             return Err(self.refuse("clients", "0".into(), reason));

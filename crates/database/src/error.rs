@@ -4,6 +4,9 @@ use std::{io, path::PathBuf};
 
 use octavo_workload::ConnectionError;
 
+/// The outcome of what a database was to do.
+pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
+
 /// Why a database could not do something.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

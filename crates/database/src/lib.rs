@@ -35,7 +35,7 @@ pub use content::{ContentHash, ContentHashError, TableContent, contents, expecte
 pub use counters::Counters;
 pub use database::{Database, DatabaseKind};
 pub use description::{Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes};
-pub use error::DatabaseError;
+pub use error::{DatabaseError, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, connect};
 pub use inspection::Inspection;
 pub use noop::Noop;

@@ -3,7 +3,7 @@
 use octavo_workload::Connection;
 use serde::{Deserialize, Serialize};
 
-use crate::{Counters, DatabaseError};
+use crate::{Counters, Result};
 
 /// A started database.
 pub trait Running: Send + Sync {
@@ -15,7 +15,7 @@ pub trait Running: Send + Sync {
     ///
     /// # Panics
     /// When `client` is not below [`crate::Settings::clients`].
-    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError>;
+    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>>;
 
     /// What was counted since the start. Callable at any time from any thread.
     fn counters(&self) -> Counters;
@@ -38,7 +38,7 @@ pub trait Running: Send + Sync {
     /// # Errors
     /// When the last changes could not be written, or a server had ended
     /// before, had to be killed or ended badly.
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError>;
+    fn stop(self: Box<Self>) -> Result<()>;
 }
 
 /// How a database's reads get to its storage.

@@ -1,6 +1,7 @@
 //! Asking a database and reading what it answers, without trusting it: a row
 //! too few or a NULL too many is an error of the run, not a panic.
 
+use crate::Result;
 use std::error::Error as StdError;
 
 use crate::connection::{
@@ -150,7 +151,7 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         parameters: &[Value<'_>],
         mut read: impl FnMut(&dyn Row) -> Option<T>,
-    ) -> Result<Option<T>, ConnectionError> {
+    ) -> Result<Option<T>> {
         let mut answer = None;
         let rows = self
             .connection
@@ -169,7 +170,7 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         parameters: &[Value<'_>],
         read: impl FnMut(&dyn Row) -> Option<T>,
-    ) -> Result<T, ConnectionError> {
+    ) -> Result<T> {
         self.at_most_one(statement, parameters, read)?
             .ok_or_else(|| {
                 let (wanted, found) = (1, 0);
@@ -184,7 +185,7 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         parameters: &[Value<'_>],
         mut read: impl FnMut(&dyn Row) -> Option<()>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         let mut readable = true;
         let rows = self.connection.query(statement, parameters, &mut |row| {
             readable &= read(row).is_some();
@@ -200,7 +201,7 @@ impl<'c> Prepared<'c> {
         &mut self,
         statement: StatementId,
         parameters: &[Value<'_>],
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         match self.connection.execute(statement, parameters)? {
             1 => Ok(()),
             found => Err(self.failed(statement, UnexpectedAnswer::Rows { wanted: 1, found })),
@@ -215,7 +216,7 @@ impl<'c> Prepared<'c> {
         &mut self,
         pipeline: &mut Pipeline<'_>,
         mut read: impl FnMut(usize, &dyn Row) -> Option<()>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         let Pipeline {
             batch,
             wanted,

@@ -119,6 +119,9 @@ pub enum Access {
     Write,
 }
 
+/// The outcome of what a database was asked.
+pub type Result<T, E = ConnectionError> = std::result::Result<T, E>;
+
 /// Why a database refused. The workload acts on the kind; the cause is for
 /// people.
 #[derive(Debug, thiserror::Error)]
@@ -271,20 +274,16 @@ pub trait Connection {
     ///
     /// # Errors
     /// What the database refused: as all methods of this trait.
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError>;
+    fn begin(&mut self, access: Access) -> Result<()>;
 
     /// Makes the transaction durable.
-    fn commit(&mut self) -> Result<(), ConnectionError>;
+    fn commit(&mut self) -> Result<()>;
 
     /// Undoes the transaction. Harmless when none is open.
-    fn rollback(&mut self) -> Result<(), ConnectionError>;
+    fn rollback(&mut self) -> Result<()>;
 
     /// Runs a statement that writes; returns the number of rows changed.
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError>;
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64>;
 
     /// Runs a query, hands over its rows, returns how many there were.
     fn query(
@@ -292,7 +291,7 @@ pub trait Connection {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError>;
+    ) -> Result<u64>;
 
     /// Runs the statements of a batch in their order, hands over their rows,
     /// and appends to `counts` how many rows each found or changed.
@@ -305,7 +304,7 @@ pub trait Connection {
         batch: &Batch<'_>,
         visit: &mut BatchVisitor<'_>,
         counts: &mut Vec<u64>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         for (position, call) in batch.calls().enumerate() {
             counts.push(match call.wants {
                 Wants::Rows => self.query(call.statement, call.parameters, &mut |row| {

@@ -29,7 +29,7 @@ pub mod ycsb;
 
 pub use audit::{Audit, AuditDistribution, AuditLine, AuditRule};
 pub use condition::Condition;
-pub use connection::{Connection, ConnectionError};
+pub use connection::{Connection, ConnectionError, Result};
 pub use data_set::{DataError, DataKind, DataSet, Parameter, ROW_BYTES, Unit};
 pub use family::{Family, Member, Trial, WorkloadError, WorkloadName, WorkloadSpec};
 pub use mix::{Mix, MixError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use octavo_units::Seed;
 
 use crate::{
-    Audit, Condition, Connection, ConnectionError, DataSet, Mix, Outcome, TransactionKind,
+    Audit, Condition, Connection, DataSet, Mix, Outcome, Result, TransactionKind,
     connection::Statement, population::Population, schema::Table,
 };
 
@@ -26,7 +26,7 @@ pub trait Client: Send {
     /// # Errors
     /// The connection's, and [`ConnectionError::Other`] for answers that a
     /// database with the workload's rows does not give.
-    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError>;
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome>;
 
     /// What was drawn and run so far, for the audit: a transaction counts at
     /// its first try, whatever comes of it. What is drawn and never run counts
@@ -85,5 +85,5 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// When the database fails or answers with rows that are not the
     /// workload's.
-    fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError>;
+    fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>>;
 }

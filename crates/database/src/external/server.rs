@@ -5,8 +5,8 @@ use octavo_workload::{Connection, Workload};
 
 use super::{mark::SCHEMA, url::Url};
 use crate::{
-    Counters, DatabaseError, Inspection, Isolation, LoadReport, Progress, Running, StoragePath,
-    server::monitor::Monitor,
+    Counters, DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
+    StoragePath, server::monitor::Monitor,
 };
 
 /// A server that the user runs. No other Octavo uses its schema as long as
@@ -30,7 +30,7 @@ pub trait ExternalServer: Send + Sync {
     /// # Errors
     /// [`DatabaseError::Setting`] for a schema of that name that Octavo did not
     /// mark; [`DatabaseError::Connection`] when the server refuses or is gone.
-    fn found(&self) -> Result<Option<String>, DatabaseError>;
+    fn found(&self) -> Result<Option<String>>;
 
     /// Makes the schema and fills it, durably as far as the server is. What an
     /// earlier load left unfinished is replaced. `note` makes what
@@ -46,20 +46,20 @@ pub trait ExternalServer: Send + Sync {
         workload: &dyn Workload,
         note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError>;
+    ) -> Result<LoadReport>;
 
     /// Replaces the note on the rows that are there.
     ///
     /// # Errors
     /// [`DatabaseError::Connection`] when the server refuses or is gone.
-    fn set_note(&self, note: &str) -> Result<(), DatabaseError>;
+    fn set_note(&self, note: &str) -> Result<()>;
 
     /// Removes the schema with Octavo's tables; `false` when there is none.
     ///
     /// # Errors
     /// As [`Self::found`]; [`DatabaseError::Setting`] also when something else
     /// depends on the schema. Nothing is changed then.
-    fn remove(&self) -> Result<bool, DatabaseError>;
+    fn remove(&self) -> Result<bool>;
 
     /// Makes ready to drive it. Stopping the answer leaves the server running.
     ///
@@ -69,13 +69,13 @@ pub trait ExternalServer: Send + Sync {
         &self,
         isolation: Option<Isolation>,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError>;
+    ) -> Result<Box<dyn Running>>;
 
     /// Opens a session that only reads.
     ///
     /// # Errors
     /// [`DatabaseError::Connection`] when the server refuses or is gone.
-    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError>;
+    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>>;
 }
 
 /// An external server while it is driven.
@@ -88,9 +88,9 @@ pub(crate) struct Driven<C> {
 
 impl<C> Running for Driven<C>
 where
-    C: Fn() -> Result<Box<dyn Connection + Send>, DatabaseError> + Send + Sync,
+    C: Fn() -> Result<Box<dyn Connection + Send>> + Send + Sync,
 {
-    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>> {
         (self.connect)()
     }
 
@@ -107,7 +107,7 @@ where
         StoragePath::PageCache
     }
 
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+    fn stop(self: Box<Self>) -> Result<()> {
         Ok(())
     }
 }

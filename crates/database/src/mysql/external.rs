@@ -25,7 +25,7 @@ use super::{
     session::Session, status,
 };
 use crate::{
-    DatabaseError, Inspection, Isolation, LoadReport, Progress, Running,
+    DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
     external::{Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, note_of, occupied},
     fill::{Feed, fill},
 };
@@ -75,7 +75,7 @@ pub(crate) struct ExternalMysql {
 
 impl ExternalMysql {
     /// Connects and takes the lock.
-    pub(crate) fn connect(url: &Url) -> Result<Self, DatabaseError> {
+    pub(crate) fn connect(url: &Url) -> Result<Self> {
         let mut session = open(url, None, &[])?;
         let greeting = session.greeting();
         let (flavour, version) = (greeting.flavour, greeting.version.clone());
@@ -110,12 +110,12 @@ impl ExternalMysql {
     }
 
     /// A session outside of any database, that takes its time.
-    fn outside(&self) -> Result<Session, DatabaseError> {
+    fn outside(&self) -> Result<Session> {
         Ok(open(&self.schema.url, None, &self.setup())?)
     }
 
     /// A session in Octavo's database, that takes its time.
-    fn inside(&self) -> Result<Session, DatabaseError> {
+    fn inside(&self) -> Result<Session> {
         Ok(open(&self.schema.url, Some(SCHEMA), &self.setup())?)
     }
 
@@ -137,7 +137,7 @@ impl ExternalMysql {
         session: &mut Session,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<(u64, ByteCount), DatabaseError> {
+    ) -> Result<(u64, ByteCount)> {
         let rows = fill(workload, progress, |table, feed| {
             let session = self.inside()?;
             match self.takes_files() {
@@ -162,11 +162,7 @@ impl ExternalMysql {
 
 /// Creates a table with its rows, indexes and statistics on a server that
 /// takes no files.
-fn insert_table(
-    mut session: Session,
-    table: &Table,
-    feed: &mut Feed<'_>,
-) -> Result<u64, DatabaseError> {
+fn insert_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple(&ddl::create_table(table))?;
     let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
     let mut inserts = Inserts::begin(&mut session, table.name, &kinds)?;
@@ -206,7 +202,7 @@ impl ExternalServer for ExternalMysql {
         self.schema.url.to_string()
     }
 
-    fn found(&self) -> Result<Option<String>, DatabaseError> {
+    fn found(&self) -> Result<Option<String>> {
         Ok(match self.schema.state(&mut self.outside()?)? {
             State::Absent | State::Empty => None,
             State::Marked(mark) => note_of(&mark).map(str::to_owned),
@@ -218,7 +214,7 @@ impl ExternalServer for ExternalMysql {
         workload: &dyn Workload,
         note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let begin = Instant::now();
         let mut session = self.outside()?;
         let is_there = match self.schema.state(&mut session)? {
@@ -257,11 +253,11 @@ impl ExternalServer for ExternalMysql {
         Ok(loaded)
     }
 
-    fn set_note(&self, note: &str) -> Result<(), DatabaseError> {
+    fn set_note(&self, note: &str) -> Result<()> {
         Ok(set_mark(&mut self.outside()?, &format!("{MARK}{note}"))?)
     }
 
-    fn remove(&self) -> Result<bool, DatabaseError> {
+    fn remove(&self) -> Result<bool> {
         let mut session = self.outside()?;
         match self.schema.state(&mut session)? {
             State::Absent => Ok(false),
@@ -277,7 +273,7 @@ impl ExternalServer for ExternalMysql {
         &self,
         isolation: Option<Isolation>,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         let mut conditions = vec![("version", self.version.clone())];
         for (name, shown) in VARIABLES {
             if let Some(value) = self.variables.get(name).filter(|_| !shown.is_empty()) {
@@ -305,7 +301,7 @@ impl ExternalServer for ExternalMysql {
         }))
     }
 
-    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let session = open(
             &self.schema.url,
             Some(SCHEMA),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use octavo_units::PageSize;
 use octavo_workload::{
-    ConnectionError, Workload,
+    Result, Workload,
     connection::RowVisitor,
     schema::{ColumnKind, Table},
 };
@@ -63,7 +63,7 @@ pub(super) fn through(
 }
 
 /// In this order: what writes could not even be prepared behind it.
-fn read_only(session: &mut Session, workload: &dyn Workload) -> Result<(), ConnectionError> {
+fn read_only(session: &mut Session, workload: &dyn Workload) -> Result<()> {
     session.prepare_all(workload.statements())?;
     session.simple("SET SESSION TRANSACTION READ ONLY")
 }
@@ -75,7 +75,7 @@ pub(super) fn setup(flavour: Flavour) -> Vec<String> {
 }
 
 impl Inspection for Session {
-    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64> {
         let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
         Session::scan(self, &ddl::select(table), &kinds, visit)
     }

@@ -24,7 +24,7 @@ use super::{
     session::Session,
 };
 use crate::{
-    DatabaseError, LoadReport, Progress, files,
+    DatabaseError, LoadReport, Progress, Result, files,
     fill::{Feed, fill},
     server::{account::Account, tree},
 };
@@ -53,7 +53,7 @@ pub(super) fn load(
     page_size: PageSize,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let begin = Instant::now();
     let account = Account::of_servers()?;
     let account = account.as_ref();
@@ -112,7 +112,7 @@ fn shrink(
     layout: &Layout,
     page_size: PageSize,
     account: Option<&Account>,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     let (server, session) = Instance::start(programs, layout, page_size, &Purpose::Rest, account)?;
     drop(session);
     server.stop()?;
@@ -127,11 +127,7 @@ fn shrink(
 
 /// Creates a table with its rows, indexes and statistics, through a session
 /// that [`SETUP`] was run in.
-pub(super) fn fill_table(
-    mut session: Session,
-    table: &Table,
-    feed: &mut Feed<'_>,
-) -> Result<u64, DatabaseError> {
+pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple(&ddl::create_table(table))?;
     let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
     let mut load = LoadData::begin(&mut session, &ddl::load(table, FORMAT), &kinds)?;

@@ -35,8 +35,8 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod,
-    Running, Settings,
+    Database, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod, Result, Running,
+    Settings,
     server::{account::Account, tree},
 };
 use configured::Mysql;
@@ -57,7 +57,7 @@ impl Database for Mysql {
         found.map_or("not found".into(), |found| found.version.text.clone())
     }
 
-    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+    fn accept(&self, settings: &Settings) -> Result<()> {
         self.kind().check(settings)?;
         let page_size = settings.page_size;
         let least = self.flavour.buffer_min(page_size);
@@ -83,7 +83,7 @@ impl Database for Mysql {
         &self,
         _: &[PageSize],
         _: &mut dyn FnMut(&str) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         self.programs().map(drop)
     }
 
@@ -95,12 +95,12 @@ impl Database for Mysql {
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let layout = Layout::of(snapshot)?;
         load::load(self.programs()?, &layout, page_size, workload, progress)
     }
 
-    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
         tree::restore(snapshot, run, Account::of_servers()?.as_ref())
     }
 
@@ -109,7 +109,7 @@ impl Database for Mysql {
         run: &Path,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         self.accept(settings)?;
         let layout = Layout::of(run)?;
         let programs = self.programs()?;
@@ -117,11 +117,7 @@ impl Database for Mysql {
         Ok(Box::new(running))
     }
 
-    fn inspect(
-        &self,
-        directory: &Path,
-        workload: &dyn Workload,
-    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let layout = Layout::of(directory)?;
         let page_size = layout.page_size()?;
         let inspection = inspect::open(self.programs()?, layout, page_size, workload)?;

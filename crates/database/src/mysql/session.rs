@@ -17,7 +17,7 @@ use std::{
 };
 
 use octavo_workload::{
-    ConnectionError,
+    ConnectionError, Result,
     connection::{
         Access, Batch, BatchVisitor, Connection, RowVisitor, Statement, StatementId, Value, Wants,
     },
@@ -104,7 +104,7 @@ impl Session {
         database: Option<&str>,
         setup: &[String],
         limit: Duration,
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         let logging_in = || format!("log in as {user}");
         let mut channel = Channel::new(stream);
         let waiting = |channel: &Channel, limit| {
@@ -143,10 +143,7 @@ impl Session {
 
     /// Prepares the statements that [`StatementId`]s name from now on, all of
     /// them in one exchange.
-    pub(crate) fn prepare_all(
-        &mut self,
-        statements: &'static [Statement],
-    ) -> Result<(), ConnectionError> {
+    pub(crate) fn prepare_all(&mut self, statements: &'static [Statement]) -> Result<()> {
         self.check_open()?;
         let marked: Vec<_> = statements.iter().map(|s| marks::rewrite(s.sql)).collect();
         for marked in &marked {
@@ -209,12 +206,12 @@ impl Session {
     }
 
     /// Runs a statement as it stands, and drops its rows.
-    pub(crate) fn simple(&mut self, sql: &str) -> Result<(), ConnectionError> {
+    pub(crate) fn simple(&mut self, sql: &str) -> Result<()> {
         self.plain(sql, &mut |_| Ok(()))
     }
 
     /// Runs a query as it stands; returns its rows as texts.
-    pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, ConnectionError> {
+    pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
         let mut rows = Vec::new();
         self.plain(sql, &mut |row| {
             rows.push(text_row(row)?);
@@ -228,7 +225,7 @@ impl Session {
         &mut self,
         sql: &str,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         self.check_open()?;
         let result = self.plain_exchange(sql, visit);
         self.conclude(result, || format!("run {sql}"))
@@ -265,7 +262,7 @@ impl Session {
         sql: &str,
         kinds: &[ColumnKind],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.check_open()?;
         let result = self.scan_exchange(sql, kinds, visit);
         self.conclude(result, || format!("run {sql}"))
@@ -328,7 +325,7 @@ impl Session {
 
     /// Sends the statement of a load, up to the server's question for the
     /// file.
-    pub(super) fn begin_load(&mut self, sql: &str) -> Result<(), ConnectionError> {
+    pub(super) fn begin_load(&mut self, sql: &str) -> Result<()> {
         self.check_open()?;
         let started = self
             .send(|session| {
@@ -349,7 +346,7 @@ impl Session {
     }
 
     /// Fails when the session has ended before.
-    pub(super) fn check_open(&self) -> Result<(), ConnectionError> {
+    pub(super) fn check_open(&self) -> Result<()> {
         match &self.ended {
             None => Ok(()),
             Some(why) => Err(Failure::Ended(why.clone()).sort(String::new)),
@@ -362,7 +359,7 @@ impl Session {
         &mut self,
         result: Result<T, Failure>,
         context: impl FnOnce() -> String,
-    ) -> Result<T, ConnectionError> {
+    ) -> Result<T> {
         result.map_err(|failure| {
             if failure.is_end() {
                 self.ended.get_or_insert_with(|| failure.to_string());
@@ -492,7 +489,7 @@ impl Session {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.check_open()?;
         let sql = self.prepared[statement.0].sql;
         let result = self
@@ -502,7 +499,7 @@ impl Session {
     }
 
     /// Ends the transaction on the server, if it has seen it.
-    fn end(&mut self, sql: &'static str) -> Result<(), ConnectionError> {
+    fn end(&mut self, sql: &'static str) -> Result<()> {
         let result = match self.transaction {
             Transaction::Running | Transaction::Failed => {
                 let sent = self
@@ -522,7 +519,7 @@ impl Session {
 
 impl Connection for Session {
     /// Sends nothing: what is needed goes in front of the first statement.
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, access: Access) -> Result<()> {
         self.check_open()?;
         if self.transaction != Transaction::None {
             return Err(ConnectionError::Other {
@@ -534,7 +531,7 @@ impl Connection for Session {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         self.check_open()?;
         if self.transaction == Transaction::Failed {
             return Err(ConnectionError::Other {
@@ -545,16 +542,12 @@ impl Connection for Session {
         self.end("COMMIT")
     }
 
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         self.check_open()?;
         self.end("ROLLBACK")
     }
 
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
         self.run(statement, parameters, &mut |_| {})
     }
 
@@ -563,7 +556,7 @@ impl Connection for Session {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.run(statement, parameters, visit)
     }
 
@@ -575,7 +568,7 @@ impl Connection for Session {
         batch: &Batch<'_>,
         visit: &mut BatchVisitor<'_>,
         counts: &mut Vec<u64>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         self.check_open()?;
         if batch.is_empty() {
             return Ok(());

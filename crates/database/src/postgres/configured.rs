@@ -8,7 +8,7 @@ use super::{
     cluster::Cluster,
     programs::{Programs, major_of},
 };
-use crate::DatabaseError;
+use crate::Result;
 
 /// The first version with direct I/O, by its parameter `debug_io_direct`
 /// (<https://www.postgresql.org/docs/16/runtime-config-developer.html>).
@@ -45,16 +45,12 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     /// Whether a server of this page size reads past the page cache.
-    pub(super) fn is_direct(&self) -> Result<bool, DatabaseError> {
+    pub(super) fn is_direct(&self) -> Result<bool> {
         Ok(self.direct_io
             && major_of(&self.programs.version()?).is_some_and(|major| major >= DIRECT_IO_MAJOR))
     }
 
-    pub(super) fn cluster(
-        &self,
-        directory: &Path,
-        page_size: PageSize,
-    ) -> Result<Cluster, DatabaseError> {
+    pub(super) fn cluster(&self, directory: &Path, page_size: PageSize) -> Result<Cluster> {
         let programs = self.programs.find(page_size, self.wal_block_size)?;
         Cluster::new(directory, programs)
     }

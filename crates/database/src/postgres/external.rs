@@ -17,7 +17,7 @@ use super::{
     statistics::Statistics,
 };
 use crate::{
-    DatabaseError, Inspection, Isolation, LoadReport, Progress, Running,
+    DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
     external::{
         Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, entangled, foreign, is_own_table,
         note_of, occupied,
@@ -46,7 +46,7 @@ pub(crate) struct ExternalPostgres {
 
 impl ExternalPostgres {
     /// Connects and takes the lock.
-    pub(crate) fn connect(url: &Url) -> Result<Self, DatabaseError> {
+    pub(crate) fn connect(url: &Url) -> Result<Self> {
         let mut session = open(url, &[])?;
         let about = About::read(&mut session)?;
         if major_of(&about.version).is_none_or(|major| major < MAJOR_MIN) {
@@ -79,7 +79,7 @@ impl ExternalPostgres {
     }
 
     /// A session that sees Octavo's schema alone, and takes its time.
-    fn session(&self, options: &[(&str, String)]) -> Result<Session, DatabaseError> {
+    fn session(&self, options: &[(&str, String)]) -> Result<Session> {
         let mut all = vec![
             ("search_path", SCHEMA.to_owned()),
             ("statement_timeout", "0".into()),
@@ -94,7 +94,7 @@ impl ExternalPostgres {
     }
 
     /// The mark of the schema; `None` without a schema.
-    fn mark(&self, session: &mut Session) -> Result<Option<String>, DatabaseError> {
+    fn mark(&self, session: &mut Session) -> Result<Option<String>> {
         let mark = one(
             session,
             &format!(
@@ -109,7 +109,7 @@ impl ExternalPostgres {
     }
 
     /// Refuses a user who may not make the schema.
-    fn check_right(&self, session: &mut Session) -> Result<(), DatabaseError> {
+    fn check_right(&self, session: &mut Session) -> Result<()> {
         let answer = session.texts(
             "SELECT has_database_privilege(current_database(), 'CREATE'), \
              quote_ident(current_database()), quote_ident(current_user)",
@@ -130,7 +130,7 @@ impl ExternalPostgres {
 
     /// Drops Octavo's tables and the schema, all or nothing. What Octavo did
     /// not make, in the schema or made from its tables, is in the way.
-    fn drop_schema(&self, session: &mut Session) -> Result<(), DatabaseError> {
+    fn drop_schema(&self, session: &mut Session) -> Result<()> {
         let tables = session.texts(&format!(
             "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
              WHERE n.nspname = '{SCHEMA}' AND c.relkind = 'r'"
@@ -167,7 +167,7 @@ impl ExternalPostgres {
         session: &mut Session,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<(u64, ByteCount), DatabaseError> {
+    ) -> Result<(u64, ByteCount)> {
         let rows = fill(workload, progress, |table, feed| {
             load::fill_table(self.session(&[])?, table, feed)
         })?;
@@ -249,7 +249,7 @@ impl ExternalServer for ExternalPostgres {
         self.url.to_string()
     }
 
-    fn found(&self) -> Result<Option<String>, DatabaseError> {
+    fn found(&self) -> Result<Option<String>> {
         let mark = self.mark(&mut self.session(&[])?)?;
         Ok(mark.and_then(|mark| note_of(&mark).map(str::to_owned)))
     }
@@ -259,7 +259,7 @@ impl ExternalServer for ExternalPostgres {
         workload: &dyn Workload,
         note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let begin = Instant::now();
         let mut session = self.session(&[])?;
         match self.mark(&mut session)? {
@@ -295,12 +295,12 @@ impl ExternalServer for ExternalPostgres {
         Ok(loaded)
     }
 
-    fn set_note(&self, note: &str) -> Result<(), DatabaseError> {
+    fn set_note(&self, note: &str) -> Result<()> {
         let mut session = self.session(&[])?;
         Ok(set_mark(&mut session, &format!("{MARK}{note}"))?)
     }
 
-    fn remove(&self) -> Result<bool, DatabaseError> {
+    fn remove(&self) -> Result<bool> {
         let mut session = self.session(&[])?;
         let is_there = self.mark(&mut session)?.is_some();
         if is_there {
@@ -313,7 +313,7 @@ impl ExternalServer for ExternalPostgres {
         &self,
         isolation: Option<Isolation>,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         let major = major_of(&self.about.version).unwrap_or(MAJOR_MIN);
         let mut session = self.session(&[])?;
         let mut conditions = self.about.conditions();
@@ -336,7 +336,7 @@ impl ExternalServer for ExternalPostgres {
         }))
     }
 
-    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let session = self.session(&[("default_transaction_read_only", "on".into())])?;
         Ok(Box::new(inspect::through(session, workload)?))
     }

@@ -8,17 +8,14 @@ use octavo_workload::{
 };
 
 use super::{cluster::Cluster, ddl, session::Session};
-use crate::{DatabaseError, Inspection, at_rest::AtRest};
+use crate::{Inspection, Result, at_rest::AtRest};
 
 /// The buffer of a server that only looks.
 const BUFFER: ByteCount = ByteCount::mib(64);
 
 /// Starts a server on the cluster, which is stopped, and whose files' pages are
 /// forgotten, in the end.
-pub(super) fn open(
-    cluster: Cluster,
-    workload: &dyn Workload,
-) -> Result<AtRest<Session>, DatabaseError> {
+pub(super) fn open(cluster: Cluster, workload: &dyn Workload) -> Result<AtRest<Session>> {
     let server = cluster.start(
         &[
             ("shared_buffers", format!("{}kB", BUFFER.get() >> 10)),
@@ -37,10 +34,7 @@ pub(super) fn open(
 }
 
 /// Through a session that may only read, of a server that is not ours to stop.
-pub(super) fn through(
-    mut session: Session,
-    workload: &dyn Workload,
-) -> Result<AtRest<Session>, DatabaseError> {
+pub(super) fn through(mut session: Session, workload: &dyn Workload) -> Result<AtRest<Session>> {
     session.prepare_all(workload.statements())?;
     Ok(AtRest::new(session, None))
 }

@@ -11,8 +11,8 @@ use super::{
     source::Source,
 };
 use crate::{
-    Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseError, DatabaseKind, Defaults,
-    OptionKind, Options, PageSizes, ValueKind,
+    Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
+    PageSizes, Result, ValueKind,
 };
 
 /// Source of page sizes and advice:
@@ -118,7 +118,7 @@ pub(crate) static KIND: DatabaseKind = DatabaseKind {
 };
 
 /// Makes PostgreSQL with options.
-fn make(options: &Options) -> Result<Postgres, DatabaseError> {
+fn make(options: &Options) -> Result<Postgres> {
     let mut programs = match options.given_value::<String>("bin") {
         Some(text) => Programs::given(&text)?,
         None => Programs::default(),
@@ -143,7 +143,7 @@ fn make(options: &Options) -> Result<Postgres, DatabaseError> {
     })
 }
 
-fn source_at(value: String) -> Result<Source, DatabaseError> {
+fn source_at(value: String) -> Result<Source> {
     let path = PathBuf::from(&value);
     if path.is_dir() {
         return Ok(Source::Directory(path));
@@ -163,11 +163,11 @@ fn source_at(value: String) -> Result<Source, DatabaseError> {
 mod tests {
     use super::*;
 
-    fn choose(options: &[(String, String)]) -> Result<Postgres, DatabaseError> {
+    fn choose(options: &[(String, String)]) -> Result<Postgres> {
         make(&KIND.read(options)?)
     }
 
-    fn chosen(option: &str, value: &str) -> Result<Postgres, DatabaseError> {
+    fn chosen(option: &str, value: &str) -> Result<Postgres> {
         choose(&[
             ("version".into(), "15".into()),
             (option.into(), value.into()),

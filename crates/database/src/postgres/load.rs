@@ -14,7 +14,7 @@ use octavo_workload::{
 
 use super::{cluster::Cluster, copy::CopyIn, ddl, session::Session};
 use crate::{
-    DatabaseError, LoadReport, Progress,
+    LoadReport, Progress, Result,
     fill::{Feed, fill},
     server::tree,
 };
@@ -31,7 +31,7 @@ pub(super) fn load(
     page_size: PageSize,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let begin = Instant::now();
     let path = cluster.path();
     cluster.create(page_size, &mut || progress(0) == ControlFlow::Break(()))?;
@@ -82,11 +82,7 @@ pub(super) fn load(
 }
 
 /// Creates a table with its rows, key and indexes, in one transaction.
-pub(super) fn fill_table(
-    mut session: Session,
-    table: &Table,
-    feed: &mut Feed<'_>,
-) -> Result<u64, DatabaseError> {
+pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple("BEGIN")?;
     session.simple(&ddl::create_table(table))?;
     let rows = copy(&mut session, table, feed)?;
@@ -102,7 +98,7 @@ pub(super) fn fill_table(
     Ok(rows)
 }
 
-fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64, DatabaseError> {
+fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
     let mut copy = CopyIn::start(session, &ddl::copy(table))?;
     let sent = feed.send(|batch| Ok(copy.batch(batch, &kinds)?))?;

@@ -30,8 +30,8 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod,
-    Running, Settings,
+    Database, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod, Result, Running,
+    Settings,
 };
 use configured::Postgres;
 use refusal::refuse;
@@ -53,7 +53,7 @@ impl Database for Postgres {
         self.programs.version().unwrap_or_default()
     }
 
-    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+    fn accept(&self, settings: &Settings) -> Result<()> {
         KIND.check(settings)?;
         if !self.programs.covers(settings.page_size) {
             return Err(refuse(
@@ -99,7 +99,7 @@ impl Database for Postgres {
         &self,
         page_sizes: &[PageSize],
         step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         self.programs.prepare(page_sizes, self.wal_block_size, step)
     }
 
@@ -111,12 +111,12 @@ impl Database for Postgres {
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let cluster = self.cluster(snapshot, page_size)?;
         load::load(cluster, page_size, workload, progress)
     }
 
-    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
         cluster::restore(snapshot, run)
     }
 
@@ -125,7 +125,7 @@ impl Database for Postgres {
         run: &Path,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         self.accept(settings)?;
         let found = cluster::page_size_of(run)?;
         if found != settings.page_size {
@@ -140,11 +140,7 @@ impl Database for Postgres {
         Ok(Box::new(running))
     }
 
-    fn inspect(
-        &self,
-        directory: &Path,
-        workload: &dyn Workload,
-    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let cluster = self.cluster(directory, cluster::page_size_of(directory)?)?;
         let inspection = inspect::open(cluster, workload)?;
         Ok(Box::new(inspection))

@@ -17,7 +17,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::cache::{Cache, Workplace};
-use crate::{DatabaseError, files::named};
+use crate::{DatabaseError, Result, files::named};
 use version::{is_tarball, is_version, numbers, version_in_name};
 
 /// Where PostgreSQL's source comes from.
@@ -37,7 +37,7 @@ pub(crate) enum Source {
 
 /// The version of a source, without a network: `17.11`, or `17` for the
 /// distribution's, whose minor version is known once it is downloaded.
-pub(crate) fn version_of(source: &Source) -> Result<String, DatabaseError> {
+pub(crate) fn version_of(source: &Source) -> Result<String> {
     match source {
         Source::Distribution { major } => Ok(major.to_string()),
         Source::Directory(path) => {
@@ -80,7 +80,7 @@ pub(super) enum SourceFiles {
 
 /// The source where it is at hand; `None` where it has to be downloaded.
 /// `cache` is the directory of caches, which need not be there.
-pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<Found>, DatabaseError> {
+pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<Found>> {
     let place = match source {
         Source::Tarball(path) => SourceFiles::Tarball(path.clone()),
         Source::Directory(path) => SourceFiles::Directory(path.clone()),
@@ -114,7 +114,7 @@ pub(super) fn obtain(
     workplace: &Workplace,
     log: &Path,
     step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<Found, DatabaseError> {
+) -> Result<Found> {
     if let Source::Distribution { major } = source
         && downloaded(&Cache::sources(cache.root()), *major).is_none()
     {
@@ -165,7 +165,7 @@ fn version_in_configure(configure: impl Read) -> Option<String> {
 }
 
 /// The version in the `configure` of a tarball whose name does not tell it.
-fn version_in_tarball(path: &Path) -> Result<String, DatabaseError> {
+fn version_in_tarball(path: &Path) -> Result<String> {
     let failed = |error: std::io::Error| DatabaseError::Program {
         action: "read the version of PostgreSQL's source",
         program: "tar".into(),
@@ -206,7 +206,7 @@ fn not_postgresql(path: &Path, reason: &str) -> DatabaseError {
 
 /// Compressed archives end with a checksum of their content, so the end and
 /// the length tell contents apart without reading all.
-fn fingerprint_of_tarball(path: &Path) -> Result<String, DatabaseError> {
+fn fingerprint_of_tarball(path: &Path) -> Result<String> {
     const END: u64 = 64 << 10;
     let read = || {
         let file = File::open(path)?;
@@ -223,8 +223,8 @@ fn fingerprint_of_tarball(path: &Path) -> Result<String, DatabaseError> {
 }
 
 /// The names, sizes and times of all files, without those of git.
-fn fingerprint_of_directory(path: &Path) -> Result<String, DatabaseError> {
-    fn add(path: &Path, hash: &mut Sha256) -> Result<(), DatabaseError> {
+fn fingerprint_of_directory(path: &Path) -> Result<String> {
+    fn add(path: &Path, hash: &mut Sha256) -> Result<()> {
         let mut entries = fs::read_dir(path)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(named("list", path))?;

@@ -25,7 +25,7 @@ use octavo_workload::{
 use rusqlite::{Connection, OpenFlags};
 
 use super::{configured::LoadThreads, ddl, failure::sort, statement::Prepared};
-use crate::{DatabaseError, LoadReport, Progress, files};
+use crate::{DatabaseError, LoadReport, Progress, Result, files};
 
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
 /// this only has to hold the right edges of the trees; the sort of an index
@@ -42,7 +42,7 @@ pub(crate) fn load(
     threads: LoadThreads,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let start = Instant::now();
     let failed = |failure| sort(failure, || format!("load {}", database.display()));
     let connection = create(database, page_size).map_err(failed)?;
@@ -104,7 +104,7 @@ fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Connection> 
 /// mode it will run in: a file that remembers to have a log cannot be read
 /// without making files beside it, and `VACUUM INTO` takes no new page size
 /// from one that is opened as immutable instead.
-fn finish(database: &Path) -> Result<ByteCount, DatabaseError> {
+fn finish(database: &Path) -> Result<ByteCount> {
     files::flush_and_forget(database)?;
     if let Some(directory) = database.parent() {
         files::flush_directory(directory)?;
@@ -118,7 +118,7 @@ fn insert_all(
     threads: LoadThreads,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<u64, DatabaseError> {
+) -> Result<u64> {
     let population = workload.population();
     let partitions = population.partitions();
     let mut inserter = Inserter {
@@ -139,7 +139,7 @@ fn inline(
     inserter: &mut Inserter<'_, '_>,
     population: &dyn Population,
     partitions: &[Partition],
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     let mut batch = RowBatch::new();
     for partition in partitions {
         let mut result = Ok(());
@@ -165,7 +165,7 @@ fn threaded(
     population: &dyn Population,
     partitions: &[Partition],
     generators: usize,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     // `Population` is Sync, its trait object only by that bound.
     thread::scope(|scope| {
         let channels: Vec<_> = (0..generators)
@@ -216,7 +216,7 @@ fn take_partition(
     partition: &Partition,
     full: &Receiver<Message>,
     empty: &SyncSender<RowBatch>,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     loop {
         match full.recv() {
             Ok(Message::Rows(batch)) => {
@@ -248,7 +248,7 @@ struct Inserter<'c, 'p> {
 }
 
 impl Inserter<'_, '_> {
-    fn insert(&mut self, batch: &RowBatch) -> Result<(), DatabaseError> {
+    fn insert(&mut self, batch: &RowBatch) -> Result<()> {
         let table = batch.table();
         let statement = match &mut self.insert {
             Some((current, statement)) if *current == table => statement,
@@ -277,7 +277,7 @@ pub(crate) fn derive(
     to: &Path,
     page_size: PageSize,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let start = Instant::now();
     let connection = super::inspect::open_to_read(from, BUFFER)?;
     let rows = rows_of(&connection)

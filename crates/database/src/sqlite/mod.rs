@@ -25,8 +25,8 @@ use octavo_workload::{
 };
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress,
-    RestoreMethod, Running, Settings, estimate, files,
+    Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress, RestoreMethod,
+    Result, Running, Settings, estimate, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -64,7 +64,7 @@ impl Database for Sqlite {
         rusqlite::version().to_owned()
     }
 
-    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+    fn accept(&self, settings: &Settings) -> Result<()> {
         KIND.check(settings)?;
         if let Some(isolation) = settings.isolation
             && isolation != Isolation::Serializable
@@ -116,7 +116,7 @@ impl Database for Sqlite {
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let database = snapshot.join(FILE);
         if database.exists() {
             return Err(files::named("create", &database)(
@@ -130,7 +130,7 @@ impl Database for Sqlite {
         Some(self)
     }
 
-    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
         // A log or journal of an earlier run would be played into the copy.
         for name in FILES_BESIDE {
             files::remove(&run.join(name))?;
@@ -146,7 +146,7 @@ impl Database for Sqlite {
         run: &Path,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         self.accept(settings)?;
         let database = run.join(FILE);
         fs::metadata(&database).map_err(files::named("open", &database))?;
@@ -154,11 +154,7 @@ impl Database for Sqlite {
         Ok(Box::new(running))
     }
 
-    fn inspect(
-        &self,
-        directory: &Path,
-        workload: &dyn Workload,
-    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let inspection = inspect::inspect(&directory.join(FILE), workload)?;
         Ok(Box::new(inspection))
     }
@@ -173,7 +169,7 @@ impl Derive for Sqlite {
         to: &Path,
         page_size: PageSize,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let target = to.join(FILE);
         if target.exists() {
             return Err(files::named("create", &target)(

@@ -15,7 +15,7 @@ use super::{
     statements::{READ, SCAN, update_of},
 };
 use crate::{
-    Audit, Client, Connection, ConnectionError, Mix, Outcome,
+    Audit, Client, Connection, Mix, Outcome, Result,
     connection::{StatementId, Value},
     keys::Chooser,
     random::Draws,
@@ -82,7 +82,7 @@ impl YcsbClient {
         field
     }
 
-    fn read(&self, connection: &mut dyn Connection) -> Result<(), ConnectionError> {
+    fn read(&self, connection: &mut dyn Connection) -> Result<()> {
         let mut is_sound = true;
         let found = connection.query(READ, &[Value::Text(&self.key)], &mut |row| {
             is_sound &= has_fields(row, 0, self.field_length);
@@ -91,14 +91,14 @@ impl YcsbClient {
         self.sound(READ, is_sound)
     }
 
-    fn update(&self, connection: &mut dyn Connection, field: usize) -> Result<(), ConnectionError> {
+    fn update(&self, connection: &mut dyn Connection, field: usize) -> Result<()> {
         let statement = update_of(field);
         let values = [Value::Text(&self.value), Value::Text(&self.key)];
         let changed = connection.execute(statement, &values)?;
         one(statement, &self.key, changed)
     }
 
-    fn scan(&self, connection: &mut dyn Connection, records: usize) -> Result<(), ConnectionError> {
+    fn scan(&self, connection: &mut dyn Connection, records: usize) -> Result<()> {
         let mut is_sound = true;
         let mut is_first = true;
         let values = [Value::Text(&self.key), Value::Integer(records as i64)];
@@ -120,7 +120,7 @@ impl YcsbClient {
     }
 
     /// Says that a row was not as it has to be.
-    fn sound(&self, statement: StatementId, is_sound: bool) -> Result<(), ConnectionError> {
+    fn sound(&self, statement: StatementId, is_sound: bool) -> Result<()> {
         match is_sound {
             true => Ok(()),
             false => Err(failed(
@@ -163,7 +163,7 @@ impl Client for YcsbClient {
     ///
     /// # Panics
     /// When nothing was drawn.
-    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
         let drawn = self.drawn.expect("an operation is drawn before it runs");
         if !mem::replace(&mut self.is_tried, true) {
             self.counts.tried(drawn);

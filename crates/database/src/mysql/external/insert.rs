@@ -1,7 +1,7 @@
 //! Rows in bulk by `INSERT`, for servers whose `local_infile` is off.
 
 use octavo_workload::{
-    ConnectionError, connection::Value, population::RowBatch, schema::ColumnKind,
+    ConnectionError, Result, connection::Value, population::RowBatch, schema::ColumnKind,
 };
 
 use super::super::{
@@ -36,7 +36,7 @@ impl<'s> Inserts<'s> {
         session: &'s mut Session,
         table: &'s str,
         kinds: &'s [ColumnKind],
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         session.simple("BEGIN")?;
         Ok(Self {
             session,
@@ -49,7 +49,7 @@ impl<'s> Inserts<'s> {
     }
 
     /// Adds rows.
-    pub(super) fn batch(&mut self, batch: &RowBatch) -> Result<(), ConnectionError> {
+    pub(super) fn batch(&mut self, batch: &RowBatch) -> Result<()> {
         for row in 0..batch.len() {
             match self.sql.is_empty() {
                 true => self.sql.extend_from_slice(self.head.as_bytes()),
@@ -67,7 +67,7 @@ impl<'s> Inserts<'s> {
         Ok(())
     }
 
-    fn send(&mut self) -> Result<(), ConnectionError> {
+    fn send(&mut self) -> Result<()> {
         let sent = match std::str::from_utf8(&self.sql) {
             Ok(sql) => self.session.simple(sql),
             Err(error) => Err(ConnectionError::Other {
@@ -94,7 +94,7 @@ impl<'s> Inserts<'s> {
     }
 
     /// Makes all rows durable.
-    pub(super) fn finish(mut self) -> Result<(), ConnectionError> {
+    pub(super) fn finish(mut self) -> Result<()> {
         if !self.sql.is_empty() {
             self.send()?;
         }

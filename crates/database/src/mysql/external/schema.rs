@@ -1,7 +1,7 @@
 //! Octavo's database on a server that is the user's: whose it is, its mark,
 //! and how it is made and dropped.
 
-use octavo_workload::ConnectionError;
+use octavo_workload::{ConnectionError, Result};
 
 use super::super::{ddl, failure::ServerError, session::Session};
 use crate::{
@@ -39,7 +39,7 @@ struct Contents {
 }
 
 impl Contents {
-    fn read(session: &mut Session) -> Result<Self, ConnectionError> {
+    fn read(session: &mut Session) -> Result<Self> {
         let (mut tables, mut others) = (Vec::new(), Vec::new());
         let rows = session.texts(&format!(
             "SELECT table_type, table_name FROM information_schema.tables \
@@ -82,7 +82,7 @@ impl Contents {
 /// Views and tables outside that are made from what is in the database, as far
 /// as the account may see them, and foreign keys between tables in it, which
 /// Octavo makes none of.
-fn dependents(session: &mut Session) -> Result<Vec<String>, ConnectionError> {
+fn dependents(session: &mut Session) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for (what, sql) in [
         (
@@ -112,7 +112,7 @@ fn dependents(session: &mut Session) -> Result<Vec<String>, ConnectionError> {
 }
 
 /// The first column of a query's first row; `None` without rows, or for NULL.
-pub(super) fn one(session: &mut Session, sql: &str) -> Result<Option<String>, ConnectionError> {
+pub(super) fn one(session: &mut Session, sql: &str) -> Result<Option<String>> {
     Ok(session.texts(sql)?.into_iter().flatten().next().flatten())
 }
 
@@ -122,7 +122,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Replaces the mark.
-pub(super) fn set_mark(session: &mut Session, mark: &str) -> Result<(), ConnectionError> {
+pub(super) fn set_mark(session: &mut Session, mark: &str) -> Result<()> {
     session.simple(&format!(
         "UPDATE {SCHEMA}.{MARK_TABLE} SET mark = {}",
         quoted(mark)
@@ -256,7 +256,7 @@ impl Schema {
 }
 
 /// The comment of the table with the mark.
-fn mark_comment(session: &mut Session) -> Result<Option<String>, ConnectionError> {
+fn mark_comment(session: &mut Session) -> Result<Option<String>> {
     one(
         session,
         &format!(

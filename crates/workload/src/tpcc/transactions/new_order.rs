@@ -9,7 +9,7 @@ use std::mem;
 
 use super::runner::{Item, LineReply, Runner, copy};
 use crate::{
-    Connection, ConnectionError, Outcome,
+    Connection, Outcome, Result,
     answer::{Pipeline, Prepared, decimal, integer, text},
     connection::{Access, Row, Value},
     tpcc::{
@@ -30,17 +30,13 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         input: &NewOrder,
-    ) -> Result<Outcome, ConnectionError> {
+    ) -> Result<Outcome> {
         transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             self.place_order(connection, input)
         })
     }
 
-    fn place_order(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<Outcome, ConnectionError> {
+    fn place_order(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<Outcome> {
         self.begin_order(connection, input)?;
         self.take_stock(connection, input)?;
         self.insert_lines(connection, input)?;
@@ -58,11 +54,7 @@ impl Runner {
 
     /// Takes the order's number, and reads the taxes, the customer and the
     /// items.
-    fn begin_order(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<(), ConnectionError> {
+    fn begin_order(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<()> {
         const WAREHOUSE: usize = 0;
         const CUSTOMER: usize = 1;
         const FIRST_ITEM: usize = 2;
@@ -116,11 +108,7 @@ impl Runner {
 
     /// Makes the order, and takes the stock of its lines: of those before one
     /// whose item there is not.
-    fn take_stock(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<(), ConnectionError> {
+    fn take_stock(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<()> {
         const FIRST_LINE: usize = 2;
         const STATEMENTS_A_LINE: usize = 2;
         let reply = &mut self.new_order;
@@ -189,11 +177,7 @@ impl Runner {
     }
 
     /// Makes the lines whose stock was taken.
-    fn insert_lines(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<(), ConnectionError> {
+    fn insert_lines(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<()> {
         let reply = &self.new_order;
         if reply.lines.is_empty() {
             return Ok(());

@@ -4,7 +4,7 @@
 use std::mem;
 
 use crate::{
-    Connection, ConnectionError, Outcome,
+    Connection, Outcome, Result,
     answer::{Pipeline, Prepared, UnexpectedAnswer, integer, or_null, text, timestamp},
     connection::{Access, Row, Value},
     tpcc::{
@@ -96,7 +96,7 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         input: &OrderStatus,
-    ) -> Result<Outcome, ConnectionError> {
+    ) -> Result<Outcome> {
         transact(connection, sql::STATEMENTS, Access::Read, |connection| {
             let w = Value::Integer(input.warehouse);
             let d = Value::Integer(input.district);
@@ -121,7 +121,7 @@ impl Runner {
         &mut self,
         connection: &mut Prepared<'_>,
         customer: [Value<'static>; 3],
-    ) -> Result<i64, ConnectionError> {
+    ) -> Result<i64> {
         const BALANCE: usize = 0;
         let mut pipeline = mem::take(&mut self.pipeline);
         pipeline.one(sql::CUSTOMER_BALANCE, &customer);
@@ -147,7 +147,7 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         input: &StockLevel,
-    ) -> Result<Outcome, ConnectionError> {
+    ) -> Result<Outcome> {
         transact(connection, sql::STATEMENTS, Access::Read, |connection| {
             let w = Value::Integer(input.warehouse);
             let d = Value::Integer(input.district);
@@ -173,7 +173,7 @@ impl Runner {
         warehouse: Value<'_>,
         district: Value<'_>,
         customer: Customer,
-    ) -> Result<i64, ConnectionError> {
+    ) -> Result<i64> {
         let surname = match customer {
             Customer::Number(number) => return Ok(number),
             Customer::Surname(surname) => surname,

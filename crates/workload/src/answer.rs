@@ -25,10 +25,7 @@ pub(crate) fn failed(
     statement: StatementId,
     answer: impl StdError + Send + Sync + 'static,
 ) -> ConnectionError {
-    ConnectionError::Other {
-        context: format!("run {}", statements[statement.0].sql),
-        source: Box::new(answer),
-    }
+    ConnectionError::other(format!("run {}", statements[statement.0].sql), answer)
 }
 
 /// A batch of statements, with how many rows each has to meet, and how many it

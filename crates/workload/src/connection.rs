@@ -157,6 +157,22 @@ pub enum ConnectionError {
     },
 }
 
+impl ConnectionError {
+    /// [`Self::Other`], by what was being done and what the database said.
+    ///
+    /// An error in a box has to be taken out of it, or it is boxed twice and no
+    /// longer found by its type.
+    pub fn other(
+        context: impl Into<String>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self::Other {
+            context: context.into(),
+            source: source.into(),
+        }
+    }
+}
+
 /// How one transaction was in another's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {

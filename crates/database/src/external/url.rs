@@ -287,10 +287,7 @@ impl Url {
     }
 
     fn failed(&self, where_: &str, source: Box<dyn StdError + Send + Sync>) -> ConnectionError {
-        ConnectionError::Other {
-            context: format!("connect to {self}{where_}"),
-            source,
-        }
+        ConnectionError::other(format!("connect to {self}{where_}"), source)
     }
 }
 

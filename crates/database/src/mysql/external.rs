@@ -86,9 +86,11 @@ impl ExternalMysql {
         let page_size = variables
             .get("innodb_page_size")
             .and_then(|bytes| PageSize::new(bytes.parse().ok()?).ok())
-            .ok_or_else(|| ConnectionError::Other {
-                context: format!("ask {url} for its page size"),
-                source: "it tells none that is known here: is InnoDB switched on?".into(),
+            .ok_or_else(|| {
+                ConnectionError::other(
+                    format!("ask {url} for its page size"),
+                    "it tells none that is known here: is InnoDB switched on?",
+                )
             })?;
         // It says nothing while others work: a week, and all that is allowed.
         session.simple("SET SESSION wait_timeout=604800")?;

@@ -105,10 +105,10 @@ impl<'s> LoadData<'s> {
         }
         let first = self.session.texts("SHOW WARNINGS LIMIT 1")?;
         let words: Vec<String> = first.into_iter().flatten().flatten().collect();
-        Err(ConnectionError::Other {
-            context: format!("run {}", self.sql),
-            source: format!("{warnings} warnings, first: {}", words.join(" ")).into(),
-        })
+        Err(ConnectionError::other(
+            format!("run {}", self.sql),
+            format!("{warnings} warnings, first: {}", words.join(" ")),
+        ))
     }
 
     /// Returns rows and warnings.

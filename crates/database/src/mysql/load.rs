@@ -143,10 +143,10 @@ pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_
     })?;
     taken += load.finish()?;
     if taken != sent {
-        return Err(ConnectionError::Other {
-            context: format!("load {}", table.name),
-            source: format!("of {sent} rows the server took {taken}").into(),
-        }
+        return Err(ConnectionError::other(
+            format!("load {}", table.name),
+            format!("of {sent} rows the server took {taken}"),
+        )
         .into());
     }
     complete(&mut session, table)?;

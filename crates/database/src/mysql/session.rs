@@ -522,10 +522,10 @@ impl Connection for Session {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.check_open()?;
         if self.transaction != Transaction::None {
-            return Err(ConnectionError::Other {
-                context: "begin a transaction".into(),
-                source: "the one before was neither committed nor rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "begin a transaction",
+                "the one before was neither committed nor rolled back",
+            ));
         }
         self.transaction = Transaction::Begun(access);
         Ok(())
@@ -534,10 +534,10 @@ impl Connection for Session {
     fn commit(&mut self) -> Result<()> {
         self.check_open()?;
         if self.transaction == Transaction::Failed {
-            return Err(ConnectionError::Other {
-                context: "run COMMIT".into(),
-                source: "a statement of this transaction failed: it can only be rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "run COMMIT",
+                "a statement of this transaction failed: it can only be rolled back",
+            ));
         }
         self.end("COMMIT")
     }

@@ -182,10 +182,7 @@ impl<'s> CopyIn<'s> {
         &self,
         reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> ConnectionError {
-        ConnectionError::Other {
-            context: format!("run {}", self.sql),
-            source: reason.into(),
-        }
+        ConnectionError::other(format!("run {}", self.sql), reason)
     }
 
     #[cold]

@@ -55,9 +55,11 @@ impl ExternalPostgres {
                 remedy: format!("version {MAJOR_MIN} is the oldest that is known here"),
             });
         }
-        let page_size = about.page_size.ok_or_else(|| ConnectionError::Other {
-            context: format!("ask {url} for its block size"),
-            source: "it tells none that is known here".into(),
+        let page_size = about.page_size.ok_or_else(|| {
+            ConnectionError::other(
+                format!("ask {url} for its block size"),
+                "it tells none that is known here",
+            )
         })?;
         // It says nothing while others work.
         session.simple("SET idle_session_timeout = 0")?;

@@ -104,10 +104,10 @@ fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64
     let sent = feed.send(|batch| Ok(copy.batch(batch, &kinds)?))?;
     let copied = copy.finish()?;
     if copied != sent {
-        return Err(octavo_workload::ConnectionError::Other {
-            context: format!("fill {}", table.name),
-            source: format!("{copied} rows arrived of {sent}").into(),
-        }
+        return Err(octavo_workload::ConnectionError::other(
+            format!("fill {}", table.name),
+            format!("{copied} rows arrived of {sent}"),
+        )
         .into());
     }
     Ok(copied)

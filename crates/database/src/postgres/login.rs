@@ -183,9 +183,6 @@ impl Login<'_> {
         &self,
         reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> ConnectionError {
-        ConnectionError::Other {
-            context: self.context(),
-            source: reason.into(),
-        }
+        ConnectionError::other(self.context(), reason)
     }
 }

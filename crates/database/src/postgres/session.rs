@@ -234,10 +234,7 @@ impl Session {
             .until_ready(result, 1)
             .map_err(|failure| self.fail(failure, || running(sql)))?;
         if let Some(reason) = unfit {
-            return Err(ConnectionError::Other {
-                context: running(sql),
-                source: reason.into(),
-            });
+            return Err(ConnectionError::other(running(sql), reason));
         }
         fitting(answer, sql)?;
         Ok(answer.rows)
@@ -251,10 +248,7 @@ impl Session {
     ) -> Result<()> {
         put(&mut self.channel.wire, message).map_err(|error| {
             self.channel.wire.output().clear();
-            ConnectionError::Other {
-                context: running(sql),
-                source: Box::new(error),
-            }
+            ConnectionError::other(running(sql), error)
         })
     }
 
@@ -332,10 +326,7 @@ impl Session {
         let output = self.channel.wire.output();
         prepared.call(parameters, output).map_err(|unfit| {
             output.clear();
-            ConnectionError::Other {
-                context: running(self.statements[statement.0].sql),
-                source: Box::new(unfit),
-            }
+            ConnectionError::other(running(self.statements[statement.0].sql), unfit)
         })
     }
 
@@ -382,13 +373,13 @@ fn running(sql: &str) -> String {
 fn fitting(answer: Answer, sql: &str) -> Result<()> {
     match answer.unfit {
         None => Ok(()),
-        Some(column) => Err(ConnectionError::Other {
-            context: format!(
+        Some(column) => Err(ConnectionError::other(
+            format!(
                 "read column {column} of {}: it does not hold what the workload declared",
                 start_of(sql)
             ),
-            source: "the database is damaged or belongs to another workload".into(),
-        }),
+            "the database is damaged or belongs to another workload",
+        )),
     }
 }
 
@@ -396,10 +387,10 @@ impl Connection for Session {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.usable()?;
         if self.queued.is_some() || self.channel.status != Status::Idle {
-            return Err(ConnectionError::Other {
-                context: "begin a transaction".into(),
-                source: "the one before was neither committed nor rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "begin a transaction",
+                "the one before was neither committed nor rolled back",
+            ));
         }
         self.queued = Some(access);
         Ok(())
@@ -416,10 +407,7 @@ impl Connection for Session {
             Status::Failed => "a statement of the transaction failed: roll it back",
             Status::Idle => "no transaction is open",
         };
-        Err(ConnectionError::Other {
-            context: "commit".into(),
-            source: refused.into(),
-        })
+        Err(ConnectionError::other("commit", refused))
     }
 
     fn rollback(&mut self) -> Result<()> {

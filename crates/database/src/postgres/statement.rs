@@ -56,9 +56,8 @@ impl Prepared {
         statement: &Statement,
         description: &Description,
     ) -> Result<Self, ConnectionError> {
-        let unfit = |reason: String| ConnectionError::Other {
-            context: format!("prepare {}", start_of(statement.sql)),
-            source: reason.into(),
+        let unfit = |reason: String| {
+            ConnectionError::other(format!("prepare {}", start_of(statement.sql)), reason)
         };
         let types = &description.parameters;
         if types.len() != statement.parameters.len() {

@@ -138,10 +138,10 @@ impl ClientConnection {
 impl Connection for ClientConnection {
     fn begin(&mut self, access: Access) -> Result<()> {
         if !matches!(self.open, Open::None) {
-            return Err(ConnectionError::Other {
-                context: "begin a transaction".into(),
-                source: "the one before was neither committed nor rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "begin a transaction",
+                "the one before was neither committed nor rolled back",
+            ));
         }
         if access == Access::Read
             && let Some(reader) = &mut self.reader

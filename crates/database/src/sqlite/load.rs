@@ -226,13 +226,13 @@ fn take_partition(
             }
             Ok(Message::PartitionEnd) => return Ok(()),
             Err(_) => {
-                return Err(DatabaseError::Connection(ConnectionError::Other {
-                    context: format!(
+                return Err(DatabaseError::Connection(ConnectionError::other(
+                    format!(
                         "generate part {} of {}",
                         partition.part, inserter.tables[partition.table.0].name
                     ),
-                    source: "the generator stopped before its end".into(),
-                }));
+                    "the generator stopped before its end",
+                )));
             }
         }
     }

@@ -200,10 +200,10 @@ impl Running for RunningSqlite {
     fn stop(self: Box<Self>) -> Result<()> {
         match self.writer.retire() {
             Some(mut session) if Arc::strong_count(&self.writer) == 1 => Ok(session.checkpoint()?),
-            _ => Err(ConnectionError::Other {
-                context: format!("stop {}", self.database.display()),
-                source: "a client's connection is still open; drop it before".into(),
-            }
+            _ => Err(ConnectionError::other(
+                format!("stop {}", self.database.display()),
+                "a client's connection is still open; drop it before",
+            )
             .into()),
         }
     }

@@ -70,15 +70,14 @@ impl Session {
         };
         let found = configure().map_err(|failure| sort(failure, opening))?;
         if found != journal_mode.name() {
-            return Err(ConnectionError::Other {
-                context: opening(),
-                source: format!(
+            return Err(ConnectionError::other(
+                opening(),
+                format!(
                     "SQLite uses journal mode {found} instead of {} here; try a directory on a \
                      local file system",
                     journal_mode.name()
-                )
-                .into(),
-            });
+                ),
+            ));
         }
         let counted = Counted {
             tally: Arc::clone(tally),

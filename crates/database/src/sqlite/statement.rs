@@ -85,13 +85,13 @@ impl Prepared {
         };
         let result = match (code, row.unfit.get()) {
             (ffi::SQLITE_DONE, None) => Ok(rows),
-            (ffi::SQLITE_DONE, Some(column)) => Err(ConnectionError::Other {
-                context: format!(
+            (ffi::SQLITE_DONE, Some(column)) => Err(ConnectionError::other(
+                format!(
                     "read column {column} of {}: it does not hold what the workload declared",
                     self.sql()
                 ),
-                source: "the database is damaged or belongs to another workload".into(),
-            }),
+                "the database is damaged or belongs to another workload",
+            )),
             (code, _) => Err(self.failure(code)),
         };
         // SAFETY: the statement is prepared. Its result repeats the error.

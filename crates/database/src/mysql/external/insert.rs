@@ -56,9 +56,11 @@ impl<'s> Inserts<'s> {
                 false => self.sql.push(b','),
             }
             let values = (0..batch.columns()).map(|column| batch.value(row, column));
-            push_row(&mut self.sql, values, self.kinds).ok_or_else(|| ConnectionError::Other {
-                context: format!("fill {}", self.table),
-                source: "a time is outside of the years 0 to 9999".into(),
+            push_row(&mut self.sql, values, self.kinds).ok_or_else(|| {
+                ConnectionError::other(
+                    format!("fill {}", self.table),
+                    "a time is outside of the years 0 to 9999",
+                )
             })?;
             if self.sql.len() >= STATEMENT_BYTES {
                 self.send()?;
@@ -70,18 +72,14 @@ impl<'s> Inserts<'s> {
     fn send(&mut self) -> Result<()> {
         let sent = match std::str::from_utf8(&self.sql) {
             Ok(sql) => self.session.simple(sql),
-            Err(error) => Err(ConnectionError::Other {
-                context: String::new(),
-                source: error.into(),
-            }),
+            Err(error) => Err(ConnectionError::other(String::new(), error)),
         };
         self.sql.clear();
         sent.map_err(|error| match error {
             // Not the whole statement with all its rows.
-            ConnectionError::Other { source, .. } => ConnectionError::Other {
-                context: format!("fill {}", self.table),
-                source,
-            },
+            ConnectionError::Other { source, .. } => {
+                ConnectionError::other(format!("fill {}", self.table), source)
+            }
             other => other,
         })?;
         self.statements += 1;

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_equal_whatever_was_there() {
+    fn a_copy_replaces_an_older_file() {
         let directory = crate::scratch::directory();
         let (from, to) = (directory.path().join("from"), directory.path().join("to"));
         for (size, before) in [

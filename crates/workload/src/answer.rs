@@ -1,11 +1,10 @@
 //! Asking a database and reading what it answers, without trusting it: a row
 //! too few or a NULL too many is an error of the run, not a panic.
 
-use crate::Result;
 use std::error::Error as StdError;
 
 use crate::connection::{
-    Batch, Connection, ConnectionError, Row, Statement, StatementId, Value, Wants,
+    Batch, Connection, ConnectionError, Result, Row, Statement, StatementId, Value, Wants,
 };
 
 /// An answer that no database gives that holds a workload's data.

@@ -289,19 +289,31 @@ pub trait Connection {
     /// by it.
     ///
     /// # Errors
-    /// What the database refused: as all methods of this trait.
+    /// [`ConnectionError`], by what the database refused.
     fn begin(&mut self, access: Access) -> Result<()>;
 
     /// Makes the transaction durable.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
     fn commit(&mut self) -> Result<()>;
 
     /// Undoes the transaction. Harmless when none is open.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
     fn rollback(&mut self) -> Result<()>;
 
     /// Runs a statement that writes; returns the number of rows changed.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
     fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64>;
 
     /// Runs a query, hands over its rows, returns how many there were.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
     fn query(
         &mut self,
         statement: StatementId,
@@ -315,6 +327,9 @@ pub trait Connection {
     /// A database behind a wire is sent all of them before the first answer is
     /// awaited. Each is a statement of its own all the same. At an error the
     /// rest may or may not have run: the transaction has to be rolled back.
+    ///
+    /// # Errors
+    /// As [`Self::begin`], of the first statement that failed.
     fn run_batch(
         &mut self,
         batch: &Batch<'_>,

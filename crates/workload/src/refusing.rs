@@ -1,8 +1,7 @@
 //! A connection for tests that answers at once: with a conflict.
 
-use crate::Result;
 use crate::connection::{
-    Access, Conflict, Connection, ConnectionError, RowVisitor, StatementId, Value,
+    Access, Conflict, Connection, ConnectionError, Result, RowVisitor, StatementId, Value,
 };
 
 /// Refuses all but to roll back.

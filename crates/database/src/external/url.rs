@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_told_without_the_password() {
+    fn a_bad_url_is_refused_without_showing_its_password() {
         for (text, part) in [
             ("db.example", "no ://"),
             ("http://a:secret@b/c", "neither postgres nor mysql"),

@@ -214,7 +214,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_there_is_named_with_a_remedy() {
+    fn an_unreachable_server_is_refused_with_a_remedy() {
         let directory = crate::scratch::directory();
         for flavour in [Flavour::Mysql, Flavour::Mariadb] {
             let error = Programs::find(flavour, Some(directory.path())).unwrap_err();

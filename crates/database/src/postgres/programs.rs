@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_has_to_be_there() {
+    fn bin_without_programs_is_refused() {
         for (text, part) in [
             ("/usr/bin", "such as 4K="),
             ("5=/usr/bin", "bin 5=/usr/bin is not possible"),

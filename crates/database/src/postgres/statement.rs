@@ -310,7 +310,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_description_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn arbitrary_bytes_decode_to_a_description_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let _lists = (parameter_types(&bytes), column_types(&bytes));
         }
     }

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_equal_to_its_base_whatever_was_there() {
+    fn a_restore_replaces_older_files_by_those_of_the_snapshot() {
         let scratch = crate::scratch::directory();
         let (snapshot, run) = (scratch.path().join("snapshot"), scratch.path().join("run"));
         fs::create_dir_all(snapshot.join("below/empty")).unwrap();

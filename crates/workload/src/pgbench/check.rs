@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_of_their_own_keys() {
+    fn differences_ignore_other_keys() {
         let mut differences = Differences::new("account", 5..=6);
         let added = [4, 5, 6, 7, i64::MIN].map(|key| differences.add(key, 3));
         assert_eq!(added, [false, true, true, false, false]);

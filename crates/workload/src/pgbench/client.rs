@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_reach_both_ends_and_no_further() {
+    fn draws_include_both_ends() {
         let mut client = client(1, [1, 0, 0], 0);
         let (mut aids, mut deltas) = (Vec::new(), Vec::new());
         let mut last = CLOCK_START;

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_the_core_workload_is_a_caveat() {
+    fn another_mix_or_distribution_is_a_caveat() {
         assert!(ycsb().caveats(1).is_empty());
         assert!(ycsb().with_core(Core::D).caveats(1).is_empty());
         let caveats = ycsb().with_distribution(Distribution::Uniform).caveats(1);

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_told_apart() {
+    fn only_source_packages_of_postgresql_are_found() {
         let told = "Package: postgresql-17\nBinary: x\nVersion: 17.1-1\n\n\
                     W: Unable to locate package postgresql-16\n\
                     Package: postgresql-15\nVersion: 15.18-0+deb12u1\n\n\

@@ -1,6 +1,6 @@
 //! Why a database could not do something.
 
-use std::{io, path::PathBuf};
+use std::{io, ops::ControlFlow, path::PathBuf};
 
 use octavo_workload::ConnectionError;
 
@@ -66,6 +66,15 @@ pub enum DatabaseError {
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
+}
+
+/// [`DatabaseError::Stopped`] when whoever watches a long step wants no more
+/// of it.
+pub(crate) fn unless_stopped(flow: ControlFlow<()>) -> Result<()> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(DatabaseError::Stopped),
+    }
 }
 
 impl DatabaseError {

@@ -9,16 +9,12 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    ops::ControlFlow,
     sync::Mutex,
     time::{Duration, Instant},
 };
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{
-    ConnectionError, Workload,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, schema::Table};
 
 use super::{
     Flavour, ddl, inspect, instance::session_setup, load, running::isolation_level,
@@ -26,6 +22,7 @@ use super::{
 };
 use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
+    error::unless_stopped,
     external::{Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, note_of, occupied},
     fill::{Feed, fill},
 };
@@ -147,9 +144,7 @@ impl ExternalMysql {
                 false => insert_table(session, table, feed),
             }
         })?;
-        if progress(rows) == ControlFlow::Break(()) {
-            return Err(DatabaseError::Stopped);
-        }
+        unless_stopped(progress(rows))?;
         let size = one(
             session,
             &format!(
@@ -166,7 +161,7 @@ impl ExternalMysql {
 /// takes no files.
 fn insert_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple(&ddl::create_table(table))?;
-    let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+    let kinds = table.kinds();
     let mut inserts = Inserts::begin(&mut session, table.name, &kinds)?;
     let rows = feed.send(|batch| Ok(inserts.batch(batch)?))?;
     inserts.finish()?;
@@ -229,23 +224,18 @@ impl ExternalServer for ExternalMysql {
             }
             State::Marked(_) => return Err(occupied(self.name(), &self.schema.url)),
         };
-        if progress(0) == ControlFlow::Break(()) {
-            return Err(DatabaseError::Stopped);
-        }
+        unless_stopped(progress(0))?;
         if !is_there {
             self.schema.create_database(&mut session)?;
         }
         self.schema.create_mark(&mut session)?;
-        let (rows, size) = match self.fill(&mut session, workload, progress) {
-            Ok(filled) => filled,
-            Err(stopped @ DatabaseError::Stopped) => return Err(stopped),
-            Err(error) => {
-                // It may have been for want of space. The first error is the
-                // one to tell; what stays is marked.
-                let _removed = self.schema.drop_database(&mut session, LOADING);
-                return Err(error);
-            }
-        };
+        let filled = self.fill(&mut session, workload, progress);
+        if !matches!(filled, Ok(_) | Err(DatabaseError::Stopped)) {
+            // It may have been for want of space. The first error is the one to
+            // tell; what stays is marked.
+            let _removed = self.schema.drop_database(&mut session, LOADING);
+        }
+        let (rows, size) = filled?;
         let loaded = LoadReport {
             rows,
             size,

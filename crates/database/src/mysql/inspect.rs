@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use octavo_units::PageSize;
-use octavo_workload::{
-    Result, Workload,
-    connection::RowVisitor,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{Result, Workload, connection::RowVisitor, schema::Table};
 
 use super::{
     Flavour,
@@ -76,7 +72,7 @@ pub(super) fn setup(flavour: Flavour) -> Vec<String> {
 
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64> {
-        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+        let kinds = table.kinds();
         Session::scan(self, &ddl::select(table), &kinds, visit)
     }
 }

@@ -6,13 +6,10 @@
 //! processor time for 600,000 order lines on MariaDB 10.11, the ordinary way
 //! 2.6 s.
 
-use std::{fs::File, ops::ControlFlow, time::Instant};
+use std::{fs::File, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{
-    ConnectionError, Workload,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, schema::Table};
 
 use super::{
     arguments::Purpose,
@@ -24,7 +21,9 @@ use super::{
     session::Session,
 };
 use crate::{
-    DatabaseError, LoadReport, Progress, Result, files,
+    LoadReport, Progress, Result,
+    error::unless_stopped,
+    files,
     fill::{Feed, fill},
     server::{account::Account, tree},
 };
@@ -86,9 +85,7 @@ pub(super) fn load(
     drop(session);
     server.stop()?;
     shrink(programs, layout, page_size, account)?;
-    if progress(rows) == ControlFlow::Break(()) {
-        return Err(DatabaseError::Stopped);
-    }
+    unless_stopped(progress(rows))?;
     Ok(LoadReport {
         rows,
         size: tree::size(&layout.directory)?,
@@ -129,7 +126,7 @@ fn shrink(
 /// that [`SETUP`] was run in.
 pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple(&ddl::create_table(table))?;
-    let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+    let kinds = table.kinds();
     let mut load = LoadData::begin(&mut session, &ddl::load(table, FORMAT), &kinds)?;
     let (mut taken, mut waiting) = (0, 0);
     let sent = feed.send(|batch| {

@@ -147,9 +147,7 @@ impl Session {
         self.check_open()?;
         let marked: Vec<_> = statements.iter().map(|s| marks::rewrite(s.sql)).collect();
         for marked in &marked {
-            let sent = self
-                .channel
-                .command(|out| push_command(out, command::STMT_PREPARE, &marked.sql));
+            let sent = self.queue(command::STMT_PREPARE, &marked.sql);
             if let Err(refused) = sent {
                 self.channel.forget();
                 return self.conclude(Err(refused), || "prepare the statements".into());
@@ -236,11 +234,7 @@ impl Session {
         sql: &str,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.send(|session| {
-            session
-                .channel
-                .command(|out| push_command(out, command::QUERY, sql))
-        })?;
+        self.send(|session| session.queue(command::QUERY, sql))?;
         match self.channel.head()? {
             Head::Done(_) => Ok(()),
             Head::File => Err(Failure::Malformed("it asks for a file")),
@@ -274,11 +268,7 @@ impl Session {
         kinds: &[ColumnKind],
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64, Failure> {
-        self.send(|session| {
-            session
-                .channel
-                .command(|out| push_command(out, command::STMT_PREPARE, sql))
-        })?;
+        self.send(|session| session.queue(command::STMT_PREPARE, sql))?;
         let mut columns = Vec::new();
         let (id, parameters) = take_preparation(&mut self.channel, &mut columns)?;
         let result = if parameters == 0 && columns.len() == kinds.len() {
@@ -328,11 +318,7 @@ impl Session {
     pub(super) fn begin_load(&mut self, sql: &str) -> Result<()> {
         self.check_open()?;
         let started = self
-            .send(|session| {
-                session
-                    .channel
-                    .command(|out| push_command(out, command::QUERY, sql))
-            })
+            .send(|session| session.queue(command::QUERY, sql))
             .and_then(|()| match self.channel.head()? {
                 Head::File => Ok(()),
                 _ => Err(Failure::Malformed("no question for the file")),
@@ -413,6 +399,15 @@ impl Session {
         Ok(())
     }
 
+    /// Adds a command whose argument is a text.
+    fn queue(&mut self, command: u8, text: &str) -> Result<(), Failure> {
+        self.channel.command(|out| {
+            out.push(command);
+            out.extend_from_slice(text.as_bytes());
+            Ok(())
+        })
+    }
+
     /// Adds what has to go in front of a statement; returns how many answers
     /// that has.
     fn queue_controls(&mut self) -> Result<usize, Failure> {
@@ -440,8 +435,7 @@ impl Session {
         match control {
             None => Ok(0),
             Some(sql) => {
-                self.channel
-                    .command(|out| push_command(out, command::QUERY, sql))?;
+                self.queue(command::QUERY, sql)?;
                 Ok(1)
             }
         }
@@ -502,9 +496,7 @@ impl Session {
     fn end(&mut self, sql: &'static str) -> Result<()> {
         let result = match self.transaction {
             Transaction::Running | Transaction::Failed => {
-                let sent = self
-                    .channel
-                    .command(|out| push_command(out, command::QUERY, sql));
+                let sent = self.queue(command::QUERY, sql);
                 sent.and_then(|()| Ok(self.channel.flush()?))
                     .and_then(|()| self.channel.head().map(drop))
             }
@@ -619,13 +611,6 @@ impl Drop for Session {
             let _gone = self.channel.flush();
         }
     }
-}
-
-/// Appends a command whose argument is a text.
-fn push_command(out: &mut Vec<u8>, command: u8, text: &str) -> Result<(), Failure> {
-    out.push(command);
-    out.extend_from_slice(text.as_bytes());
-    Ok(())
 }
 
 /// Appends an execution without a cursor, up to its parameters.

@@ -13,7 +13,7 @@ use std::{
 
 use rustix::process::geteuid;
 
-use crate::{DatabaseError, Result, files::named, server::tree};
+use crate::{DatabaseError, Result, error::unless_stopped, files::named, server::tree};
 
 /// What the directories of unfinished builds begin with.
 const UNFINISHED: &str = "build-";
@@ -189,9 +189,7 @@ fn wait_for(path: &Path, step: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Resul
             Ok(()) => return Ok(lock),
             Err(TryLockError::Error(error)) => return Err(named("lock", path)(error)),
             Err(TryLockError::WouldBlock) => {
-                if step("wait for another Octavo that builds PostgreSQL").is_break() {
-                    return Err(DatabaseError::Stopped);
-                }
+                unless_stopped(step("wait for another Octavo that builds PostgreSQL"))?;
                 thread::sleep(PAUSE);
             }
         }

@@ -1,7 +1,7 @@
 //! A PostgreSQL server that the user runs. The mark of Octavo's schema is its
 //! comment.
 
-use std::{ops::ControlFlow, sync::Mutex, time::Instant};
+use std::{sync::Mutex, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Workload};
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
+    error::unless_stopped,
     external::{
         Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, entangled, foreign, is_own_table,
         note_of, occupied,
@@ -174,9 +175,7 @@ impl ExternalPostgres {
             load::fill_table(self.session(&[])?, table, feed)
         })?;
         for table in workload.tables() {
-            if progress(rows) == ControlFlow::Break(()) {
-                return Err(DatabaseError::Stopped);
-            }
+            unless_stopped(progress(rows))?;
             session.simple(&format!("VACUUM ANALYZE {SCHEMA}.{}", table.name))?;
         }
         let size = one(
@@ -270,24 +269,19 @@ impl ExternalServer for ExternalPostgres {
             Some(_) => return Err(occupied(KIND.name, &self.url)),
         }
         self.check_right(&mut session)?;
-        if progress(0) == ControlFlow::Break(()) {
-            return Err(DatabaseError::Stopped);
-        }
+        unless_stopped(progress(0))?;
         // With its mark at once: what is not marked is not removed again.
         session.simple("BEGIN")?;
         session.simple(&format!("CREATE SCHEMA {SCHEMA}"))?;
         set_mark(&mut session, LOADING)?;
         session.simple("COMMIT")?;
-        let (rows, size) = match self.fill(&mut session, workload, progress) {
-            Ok(filled) => filled,
-            Err(stopped @ DatabaseError::Stopped) => return Err(stopped),
-            Err(error) => {
-                // It may have been for want of space. The first error is the
-                // one to tell; what stays is marked.
-                let _removed = self.drop_schema(&mut session);
-                return Err(error);
-            }
-        };
+        let filled = self.fill(&mut session, workload, progress);
+        if !matches!(filled, Ok(_) | Err(DatabaseError::Stopped)) {
+            // It may have been for want of space. The first error is the one to
+            // tell; what stays is marked.
+            let _removed = self.drop_schema(&mut session);
+        }
+        let (rows, size) = filled?;
         let loaded = LoadReport {
             rows,
             size,

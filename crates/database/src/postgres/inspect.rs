@@ -1,11 +1,7 @@
 //! Reading a cluster at rest: a server of its own, for one session.
 
 use octavo_units::ByteCount;
-use octavo_workload::{
-    ConnectionError, Workload,
-    connection::RowVisitor,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 
 use super::{cluster::Cluster, ddl, session::Session};
 use crate::{Inspection, Result, at_rest::AtRest};
@@ -41,7 +37,7 @@ pub(super) fn through(mut session: Session, workload: &dyn Workload) -> Result<A
 
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
-        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+        let kinds = table.kinds();
         Session::scan(self, &ddl::select(table), &kinds, visit)
     }
 }

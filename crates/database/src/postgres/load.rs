@@ -7,10 +7,7 @@
 use std::{ops::ControlFlow, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{
-    Workload,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{Workload, schema::Table};
 
 use super::{cluster::Cluster, copy::CopyIn, ddl, session::Session};
 use crate::{
@@ -99,7 +96,7 @@ pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_
 }
 
 fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
-    let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+    let kinds = table.kinds();
     let mut copy = CopyIn::start(session, &ddl::copy(table))?;
     let sent = feed.send(|batch| Ok(copy.batch(batch, &kinds)?))?;
     let copied = copy.finish()?;

@@ -7,11 +7,7 @@ use std::{
 };
 
 use octavo_units::ByteCount;
-use octavo_workload::{
-    ConnectionError, Workload,
-    connection::RowVisitor,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 use rusqlite::OpenFlags;
 
 use super::{ddl, failure::sort, session::Session, statement::Prepared};
@@ -102,7 +98,7 @@ pub(crate) fn inspect(database: &Path, workload: &dyn Workload) -> Result<AtRest
 
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
-        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+        let kinds = table.kinds();
         let mut select = Prepared::new(self.connection(), &ddl::select(table))?;
         select.run([], &kinds, visit)
     }

@@ -25,7 +25,7 @@ use octavo_workload::{
 use rusqlite::{Connection, OpenFlags};
 
 use super::{configured::LoadThreads, ddl, failure::sort, statement::Prepared};
-use crate::{DatabaseError, LoadReport, Progress, Result, files};
+use crate::{DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files};
 
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
 /// this only has to hold the right edges of the trees; the sort of an index
@@ -57,9 +57,7 @@ pub(crate) fn load(
     let rows = insert_all(&connection, threads, workload, progress)?;
     for table in workload.tables() {
         for index in table.indexes {
-            if progress(rows).is_break() {
-                return Err(DatabaseError::Stopped);
-            }
+            unless_stopped(progress(rows))?;
             connection
                 .execute_batch(&ddl::create_index(table, index))
                 .map_err(failed)?;

@@ -1,6 +1,6 @@
 //! A private server plays the user's.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fs, ops::ControlFlow, os::unix::fs::PermissionsExt};
 
 use octavo_units::Seed;
 use octavo_workload::{Pgbench, Tpcc, Ycsb};

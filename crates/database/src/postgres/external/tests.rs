@@ -1,5 +1,7 @@
 //! A private server plays the user's.
 
+use std::ops::ControlFlow;
+
 use octavo_units::Seed;
 use octavo_workload::{Workload, Ycsb, connection::Access};
 

@@ -2,7 +2,7 @@
 //! server that may have been started for it.
 
 use octavo_workload::{
-    Connection, ConnectionError,
+    Connection, Result,
     connection::{Access, Batch, BatchVisitor, RowVisitor, StatementId, Value},
     schema::Table,
 };
@@ -32,24 +32,20 @@ impl<S: Inspection> AtRest<S> {
 }
 
 impl<S: Inspection> Connection for AtRest<S> {
-    fn begin(&mut self, _: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, _: Access) -> Result<()> {
         // Writing statements fail by themselves.
         self.session().begin(Access::Read)
     }
 
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         self.session().commit()
     }
 
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         self.session().rollback()
     }
 
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
         self.session().execute(statement, parameters)
     }
 
@@ -58,7 +54,7 @@ impl<S: Inspection> Connection for AtRest<S> {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.session().query(statement, parameters, visit)
     }
 
@@ -67,13 +63,13 @@ impl<S: Inspection> Connection for AtRest<S> {
         batch: &Batch<'_>,
         visit: &mut BatchVisitor<'_>,
         counts: &mut Vec<u64>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         self.session().run_batch(batch, visit, counts)
     }
 }
 
 impl<S: Inspection> Inspection for AtRest<S> {
-    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64> {
         self.session().scan(table, visit)
     }
 }

@@ -1,94 +1,12 @@
-//! What there is to know of a database before one is made: its names, options
-//! and page sizes, what is measured by default, and what to type to follow the
-//! advice. Data only; words for people are made of it elsewhere.
+//! The parts of a database's description: page sizes, what is measured by
+//! default, and what to type to follow the advice. Data only; words for people
+//! are made of it elsewhere.
 
 use std::{fmt, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 
-use crate::{
-    Database, DatabaseError, Settings,
-    options::{self, OptionKind, Options},
-};
-
-/// The description of one database: everything outside its own directory that
-/// differs from other databases is read from here.
-pub struct DatabaseKind {
-    /// The short name in plans, stores and on the command line.
-    pub name: &'static str,
-    /// Other names that are understood.
-    pub aliases: &'static [&'static str],
-    /// The name as its makers write it.
-    pub title: &'static str,
-    /// Whether it runs in processes of its own.
-    pub is_server: bool,
-    /// Its options, each name once.
-    pub options: &'static [OptionKind],
-    /// The page sizes it can have.
-    pub page_sizes: PageSizes,
-    /// What `advise` measures unless told otherwise.
-    pub defaults: Defaults,
-    /// How to change page size and buffer size of a database in use.
-    pub advice: Advice,
-    /// Makes it with options.
-    pub make: fn(&Options) -> Result<Box<dyn Database>, DatabaseError>,
-}
-
-impl DatabaseKind {
-    /// The description of an option, if it has one of this name.
-    pub fn option(&self, name: &str) -> Option<&'static OptionKind> {
-        options::find(self.options, name)
-    }
-
-    /// Reads options, as names and values.
-    ///
-    /// # Errors
-    /// [`DatabaseError::Setting`] for an option that the database does not
-    /// have, a value that it cannot have, and options that exclude each other or are
-    /// given twice.
-    pub fn read(&self, options: &[(String, String)]) -> Result<Options, DatabaseError> {
-        Options::read(self.name, self.options, options)
-    }
-
-    /// Refuses what no database of this kind can do, whatever its options.
-    pub(crate) fn check(&self, settings: &Settings) -> Result<(), DatabaseError> {
-        if settings.clients == 0 {
-            let reason = "at least one client has to work".into();
-            return Err(self.refuse("clients", "0".into(), reason));
-        }
-        if !self.page_sizes.contains(settings.page_size) {
-            let reason = format!("choose {}", self.page_sizes);
-            return Err(self.refuse("page size", settings.page_size.to_string(), reason));
-        }
-        Ok(())
-    }
-
-    /// The refusal of a setting's value.
-    pub fn refuse(&self, setting: &'static str, value: String, reason: String) -> DatabaseError {
-        DatabaseError::Setting {
-            database: self.name,
-            setting,
-            value,
-            reason,
-        }
-    }
-}
-
-impl fmt::Debug for DatabaseKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("DatabaseKind").field(&self.name).finish()
-    }
-}
-
-/// Descriptions are the same when their names are: a registry has each name
-/// once.
-impl PartialEq for DatabaseKind {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for DatabaseKind {}
+use crate::options::Options;
 
 /// Page sizes: all powers of two from the smallest to the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

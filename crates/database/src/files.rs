@@ -15,7 +15,7 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ioctl_ficlone};
 
 use octavo_storage::aligned::AlignedBuffer;
 
-use crate::{DatabaseError, RestoreMethod};
+use crate::{DatabaseError, RestoreMethod, Result};
 
 /// Bytes of one request of a copy. With [`COPIERS`] it was the fastest of
 /// 256 KiB to 4 MiB and one to four copiers, in two passes over 224 MB on a
@@ -38,7 +38,7 @@ pub(crate) fn named<'a>(
 }
 
 /// Flushes a file to stable storage and drops it from the page cache.
-pub(crate) fn flush_and_forget(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn flush_and_forget(path: &Path) -> Result<()> {
     let file = File::open(path).map_err(named("open", path))?;
     file.sync_all().map_err(named("flush", path))?;
     forget(&file);
@@ -53,7 +53,7 @@ pub(crate) fn forget(file: &File) {
 }
 
 /// Flushes a directory, so that the names in it survive.
-pub(crate) fn flush_directory(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn flush_directory(path: &Path) -> Result<()> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(named("flush", path))
@@ -65,7 +65,7 @@ pub(crate) fn refuses_direct(error: &io::Error) -> bool {
 }
 
 /// Removes a file, if it is there.
-pub(crate) fn remove(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(named("remove", path)(error)),
         _ => Ok(()),
@@ -76,7 +76,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), DatabaseError> {
 /// extents where the file system can, byte by byte otherwise. An existing `to`
 /// is overwritten in place, so that its blocks stay where they are from run to
 /// run.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<RestoreMethod, DatabaseError> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<RestoreMethod> {
     let source = File::open(from).map_err(named("open", from))?;
     let size = source.metadata().map_err(named("examine", from))?.len();
     let target = OpenOptions::new()
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_equal_whatever_was_there() {
+    fn a_copy_replaces_an_older_file() {
         let directory = crate::scratch::directory();
         let (from, to) = (directory.path().join("from"), directory.path().join("to"));
         for (size, before) in [

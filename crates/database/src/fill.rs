@@ -21,7 +21,7 @@ use octavo_workload::{
     schema::{Table, TableId},
 };
 
-use crate::{DatabaseError, Progress};
+use crate::{DatabaseError, Progress, Result};
 
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(100);
@@ -37,10 +37,7 @@ pub(crate) struct Feed<'f> {
 impl Feed<'_> {
     /// Hands over all rows of the table in key order, in batches; returns how
     /// many there were. [`DatabaseError::Stopped`] when nobody wants more.
-    pub(crate) fn send(
-        &mut self,
-        mut sink: impl FnMut(&RowBatch) -> Result<(), DatabaseError>,
-    ) -> Result<u64, DatabaseError> {
+    pub(crate) fn send(&mut self, mut sink: impl FnMut(&RowBatch) -> Result<()>) -> Result<u64> {
         let mut batch = RowBatch::new();
         let mut rows = 0;
         for partition in self.population.partitions() {
@@ -72,8 +69,8 @@ impl Feed<'_> {
 pub(crate) fn fill(
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-    fill: impl Fn(&Table, &mut Feed<'_>) -> Result<u64, DatabaseError> + Sync,
-) -> Result<u64, DatabaseError> {
+    fill: impl Fn(&Table, &mut Feed<'_>) -> Result<u64> + Sync,
+) -> Result<u64> {
     let population = workload.population();
     let tables = workload.tables();
     let queue = Mutex::new(smallest_first(tables, &*population));

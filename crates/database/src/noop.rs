@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use octavo_workload::{
-    Connection, ConnectionError, Workload,
+    Connection, Result, Workload,
     connection::{Access, Row, RowVisitor, Statement, StatementId, Value},
     schema::{ColumnKind, Table},
 };
@@ -79,23 +79,19 @@ struct NoopConnection {
 }
 
 impl Connection for NoopConnection {
-    fn begin(&mut self, _access: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, _access: Access) -> Result<()> {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         Ok(())
     }
 
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         Ok(())
     }
 
-    fn execute(
-        &mut self,
-        _statement: StatementId,
-        _parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, _statement: StatementId, _parameters: &[Value<'_>]) -> Result<u64> {
         Ok(1)
     }
 
@@ -104,7 +100,7 @@ impl Connection for NoopConnection {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         visit(&NoopRow {
             answers: &self.answers[statement.0],
             parameters,

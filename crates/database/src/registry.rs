@@ -7,8 +7,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
-    Database, DatabaseError,
-    description::DatabaseKind,
+    Database, DatabaseError, Result,
+    database::DatabaseKind,
     mysql,
     options::{OptionKind, Options, nearest},
     postgres, sqlite,
@@ -58,7 +58,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`DatabaseError::Unknown`] if there is none.
-    pub fn find(&self, name: &str) -> Result<&'static DatabaseKind, DatabaseError> {
+    pub fn find(&self, name: &str) -> Result<&'static DatabaseKind> {
         self.iter()
             .find(|kind| kind.name == name || kind.aliases.contains(&name))
             .ok_or_else(|| {
@@ -117,10 +117,7 @@ impl DatabaseSpec {
     ///
     /// # Errors
     /// As [`DatabaseKind::read`].
-    pub fn new(
-        kind: &'static DatabaseKind,
-        mut options: Vec<(String, String)>,
-    ) -> Result<Self, DatabaseError> {
+    pub fn new(kind: &'static DatabaseKind, mut options: Vec<(String, String)>) -> Result<Self> {
         for option in kind.options.iter().filter(|option| option.is_condition) {
             let is_given = options.iter().any(|(name, _)| name == option.name);
             if let (false, Some(default)) = (is_given, option.default) {
@@ -146,7 +143,7 @@ impl DatabaseSpec {
     /// # Errors
     /// [`DatabaseError`] where an option names something that is not there,
     /// such as programs.
-    pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
+    pub fn make(&self) -> Result<Box<dyn Database>> {
         (self.kind.make)(&self.options)
     }
 }
@@ -186,10 +183,7 @@ impl<'de> Deserialize<'de> for DatabaseSpec {
 /// # Errors
 /// [`DatabaseError::Unknown`] for an unknown name; else as
 /// [`DatabaseKind::read`] and [`DatabaseSpec::make`].
-pub fn choose(
-    name: &str,
-    options: &[(String, String)],
-) -> Result<Box<dyn Database>, DatabaseError> {
+pub fn choose(name: &str, options: &[(String, String)]) -> Result<Box<dyn Database>> {
     let kind = Registry::standard().find(name)?;
     (kind.make)(&kind.read(options)?)
 }

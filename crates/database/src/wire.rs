@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gone_server_is_an_error_both_ways() {
+    fn writing_to_a_closed_connection_fails() {
         let (mut wire, server) = pair();
         drop(server);
         wire.output().extend([0; 10]);

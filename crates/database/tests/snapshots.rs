@@ -51,7 +51,7 @@ fn the_rows_do_not_depend_on_threads() {
 }
 
 #[test]
-fn a_derived_base_has_the_same_rows() {
+fn a_derived_snapshot_has_the_same_rows() {
     let directory = directory();
     let sqlite = Sqlite::default();
     prepare(sqlite, directory.path(), 4096, &BANK);
@@ -92,7 +92,7 @@ fn a_derived_base_has_the_same_rows() {
 }
 
 #[test]
-fn a_step_that_is_stopped_says_so() {
+fn a_stopped_step_is_the_error_stopped() {
     let directory = directory();
     let sqlite = Sqlite::default();
     prepare(sqlite, directory.path(), 4096, &BANK);
@@ -187,7 +187,7 @@ fn inspecting_reads_and_never_writes() {
 }
 
 #[test]
-fn what_does_not_work_is_refused_with_what_would() {
+fn refused_settings_name_possible_ones() {
     let sqlite = Sqlite::default();
     let message = |memory, clients| {
         sqlite

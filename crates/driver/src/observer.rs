@@ -1,6 +1,6 @@
 //! Who follows a run while it lasts.
 
-use crate::{counts::Counts, measurement::Sample};
+use crate::{counts::Counts, sample::Sample};
 
 /// A sample with all that was recorded in it, as it passes by.
 #[derive(Clone, Copy, Debug)]

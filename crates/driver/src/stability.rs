@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    measurement::Sample,
+    sample::Sample,
     series::{mean, standard_deviation},
     steady::{Tick, throughput},
 };

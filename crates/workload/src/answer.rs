@@ -4,7 +4,7 @@
 use std::error::Error as StdError;
 
 use crate::connection::{
-    Batch, Connection, ConnectionError, Row, Statement, StatementId, Value, Wants,
+    Batch, Connection, ConnectionError, Result, Row, Statement, StatementId, Value, Wants,
 };
 
 /// An answer that no database gives that holds a workload's data.
@@ -24,10 +24,7 @@ pub(crate) fn failed(
     statement: StatementId,
     answer: impl StdError + Send + Sync + 'static,
 ) -> ConnectionError {
-    ConnectionError::Other {
-        context: format!("run {}", statements[statement.0].sql),
-        source: Box::new(answer),
-    }
+    ConnectionError::other(format!("run {}", statements[statement.0].sql), answer)
 }
 
 /// A batch of statements, with how many rows each has to meet, and how many it
@@ -150,7 +147,7 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         parameters: &[Value<'_>],
         mut read: impl FnMut(&dyn Row) -> Option<T>,
-    ) -> Result<Option<T>, ConnectionError> {
+    ) -> Result<Option<T>> {
         let mut answer = None;
         let rows = self
             .connection
@@ -169,7 +166,7 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         parameters: &[Value<'_>],
         read: impl FnMut(&dyn Row) -> Option<T>,
-    ) -> Result<T, ConnectionError> {
+    ) -> Result<T> {
         self.at_most_one(statement, parameters, read)?
             .ok_or_else(|| {
                 let (wanted, found) = (1, 0);
@@ -184,7 +181,7 @@ impl<'c> Prepared<'c> {
         statement: StatementId,
         parameters: &[Value<'_>],
         mut read: impl FnMut(&dyn Row) -> Option<()>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         let mut readable = true;
         let rows = self.connection.query(statement, parameters, &mut |row| {
             readable &= read(row).is_some();
@@ -200,7 +197,7 @@ impl<'c> Prepared<'c> {
         &mut self,
         statement: StatementId,
         parameters: &[Value<'_>],
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         match self.connection.execute(statement, parameters)? {
             1 => Ok(()),
             found => Err(self.failed(statement, UnexpectedAnswer::Rows { wanted: 1, found })),
@@ -215,7 +212,7 @@ impl<'c> Prepared<'c> {
         &mut self,
         pipeline: &mut Pipeline<'_>,
         mut read: impl FnMut(usize, &dyn Row) -> Option<()>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         let Pipeline {
             batch,
             wanted,

@@ -119,6 +119,9 @@ pub enum Access {
     Write,
 }
 
+/// The outcome of what a database was asked.
+pub type Result<T, E = ConnectionError> = std::result::Result<T, E>;
+
 /// Why a database refused. The workload acts on the kind; the cause is for
 /// people.
 #[derive(Debug, thiserror::Error)]
@@ -152,6 +155,22 @@ pub enum ConnectionError {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
+}
+
+impl ConnectionError {
+    /// [`Self::Other`], by what was being done and what the database said.
+    ///
+    /// An error in a box has to be taken out of it, or it is boxed twice and no
+    /// longer found by its type.
+    pub fn other(
+        context: impl Into<String>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self::Other {
+            context: context.into(),
+            source: source.into(),
+        }
+    }
 }
 
 /// How one transaction was in another's way.
@@ -270,29 +289,37 @@ pub trait Connection {
     /// by it.
     ///
     /// # Errors
-    /// What the database refused: as all methods of this trait.
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError>;
+    /// [`ConnectionError`], by what the database refused.
+    fn begin(&mut self, access: Access) -> Result<()>;
 
     /// Makes the transaction durable.
-    fn commit(&mut self) -> Result<(), ConnectionError>;
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    fn commit(&mut self) -> Result<()>;
 
     /// Undoes the transaction. Harmless when none is open.
-    fn rollback(&mut self) -> Result<(), ConnectionError>;
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    fn rollback(&mut self) -> Result<()>;
 
     /// Runs a statement that writes; returns the number of rows changed.
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError>;
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64>;
 
     /// Runs a query, hands over its rows, returns how many there were.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
     fn query(
         &mut self,
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError>;
+    ) -> Result<u64>;
 
     /// Runs the statements of a batch in their order, hands over their rows,
     /// and appends to `counts` how many rows each found or changed.
@@ -300,12 +327,15 @@ pub trait Connection {
     /// A database behind a wire is sent all of them before the first answer is
     /// awaited. Each is a statement of its own all the same. At an error the
     /// rest may or may not have run: the transaction has to be rolled back.
+    ///
+    /// # Errors
+    /// As [`Self::begin`], of the first statement that failed.
     fn run_batch(
         &mut self,
         batch: &Batch<'_>,
         visit: &mut BatchVisitor<'_>,
         counts: &mut Vec<u64>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         for (position, call) in batch.calls().enumerate() {
             counts.push(match call.wants {
                 Wants::Rows => self.query(call.statement, call.parameters, &mut |row| {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::TransactionKind;
+use crate::transaction::TransactionKind;
 
 /// The weight of each kind of transaction, in the order of
 /// [`crate::Workload::transactions`]. A kind's share is its weight out of

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_fill_their_range() {
+    fn fractions_cover_their_range() {
         let mut draws = Draws::new(Seed::new(4));
         let drawn: Vec<f64> = (0..10_000).map(|_| draws.fraction()).collect();
         assert!(drawn.iter().all(|value| (0.0..1.0).contains(value)));

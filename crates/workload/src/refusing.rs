@@ -1,7 +1,7 @@
 //! A connection for tests that answers at once: with a conflict.
 
 use crate::connection::{
-    Access, Conflict, Connection, ConnectionError, RowVisitor, StatementId, Value,
+    Access, Conflict, Connection, ConnectionError, Result, RowVisitor, StatementId, Value,
 };
 
 /// Refuses all but to roll back.
@@ -15,23 +15,19 @@ fn refused() -> ConnectionError {
 }
 
 impl Connection for Refusing {
-    fn begin(&mut self, _access: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, _access: Access) -> Result<()> {
         Err(refused())
     }
 
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         Err(refused())
     }
 
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         Ok(())
     }
 
-    fn execute(
-        &mut self,
-        _statement: StatementId,
-        _parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, _statement: StatementId, _parameters: &[Value<'_>]) -> Result<u64> {
         Err(refused())
     }
 
@@ -40,7 +36,7 @@ impl Connection for Refusing {
         _statement: StatementId,
         _parameters: &[Value<'_>],
         _visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         Err(refused())
     }
 }

@@ -22,6 +22,13 @@ pub struct Table {
     pub row_bytes_mean: u32,
 }
 
+impl Table {
+    /// What its columns hold, in their order.
+    pub fn kinds(&self) -> Vec<ColumnKind> {
+        self.columns.iter().map(|column| column.kind).collect()
+    }
+}
+
 /// A column of a [`Table`].
 #[derive(Clone, Copy, Debug)]
 pub struct Column {

@@ -1,7 +1,7 @@
 //! One transaction: begun, and ended whatever happens.
 
 use crate::{
-    ConnectionError, Outcome,
+    Outcome, Result,
     answer::Prepared,
     connection::{Access, Connection, Statement},
 };
@@ -12,8 +12,8 @@ pub(crate) fn transact(
     connection: &mut dyn Connection,
     statements: &'static [Statement],
     access: Access,
-    body: impl FnOnce(&mut Prepared<'_>) -> Result<Outcome, ConnectionError>,
-) -> Result<Outcome, ConnectionError> {
+    body: impl FnOnce(&mut Prepared<'_>) -> Result<Outcome>,
+) -> Result<Outcome> {
     connection.begin(access)?;
     let result = body(&mut Prepared::new(connection, statements)).and_then(|outcome| {
         match outcome {

@@ -117,7 +117,7 @@ fn sizes_are_those_that_are_announced() {
 }
 
 #[test]
-fn a_consumer_that_has_enough_is_asked_no_more() {
+fn a_stopped_population_gives_no_more_rows() {
     let workload = pgbench(1);
     let population = workload.population();
     let accounts = population.partitions().pop().unwrap();

@@ -488,7 +488,7 @@ fn fits(value: Value<'_>, kind: ColumnKind, nullable: bool) -> bool {
 }
 
 #[test]
-fn a_consumer_that_has_enough_is_asked_no_more() {
+fn a_stopped_population_gives_no_more_rows() {
     let workload = tpcc(1, 1);
     let population = workload.population();
     for partition in population.partitions() {

@@ -233,7 +233,7 @@ fn a_new_order_shows_what_it_did() {
 }
 
 #[test]
-fn what_needs_no_earlier_answer_is_asked_together() {
+fn independent_statements_are_sent_together() {
     let workload = Tpcc::new(1, Seed::new(14)).unwrap();
     let mut database = Sqlite::loaded(&workload);
     let mut client = workload.clients(Seed::new(15), 1).remove(0);

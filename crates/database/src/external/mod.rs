@@ -6,98 +6,19 @@
 //! there. Whoever uses the schema holds a lock of the server, so that two
 //! Octavos never work in it at the same time.
 
+mod mark;
 mod own;
+mod server;
 mod url;
 
-use octavo_units::PageSize;
-use octavo_workload::{Connection, Workload};
+use crate::{DatabaseError, mysql, postgres};
 
-use crate::{
-    Counters, DatabaseError, Inspection, Isolation, LoadReport, Progress, Running, StoragePath,
-    mysql, postgres, server::monitor::Monitor,
-};
-
+pub use mark::SCHEMA;
+pub(crate) use mark::{LOADING, MARK, note_of};
 pub(crate) use own::is_own_table;
+pub use server::ExternalServer;
+pub(crate) use server::{Driven, busy, entangled, foreign, occupied};
 pub use url::{Protocol, Url, UrlError};
-
-/// The schema that is Octavo's; for MySQL, where the two are one, the
-/// database.
-pub const SCHEMA: &str = "octavo";
-
-/// How the mark of the schema begins; what was loaded follows.
-pub(crate) const MARK: &str = "octavo: ";
-
-/// The mark while rows are being loaded.
-pub(crate) const LOADING: &str = "octavo: loading";
-
-/// A server that the user runs. No other Octavo uses its schema as long as
-/// this lives.
-pub trait ExternalServer: Send + Sync {
-    /// The database's short name.
-    fn name(&self) -> &'static str;
-
-    /// The version, as the server says it.
-    fn version(&self) -> String;
-
-    /// Its page size.
-    fn page_size(&self) -> PageSize;
-
-    /// Where it is and who asks, without the password.
-    fn address(&self) -> String;
-
-    /// The note on the rows in Octavo's schema; `None` without a schema, or
-    /// when loading did not come to its end.
-    ///
-    /// # Errors
-    /// [`DatabaseError::Setting`] for a schema of that name that Octavo did not
-    /// mark; [`DatabaseError::Connection`] when the server refuses or is gone.
-    fn found(&self) -> Result<Option<String>, DatabaseError>;
-
-    /// Makes the schema and fills it, durably as far as the server is. What an
-    /// earlier load left unfinished is replaced. `note` makes what
-    /// [`Self::found`] answers afterwards. A load that is stopped stays
-    /// unfinished; one that fails is taken away.
-    ///
-    /// # Errors
-    /// As [`Self::found`]; [`DatabaseError::Setting`] also for rows that are
-    /// there already, [`DatabaseError::Missing`] for a right that the user lacks,
-    /// and [`DatabaseError::Stopped`] when `progress` stopped it.
-    fn load(
-        &self,
-        workload: &dyn Workload,
-        note: &dyn Fn(&LoadReport) -> String,
-        progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError>;
-
-    /// Replaces the note on the rows that are there.
-    ///
-    /// # Errors
-    /// [`DatabaseError::Connection`] when the server refuses or is gone.
-    fn set_note(&self, note: &str) -> Result<(), DatabaseError>;
-
-    /// Removes the schema with Octavo's tables; `false` when there is none.
-    ///
-    /// # Errors
-    /// As [`Self::found`]; [`DatabaseError::Setting`] also when something else
-    /// depends on the schema. Nothing is changed then.
-    fn remove(&self) -> Result<bool, DatabaseError>;
-
-    /// Makes ready to drive it. Stopping the answer leaves the server running.
-    ///
-    /// # Errors
-    /// [`DatabaseError::Connection`] when the server refuses or is gone.
-    fn start(
-        &self,
-        isolation: Option<Isolation>,
-        workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError>;
-
-    /// Opens a session that only reads.
-    ///
-    /// # Errors
-    /// [`DatabaseError::Connection`] when the server refuses or is gone.
-    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError>;
-}
 
 /// Connects to a server and takes the lock of its schema. Nothing is changed
 /// there.
@@ -110,89 +31,5 @@ pub fn connect(url: &Url) -> Result<Box<dyn ExternalServer>, DatabaseError> {
     match url.protocol {
         Protocol::Postgres => Ok(Box::new(postgres::ExternalPostgres::connect(url)?)),
         Protocol::Mysql => Ok(Box::new(mysql::ExternalMysql::connect(url)?)),
-    }
-}
-
-/// An external server while it is driven.
-pub(crate) struct Driven<C> {
-    /// Opens the session of a client.
-    pub(crate) connect: C,
-    pub(crate) monitor: Monitor,
-    pub(crate) conditions: Vec<(&'static str, String)>,
-}
-
-impl<C> Running for Driven<C>
-where
-    C: Fn() -> Result<Box<dyn Connection + Send>, DatabaseError> + Send + Sync,
-{
-    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
-        (self.connect)()
-    }
-
-    fn counters(&self) -> Counters {
-        self.monitor.counters()
-    }
-
-    fn conditions(&self) -> Vec<(&'static str, String)> {
-        self.conditions.clone()
-    }
-
-    /// The memory that the user's server may use is not known.
-    fn storage_path(&self) -> StoragePath {
-        StoragePath::PageCache
-    }
-
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
-        Ok(())
-    }
-}
-
-/// The note in a mark; `None` while rows are being loaded.
-pub(crate) fn note_of(mark: &str) -> Option<&str> {
-    mark.strip_prefix(MARK).filter(|_| mark != LOADING)
-}
-
-/// The refusal of a schema that somebody else made.
-pub(crate) fn foreign(database: &'static str, url: &Url) -> DatabaseError {
-    refused(
-        database,
-        format!(
-            "{url} has a {SCHEMA} that is not marked as Octavo's: rename it, or give the URL of \
-             another {}",
-            url.protocol.scope()
-        ),
-    )
-}
-
-/// The refusal to load over rows that are there.
-pub(crate) fn occupied(database: &'static str, url: &Url) -> DatabaseError {
-    refused(
-        database,
-        format!("{SCHEMA} of {url} holds rows already: remove them first"),
-    )
-}
-
-/// The refusal to remove what is not Octavo's.
-pub(crate) fn entangled(database: &'static str, url: &Url, what: &str) -> DatabaseError {
-    refused(
-        database,
-        format!("{what} is not Octavo's, and in {SCHEMA} of {url} or made from it: drop it first"),
-    )
-}
-
-/// What is told while another Octavo holds the lock.
-pub(crate) fn busy(url: &Url) -> DatabaseError {
-    DatabaseError::Missing {
-        what: format!("another octavo works in {SCHEMA} of {url}"),
-        remedy: "wait until it has ended".into(),
-    }
-}
-
-fn refused(database: &'static str, reason: String) -> DatabaseError {
-    DatabaseError::Setting {
-        database,
-        setting: "schema",
-        value: SCHEMA.into(),
-        reason,
     }
 }

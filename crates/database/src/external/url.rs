@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, path::PathBuf, str::FromStr, time::Dura
 
 use octavo_workload::ConnectionError;
 
-use super::SCHEMA;
+use super::mark::SCHEMA;
 use crate::wire::Stream;
 
 /// How long one address may take to answer.
@@ -287,10 +287,7 @@ impl Url {
     }
 
     fn failed(&self, where_: &str, source: Box<dyn StdError + Send + Sync>) -> ConnectionError {
-        ConnectionError::Other {
-            context: format!("connect to {self}{where_}"),
-            source,
-        }
+        ConnectionError::other(format!("connect to {self}{where_}"), source)
     }
 }
 
@@ -334,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_told_without_the_password() {
+    fn a_bad_url_is_refused_without_showing_its_password() {
         for (text, part) in [
             ("db.example", "no ://"),
             ("http://a:secret@b/c", "neither postgres nor mysql"),

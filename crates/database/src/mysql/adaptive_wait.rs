@@ -50,7 +50,7 @@ mod tests {
     const MICROSECOND: Duration = Duration::from_micros(1);
 
     #[test]
-    fn nobody_sleeps_before_the_pace_is_known_or_for_a_few_answers() {
+    fn short_batches_and_unknown_paces_do_not_wait() {
         let mut adaptive_wait = AdaptiveWait::default();
         assert_eq!(adaptive_wait.sleep(1000), None);
         for _ in 0..50 {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_that_got_faster_is_learnt() {
+    fn the_wait_follows_a_faster_server() {
         let mut adaptive_wait = AdaptiveWait::default();
         for _ in 0..50 {
             adaptive_wait.learn(40, 40_000 * MICROSECOND);

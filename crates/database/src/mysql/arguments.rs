@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_told_what_they_know() {
+    fn arguments_follow_the_version() {
         for (text, redo, has_binlog, has_mysqlx, has_query_cache) in [
             (
                 "5.7.44",
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_loaded_or_looked_at_is_not_measured() {
+    fn loading_and_inspecting_have_settings_of_their_own() {
         let page_size = PageSize::new(16384).unwrap();
         let load = Purpose::Load {
             buffer: ByteCount::mib(1024),

@@ -351,7 +351,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..80)) {
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..80)) {
             let mut channel = channel(&bytes);
             if let Ok(Head::Rows { columns, .. }) = channel.head()
                 && channel.definitions(columns, |_| ()).is_ok()

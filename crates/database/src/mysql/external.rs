@@ -9,28 +9,25 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    ops::ControlFlow,
     sync::Mutex,
     time::{Duration, Instant},
 };
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{
-    ConnectionError, Workload,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, schema::Table};
 
 use super::{
     Flavour, ddl, inspect, instance::session_setup, load, running::isolation_level,
     session::Session, status,
 };
 use crate::{
-    DatabaseError, Inspection, Isolation, LoadReport, Progress, Running,
+    DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
+    error::unless_stopped,
     external::{Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, note_of, occupied},
     fill::{Feed, fill},
 };
 use insert::Inserts;
-use schema::{State, set_mark};
+use schema::{Schema, State, one, set_mark};
 
 /// How long a login may take.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
@@ -63,7 +60,7 @@ const VARIABLES: [(&str, &str); 15] = [
 
 /// A server that the user runs, with a database that is Octavo's.
 pub(crate) struct ExternalMysql {
-    url: Url,
+    schema: Schema,
     flavour: Flavour,
     version: String,
     page_size: PageSize,
@@ -75,7 +72,7 @@ pub(crate) struct ExternalMysql {
 
 impl ExternalMysql {
     /// Connects and takes the lock.
-    pub(crate) fn connect(url: &Url) -> Result<Self, DatabaseError> {
+    pub(crate) fn connect(url: &Url) -> Result<Self> {
         let mut session = open(url, None, &[])?;
         let greeting = session.greeting();
         let (flavour, version) = (greeting.flavour, greeting.version.clone());
@@ -86,9 +83,11 @@ impl ExternalMysql {
         let page_size = variables
             .get("innodb_page_size")
             .and_then(|bytes| PageSize::new(bytes.parse().ok()?).ok())
-            .ok_or_else(|| ConnectionError::Other {
-                context: format!("ask {url} for its page size"),
-                source: "it tells none that is known here: is InnoDB switched on?".into(),
+            .ok_or_else(|| {
+                ConnectionError::other(
+                    format!("ask {url} for its page size"),
+                    "it tells none that is known here: is InnoDB switched on?",
+                )
             })?;
         // It says nothing while others work: a week, and all that is allowed.
         session.simple("SET SESSION wait_timeout=604800")?;
@@ -97,7 +96,10 @@ impl ExternalMysql {
             return Err(busy(url));
         }
         Ok(Self {
-            url: url.clone(),
+            schema: Schema {
+                server: flavour.kind().name,
+                url: url.clone(),
+            },
             flavour,
             version,
             page_size,
@@ -107,13 +109,13 @@ impl ExternalMysql {
     }
 
     /// A session outside of any database, that takes its time.
-    fn outside(&self) -> Result<Session, DatabaseError> {
-        Ok(open(&self.url, None, &self.setup())?)
+    fn outside(&self) -> Result<Session> {
+        Ok(open(&self.schema.url, None, &self.setup())?)
     }
 
     /// A session in Octavo's database, that takes its time.
-    fn inside(&self) -> Result<Session, DatabaseError> {
-        Ok(open(&self.url, Some(SCHEMA), &self.setup())?)
+    fn inside(&self) -> Result<Session> {
+        Ok(open(&self.schema.url, Some(SCHEMA), &self.setup())?)
     }
 
     fn setup(&self) -> Vec<String> {
@@ -134,7 +136,7 @@ impl ExternalMysql {
         session: &mut Session,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<(u64, ByteCount), DatabaseError> {
+    ) -> Result<(u64, ByteCount)> {
         let rows = fill(workload, progress, |table, feed| {
             let session = self.inside()?;
             match self.takes_files() {
@@ -142,9 +144,7 @@ impl ExternalMysql {
                 false => insert_table(session, table, feed),
             }
         })?;
-        if progress(rows) == ControlFlow::Break(()) {
-            return Err(DatabaseError::Stopped);
-        }
+        unless_stopped(progress(rows))?;
         let size = one(
             session,
             &format!(
@@ -159,13 +159,9 @@ impl ExternalMysql {
 
 /// Creates a table with its rows, indexes and statistics on a server that
 /// takes no files.
-fn insert_table(
-    mut session: Session,
-    table: &Table,
-    feed: &mut Feed<'_>,
-) -> Result<u64, DatabaseError> {
+fn insert_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple(&ddl::create_table(table))?;
-    let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+    let kinds = table.kinds();
     let mut inserts = Inserts::begin(&mut session, table.name, &kinds)?;
     let rows = feed.send(|batch| Ok(inserts.batch(batch)?))?;
     inserts.finish()?;
@@ -186,19 +182,9 @@ fn open(url: &Url, database: Option<&str>, setup: &[String]) -> Result<Session, 
     .map_err(|error| url.refused(error))
 }
 
-/// The first column of a query's first row; `None` without rows, or for NULL.
-fn one(session: &mut Session, sql: &str) -> Result<Option<String>, ConnectionError> {
-    Ok(session.texts(sql)?.into_iter().flatten().next().flatten())
-}
-
-/// A text as a literal of SQL.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-}
-
 impl ExternalServer for ExternalMysql {
     fn name(&self) -> &'static str {
-        self.flavour.kind().name
+        self.schema.server
     }
 
     fn version(&self) -> String {
@@ -210,11 +196,11 @@ impl ExternalServer for ExternalMysql {
     }
 
     fn address(&self) -> String {
-        self.url.to_string()
+        self.schema.url.to_string()
     }
 
-    fn found(&self) -> Result<Option<String>, DatabaseError> {
-        Ok(match self.state(&mut self.outside()?)? {
+    fn found(&self) -> Result<Option<String>> {
+        Ok(match self.schema.state(&mut self.outside()?)? {
             State::Absent | State::Empty => None,
             State::Marked(mark) => note_of(&mark).map(str::to_owned),
         })
@@ -225,36 +211,31 @@ impl ExternalServer for ExternalMysql {
         workload: &dyn Workload,
         note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let begin = Instant::now();
         let mut session = self.outside()?;
-        let is_there = match self.state(&mut session)? {
+        let is_there = match self.schema.state(&mut session)? {
             State::Absent => false,
             // An Octavo that was killed may have made it, or the user for us.
             State::Empty => true,
             State::Marked(mark) if mark == LOADING => {
-                self.drop_database(&mut session, &mark)?;
+                self.schema.drop_database(&mut session, &mark)?;
                 false
             }
-            State::Marked(_) => return Err(occupied(self.name(), &self.url)),
+            State::Marked(_) => return Err(occupied(self.name(), &self.schema.url)),
         };
-        if progress(0) == ControlFlow::Break(()) {
-            return Err(DatabaseError::Stopped);
-        }
+        unless_stopped(progress(0))?;
         if !is_there {
-            self.create_database(&mut session)?;
+            self.schema.create_database(&mut session)?;
         }
-        self.create_mark(&mut session)?;
-        let (rows, size) = match self.fill(&mut session, workload, progress) {
-            Ok(filled) => filled,
-            Err(stopped @ DatabaseError::Stopped) => return Err(stopped),
-            Err(error) => {
-                // It may have been for want of space. The first error is the
-                // one to tell; what stays is marked.
-                let _removed = self.drop_database(&mut session, LOADING);
-                return Err(error);
-            }
-        };
+        self.schema.create_mark(&mut session)?;
+        let filled = self.fill(&mut session, workload, progress);
+        if !matches!(filled, Ok(_) | Err(DatabaseError::Stopped)) {
+            // It may have been for want of space. The first error is the one to
+            // tell; what stays is marked.
+            let _removed = self.schema.drop_database(&mut session, LOADING);
+        }
+        let (rows, size) = filled?;
         let loaded = LoadReport {
             rows,
             size,
@@ -264,16 +245,19 @@ impl ExternalServer for ExternalMysql {
         Ok(loaded)
     }
 
-    fn set_note(&self, note: &str) -> Result<(), DatabaseError> {
+    fn set_note(&self, note: &str) -> Result<()> {
         Ok(set_mark(&mut self.outside()?, &format!("{MARK}{note}"))?)
     }
 
-    fn remove(&self) -> Result<bool, DatabaseError> {
+    fn remove(&self) -> Result<bool> {
         let mut session = self.outside()?;
-        match self.state(&mut session)? {
+        match self.schema.state(&mut session)? {
             State::Absent => Ok(false),
-            State::Empty => Err(self.refuse_empty()),
-            State::Marked(mark) => self.drop_database(&mut session, &mark).map(|()| true),
+            State::Empty => Err(self.schema.refuse_empty()),
+            State::Marked(mark) => self
+                .schema
+                .drop_database(&mut session, &mark)
+                .map(|()| true),
         }
     }
 
@@ -281,7 +265,7 @@ impl ExternalServer for ExternalMysql {
         &self,
         isolation: Option<Isolation>,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         let mut conditions = vec![("version", self.version.clone())];
         for (name, shown) in VARIABLES {
             if let Some(value) = self.variables.get(name).filter(|_| !shown.is_empty()) {
@@ -296,7 +280,7 @@ impl ExternalServer for ExternalMysql {
                 None => format!("{level}, the default (InnoDB)"),
             },
         ));
-        let (url, statements) = (self.url.clone(), workload.statements());
+        let (url, statements) = (self.schema.url.clone(), workload.statements());
         let setup = session_setup(self.flavour, isolation_level(isolation), STATEMENT_LIMIT);
         Ok(Box::new(Driven {
             connect: move || {
@@ -309,8 +293,12 @@ impl ExternalServer for ExternalMysql {
         }))
     }
 
-    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
-        let session = open(&self.url, Some(SCHEMA), &inspect::setup(self.flavour))?;
+    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
+        let session = open(
+            &self.schema.url,
+            Some(SCHEMA),
+            &inspect::setup(self.flavour),
+        )?;
         Ok(Box::new(inspect::through(session, workload)?))
     }
 }

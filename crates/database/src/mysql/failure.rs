@@ -85,10 +85,7 @@ impl Failure {
         let error = match self {
             Self::Server(error) => error,
             Self::Refused(_) => {
-                return ConnectionError::Other {
-                    context: context(),
-                    source: Box::new(self),
-                };
+                return ConnectionError::other(context(), self);
             }
             Self::Stream(_) | Self::Malformed(_) | Self::Ended(_) => {
                 return ConnectionError::Lost(Box::new(self));
@@ -115,10 +112,7 @@ impl Failure {
             1969 | 3024 | 1317 => ConnectionError::Timeout(Box::new(error)),
             _ if error.is_full() => ConnectionError::Full(Box::new(error)),
             code if is_lost(code) => ConnectionError::Lost(Box::new(error)),
-            _ => ConnectionError::Other {
-                context: context(),
-                source: Box::new(error),
-            },
+            _ => ConnectionError::other(context(), error),
         }
     }
 }

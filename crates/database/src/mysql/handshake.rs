@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_told_apart() {
+    fn greetings_tell_mysql_from_mariadb() {
         let bytes = greeting("5.5.5-10.11.9-MariaDB", !1, 0x14, "mysql_native_password");
         let found = Greeting::parse(&bytes).unwrap();
         assert_eq!(found.version, "10.11.9-MariaDB");
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_server_says_so_instead_of_greeting() {
+    fn a_server_without_free_connections_is_an_error() {
         let error = Greeting::parse(b"\xff\x10\x04Too many connections").unwrap_err();
         assert!(error.to_string().contains("Too many"), "{error}");
         let error = Greeting::parse(b"\x09").unwrap_err();
@@ -286,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_greeting_makes_it_panic(mut bytes in prop::collection::vec(any::<u8>(), 1..90)) {
+        fn arbitrary_greetings_do_not_panic(mut bytes in prop::collection::vec(any::<u8>(), 1..90)) {
             bytes[0] = 10;
             let _either = Greeting::parse(&bytes);
         }

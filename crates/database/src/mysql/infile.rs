@@ -4,7 +4,7 @@
 //! Values are in latin1, as the columns are, so the server converts nothing.
 
 use octavo_workload::{
-    ConnectionError, connection::Connection, connection::Value, population::RowBatch,
+    ConnectionError, Result, connection::Connection, connection::Value, population::RowBatch,
     schema::ColumnKind,
 };
 
@@ -41,7 +41,7 @@ impl<'s> LoadData<'s> {
         session: &'s mut Session,
         sql: &str,
         columns: &'s [ColumnKind],
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         session.begin_load(sql)?;
         Ok(Self {
             session,
@@ -53,7 +53,7 @@ impl<'s> LoadData<'s> {
     }
 
     /// Writes rows. After an error the load has to be dropped.
-    pub(crate) fn batch(&mut self, batch: &RowBatch) -> Result<(), ConnectionError> {
+    pub(crate) fn batch(&mut self, batch: &RowBatch) -> Result<()> {
         for row in 0..batch.len() {
             let values = (0..batch.columns()).map(|column| batch.value(row, column));
             if let Err(refused) = push_row(&mut self.chunk, values, self.columns) {
@@ -68,7 +68,7 @@ impl<'s> LoadData<'s> {
 
     /// Sends the chunk. A server that has refused a row takes the rest of the
     /// file all the same, and says so at the file's end.
-    fn send(&mut self) -> Result<(), ConnectionError> {
+    fn send(&mut self) -> Result<()> {
         let Self { session, chunk, .. } = self;
         let channel = session.channel();
         let sent = channel
@@ -85,34 +85,34 @@ impl<'s> LoadData<'s> {
     /// Ends the file; returns how many rows the server took. Of rows from a
     /// client the server only warns, such as of a key that is there twice:
     /// these warnings are errors here.
-    pub(crate) fn finish(mut self) -> Result<u64, ConnectionError> {
+    pub(crate) fn finish(mut self) -> Result<u64> {
         self.finish_statement()
     }
 
     /// As [`Self::finish`], and begins the same statement anew: rows go in
     /// transactions of a bounded size.
-    pub(crate) fn renew(&mut self) -> Result<u64, ConnectionError> {
+    pub(crate) fn renew(&mut self) -> Result<u64> {
         let rows = self.finish_statement()?;
         self.session.begin_load(&self.sql)?;
         self.is_done = false;
         Ok(rows)
     }
 
-    fn finish_statement(&mut self) -> Result<u64, ConnectionError> {
+    fn finish_statement(&mut self) -> Result<u64> {
         let (rows, warnings) = self.end()?;
         if warnings == 0 {
             return Ok(rows);
         }
         let first = self.session.texts("SHOW WARNINGS LIMIT 1")?;
         let words: Vec<String> = first.into_iter().flatten().flatten().collect();
-        Err(ConnectionError::Other {
-            context: format!("run {}", self.sql),
-            source: format!("{warnings} warnings, first: {}", words.join(" ")).into(),
-        })
+        Err(ConnectionError::other(
+            format!("run {}", self.sql),
+            format!("{warnings} warnings, first: {}", words.join(" ")),
+        ))
     }
 
     /// Returns rows and warnings.
-    fn end(&mut self) -> Result<(u64, u16), ConnectionError> {
+    fn end(&mut self) -> Result<(u64, u16)> {
         self.is_done = true;
         if !self.chunk.is_empty() {
             self.send()?;

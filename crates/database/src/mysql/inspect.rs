@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use octavo_units::PageSize;
-use octavo_workload::{
-    ConnectionError, Workload,
-    connection::RowVisitor,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{Result, Workload, connection::RowVisitor, schema::Table};
 
 use super::{
     Flavour,
@@ -63,7 +59,7 @@ pub(super) fn through(
 }
 
 /// In this order: what writes could not even be prepared behind it.
-fn read_only(session: &mut Session, workload: &dyn Workload) -> Result<(), ConnectionError> {
+fn read_only(session: &mut Session, workload: &dyn Workload) -> Result<()> {
     session.prepare_all(workload.statements())?;
     session.simple("SET SESSION TRANSACTION READ ONLY")
 }
@@ -75,8 +71,8 @@ pub(super) fn setup(flavour: Flavour) -> Vec<String> {
 }
 
 impl Inspection for Session {
-    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
-        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64> {
+        let kinds = table.kinds();
         Session::scan(self, &ddl::select(table), &kinds, visit)
     }
 }

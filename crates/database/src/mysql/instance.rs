@@ -14,7 +14,7 @@ use super::{
     session::Session,
 };
 use crate::{
-    DatabaseError,
+    DatabaseError, Result,
     files::{self, named},
     server::{
         account::Account,
@@ -50,7 +50,7 @@ pub(crate) fn initialise(
     page_size: PageSize,
     account: Option<&Account>,
     stopped: &mut dyn FnMut() -> bool,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     if layout.data.exists() {
         return Err(named("create", &layout.data)(
             io::ErrorKind::AlreadyExists.into(),
@@ -113,7 +113,7 @@ impl Instance {
         page_size: PageSize,
         purpose: &Purpose,
         account: Option<&Account>,
-    ) -> Result<(Self, Session), DatabaseError> {
+    ) -> Result<(Self, Session)> {
         layout.check()?;
         if let Some(account) = account {
             account.check_reach(&layout.data)?;
@@ -159,7 +159,7 @@ impl Instance {
 
     /// A socket that someone listens at is another server's; one that nobody
     /// listens at was left by a server that was killed.
-    fn refuse_another(programs: &Programs, layout: &Layout) -> Result<(), DatabaseError> {
+    fn refuse_another(programs: &Programs, layout: &Layout) -> Result<()> {
         if let Ok(stream) = socket::connect(&layout.data, SOCKET) {
             let other = peer(&stream).map_or(String::new(), |pid| format!(" (process {pid})"));
             return Err(DatabaseError::Program {
@@ -178,11 +178,7 @@ impl Instance {
     }
 
     /// Opens another session.
-    pub(crate) fn session(
-        &self,
-        database: Option<&str>,
-        setup: &[String],
-    ) -> Result<Session, DatabaseError> {
+    pub(crate) fn session(&self, database: Option<&str>, setup: &[String]) -> Result<Session> {
         let stream = socket::connect(&self.data, SOCKET)
             .map_err(|error| ConnectionError::Lost(Box::new(error)))?;
         let stream = Stream::Unix(stream);
@@ -215,7 +211,7 @@ impl Instance {
     ///
     /// Fails with [`DatabaseError::Program`] and its last words when it had to
     /// be killed or did not end well.
-    pub(crate) fn stop(self) -> Result<(), DatabaseError> {
+    pub(crate) fn stop(self) -> Result<()> {
         let was_there = self.server.ended().is_none();
         let status = self.server.stop(Signal::TERM, STOP_LIMIT)?;
         if was_there && status.success() {

@@ -5,11 +5,18 @@ use std::sync::OnceLock;
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::{Doublewrite, Flavour, Mysql, REDO_MIN};
+use super::{
+    arguments::REST_REDO,
+    configured::Mysql,
+    flavour::{Doublewrite, Flavour},
+};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
     PageSizes, ValueKind,
 };
+
+/// The least redo log that all versions take: 8 MiB of MySQL since 8.0.30.
+const REDO_MIN: ByteCount = REST_REDO;
 
 /// MariaDB.
 pub(crate) static MARIADB: DatabaseKind = DatabaseKind {
@@ -90,6 +97,16 @@ const CONFIGURATION: ChangePlace = ChangePlace::Configuration {
     file: "my.cnf",
     section: Some("[mysqld]"),
 };
+
+impl Flavour {
+    /// Its description.
+    pub(crate) const fn kind(self) -> &'static DatabaseKind {
+        match self {
+            Self::Mysql => &MYSQL,
+            Self::Mariadb => &MARIADB,
+        }
+    }
+}
 
 /// Makes one of the two with options.
 pub(super) fn make(flavour: Flavour, options: &Options) -> Mysql {

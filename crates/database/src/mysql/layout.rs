@@ -12,7 +12,7 @@ use std::{
 
 use octavo_units::PageSize;
 
-use crate::{DatabaseError, files::named, server::account::Account};
+use crate::{Result, files::named, server::account::Account};
 
 /// The socket in the data directory.
 pub(crate) const SOCKET: &str = "octavo.sock";
@@ -37,7 +37,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Of this directory.
-    pub(crate) fn of(directory: &Path) -> Result<Self, DatabaseError> {
+    pub(crate) fn of(directory: &Path) -> Result<Self> {
         // Servers work in their data directory, not in ours.
         let directory = std::path::absolute(directory).map_err(named("find", directory))?;
         Ok(Self {
@@ -50,7 +50,7 @@ impl Layout {
     }
 
     /// Refuses a directory that has no data directory in it.
-    pub(crate) fn check(&self) -> Result<(), DatabaseError> {
+    pub(crate) fn check(&self) -> Result<()> {
         let system = self.data.join("ibdata1");
         fs::metadata(&system)
             .map(drop)
@@ -58,7 +58,7 @@ impl Layout {
     }
 
     /// The page size that the data directory was made with.
-    pub(crate) fn page_size(&self) -> Result<PageSize, DatabaseError> {
+    pub(crate) fn page_size(&self) -> Result<PageSize> {
         let read = fs::read_to_string(&self.page_size);
         let text = read.map_err(named("read", &self.page_size))?;
         let parsed = text.trim().parse().ok();
@@ -80,7 +80,7 @@ impl Layout {
     }
 
     /// Makes a directory for the server's user alone, unless it is there.
-    pub(super) fn make(path: &Path, account: Option<&Account>) -> Result<(), DatabaseError> {
+    pub(super) fn make(path: &Path, account: Option<&Account>) -> Result<()> {
         match fs::DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(named("create", path)(error));

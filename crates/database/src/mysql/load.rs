@@ -6,13 +6,10 @@
 //! processor time for 600,000 order lines on MariaDB 10.11, the ordinary way
 //! 2.6 s.
 
-use std::{fs::File, ops::ControlFlow, time::Instant};
+use std::{fs::File, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{
-    ConnectionError, Workload,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, schema::Table};
 
 use super::{
     arguments::Purpose,
@@ -24,7 +21,9 @@ use super::{
     session::Session,
 };
 use crate::{
-    DatabaseError, LoadReport, Progress, files,
+    LoadReport, Progress, Result,
+    error::unless_stopped,
+    files,
     fill::{Feed, fill},
     server::{account::Account, tree},
 };
@@ -53,7 +52,7 @@ pub(super) fn load(
     page_size: PageSize,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let begin = Instant::now();
     let account = Account::of_servers()?;
     let account = account.as_ref();
@@ -86,9 +85,7 @@ pub(super) fn load(
     drop(session);
     server.stop()?;
     shrink(programs, layout, page_size, account)?;
-    if progress(rows) == ControlFlow::Break(()) {
-        return Err(DatabaseError::Stopped);
-    }
+    unless_stopped(progress(rows))?;
     Ok(LoadReport {
         rows,
         size: tree::size(&layout.directory)?,
@@ -112,7 +109,7 @@ fn shrink(
     layout: &Layout,
     page_size: PageSize,
     account: Option<&Account>,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     let (server, session) = Instance::start(programs, layout, page_size, &Purpose::Rest, account)?;
     drop(session);
     server.stop()?;
@@ -127,13 +124,9 @@ fn shrink(
 
 /// Creates a table with its rows, indexes and statistics, through a session
 /// that [`SETUP`] was run in.
-pub(super) fn fill_table(
-    mut session: Session,
-    table: &Table,
-    feed: &mut Feed<'_>,
-) -> Result<u64, DatabaseError> {
+pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple(&ddl::create_table(table))?;
-    let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+    let kinds = table.kinds();
     let mut load = LoadData::begin(&mut session, &ddl::load(table, FORMAT), &kinds)?;
     let (mut taken, mut waiting) = (0, 0);
     let sent = feed.send(|batch| {
@@ -147,10 +140,10 @@ pub(super) fn fill_table(
     })?;
     taken += load.finish()?;
     if taken != sent {
-        return Err(ConnectionError::Other {
-            context: format!("load {}", table.name),
-            source: format!("of {sent} rows the server took {taken}").into(),
-        }
+        return Err(ConnectionError::other(
+            format!("load {}", table.name),
+            format!("of {sent} rows the server took {taken}"),
+        )
         .into());
     }
     complete(&mut session, table)?;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::Flavour;
-use crate::DatabaseError;
+use crate::{DatabaseError, Result};
 
 /// Where distributions and MySQL's own archives put servers, besides `PATH`.
 const DIRECTORIES: [&str; 6] = [
@@ -80,7 +80,7 @@ impl Programs {
     /// Finds them: in `given`, which is a directory or the server itself, or
     /// else on `PATH` and in the usual directories. Fails with
     /// [`DatabaseError::Missing`].
-    pub(crate) fn find(flavour: Flavour, given: Option<&Path>) -> Result<Self, DatabaseError> {
+    pub(crate) fn find(flavour: Flavour, given: Option<&Path>) -> Result<Self> {
         let (candidates, base) = match given {
             Some(path) if path.is_dir() => (in_directory(flavour, path), installation(path)),
             Some(path) => {
@@ -164,7 +164,7 @@ fn version_of(server: &Path) -> Option<Version> {
 }
 
 /// The script beside the server, in its installation, or on `PATH`.
-fn install_program(server: &Path, base: Option<&Path>) -> Result<PathBuf, DatabaseError> {
+fn install_program(server: &Path, base: Option<&Path>) -> Result<PathBuf> {
     let beside = server.parent().map(Path::to_owned);
     let within = base
         .into_iter()
@@ -214,7 +214,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_there_is_named_with_a_remedy() {
+    fn an_unreachable_server_is_refused_with_a_remedy() {
         let directory = crate::scratch::directory();
         for flavour in [Flavour::Mysql, Flavour::Mariadb] {
             let error = Programs::find(flavour, Some(directory.path())).unwrap_err();

@@ -15,7 +15,7 @@ use super::{
     status,
 };
 use crate::{
-    Counters, DatabaseError, Isolation, Running, Settings, StoragePath,
+    Counters, DatabaseError, Isolation, Result, Running, Settings, StoragePath,
     server::{account::Account, monitor::Monitor},
 };
 
@@ -67,7 +67,7 @@ impl RunningMysql {
         layout: &Layout,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Self, DatabaseError> {
+    ) -> Result<Self> {
         let account = Account::of_servers()?;
         let purpose = Purpose::Run {
             buffer: whole_mib(settings.memory),
@@ -118,7 +118,7 @@ fn check_pool(
     variables: &HashMap<String, String>,
     wanted: ByteCount,
     programs: &Programs,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     match variables.get("innodb_buffer_pool_size") {
         Some(size) if size.parse() != Ok(wanted.get()) => Err(DatabaseError::Program {
             action: "start the server",
@@ -227,7 +227,7 @@ fn conditions(
 }
 
 impl Running for RunningMysql {
-    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>> {
         assert!(
             client < self.settings.clients,
             "client {client} is too many"
@@ -255,7 +255,7 @@ impl Running for RunningMysql {
         self.instance.death()
     }
 
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+    fn stop(self: Box<Self>) -> Result<()> {
         let Self {
             monitor, instance, ..
         } = *self;

@@ -17,7 +17,7 @@ use std::{
 };
 
 use octavo_workload::{
-    ConnectionError,
+    ConnectionError, Result,
     connection::{
         Access, Batch, BatchVisitor, Connection, RowVisitor, Statement, StatementId, Value, Wants,
     },
@@ -104,7 +104,7 @@ impl Session {
         database: Option<&str>,
         setup: &[String],
         limit: Duration,
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         let logging_in = || format!("log in as {user}");
         let mut channel = Channel::new(stream);
         let waiting = |channel: &Channel, limit| {
@@ -143,16 +143,11 @@ impl Session {
 
     /// Prepares the statements that [`StatementId`]s name from now on, all of
     /// them in one exchange.
-    pub(crate) fn prepare_all(
-        &mut self,
-        statements: &'static [Statement],
-    ) -> Result<(), ConnectionError> {
+    pub(crate) fn prepare_all(&mut self, statements: &'static [Statement]) -> Result<()> {
         self.check_open()?;
         let marked: Vec<_> = statements.iter().map(|s| marks::rewrite(s.sql)).collect();
         for marked in &marked {
-            let sent = self
-                .channel
-                .command(|out| push_command(out, command::STMT_PREPARE, &marked.sql));
+            let sent = self.queue(command::STMT_PREPARE, &marked.sql);
             if let Err(refused) = sent {
                 self.channel.forget();
                 return self.conclude(Err(refused), || "prepare the statements".into());
@@ -209,12 +204,12 @@ impl Session {
     }
 
     /// Runs a statement as it stands, and drops its rows.
-    pub(crate) fn simple(&mut self, sql: &str) -> Result<(), ConnectionError> {
+    pub(crate) fn simple(&mut self, sql: &str) -> Result<()> {
         self.plain(sql, &mut |_| Ok(()))
     }
 
     /// Runs a query as it stands; returns its rows as texts.
-    pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, ConnectionError> {
+    pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
         let mut rows = Vec::new();
         self.plain(sql, &mut |row| {
             rows.push(text_row(row)?);
@@ -228,7 +223,7 @@ impl Session {
         &mut self,
         sql: &str,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         self.check_open()?;
         let result = self.plain_exchange(sql, visit);
         self.conclude(result, || format!("run {sql}"))
@@ -239,11 +234,7 @@ impl Session {
         sql: &str,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.send(|session| {
-            session
-                .channel
-                .command(|out| push_command(out, command::QUERY, sql))
-        })?;
+        self.send(|session| session.queue(command::QUERY, sql))?;
         match self.channel.head()? {
             Head::Done(_) => Ok(()),
             Head::File => Err(Failure::Malformed("it asks for a file")),
@@ -265,7 +256,7 @@ impl Session {
         sql: &str,
         kinds: &[ColumnKind],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.check_open()?;
         let result = self.scan_exchange(sql, kinds, visit);
         self.conclude(result, || format!("run {sql}"))
@@ -277,11 +268,7 @@ impl Session {
         kinds: &[ColumnKind],
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64, Failure> {
-        self.send(|session| {
-            session
-                .channel
-                .command(|out| push_command(out, command::STMT_PREPARE, sql))
-        })?;
+        self.send(|session| session.queue(command::STMT_PREPARE, sql))?;
         let mut columns = Vec::new();
         let (id, parameters) = take_preparation(&mut self.channel, &mut columns)?;
         let result = if parameters == 0 && columns.len() == kinds.len() {
@@ -328,14 +315,10 @@ impl Session {
 
     /// Sends the statement of a load, up to the server's question for the
     /// file.
-    pub(super) fn begin_load(&mut self, sql: &str) -> Result<(), ConnectionError> {
+    pub(super) fn begin_load(&mut self, sql: &str) -> Result<()> {
         self.check_open()?;
         let started = self
-            .send(|session| {
-                session
-                    .channel
-                    .command(|out| push_command(out, command::QUERY, sql))
-            })
+            .send(|session| session.queue(command::QUERY, sql))
             .and_then(|()| match self.channel.head()? {
                 Head::File => Ok(()),
                 _ => Err(Failure::Malformed("no question for the file")),
@@ -349,7 +332,7 @@ impl Session {
     }
 
     /// Fails when the session has ended before.
-    pub(super) fn check_open(&self) -> Result<(), ConnectionError> {
+    pub(super) fn check_open(&self) -> Result<()> {
         match &self.ended {
             None => Ok(()),
             Some(why) => Err(Failure::Ended(why.clone()).sort(String::new)),
@@ -362,7 +345,7 @@ impl Session {
         &mut self,
         result: Result<T, Failure>,
         context: impl FnOnce() -> String,
-    ) -> Result<T, ConnectionError> {
+    ) -> Result<T> {
         result.map_err(|failure| {
             if failure.is_end() {
                 self.ended.get_or_insert_with(|| failure.to_string());
@@ -416,6 +399,15 @@ impl Session {
         Ok(())
     }
 
+    /// Adds a command whose argument is a text.
+    fn queue(&mut self, command: u8, text: &str) -> Result<(), Failure> {
+        self.channel.command(|out| {
+            out.push(command);
+            out.extend_from_slice(text.as_bytes());
+            Ok(())
+        })
+    }
+
     /// Adds what has to go in front of a statement; returns how many answers
     /// that has.
     fn queue_controls(&mut self) -> Result<usize, Failure> {
@@ -443,8 +435,7 @@ impl Session {
         match control {
             None => Ok(0),
             Some(sql) => {
-                self.channel
-                    .command(|out| push_command(out, command::QUERY, sql))?;
+                self.queue(command::QUERY, sql)?;
                 Ok(1)
             }
         }
@@ -492,7 +483,7 @@ impl Session {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.check_open()?;
         let sql = self.prepared[statement.0].sql;
         let result = self
@@ -502,12 +493,10 @@ impl Session {
     }
 
     /// Ends the transaction on the server, if it has seen it.
-    fn end(&mut self, sql: &'static str) -> Result<(), ConnectionError> {
+    fn end(&mut self, sql: &'static str) -> Result<()> {
         let result = match self.transaction {
             Transaction::Running | Transaction::Failed => {
-                let sent = self
-                    .channel
-                    .command(|out| push_command(out, command::QUERY, sql));
+                let sent = self.queue(command::QUERY, sql);
                 sent.and_then(|()| Ok(self.channel.flush()?))
                     .and_then(|()| self.channel.head().map(drop))
             }
@@ -522,39 +511,35 @@ impl Session {
 
 impl Connection for Session {
     /// Sends nothing: what is needed goes in front of the first statement.
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, access: Access) -> Result<()> {
         self.check_open()?;
         if self.transaction != Transaction::None {
-            return Err(ConnectionError::Other {
-                context: "begin a transaction".into(),
-                source: "the one before was neither committed nor rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "begin a transaction",
+                "the one before was neither committed nor rolled back",
+            ));
         }
         self.transaction = Transaction::Begun(access);
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         self.check_open()?;
         if self.transaction == Transaction::Failed {
-            return Err(ConnectionError::Other {
-                context: "run COMMIT".into(),
-                source: "a statement of this transaction failed: it can only be rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "run COMMIT",
+                "a statement of this transaction failed: it can only be rolled back",
+            ));
         }
         self.end("COMMIT")
     }
 
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         self.check_open()?;
         self.end("ROLLBACK")
     }
 
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
         self.run(statement, parameters, &mut |_| {})
     }
 
@@ -563,7 +548,7 @@ impl Connection for Session {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.run(statement, parameters, visit)
     }
 
@@ -575,7 +560,7 @@ impl Connection for Session {
         batch: &Batch<'_>,
         visit: &mut BatchVisitor<'_>,
         counts: &mut Vec<u64>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         self.check_open()?;
         if batch.is_empty() {
             return Ok(());
@@ -626,13 +611,6 @@ impl Drop for Session {
             let _gone = self.channel.flush();
         }
     }
-}
-
-/// Appends a command whose argument is a text.
-fn push_command(out: &mut Vec<u8>, command: u8, text: &str) -> Result<(), Failure> {
-    out.push(command);
-    out.extend_from_slice(text.as_bytes());
-    Ok(())
 }
 
 /// Appends an execution without a cursor, up to its parameters.

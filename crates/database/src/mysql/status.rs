@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use octavo_units::ByteCount;
-use octavo_workload::ConnectionError;
+use octavo_workload::Result;
 
 use super::session::Session;
 use crate::{Counters, server::monitor::Monitor};
@@ -28,13 +28,13 @@ const NAMES: [&str; 14] = [
 ];
 
 /// Reads the counters of this session's server from now on.
-pub(super) fn monitor(mut session: Session) -> Result<Monitor, ConnectionError> {
+pub(super) fn monitor(mut session: Session) -> Result<Monitor> {
     let first = read(&mut session)?;
     Ok(Monitor::new(first, move || read(&mut session)))
 }
 
 /// Reads the counters.
-fn read(session: &mut Session) -> Result<Counters, ConnectionError> {
+fn read(session: &mut Session) -> Result<Counters> {
     let names = NAMES.map(|name| format!("'{name}'")).join(", ");
     let rows = session.texts(&format!(
         "SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"

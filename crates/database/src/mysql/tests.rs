@@ -206,7 +206,7 @@ fn balance(session: &mut Session, a: i64) -> i64 {
 }
 
 #[test]
-fn all_kinds_come_back() {
+fn values_of_all_kinds_are_read_as_written() {
     let server = TestServer::start();
     let mut session = server.session();
     let time = 951_782_400_123_456;
@@ -562,7 +562,7 @@ fn settings(mib: u64) -> Settings {
 }
 
 #[test]
-fn a_base_is_loaded_copied_and_run() {
+fn a_snapshot_is_loaded_copied_and_run() {
     let database = crate::choose("mariadb", &[]).unwrap();
     let workload = Pgbench::new(1, octavo_units::Seed::new(1)).unwrap();
     let directory = crate::scratch::directory();

@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn times_come_back(microseconds in -62_167_219_200_000_000i64..253_402_300_800_000_000) {
+        fn times_convert_both_ways(microseconds in -62_167_219_200_000_000i64..253_402_300_800_000_000) {
             let time = DateTime::of(microseconds).unwrap();
             prop_assert_eq!(time.microseconds(), Some(microseconds));
         }

@@ -494,7 +494,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_come_back(number: i64, text in ".{0,400}", scale in 0u8..=18) {
+        fn parameters_decode_to_the_same_values(number: i64, text in ".{0,400}", scale in 0u8..=18) {
             sent_back(Value::Integer(number), ColumnKind::Integer);
             sent_back(Value::Text(&text), ColumnKind::Varchar(400));
             sent_back(
@@ -506,7 +506,7 @@ mod tests {
         }
 
         #[test]
-        fn no_row_makes_it_panic(
+        fn arbitrary_rows_do_not_panic(
             mut packet in prop::collection::vec(any::<u8>(), 0..60),
             kinds in prop::collection::vec(any::<u8>(), 0..6),
         ) {
@@ -526,7 +526,7 @@ mod tests {
         }
 
         #[test]
-        fn no_definition_makes_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn arbitrary_definitions_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let _either = ServerColumn::parse(&bytes);
         }
     }

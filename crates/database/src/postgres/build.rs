@@ -26,7 +26,7 @@ use super::{
     source::{self, Found, Source, SourceFiles},
 };
 use crate::{
-    DatabaseError,
+    DatabaseError, Result,
     files::named,
     server::{
         account::Account,
@@ -105,7 +105,7 @@ pub(crate) fn build(
     page_size: PageSize,
     wal_block_size: PageSize,
     step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<PathBuf, DatabaseError> {
+) -> Result<PathBuf> {
     build_in(&cache_directory()?, source, page_size, wal_block_size, step)
 }
 
@@ -140,7 +140,7 @@ fn build_in(
     page_size: PageSize,
     wal_block_size: PageSize,
     step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<PathBuf, DatabaseError> {
+) -> Result<PathBuf> {
     if let Some(account) = Account::of_servers()? {
         account.check_reach(&root.join("bin"))?;
     }
@@ -178,7 +178,7 @@ fn build_in(
 }
 
 /// A log without the lines of an earlier attempt.
-fn fresh(log: PathBuf) -> Result<PathBuf, DatabaseError> {
+fn fresh(log: PathBuf) -> Result<PathBuf> {
     tree::remove_all(&log)?;
     Ok(log)
 }
@@ -208,7 +208,7 @@ struct Build<'a> {
 
 impl Build<'_> {
     /// Builds and moves the result to `tree` at once.
-    fn run(&mut self, tree: &Path) -> Result<(), DatabaseError> {
+    fn run(&mut self, tree: &Path) -> Result<()> {
         let source = self.unpack()?;
         self.check_programs(&source)?;
         let objects = self.workplace.directory("objects")?;
@@ -240,7 +240,7 @@ impl Build<'_> {
     }
 
     /// The directory with `configure`.
-    fn unpack(&mut self) -> Result<PathBuf, DatabaseError> {
+    fn unpack(&mut self) -> Result<PathBuf> {
         match &self.found.place {
             SourceFiles::Directory(path) => {
                 // make would take the objects of the other block size.
@@ -280,7 +280,7 @@ impl Build<'_> {
         }
     }
 
-    fn check_programs(&self, source: &Path) -> Result<(), DatabaseError> {
+    fn check_programs(&self, source: &Path) -> Result<()> {
         let mut programs = vec![("make", "make"), ("perl", "perl")];
         if ["cc", "gcc", "clang"]
             .iter()
@@ -296,7 +296,7 @@ impl Build<'_> {
     }
 
     /// Configures, sharing what `configure` finds out with other block sizes.
-    fn configure(&mut self, source: &Path, objects: &Path) -> Result<(), DatabaseError> {
+    fn configure(&mut self, source: &Path, objects: &Path) -> Result<()> {
         let shared = self
             .cache
             .root()
@@ -329,7 +329,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn run_configure(&mut self, source: &Path, objects: &Path) -> Result<(), DatabaseError> {
+    fn run_configure(&mut self, source: &Path, objects: &Path) -> Result<()> {
         let mut arguments: Vec<OsString> = vec![
             source.join("configure").into(),
             format!("--prefix={PREFIX}").into(),
@@ -362,7 +362,7 @@ impl Build<'_> {
         )
     }
 
-    fn make(&mut self, objects: &Path) -> Result<(), DatabaseError> {
+    fn make(&mut self, objects: &Path) -> Result<()> {
         let jobs = thread::available_parallelism().map_or(1, NonZero::get);
         let jobs = format!("-j{jobs}");
         let make = |target: Option<&str>| {
@@ -382,7 +382,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn install(&mut self, objects: &Path, staged: &Path) -> Result<(), DatabaseError> {
+    fn install(&mut self, objects: &Path, staged: &Path) -> Result<()> {
         let mut destination = OsString::from("DESTDIR=");
         destination.push(staged);
         let has_catalogs = objects.join(CATALOGS).join("Makefile").exists();
@@ -412,7 +412,7 @@ impl Build<'_> {
         program: &str,
         arguments: Vec<OsString>,
         directory: &Path,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         let since = Instant::now();
         let mut reported: Option<Instant> = None;
         let Self {

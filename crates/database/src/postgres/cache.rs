@@ -13,7 +13,7 @@ use std::{
 
 use rustix::process::geteuid;
 
-use crate::{DatabaseError, files::named, server::tree};
+use crate::{DatabaseError, Result, error::unless_stopped, files::named, server::tree};
 
 /// What the directories of unfinished builds begin with.
 const UNFINISHED: &str = "build-";
@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 50;
 /// `octavo` in the directory that `OCTAVO_CACHE` names; else
 /// `/var/cache/octavo` for root, and `octavo` in `XDG_CACHE_HOME` or `~/.cache`
 /// for others.
-pub(crate) fn cache_directory() -> Result<PathBuf, DatabaseError> {
+pub(crate) fn cache_directory() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty());
     let directory = if let Some(chosen) = set("OCTAVO_CACHE") {
         // What is in a directory of the user's choice is the user's.
@@ -59,10 +59,7 @@ pub(crate) struct Cache {
 impl Cache {
     /// Makes the directory where it is missing, waits until no other Octavo
     /// builds there, and removes what killed ones have left.
-    pub(crate) fn lock(
-        root: &Path,
-        step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    ) -> Result<Self, DatabaseError> {
+    pub(crate) fn lock(root: &Path, step: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<Self> {
         check_name(root)?;
         let is_new = !root.exists();
         fs::create_dir_all(root).map_err(named("create", root))?;
@@ -97,12 +94,12 @@ impl Cache {
     }
 
     /// A fresh directory for a build, removed when dropped.
-    pub(crate) fn workplace(&self) -> Result<Workplace, DatabaseError> {
+    pub(crate) fn workplace(&self) -> Result<Workplace> {
         let name = format!("{UNFINISHED}{}", process::id());
         Ok(Workplace(self.directory(&name)?))
     }
 
-    fn directory(&self, name: &str) -> Result<PathBuf, DatabaseError> {
+    fn directory(&self, name: &str) -> Result<PathBuf> {
         let path = self.root.join(name);
         fs::create_dir_all(&path).map_err(named("create", &path))?;
         open_up(&path, 0o755)?;
@@ -110,7 +107,7 @@ impl Cache {
     }
 
     /// Removes unfinished builds: whoever holds the lock builds alone.
-    fn sweep(&self) -> Result<(), DatabaseError> {
+    fn sweep(&self) -> Result<()> {
         for entry in fs::read_dir(&self.root).map_err(named("list", &self.root))? {
             let entry = entry.map_err(named("list", &self.root))?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -128,7 +125,7 @@ pub(crate) struct Workplace(PathBuf);
 
 impl Workplace {
     /// A directory in it, made where it is missing.
-    pub(crate) fn directory(&self, name: &str) -> Result<PathBuf, DatabaseError> {
+    pub(crate) fn directory(&self, name: &str) -> Result<PathBuf> {
         let path = self.0.join(name);
         fs::create_dir_all(&path).map_err(named("create", &path))?;
         Ok(path)
@@ -143,7 +140,7 @@ impl Drop for Workplace {
 }
 
 /// Lets everybody read a tree, and run what its owner may.
-pub(crate) fn open_to_all(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn open_to_all(path: &Path) -> Result<()> {
     let about = fs::symlink_metadata(path).map_err(named("examine", path))?;
     if about.is_symlink() {
         return Ok(());
@@ -159,7 +156,7 @@ pub(crate) fn open_to_all(path: &Path) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-fn open_up(path: &Path, mode: u32) -> Result<(), DatabaseError> {
+fn open_up(path: &Path, mode: u32) -> Result<()> {
     let about = fs::metadata(path).map_err(named("examine", path))?;
     if about.permissions().mode() & 0o7777 == mode {
         return Ok(());
@@ -169,7 +166,7 @@ fn open_up(path: &Path, mode: u32) -> Result<(), DatabaseError> {
 }
 
 /// Removes a tree in which a killed compiler may still write.
-fn remove_busy(path: &Path) -> Result<(), DatabaseError> {
+fn remove_busy(path: &Path) -> Result<()> {
     for _ in 1..ATTEMPTS {
         if tree::remove_all(path).is_ok() {
             return Ok(());
@@ -179,10 +176,7 @@ fn remove_busy(path: &Path) -> Result<(), DatabaseError> {
     tree::remove_all(path)
 }
 
-fn wait_for(
-    path: &Path,
-    step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<File, DatabaseError> {
+fn wait_for(path: &Path, step: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<File> {
     let lock = OpenOptions::new()
         .read(true)
         .write(true)
@@ -195,9 +189,7 @@ fn wait_for(
             Ok(()) => return Ok(lock),
             Err(TryLockError::Error(error)) => return Err(named("lock", path)(error)),
             Err(TryLockError::WouldBlock) => {
-                if step("wait for another Octavo that builds PostgreSQL").is_break() {
-                    return Err(DatabaseError::Stopped);
-                }
+                unless_stopped(step("wait for another Octavo that builds PostgreSQL"))?;
                 thread::sleep(PAUSE);
             }
         }
@@ -206,7 +198,7 @@ fn wait_for(
 
 /// Refuses names that PostgreSQL's makefiles and apt's configuration would
 /// take apart.
-fn check_name(root: &Path) -> Result<(), DatabaseError> {
+fn check_name(root: &Path) -> Result<()> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._+-=@,".contains(byte);
     if root.as_os_str().as_encoded_bytes().iter().all(plain) {
         return Ok(());
@@ -220,7 +212,7 @@ fn check_name(root: &Path) -> Result<(), DatabaseError> {
 }
 
 /// Refuses to go on without these programs, each with its package.
-pub(super) fn require(action: &str, programs: &[(&str, &str)]) -> Result<(), DatabaseError> {
+pub(super) fn require(action: &str, programs: &[(&str, &str)]) -> Result<()> {
     let missing: Vec<&(&str, &str)> = programs
         .iter()
         .filter(|(program, _)| program_on_path(program).is_none())

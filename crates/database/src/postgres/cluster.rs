@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use super::{refuse, session::Session};
 use crate::{
-    DatabaseError, RestoreMethod, files,
+    RestoreMethod, Result, files,
     server::{
         account::Account,
         memory::MemoryGroup,
@@ -67,7 +67,7 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// The cluster in the directory of a snapshot or a run, made or not.
-    pub(super) fn new(directory: &Path, programs: PathBuf) -> Result<Self, DatabaseError> {
+    pub(super) fn new(directory: &Path, programs: PathBuf) -> Result<Self> {
         let account = Account::of_servers()?;
         if let Some(account) = &account {
             account.check_reach(&path_of(directory))?;
@@ -95,7 +95,7 @@ impl Cluster {
         &self,
         page_size: PageSize,
         stopped: &mut dyn FnMut() -> bool,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         let path = self.path();
         fs::create_dir(&path).map_err(files::named("create", &path))?;
         if let Some(account) = &self.account {
@@ -158,7 +158,7 @@ impl Cluster {
         self,
         parameters: &[(&str, String)],
         group: Option<&MemoryGroup>,
-    ) -> Result<Started, DatabaseError> {
+    ) -> Result<Started> {
         let path = self.path();
         let program = self.programs.join("postgres");
         let mut arguments: Vec<OsString> = vec!["-D".into(), path.clone().into()];
@@ -199,7 +199,7 @@ fn path_of(directory: &Path) -> PathBuf {
 }
 
 /// The page size of the cluster in the directory of a snapshot or a run.
-pub(super) fn page_size_of(directory: &Path) -> Result<PageSize, DatabaseError> {
+pub(super) fn page_size_of(directory: &Path) -> Result<PageSize> {
     let note = directory.join(PAGE_BYTES);
     let text = fs::read_to_string(&note).map_err(files::named("read", &note))?;
     text.trim()
@@ -216,7 +216,7 @@ pub(super) fn page_size_of(directory: &Path) -> Result<PageSize, DatabaseError> 
 }
 
 /// Makes `run` a fresh copy of `snapshot`.
-pub(super) fn restore(snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+pub(super) fn restore(snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
     let account = Account::of_servers()?;
     files::remove(&run.join(LOG))?;
     let (from, to) = (snapshot.join(PAGE_BYTES), run.join(PAGE_BYTES));
@@ -256,7 +256,7 @@ pub(super) struct Started {
 
 impl Started {
     /// Opens a session with parameters of its own.
-    pub(super) fn connect(&self, options: &[(&str, String)]) -> Result<Session, DatabaseError> {
+    pub(super) fn connect(&self, options: &[(&str, String)]) -> Result<Session> {
         Ok(connect(&self.cluster.path(), options)?)
     }
 
@@ -281,7 +281,7 @@ impl Started {
 
     /// Stops the server: its buffer is written out, sessions are ended. Its
     /// files leave the page cache.
-    pub(super) fn stop(self) -> Result<(), DatabaseError> {
+    pub(super) fn stop(self) -> Result<()> {
         // Fast shutdown.
         let status = self.server.stop(Signal::INT, STOP_LIMIT)?;
         if !status.success() {

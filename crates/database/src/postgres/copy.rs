@@ -1,7 +1,7 @@
 //! Rows in bulk: `COPY … FROM STDIN (FORMAT binary)`
 //! (<https://www.postgresql.org/docs/current/sql-copy.html>).
 
-use octavo_workload::{ConnectionError, population::RowBatch, schema::ColumnKind};
+use octavo_workload::{ConnectionError, Result, population::RowBatch, schema::ColumnKind};
 
 use super::{
     failure::Failure,
@@ -37,7 +37,7 @@ pub(crate) struct CopyIn<'s> {
 impl<'s> CopyIn<'s> {
     /// Starts a `COPY … FROM STDIN (FORMAT binary)` and waits until the server
     /// wants its rows.
-    pub(super) fn start(session: &'s mut Session, sql: &str) -> Result<Self, ConnectionError> {
+    pub(super) fn start(session: &'s mut Session, sql: &str) -> Result<Self> {
         session.put_text(sql)?;
         let channel = &mut session.channel;
         let begin = |channel: &mut Channel| {
@@ -86,11 +86,7 @@ impl<'s> CopyIn<'s> {
 
     /// Adds the rows of a batch; `kinds` are the columns'. After an error the
     /// COPY stores nothing.
-    pub(crate) fn batch(
-        &mut self,
-        batch: &RowBatch,
-        kinds: &[ColumnKind],
-    ) -> Result<(), ConnectionError> {
+    pub(crate) fn batch(&mut self, batch: &RowBatch, kinds: &[ColumnKind]) -> Result<()> {
         self.session.usable()?;
         if !self.open {
             return Err(self.refused("it ended with an earlier error"));
@@ -125,7 +121,7 @@ impl<'s> CopyIn<'s> {
     }
 
     /// Ends the COPY; returns how many rows the server stored.
-    pub(crate) fn finish(mut self) -> Result<u64, ConnectionError> {
+    pub(crate) fn finish(mut self) -> Result<u64> {
         self.session.usable()?;
         if !self.open {
             return Err(self.refused("it ended with an earlier error"));
@@ -158,7 +154,7 @@ impl<'s> CopyIn<'s> {
 
     /// Sends the message of rows, and notices when the server has refused
     /// earlier ones.
-    fn send(&mut self) -> Result<(), ConnectionError> {
+    fn send(&mut self) -> Result<()> {
         let channel = &mut self.session.channel;
         close(channel.wire.output(), 0);
         // Before the end it has nothing to answer but that it failed; it then
@@ -186,10 +182,7 @@ impl<'s> CopyIn<'s> {
         &self,
         reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> ConnectionError {
-        ConnectionError::Other {
-            context: format!("run {}", self.sql),
-            source: reason.into(),
-        }
+        ConnectionError::other(format!("run {}", self.sql), reason)
     }
 
     #[cold]

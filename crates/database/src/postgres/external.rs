@@ -1,7 +1,7 @@
 //! A PostgreSQL server that the user runs. The mark of Octavo's schema is its
 //! comment.
 
-use std::{ops::ControlFlow, sync::Mutex, time::Instant};
+use std::{sync::Mutex, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Workload};
@@ -17,7 +17,8 @@ use super::{
     statistics::Statistics,
 };
 use crate::{
-    DatabaseError, Inspection, Isolation, LoadReport, Progress, Running,
+    DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
+    error::unless_stopped,
     external::{
         Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, entangled, foreign, is_own_table,
         note_of, occupied,
@@ -46,7 +47,7 @@ pub(crate) struct ExternalPostgres {
 
 impl ExternalPostgres {
     /// Connects and takes the lock.
-    pub(crate) fn connect(url: &Url) -> Result<Self, DatabaseError> {
+    pub(crate) fn connect(url: &Url) -> Result<Self> {
         let mut session = open(url, &[])?;
         let about = About::read(&mut session)?;
         if major_of(&about.version).is_none_or(|major| major < MAJOR_MIN) {
@@ -55,9 +56,11 @@ impl ExternalPostgres {
                 remedy: format!("version {MAJOR_MIN} is the oldest that is known here"),
             });
         }
-        let page_size = about.page_size.ok_or_else(|| ConnectionError::Other {
-            context: format!("ask {url} for its block size"),
-            source: "it tells none that is known here".into(),
+        let page_size = about.page_size.ok_or_else(|| {
+            ConnectionError::other(
+                format!("ask {url} for its block size"),
+                "it tells none that is known here",
+            )
         })?;
         // It says nothing while others work.
         session.simple("SET idle_session_timeout = 0")?;
@@ -79,7 +82,7 @@ impl ExternalPostgres {
     }
 
     /// A session that sees Octavo's schema alone, and takes its time.
-    fn session(&self, options: &[(&str, String)]) -> Result<Session, DatabaseError> {
+    fn session(&self, options: &[(&str, String)]) -> Result<Session> {
         let mut all = vec![
             ("search_path", SCHEMA.to_owned()),
             ("statement_timeout", "0".into()),
@@ -94,7 +97,7 @@ impl ExternalPostgres {
     }
 
     /// The mark of the schema; `None` without a schema.
-    fn mark(&self, session: &mut Session) -> Result<Option<String>, DatabaseError> {
+    fn mark(&self, session: &mut Session) -> Result<Option<String>> {
         let mark = one(
             session,
             &format!(
@@ -109,7 +112,7 @@ impl ExternalPostgres {
     }
 
     /// Refuses a user who may not make the schema.
-    fn check_right(&self, session: &mut Session) -> Result<(), DatabaseError> {
+    fn check_right(&self, session: &mut Session) -> Result<()> {
         let answer = session.texts(
             "SELECT has_database_privilege(current_database(), 'CREATE'), \
              quote_ident(current_database()), quote_ident(current_user)",
@@ -130,7 +133,7 @@ impl ExternalPostgres {
 
     /// Drops Octavo's tables and the schema, all or nothing. What Octavo did
     /// not make, in the schema or made from its tables, is in the way.
-    fn drop_schema(&self, session: &mut Session) -> Result<(), DatabaseError> {
+    fn drop_schema(&self, session: &mut Session) -> Result<()> {
         let tables = session.texts(&format!(
             "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
              WHERE n.nspname = '{SCHEMA}' AND c.relkind = 'r'"
@@ -167,14 +170,12 @@ impl ExternalPostgres {
         session: &mut Session,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<(u64, ByteCount), DatabaseError> {
+    ) -> Result<(u64, ByteCount)> {
         let rows = fill(workload, progress, |table, feed| {
             load::fill_table(self.session(&[])?, table, feed)
         })?;
         for table in workload.tables() {
-            if progress(rows) == ControlFlow::Break(()) {
-                return Err(DatabaseError::Stopped);
-            }
+            unless_stopped(progress(rows))?;
             session.simple(&format!("VACUUM ANALYZE {SCHEMA}.{}", table.name))?;
         }
         let size = one(
@@ -249,7 +250,7 @@ impl ExternalServer for ExternalPostgres {
         self.url.to_string()
     }
 
-    fn found(&self) -> Result<Option<String>, DatabaseError> {
+    fn found(&self) -> Result<Option<String>> {
         let mark = self.mark(&mut self.session(&[])?)?;
         Ok(mark.and_then(|mark| note_of(&mark).map(str::to_owned)))
     }
@@ -259,7 +260,7 @@ impl ExternalServer for ExternalPostgres {
         workload: &dyn Workload,
         note: &dyn Fn(&LoadReport) -> String,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let begin = Instant::now();
         let mut session = self.session(&[])?;
         match self.mark(&mut session)? {
@@ -268,24 +269,19 @@ impl ExternalServer for ExternalPostgres {
             Some(_) => return Err(occupied(KIND.name, &self.url)),
         }
         self.check_right(&mut session)?;
-        if progress(0) == ControlFlow::Break(()) {
-            return Err(DatabaseError::Stopped);
-        }
+        unless_stopped(progress(0))?;
         // With its mark at once: what is not marked is not removed again.
         session.simple("BEGIN")?;
         session.simple(&format!("CREATE SCHEMA {SCHEMA}"))?;
         set_mark(&mut session, LOADING)?;
         session.simple("COMMIT")?;
-        let (rows, size) = match self.fill(&mut session, workload, progress) {
-            Ok(filled) => filled,
-            Err(stopped @ DatabaseError::Stopped) => return Err(stopped),
-            Err(error) => {
-                // It may have been for want of space. The first error is the
-                // one to tell; what stays is marked.
-                let _removed = self.drop_schema(&mut session);
-                return Err(error);
-            }
-        };
+        let filled = self.fill(&mut session, workload, progress);
+        if !matches!(filled, Ok(_) | Err(DatabaseError::Stopped)) {
+            // It may have been for want of space. The first error is the one to
+            // tell; what stays is marked.
+            let _removed = self.drop_schema(&mut session);
+        }
+        let (rows, size) = filled?;
         let loaded = LoadReport {
             rows,
             size,
@@ -295,12 +291,12 @@ impl ExternalServer for ExternalPostgres {
         Ok(loaded)
     }
 
-    fn set_note(&self, note: &str) -> Result<(), DatabaseError> {
+    fn set_note(&self, note: &str) -> Result<()> {
         let mut session = self.session(&[])?;
         Ok(set_mark(&mut session, &format!("{MARK}{note}"))?)
     }
 
-    fn remove(&self) -> Result<bool, DatabaseError> {
+    fn remove(&self) -> Result<bool> {
         let mut session = self.session(&[])?;
         let is_there = self.mark(&mut session)?.is_some();
         if is_there {
@@ -313,7 +309,7 @@ impl ExternalServer for ExternalPostgres {
         &self,
         isolation: Option<Isolation>,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         let major = major_of(&self.about.version).unwrap_or(MAJOR_MIN);
         let mut session = self.session(&[])?;
         let mut conditions = self.about.conditions();
@@ -336,7 +332,7 @@ impl ExternalServer for ExternalPostgres {
         }))
     }
 
-    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let session = self.session(&[("default_transaction_read_only", "on".into())])?;
         Ok(Box::new(inspect::through(session, workload)?))
     }

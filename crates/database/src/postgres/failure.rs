@@ -145,10 +145,7 @@ impl Failure {
             Self::Server(error) => match error.sort() {
                 Ok(sorted) => sorted,
                 Err(error) if error.ends_session() => ConnectionError::Lost(error),
-                Err(source) => ConnectionError::Other {
-                    context: context(),
-                    source,
-                },
+                Err(error) => ConnectionError::other(context(), *error),
             },
             Self::Stream(error) => ConnectionError::Lost(Box::new(error)),
             Self::Protocol(what) => ConnectionError::Lost(protocol(what)),
@@ -161,10 +158,7 @@ impl Failure {
         match self {
             Self::Server(error) => match error.sort() {
                 Ok(sorted) => sorted,
-                Err(source) => ConnectionError::Other {
-                    context: context(),
-                    source,
-                },
+                Err(error) => ConnectionError::other(context(), *error),
             },
             other => other.into_error(context),
         }

@@ -1,24 +1,17 @@
 //! Reading a cluster at rest: a server of its own, for one session.
 
 use octavo_units::ByteCount;
-use octavo_workload::{
-    ConnectionError, Workload,
-    connection::RowVisitor,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 
 use super::{cluster::Cluster, ddl, session::Session};
-use crate::{DatabaseError, Inspection, at_rest::AtRest};
+use crate::{Inspection, Result, at_rest::AtRest};
 
 /// The buffer of a server that only looks.
 const BUFFER: ByteCount = ByteCount::mib(64);
 
 /// Starts a server on the cluster, which is stopped, and whose files' pages are
 /// forgotten, in the end.
-pub(super) fn open(
-    cluster: Cluster,
-    workload: &dyn Workload,
-) -> Result<AtRest<Session>, DatabaseError> {
+pub(super) fn open(cluster: Cluster, workload: &dyn Workload) -> Result<AtRest<Session>> {
     let server = cluster.start(
         &[
             ("shared_buffers", format!("{}kB", BUFFER.get() >> 10)),
@@ -37,17 +30,14 @@ pub(super) fn open(
 }
 
 /// Through a session that may only read, of a server that is not ours to stop.
-pub(super) fn through(
-    mut session: Session,
-    workload: &dyn Workload,
-) -> Result<AtRest<Session>, DatabaseError> {
+pub(super) fn through(mut session: Session, workload: &dyn Workload) -> Result<AtRest<Session>> {
     session.prepare_all(workload.statements())?;
     Ok(AtRest::new(session, None))
 }
 
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
-        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+        let kinds = table.kinds();
         Session::scan(self, &ddl::select(table), &kinds, visit)
     }
 }

@@ -4,10 +4,15 @@ use std::{path::PathBuf, time::Duration};
 
 use octavo_units::PageSize;
 
-use super::{Postgres, programs::Programs, refuse, source::Source};
+use super::{
+    configured::Postgres,
+    programs::Programs,
+    refusal::{NAME, refuse},
+    source::Source,
+};
 use crate::{
-    Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseError, DatabaseKind, Defaults,
-    OptionKind, Options, PageSizes, ValueKind,
+    Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
+    PageSizes, Result, ValueKind,
 };
 
 /// Source of page sizes and advice:
@@ -15,7 +20,7 @@ use crate::{
 /// is that of the build, and the cluster has to be made anew by its own
 /// initdb).
 pub(crate) static KIND: DatabaseKind = DatabaseKind {
-    name: "postgres",
+    name: NAME,
     aliases: &["postgresql"],
     title: "PostgreSQL",
     is_server: true,
@@ -113,7 +118,7 @@ pub(crate) static KIND: DatabaseKind = DatabaseKind {
 };
 
 /// Makes PostgreSQL with options.
-fn make(options: &Options) -> Result<Postgres, DatabaseError> {
+fn make(options: &Options) -> Result<Postgres> {
     let mut programs = match options.given_value::<String>("bin") {
         Some(text) => Programs::given(&text)?,
         None => Programs::default(),
@@ -138,7 +143,7 @@ fn make(options: &Options) -> Result<Postgres, DatabaseError> {
     })
 }
 
-fn source_at(value: String) -> Result<Source, DatabaseError> {
+fn source_at(value: String) -> Result<Source> {
     let path = PathBuf::from(&value);
     if path.is_dir() {
         return Ok(Source::Directory(path));
@@ -158,11 +163,11 @@ fn source_at(value: String) -> Result<Source, DatabaseError> {
 mod tests {
     use super::*;
 
-    fn choose(options: &[(String, String)]) -> Result<Postgres, DatabaseError> {
+    fn choose(options: &[(String, String)]) -> Result<Postgres> {
         make(&KIND.read(options)?)
     }
 
-    fn chosen(option: &str, value: &str) -> Result<Postgres, DatabaseError> {
+    fn chosen(option: &str, value: &str) -> Result<Postgres> {
         choose(&[
             ("version".into(), "15".into()),
             (option.into(), value.into()),

@@ -7,14 +7,11 @@
 use std::{ops::ControlFlow, time::Instant};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{
-    Workload,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{Workload, schema::Table};
 
 use super::{cluster::Cluster, copy::CopyIn, ddl, session::Session};
 use crate::{
-    DatabaseError, LoadReport, Progress,
+    LoadReport, Progress, Result,
     fill::{Feed, fill},
     server::tree,
 };
@@ -31,7 +28,7 @@ pub(super) fn load(
     page_size: PageSize,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let begin = Instant::now();
     let path = cluster.path();
     cluster.create(page_size, &mut || progress(0) == ControlFlow::Break(()))?;
@@ -82,11 +79,7 @@ pub(super) fn load(
 }
 
 /// Creates a table with its rows, key and indexes, in one transaction.
-pub(super) fn fill_table(
-    mut session: Session,
-    table: &Table,
-    feed: &mut Feed<'_>,
-) -> Result<u64, DatabaseError> {
+pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple("BEGIN")?;
     session.simple(&ddl::create_table(table))?;
     let rows = copy(&mut session, table, feed)?;
@@ -102,16 +95,16 @@ pub(super) fn fill_table(
     Ok(rows)
 }
 
-fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64, DatabaseError> {
-    let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
+    let kinds = table.kinds();
     let mut copy = CopyIn::start(session, &ddl::copy(table))?;
     let sent = feed.send(|batch| Ok(copy.batch(batch, &kinds)?))?;
     let copied = copy.finish()?;
     if copied != sent {
-        return Err(octavo_workload::ConnectionError::Other {
-            context: format!("fill {}", table.name),
-            source: format!("{copied} rows arrived of {sent}").into(),
-        }
+        return Err(octavo_workload::ConnectionError::other(
+            format!("fill {}", table.name),
+            format!("{copied} rows arrived of {sent}"),
+        )
         .into());
     }
     Ok(copied)

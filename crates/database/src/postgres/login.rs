@@ -4,7 +4,7 @@
 use std::io;
 
 use bytes::BytesMut;
-use octavo_workload::ConnectionError;
+use octavo_workload::{ConnectionError, Result};
 use postgres_protocol::{
     authentication::{
         md5_hash,
@@ -50,7 +50,7 @@ pub(crate) fn put(
 
 impl Login<'_> {
     /// Logs in; afterwards the server is ready.
-    pub(crate) fn perform(&self, channel: &mut Channel) -> Result<(), ConnectionError> {
+    pub(crate) fn perform(&self, channel: &mut Channel) -> Result<()> {
         put(&mut channel.wire, |bytes| {
             let first = [("user", self.user), ("database", self.database)];
             let encoding = [("client_encoding", "UTF8")];
@@ -65,7 +65,7 @@ impl Login<'_> {
     }
 
     /// Answers the server's requests until it is content.
-    fn authenticate(&self, channel: &mut Channel) -> Result<(), ConnectionError> {
+    fn authenticate(&self, channel: &mut Channel) -> Result<()> {
         let mut scram: Option<ScramSha256> = None;
         let mut server_proved = false;
         loop {
@@ -152,12 +152,12 @@ impl Login<'_> {
         &self,
         channel: &mut Channel,
         message: impl FnOnce(&mut BytesMut) -> io::Result<()>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         put(&mut channel.wire, message).map_err(|error| self.unusable(error))?;
         channel.send().map_err(|failure| self.failed(failure))
     }
 
-    fn password(&self) -> Result<&str, ConnectionError> {
+    fn password(&self) -> Result<&str> {
         self.password
             .ok_or_else(|| self.unusable("the server wants a password and none was given"))
     }
@@ -183,9 +183,6 @@ impl Login<'_> {
         &self,
         reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> ConnectionError {
-        ConnectionError::Other {
-            context: self.context(),
-            source: reason.into(),
-        }
+        ConnectionError::other(self.context(), reason)
     }
 }

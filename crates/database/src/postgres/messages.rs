@@ -499,7 +499,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_of_a_server_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_answers_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let columns = [Decoder::Integer, Decoder::Text];
             let mut channel = channel(&bytes);
             while channel.answer(&columns, &mut |row| {
@@ -509,7 +509,7 @@ mod tests {
 
         /// Well-formed heads, so that the bodies are reached.
         #[test]
-        fn any_messages_of_a_server_are_answered(
+        fn arbitrary_messages_do_not_panic(
             messages in prop::collection::vec(
                 (prop::sample::select(b"DCEZNSA12nT".to_vec()),
                  prop::collection::vec(prop::sample::select(vec![0_u8, 1, 2, 4, b'C', 0xff]), 0..24)),

@@ -3,6 +3,7 @@
 mod build;
 mod cache;
 mod cluster;
+mod configured;
 mod copy;
 mod ddl;
 mod external;
@@ -15,6 +16,7 @@ mod memory_limiter;
 mod messages;
 mod numeric;
 mod programs;
+mod refusal;
 mod running;
 mod session;
 mod source;
@@ -22,72 +24,24 @@ mod statement;
 mod statistics;
 mod value;
 
-use std::{ops::ControlFlow, path::Path, time::Duration};
+use std::{ops::ControlFlow, path::Path};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod,
-    Running, Settings,
+    Database, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod, Result, Running,
+    Settings,
 };
-use cluster::Cluster;
-use programs::major_of;
-
-use programs::Programs;
+use configured::Postgres;
+use refusal::refuse;
 
 pub(crate) use external::ExternalPostgres;
 pub(crate) use kind::KIND;
 
-/// The first version with direct I/O, by its parameter `debug_io_direct`
-/// (<https://www.postgresql.org/docs/16/runtime-config-developer.html>).
-const DIRECT_IO_MAJOR: u32 = 16;
-
 /// Smaller pages cannot be read past the page cache: `PG_IO_ALIGN_SIZE`
 /// (pg_config_manual.h), checked by the server at its start.
 const DIRECT_IO_PAGE_MIN: PageSize = PageSize::kib(4);
-
-/// PostgreSQL as a database under test.
-///
-/// Page sizes are fixed when it is compiled, so each has programs of its own.
-/// Servers run in clusters of Octavo's own, reached by a Unix socket in the
-/// cluster's directory; a commit is flushed before it returns. Versions 14 to
-/// 18.
-///
-/// From version 16 on, its files are opened for direct I/O and
-/// [`Settings::memory`] is its `shared_buffers`. Before, the server and the
-/// page cache of what it reads are held to that memory together, of which an
-/// eighth is left to the page cache; what the server's processes take for
-/// themselves comes on top, as it changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Postgres {
-    /// Where the programs come from.
-    programs: Programs,
-    /// The block size of the write-ahead log; 8 KiB by default.
-    wal_block_size: PageSize,
-    /// Whether the log takes a whole page at its first change after a
-    /// checkpoint, which is what protects from torn pages; on by default.
-    full_page_writes: bool,
-    /// The time between checkpoints, at least 30 s. By default the least, so
-    /// that a run has whole cycles; the server's own default is 5 minutes.
-    checkpoint_timeout: Duration,
-    /// Whether data files are opened for direct I/O, from version 16 on; on by
-    /// default.
-    direct_io: bool,
-}
-
-impl Postgres {
-    /// Whether a server of this page size reads past the page cache.
-    fn is_direct(&self) -> Result<bool, DatabaseError> {
-        Ok(self.direct_io
-            && major_of(&self.programs.version()?).is_some_and(|major| major >= DIRECT_IO_MAJOR))
-    }
-
-    fn cluster(&self, directory: &Path, page_size: PageSize) -> Result<Cluster, DatabaseError> {
-        let programs = self.programs.find(page_size, self.wal_block_size)?;
-        Cluster::new(directory, programs)
-    }
-}
 
 impl Database for Postgres {
     fn kind(&self) -> &'static DatabaseKind {
@@ -99,7 +53,7 @@ impl Database for Postgres {
         self.programs.version().unwrap_or_default()
     }
 
-    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+    fn accept(&self, settings: &Settings) -> Result<()> {
         KIND.check(settings)?;
         if !self.programs.covers(settings.page_size) {
             return Err(refuse(
@@ -145,7 +99,7 @@ impl Database for Postgres {
         &self,
         page_sizes: &[PageSize],
         step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         self.programs.prepare(page_sizes, self.wal_block_size, step)
     }
 
@@ -157,12 +111,12 @@ impl Database for Postgres {
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let cluster = self.cluster(snapshot, page_size)?;
         load::load(cluster, page_size, workload, progress)
     }
 
-    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
         cluster::restore(snapshot, run)
     }
 
@@ -171,7 +125,7 @@ impl Database for Postgres {
         run: &Path,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         self.accept(settings)?;
         let found = cluster::page_size_of(run)?;
         if found != settings.page_size {
@@ -186,18 +140,9 @@ impl Database for Postgres {
         Ok(Box::new(running))
     }
 
-    fn inspect(
-        &self,
-        directory: &Path,
-        workload: &dyn Workload,
-    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let cluster = self.cluster(directory, cluster::page_size_of(directory)?)?;
         let inspection = inspect::open(cluster, workload)?;
         Ok(Box::new(inspection))
     }
-}
-
-/// A setting's refusal.
-fn refuse(setting: &'static str, value: String, reason: String) -> DatabaseError {
-    KIND.refuse(setting, value, reason)
 }

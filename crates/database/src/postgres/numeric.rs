@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_or_does_not_fit_is_refused() {
+    fn fractions_and_overflows_decode_to_none() {
         assert_eq!(decode(&encoded(12_345, 3), 2), None);
         assert_eq!(decode(&encoded(12_340, 3), 2), Some(1_234));
         assert_eq!(decode(&encoded(i64::MAX, 0), 1), None);
@@ -193,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_comes_back(unscaled: i64, scale in 0_u8..40) {
+        fn numbers_decode_to_the_same_values(unscaled: i64, scale in 0_u8..40) {
             prop_assert_eq!(decode(&encoded(unscaled, scale), scale), Some(unscaled));
         }
 
@@ -206,12 +206,12 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_number_or_none(bytes in prop::collection::vec(any::<u8>(), 0..64), scale: u8) {
+        fn arbitrary_bytes_decode_to_a_number_or_none(bytes in prop::collection::vec(any::<u8>(), 0..64), scale: u8) {
             let _number = decode(&bytes, scale);
         }
 
         #[test]
-        fn any_digits_are_a_number_or_none(
+        fn arbitrary_digits_decode_to_a_number_or_none(
             digits in prop::collection::vec(0_u16..10_001, 0..12),
             weight: i16,
             sign in prop::sample::select(vec![0, NEGATIVE, 0xc000]),

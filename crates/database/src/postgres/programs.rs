@@ -11,7 +11,7 @@ use std::{
 use octavo_units::PageSize;
 
 use super::{build, refuse, source::Source};
-use crate::DatabaseError;
+use crate::{DatabaseError, Result};
 
 /// Names the installed server where a directory could be named.
 const INSTALLED: &str = "installed";
@@ -51,7 +51,7 @@ impl fmt::Display for Programs {
 impl Programs {
     /// Reads `4K=/path/bin,8K=installed`. Beside the installed server, that of
     /// another page size is built from the distribution's source.
-    pub(super) fn given(text: &str) -> Result<Self, DatabaseError> {
+    pub(super) fn given(text: &str) -> Result<Self> {
         let wrong = |reason: String| refuse("bin", text.to_owned(), reason);
         let mut source = None;
         let given = text
@@ -87,12 +87,12 @@ impl Programs {
                 }
                 Ok((size, directory))
             })
-            .collect::<Result<_, DatabaseError>>()?;
+            .collect::<Result<_>>()?;
         Ok(Self { given, source })
     }
 
     /// The source that is built where nothing is given.
-    fn source(&self) -> Result<Source, DatabaseError> {
+    fn source(&self) -> Result<Source> {
         match &self.source {
             Some(source) => Ok(source.clone()),
             None => distribution_major()
@@ -105,7 +105,7 @@ impl Programs {
     }
 
     /// The version, by what can be told without a network.
-    pub(super) fn version(&self) -> Result<String, DatabaseError> {
+    pub(super) fn version(&self) -> Result<String> {
         let mut versions = self
             .given
             .iter()
@@ -125,11 +125,7 @@ impl Programs {
 
     /// The directory of the programs for a page size, which
     /// [`Self::prepare`] got before.
-    pub(super) fn find(
-        &self,
-        page_size: PageSize,
-        wal_block_size: PageSize,
-    ) -> Result<PathBuf, DatabaseError> {
+    pub(super) fn find(&self, page_size: PageSize, wal_block_size: PageSize) -> Result<PathBuf> {
         if let Some(bin) = self.given_for(page_size) {
             return Ok(bin.to_owned());
         }
@@ -146,7 +142,7 @@ impl Programs {
         page_sizes: &[PageSize],
         wal_block_size: PageSize,
         step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         for &page_size in page_sizes {
             if self.given_for(page_size).is_none() {
                 build::build(&self.source()?, page_size, wal_block_size, step)?;
@@ -199,7 +195,7 @@ fn distribution_major() -> Option<u32> {
 }
 
 /// What a server says of its version: `postgres (PostgreSQL) 15.18 (Debian …)`.
-fn version_of_server(postgres: &Path) -> Result<String, DatabaseError> {
+fn version_of_server(postgres: &Path) -> Result<String> {
     let failed = |reason: String| DatabaseError::Program {
         action: "ask for the version",
         program: postgres.to_owned(),
@@ -235,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_has_to_be_there() {
+    fn bin_without_programs_is_refused() {
         for (text, part) in [
             ("/usr/bin", "such as 4K="),
             ("5=/usr/bin", "bin 5=/usr/bin is not possible"),

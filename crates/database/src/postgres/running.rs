@@ -14,7 +14,7 @@ use super::{
     statistics::Statistics,
 };
 use crate::{
-    Counters, DatabaseError, Isolation, Running, Settings, StoragePath,
+    Counters, Isolation, Result, Running, Settings, StoragePath,
     server::{memory::MemoryGroup, monitor::Monitor},
 };
 
@@ -95,7 +95,7 @@ impl RunningPostgres {
         cluster: Cluster,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Self, DatabaseError> {
+    ) -> Result<Self> {
         let direct = postgres.is_direct()?;
         let shares = Shares::of(settings.memory, direct);
         let (group, why_none) = if direct {
@@ -256,7 +256,7 @@ impl About {
         "autovacuum",
     ];
 
-    pub(super) fn read(session: &mut Session) -> Result<Self, DatabaseError> {
+    pub(super) fn read(session: &mut Session) -> Result<Self> {
         let mut about = Self {
             version: String::new(),
             page_size: None,
@@ -297,7 +297,7 @@ impl About {
 }
 
 impl Running for RunningPostgres {
-    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>> {
         let mut session = self.server.connect(&self.options)?;
         session.prepare_all(self.statements)?;
         Ok(Box::new(session))
@@ -334,7 +334,7 @@ impl Running for RunningPostgres {
         self.server.death()
     }
 
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+    fn stop(self: Box<Self>) -> Result<()> {
         let Self {
             limiter,
             monitor,

@@ -11,7 +11,7 @@ pub(super) mod tests;
 use std::time::Duration;
 
 use octavo_workload::{
-    ConnectionError,
+    ConnectionError, Result,
     connection::{
         Access, Batch, BatchVisitor, Connection, RowVisitor, Statement, StatementId, Value, Wants,
     },
@@ -72,7 +72,7 @@ impl Session {
         database: &str,
         options: &[(&str, String)],
         limit: Duration,
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         let timeout = |stream: &Stream, limit| {
             stream
                 .set_read_timeout(limit)
@@ -103,7 +103,7 @@ impl Session {
         Ok(session)
     }
 
-    fn prepare_controls(&mut self) -> Result<(), ConnectionError> {
+    fn prepare_controls(&mut self) -> Result<()> {
         for (name, sql) in CONTROLS {
             self.put(sql, |bytes| frontend::parse(name, sql, None, bytes))?;
         }
@@ -117,10 +117,7 @@ impl Session {
 
     /// Prepares the statements that [`StatementId`]s name from now on, in one
     /// exchange; those prepared before are forgotten.
-    pub(crate) fn prepare_all(
-        &mut self,
-        statements: &'static [Statement],
-    ) -> Result<(), ConnectionError> {
+    pub(crate) fn prepare_all(&mut self, statements: &'static [Statement]) -> Result<()> {
         self.usable()?;
         self.begin_now()?;
         self.prepared.clear();
@@ -164,23 +161,19 @@ impl Session {
     }
 
     /// Runs a text of one or more statements and drops their rows.
-    pub(crate) fn simple(&mut self, sql: &str) -> Result<(), ConnectionError> {
+    pub(crate) fn simple(&mut self, sql: &str) -> Result<()> {
         self.run_text(sql, &mut |_| {})
     }
 
     /// Runs a text of one or more statements; returns all their rows, each
     /// column as the server writes it, or `None` for NULL.
-    pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, ConnectionError> {
+    pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
         let mut rows = Vec::new();
         self.run_text(sql, &mut |row| rows.push(row))?;
         Ok(rows)
     }
 
-    fn run_text(
-        &mut self,
-        sql: &str,
-        visit: &mut dyn FnMut(Vec<Option<String>>),
-    ) -> Result<(), ConnectionError> {
+    fn run_text(&mut self, sql: &str, visit: &mut dyn FnMut(Vec<Option<String>>)) -> Result<()> {
         self.put_text(sql)?;
         let result = self
             .channel
@@ -191,7 +184,7 @@ impl Session {
 
     /// Puts a statement's text into the output, after sending a BEGIN that
     /// waits.
-    pub(super) fn put_text(&mut self, sql: &str) -> Result<(), ConnectionError> {
+    pub(super) fn put_text(&mut self, sql: &str) -> Result<()> {
         self.usable()?;
         self.begin_now()?;
         self.put(sql, |bytes| frontend::query(sql, bytes))
@@ -204,7 +197,7 @@ impl Session {
         sql: &str,
         kinds: &[ColumnKind],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.usable()?;
         self.begin_now()?;
         let binary = [1];
@@ -241,10 +234,7 @@ impl Session {
             .until_ready(result, 1)
             .map_err(|failure| self.fail(failure, || running(sql)))?;
         if let Some(reason) = unfit {
-            return Err(ConnectionError::Other {
-                context: running(sql),
-                source: reason.into(),
-            });
+            return Err(ConnectionError::other(running(sql), reason));
         }
         fitting(answer, sql)?;
         Ok(answer.rows)
@@ -255,19 +245,16 @@ impl Session {
         &mut self,
         sql: &str,
         message: impl FnOnce(&mut bytes::BytesMut) -> std::io::Result<()>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         put(&mut self.channel.wire, message).map_err(|error| {
             self.channel.wire.output().clear();
-            ConnectionError::Other {
-                context: running(sql),
-                source: Box::new(error),
-            }
+            ConnectionError::other(running(sql), error)
         })
     }
 
     /// Refuses to go on after the connection was lost.
     #[inline]
-    pub(super) fn usable(&self) -> Result<(), ConnectionError> {
+    pub(super) fn usable(&self) -> Result<()> {
         if self.lost {
             return Err(ConnectionError::Lost(
                 "the session ended with an earlier error".into(),
@@ -301,7 +288,7 @@ impl Session {
     }
 
     /// Sends a BEGIN that waits by itself, for what does not go with it.
-    fn begin_now(&mut self) -> Result<(), ConnectionError> {
+    fn begin_now(&mut self) -> Result<()> {
         if !self.put_begin() {
             return Ok(());
         }
@@ -309,16 +296,12 @@ impl Session {
         self.finish_control(|| "begin a transaction".into())
     }
 
-    fn control(
-        &mut self,
-        position: usize,
-        context: impl FnOnce() -> String,
-    ) -> Result<(), ConnectionError> {
+    fn control(&mut self, position: usize, context: impl FnOnce() -> String) -> Result<()> {
         self.controls[position].put(self.channel.wire.output());
         self.finish_control(context)
     }
 
-    fn finish_control(&mut self, context: impl FnOnce() -> String) -> Result<(), ConnectionError> {
+    fn finish_control(&mut self, context: impl FnOnce() -> String) -> Result<()> {
         self.channel.wire.output().extend_from_slice(&SYNC);
         let result = self
             .channel
@@ -332,11 +315,7 @@ impl Session {
 
     /// Puts a call of a statement into the output; clears that when it fails.
     #[inline]
-    fn put_call(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<(), ConnectionError> {
+    fn put_call(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<()> {
         let prepared = &self.prepared[statement.0];
         assert_eq!(
             parameters.len(),
@@ -347,10 +326,7 @@ impl Session {
         let output = self.channel.wire.output();
         prepared.call(parameters, output).map_err(|unfit| {
             output.clear();
-            ConnectionError::Other {
-                context: running(self.statements[statement.0].sql),
-                source: Box::new(unfit),
-            }
+            ConnectionError::other(running(self.statements[statement.0].sql), unfit)
         })
     }
 
@@ -360,7 +336,7 @@ impl Session {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<Answer, ConnectionError> {
+    ) -> Result<Answer> {
         self.usable()?;
         let begins = self.put_begin();
         self.put_call(statement, parameters)?;
@@ -394,27 +370,27 @@ fn running(sql: &str) -> String {
 
 /// Refuses an answer of whose columns one did not hold what was declared.
 #[inline]
-fn fitting(answer: Answer, sql: &str) -> Result<(), ConnectionError> {
+fn fitting(answer: Answer, sql: &str) -> Result<()> {
     match answer.unfit {
         None => Ok(()),
-        Some(column) => Err(ConnectionError::Other {
-            context: format!(
+        Some(column) => Err(ConnectionError::other(
+            format!(
                 "read column {column} of {}: it does not hold what the workload declared",
                 start_of(sql)
             ),
-            source: "the database is damaged or belongs to another workload".into(),
-        }),
+            "the database is damaged or belongs to another workload",
+        )),
     }
 }
 
 impl Connection for Session {
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, access: Access) -> Result<()> {
         self.usable()?;
         if self.queued.is_some() || self.channel.status != Status::Idle {
-            return Err(ConnectionError::Other {
-                context: "begin a transaction".into(),
-                source: "the one before was neither committed nor rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "begin a transaction",
+                "the one before was neither committed nor rolled back",
+            ));
         }
         self.queued = Some(access);
         Ok(())
@@ -422,7 +398,7 @@ impl Connection for Session {
 
     /// Of a transaction that failed it is an error, after which that is still
     /// open. After a conflict at the commit itself none is.
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         self.usable()?;
         let refused = match self.channel.status {
             _ if self.queued.take().is_some() => return Ok(()),
@@ -431,13 +407,10 @@ impl Connection for Session {
             Status::Failed => "a statement of the transaction failed: roll it back",
             Status::Idle => "no transaction is open",
         };
-        Err(ConnectionError::Other {
-            context: "commit".into(),
-            source: refused.into(),
-        })
+        Err(ConnectionError::other("commit", refused))
     }
 
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         self.usable()?;
         if self.queued.take().is_some() || self.channel.status == Status::Idle {
             return Ok(());
@@ -445,11 +418,7 @@ impl Connection for Session {
         self.control(control::ROLLBACK, || "roll back".into())
     }
 
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
         self.run(statement, parameters, &mut |_| {})
             .map(|answer| answer.affected)
     }
@@ -459,7 +428,7 @@ impl Connection for Session {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         self.run(statement, parameters, visit)
             .map(|answer| answer.rows)
     }
@@ -472,7 +441,7 @@ impl Connection for Session {
         batch: &Batch<'_>,
         visit: &mut BatchVisitor<'_>,
         counts: &mut Vec<u64>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         self.usable()?;
         if batch.is_empty() {
             return Ok(());

@@ -2,6 +2,7 @@
 
 mod archive;
 mod configured;
+mod version;
 
 use std::{
     fmt::Write,
@@ -16,10 +17,8 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::cache::{Cache, Workplace};
-use crate::{DatabaseError, files::named};
-
-/// Compressed archives of source that are known.
-const SUFFIXES: [&str; 3] = [".tar.gz", ".tar.bz2", ".tar.xz"];
+use crate::{DatabaseError, Result, files::named};
+use version::{is_tarball, is_version, numbers, version_in_name};
 
 /// Where PostgreSQL's source comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +37,7 @@ pub(crate) enum Source {
 
 /// The version of a source, without a network: `17.11`, or `17` for the
 /// distribution's, whose minor version is known once it is downloaded.
-pub(crate) fn version_of(source: &Source) -> Result<String, DatabaseError> {
+pub(crate) fn version_of(source: &Source) -> Result<String> {
     match source {
         Source::Distribution { major } => Ok(major.to_string()),
         Source::Directory(path) => {
@@ -81,7 +80,7 @@ pub(super) enum SourceFiles {
 
 /// The source where it is at hand; `None` where it has to be downloaded.
 /// `cache` is the directory of caches, which need not be there.
-pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<Found>, DatabaseError> {
+pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<Found>> {
     let place = match source {
         Source::Tarball(path) => SourceFiles::Tarball(path.clone()),
         Source::Directory(path) => SourceFiles::Directory(path.clone()),
@@ -115,7 +114,7 @@ pub(super) fn obtain(
     workplace: &Workplace,
     log: &Path,
     step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<Found, DatabaseError> {
+) -> Result<Found> {
     if let Source::Distribution { major } = source
         && downloaded(&Cache::sources(cache.root()), *major).is_none()
     {
@@ -145,44 +144,6 @@ fn downloaded(sources: &Path, major: u32) -> Option<PathBuf> {
         .map(|(_, path)| path)
 }
 
-/// Whether a file's name is that of a tarball.
-fn is_tarball(name: &str) -> bool {
-    SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
-}
-
-/// The numbers of a version, by which versions are in order.
-fn numbers(version: &str) -> Vec<u32> {
-    version
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|digits| digits.parse().ok())
-        .collect()
-}
-
-/// The version in a tarball's name: PostgreSQL's own `postgresql-17.4.tar.bz2`
-/// or a source package's `postgresql-17_17.4.orig.tar.bz2`.
-fn version_in_name(name: &str) -> Option<String> {
-    let name = SUFFIXES
-        .iter()
-        .find_map(|suffix| name.strip_suffix(suffix))?
-        .strip_prefix("postgresql-")?;
-    let version = match name.split_once('_') {
-        Some((_, version)) => version.split(".orig").next()?,
-        None => name,
-    };
-    is_version(version).then(|| version.to_owned())
-}
-
-/// Whether it is `17.4` or `18beta1`: it becomes part of a file's name.
-fn is_version(version: &str) -> bool {
-    version.starts_with(|c: char| c.is_ascii_digit())
-        && version.len() <= 20
-        && version
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
-        // `postgresql-17.tar.gz` may be any of its minor versions.
-        && version.bytes().any(|byte| !byte.is_ascii_digit())
-}
-
 /// The version in the text of `configure`, near its beginning.
 fn version_in_configure(configure: impl Read) -> Option<String> {
     let mut named_so = false;
@@ -204,7 +165,7 @@ fn version_in_configure(configure: impl Read) -> Option<String> {
 }
 
 /// The version in the `configure` of a tarball whose name does not tell it.
-fn version_in_tarball(path: &Path) -> Result<String, DatabaseError> {
+fn version_in_tarball(path: &Path) -> Result<String> {
     let failed = |error: std::io::Error| DatabaseError::Program {
         action: "read the version of PostgreSQL's source",
         program: "tar".into(),
@@ -245,7 +206,7 @@ fn not_postgresql(path: &Path, reason: &str) -> DatabaseError {
 
 /// Compressed archives end with a checksum of their content, so the end and
 /// the length tell contents apart without reading all.
-fn fingerprint_of_tarball(path: &Path) -> Result<String, DatabaseError> {
+fn fingerprint_of_tarball(path: &Path) -> Result<String> {
     const END: u64 = 64 << 10;
     let read = || {
         let file = File::open(path)?;
@@ -262,8 +223,8 @@ fn fingerprint_of_tarball(path: &Path) -> Result<String, DatabaseError> {
 }
 
 /// The names, sizes and times of all files, without those of git.
-fn fingerprint_of_directory(path: &Path) -> Result<String, DatabaseError> {
-    fn add(path: &Path, hash: &mut Sha256) -> Result<(), DatabaseError> {
+fn fingerprint_of_directory(path: &Path) -> Result<String> {
+    fn add(path: &Path, hash: &mut Sha256) -> Result<()> {
         let mut entries = fs::read_dir(path)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(named("list", path))?;

@@ -56,9 +56,8 @@ impl Prepared {
         statement: &Statement,
         description: &Description,
     ) -> Result<Self, ConnectionError> {
-        let unfit = |reason: String| ConnectionError::Other {
-            context: format!("prepare {}", start_of(statement.sql)),
-            source: reason.into(),
+        let unfit = |reason: String| {
+            ConnectionError::other(format!("prepare {}", start_of(statement.sql)), reason)
         };
         let types = &description.parameters;
         if types.len() != statement.parameters.len() {
@@ -311,7 +310,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_description_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn arbitrary_bytes_decode_to_a_description_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let _lists = (parameter_types(&bytes), column_types(&bytes));
         }
     }

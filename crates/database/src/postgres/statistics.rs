@@ -96,10 +96,10 @@ impl Statistics {
             log_bytes,
         ] = numbers[..]
         else {
-            return Err(ConnectionError::Other {
-                context: format!("run {}", self.sql),
-                source: format!("{} columns instead of 8", numbers.len()).into(),
-            });
+            return Err(ConnectionError::other(
+                format!("run {}", self.sql),
+                format!("{} columns instead of 8", numbers.len()),
+            ));
         };
         let bytes = |pages: u64| ByteCount::new(pages.saturating_mul(self.page_bytes));
         Ok(Counters {

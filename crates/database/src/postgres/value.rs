@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_belong_is_refused() {
+    fn unsuitable_values_are_refused() {
         assert_eq!(
             encoded(Encoder::Text, Value::Text("a\0b")),
             Err(Unsuitable::Nul)
@@ -357,7 +357,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_value_or_none(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn arbitrary_bytes_decode_to_a_value_or_none(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             for decoder in [
                 Decoder::Integer,
                 Decoder::WholeNumeric,

@@ -13,7 +13,7 @@ use rustix::{
     process::geteuid,
 };
 
-use crate::{DatabaseError, files::named};
+use crate::{DatabaseError, Result, files::named};
 
 /// The user that every system has for programs without rights of their own.
 const NAME: &CStr = c"nobody";
@@ -34,7 +34,7 @@ impl Account {
     /// servers then run as the user that Octavo runs as.
     ///
     /// Fails with [`DatabaseError::Missing`] where the system has no such user.
-    pub(crate) fn of_servers() -> Result<Option<Self>, DatabaseError> {
+    pub(crate) fn of_servers() -> Result<Option<Self>> {
         if geteuid().is_root() {
             Self::named(NAME).map(Some)
         } else {
@@ -43,7 +43,7 @@ impl Account {
     }
 
     /// Looks a user up.
-    fn named(name: &CStr) -> Result<Self, DatabaseError> {
+    fn named(name: &CStr) -> Result<Self> {
         let missing = |reason: String| DatabaseError::Missing {
             what: format!("there is no user '{}' ({reason})", name.to_string_lossy()),
             remedy: "servers refuse to run as root: add this user, or start octavo as another \
@@ -84,7 +84,7 @@ impl Account {
 
     /// Gives a file, or a directory and all that is in it, to the user. Links
     /// are given themselves and not followed.
-    pub(crate) fn own(&self, path: &Path) -> Result<(), DatabaseError> {
+    pub(crate) fn own(&self, path: &Path) -> Result<()> {
         let about = fs::symlink_metadata(path).map_err(named("examine", path))?;
         self.own_one(path, &about)?;
         if about.is_dir() {
@@ -96,7 +96,7 @@ impl Account {
     }
 
     /// Gives one file or directory to the user, unless it has it already.
-    pub(super) fn own_one(&self, path: &Path, about: &fs::Metadata) -> Result<(), DatabaseError> {
+    pub(super) fn own_one(&self, path: &Path, about: &fs::Metadata) -> Result<()> {
         if (about.uid(), about.gid()) == (self.uid, self.gid) {
             return Ok(());
         }
@@ -115,7 +115,7 @@ impl Account {
     ///
     /// Fails with [`DatabaseError::Missing`] and the first directory, from the
     /// root on, that it may not.
-    pub(crate) fn check_reach(&self, path: &Path) -> Result<(), DatabaseError> {
+    pub(crate) fn check_reach(&self, path: &Path) -> Result<()> {
         let real = real_path(path)?;
         let mut above: Vec<&Path> = real.ancestors().skip(1).collect();
         above.reverse();
@@ -157,7 +157,7 @@ impl Account {
 }
 
 /// The path without links, as far as it is there.
-fn real_path(path: &Path) -> Result<PathBuf, DatabaseError> {
+fn real_path(path: &Path) -> Result<PathBuf> {
     let path = std::path::absolute(path).map_err(named("find", path))?;
     for existing in path.ancestors() {
         match fs::canonicalize(existing) {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found_by_their_whole_name() {
+    fn numbers_are_found_by_their_full_name() {
         let control = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
         assert_eq!(number(control, "oom_kill"), Some(3));
         let events = "low 0\nhigh 0\nmax 51\noom 2\noom_kill 1\noom_group_kill 0\n";
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_its_owner() {
+    fn a_group_name_holds_its_owner() {
         let owner = Owner {
             namespace: 4_026_531_836,
             pid: 812,

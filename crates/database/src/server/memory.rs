@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_hands_memory_down() {
+    fn version_2_delegates_the_memory_controller() {
         let root = unified("cpu\n");
         hand_down(root.path()).unwrap();
         let control = fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_the_dead_are_swept() {
+    fn groups_of_ended_processes_are_removed() {
         let root = unified("memory\n");
         let this = this_process().unwrap();
         let dead = Owner {
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_above_the_target_is_dropped_and_nobody_is_ended() {
+    fn cache_above_the_target_is_dropped_without_killing() {
         let Some(group) = real() else { return };
         let scratch = crate::scratch::directory();
         let (log, file) = (scratch.path().join("log"), scratch.path().join("file"));
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outlived_its_octavo_is_ended() {
+    fn servers_of_a_dead_octavo_are_ended() {
         let Some(group) = real() else { return };
         let scratch = crate::scratch::directory();
         let log = scratch.path().join("log");

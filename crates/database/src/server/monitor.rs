@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use octavo_workload::ConnectionError;
+use octavo_workload::Result;
 
 use crate::Counters;
 
 /// Asks the server for its counters, over a session of its own.
-type Read = Box<dyn FnMut() -> Result<Counters, ConnectionError> + Send>;
+type Read = Box<dyn FnMut() -> Result<Counters> + Send>;
 
 /// The session that reads counters, and what it read last.
 pub(crate) struct Monitor(Mutex<Watched>);
@@ -22,7 +22,7 @@ impl Monitor {
     /// Reads by `read`, which has read `last` before.
     pub(crate) fn new(
         last: Counters,
-        read: impl FnMut() -> Result<Counters, ConnectionError> + Send + 'static,
+        read: impl FnMut() -> Result<Counters> + Send + 'static,
     ) -> Self {
         Self(Mutex::new(Watched {
             read: Some(Box::new(read)),
@@ -46,6 +46,8 @@ impl Monitor {
 
 #[cfg(test)]
 mod tests {
+    use octavo_workload::ConnectionError;
+
     use super::*;
 
     fn reads(reads: u64) -> Counters {

@@ -32,7 +32,7 @@ use super::{
 };
 use octavo_workload::ConnectionError;
 
-use crate::{DatabaseError, files::named};
+use crate::{DatabaseError, Result, files::named};
 
 /// Lines of a log that an error shows.
 const WORDS_LINES: usize = 6;
@@ -73,7 +73,7 @@ pub(crate) struct Launch<'a> {
 
 impl Launch<'_> {
     /// Opens the log and returns it with its length.
-    fn open_log(&self) -> Result<(File, u64), DatabaseError> {
+    fn open_log(&self) -> Result<(File, u64)> {
         let open = || {
             let log = OpenOptions::new()
                 .append(true)
@@ -172,7 +172,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts a program. The first start ends what a killed Octavo left.
-    pub(crate) fn launch(launch: &Launch<'_>) -> Result<Self, DatabaseError> {
+    pub(crate) fn launch(launch: &Launch<'_>) -> Result<Self> {
         SWEPT.call_once(memory::sweep);
         // Else its absence would be told as the program's.
         fs::metadata(launch.directory).map_err(named("enter", launch.directory))?;
@@ -218,11 +218,7 @@ impl Server {
     /// Sends it `signal` and waits until it has ended, and returns how it did.
     ///
     /// Once `limit` has passed it is killed, and the error says so.
-    pub(crate) fn stop(
-        &self,
-        signal: Signal,
-        limit: Duration,
-    ) -> Result<ExitStatus, DatabaseError> {
+    pub(crate) fn stop(&self, signal: Signal, limit: Duration) -> Result<ExitStatus> {
         self.signal(signal);
         if let Some(status) = self.wait(limit, &mut || false) {
             return Ok(status);
@@ -321,7 +317,7 @@ pub(crate) fn run_tool(
     launch: &Launch<'_>,
     limit: Duration,
     stopped: &mut dyn FnMut() -> bool,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     let tool = Server::launch(launch)?;
     let mut asked_to_stop = false;
     let ended = tool.wait(limit, &mut || {

@@ -14,7 +14,7 @@ use octavo_units::ByteCount;
 
 use super::account::Account;
 use crate::{
-    DatabaseError, RestoreMethod,
+    RestoreMethod, Result,
     files::{self, named},
 };
 
@@ -33,7 +33,7 @@ pub(crate) fn restore(
     snapshot: &Path,
     run: &Path,
     account: Option<&Account>,
-) -> Result<RestoreMethod, DatabaseError> {
+) -> Result<RestoreMethod> {
     let mut copier = Copier {
         account,
         buffer: vec![0; LARGE_BYTES as usize],
@@ -55,7 +55,7 @@ pub(crate) fn restore(
 }
 
 /// Drops every file of a tree from the page cache, as far as it is durable.
-pub(crate) fn forget(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn forget(path: &Path) -> Result<()> {
     each_file(path, &mut |path, _| {
         files::forget(&File::open(path).map_err(named("open", path))?);
         Ok(())
@@ -63,7 +63,7 @@ pub(crate) fn forget(path: &Path) -> Result<(), DatabaseError> {
 }
 
 /// The bytes of all files of a tree.
-pub(crate) fn size(path: &Path) -> Result<ByteCount, DatabaseError> {
+pub(crate) fn size(path: &Path) -> Result<ByteCount> {
     let mut bytes = 0u64;
     each_file(path, &mut |_, about| {
         bytes = bytes.saturating_add(about.len());
@@ -74,7 +74,7 @@ pub(crate) fn size(path: &Path) -> Result<ByteCount, DatabaseError> {
 
 /// Removes a file or directory with all that is in it, if it is there. Links
 /// are removed themselves and not followed.
-pub(crate) fn remove_all(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn remove_all(path: &Path) -> Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(about) if about.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
@@ -87,10 +87,7 @@ pub(crate) fn remove_all(path: &Path) -> Result<(), DatabaseError> {
 }
 
 /// Calls `visit` with every regular file of a tree.
-fn each_file(
-    path: &Path,
-    visit: &mut dyn FnMut(&Path, &Metadata) -> Result<(), DatabaseError>,
-) -> Result<(), DatabaseError> {
+fn each_file(path: &Path, visit: &mut dyn FnMut(&Path, &Metadata) -> Result<()>) -> Result<()> {
     for entry in fs::read_dir(path).map_err(named("list", path))? {
         let entry = entry.map_err(named("list", path))?;
         let path = entry.path();
@@ -115,12 +112,7 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    fn copy_directory(
-        &mut self,
-        snapshot: &Path,
-        run: &Path,
-        about: &Metadata,
-    ) -> Result<(), DatabaseError> {
+    fn copy_directory(&mut self, snapshot: &Path, run: &Path, about: &Metadata) -> Result<()> {
         match existing(run)? {
             Some(there) if there.is_dir() => {}
             there => {
@@ -156,7 +148,7 @@ impl Copier<'_> {
         remove_others(run, &names)
     }
 
-    fn copy_file(&mut self, from: &Path, to: &Path, about: &Metadata) -> Result<(), DatabaseError> {
+    fn copy_file(&mut self, from: &Path, to: &Path, about: &Metadata) -> Result<()> {
         if existing(to)?.is_some_and(|there| !there.is_file()) {
             remove_all(to)?;
         }
@@ -198,7 +190,7 @@ impl Copier<'_> {
     }
 
     /// Gives a copy its owner and its mode.
-    fn adorn(&self, path: &Path, snapshot: &Metadata) -> Result<(), DatabaseError> {
+    fn adorn(&self, path: &Path, snapshot: &Metadata) -> Result<()> {
         let about = fs::symlink_metadata(path).map_err(named("examine", path))?;
         if let Some(account) = self.account {
             account.own_one(path, &about)?;
@@ -213,7 +205,7 @@ impl Copier<'_> {
 }
 
 /// What is at a path, links not followed; `None` when nothing is.
-fn existing(path: &Path) -> Result<Option<Metadata>, DatabaseError> {
+fn existing(path: &Path) -> Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         about => about.map(Some).map_err(named("examine", path)),
@@ -221,7 +213,7 @@ fn existing(path: &Path) -> Result<Option<Metadata>, DatabaseError> {
 }
 
 /// Removes what a directory has besides these names.
-fn remove_others(directory: &Path, names: &BTreeSet<OsString>) -> Result<(), DatabaseError> {
+fn remove_others(directory: &Path, names: &BTreeSet<OsString>) -> Result<()> {
     for entry in fs::read_dir(directory).map_err(named("list", directory))? {
         let entry = entry.map_err(named("list", directory))?;
         if !names.contains(&entry.file_name()) {
@@ -245,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_equal_to_its_base_whatever_was_there() {
+    fn a_restore_replaces_older_files_by_those_of_the_snapshot() {
         let scratch = crate::scratch::directory();
         let (snapshot, run) = (scratch.path().join("snapshot"), scratch.path().join("run"));
         fs::create_dir_all(snapshot.join("below/empty")).unwrap();

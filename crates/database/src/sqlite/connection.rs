@@ -14,7 +14,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use octavo_workload::{
-    ConnectionError,
+    ConnectionError, Result,
     connection::{Access, Connection, RowVisitor, StatementId, Value},
 };
 
@@ -136,12 +136,12 @@ impl ClientConnection {
 }
 
 impl Connection for ClientConnection {
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, access: Access) -> Result<()> {
         if !matches!(self.open, Open::None) {
-            return Err(ConnectionError::Other {
-                context: "begin a transaction".into(),
-                source: "the one before was neither committed nor rolled back".into(),
-            });
+            return Err(ConnectionError::other(
+                "begin a transaction",
+                "the one before was neither committed nor rolled back",
+            ));
         }
         if access == Access::Read
             && let Some(reader) = &mut self.reader
@@ -163,13 +163,13 @@ impl Connection for ClientConnection {
         }
     }
 
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         self.with_session(Session::commit)?;
         self.close();
         Ok(())
     }
 
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         if matches!(self.open, Open::None) {
             return Ok(());
         }
@@ -178,11 +178,7 @@ impl Connection for ClientConnection {
         result
     }
 
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
         self.with_session(|session| session.execute(statement, parameters))
     }
 
@@ -191,7 +187,7 @@ impl Connection for ClientConnection {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         if let (Open::None, Some(reader)) = (&self.open, &mut self.reader) {
             let result = reader.query(statement, parameters, visit);
             reader.publish();

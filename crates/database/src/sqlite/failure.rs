@@ -44,10 +44,7 @@ pub(crate) fn sort(failure: Error, context: impl FnOnce() -> String) -> Connecti
             source: Box::new(failure),
         },
         ffi::SQLITE_FULL => ConnectionError::Full(Box::new(failure)),
-        _ => ConnectionError::Other {
-            context: context(),
-            source: Box::new(failure),
-        },
+        _ => ConnectionError::other(context(), failure),
     }
 }
 

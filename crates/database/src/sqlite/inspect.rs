@@ -7,30 +7,23 @@ use std::{
 };
 
 use octavo_units::ByteCount;
-use octavo_workload::{
-    ConnectionError, Workload,
-    connection::RowVisitor,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 use rusqlite::OpenFlags;
 
 use super::{ddl, failure::sort, session::Session, statement::Prepared};
-use crate::{DatabaseError, Inspection, at_rest::AtRest, files};
+use crate::{Inspection, Result, at_rest::AtRest, files};
 
 /// The buffer of a check: its joins go over all data once or twice.
 const BUFFER: ByteCount = ByteCount::mib(16);
 
 /// Opens a snapshot, or any database that has no log.
-pub(crate) fn open_to_read(
-    database: &Path,
-    memory: ByteCount,
-) -> Result<rusqlite::Connection, DatabaseError> {
+pub(crate) fn open_to_read(database: &Path, memory: ByteCount) -> Result<rusqlite::Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     open(database, database.as_os_str(), flags, memory)
 }
 
 /// Opens a database that nobody writes, through the page cache.
-fn open_at_rest(database: &Path, memory: ByteCount) -> Result<rusqlite::Connection, DatabaseError> {
+fn open_at_rest(database: &Path, memory: ByteCount) -> Result<rusqlite::Connection> {
     if beside(database, "-wal").exists() || beside(database, "-journal").exists() {
         // Left by a crash: SQLite has to recover it, which writes.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -50,7 +43,7 @@ fn open(
     name: &OsStr,
     flags: OpenFlags,
     memory: ByteCount,
-) -> Result<rusqlite::Connection, DatabaseError> {
+) -> Result<rusqlite::Connection> {
     fs::metadata(database).map_err(files::named("open", database))?;
     let open = || -> rusqlite::Result<rusqlite::Connection> {
         let connection = rusqlite::Connection::open_with_flags(name, flags)?;
@@ -88,10 +81,7 @@ fn beside(database: &Path, end: &str) -> PathBuf {
 }
 
 /// A connection that only reads; forgets the file's pages when dropped.
-pub(crate) fn inspect(
-    database: &Path,
-    workload: &dyn Workload,
-) -> Result<AtRest<Session>, DatabaseError> {
+pub(crate) fn inspect(database: &Path, workload: &dyn Workload) -> Result<AtRest<Session>> {
     let connection = open_at_rest(database, BUFFER)?;
     connection
         .execute_batch("PRAGMA query_only=ON")
@@ -108,7 +98,7 @@ pub(crate) fn inspect(
 
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
-        let kinds: Vec<ColumnKind> = table.columns.iter().map(|column| column.kind).collect();
+        let kinds = table.kinds();
         let mut select = Prepared::new(self.connection(), &ddl::select(table))?;
         select.run([], &kinds, visit)
     }

@@ -24,8 +24,8 @@ use octavo_workload::{
 };
 use rusqlite::{Connection, OpenFlags};
 
-use super::{ddl, failure::sort, statement::Prepared};
-use crate::{DatabaseError, LoadReport, Progress, files};
+use super::{configured::LoadThreads, ddl, failure::sort, statement::Prepared};
+use crate::{DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files};
 
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
 /// this only has to hold the right edges of the trees; the sort of an index
@@ -35,30 +35,6 @@ const BUFFER: ByteCount = ByteCount::mib(32);
 /// Full batches between a generator and the inserter.
 const BATCHES: usize = 8;
 
-/// How rows are generated while they are loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum LoadThreads {
-    /// By all processors but the one that inserts; inline with one processor.
-    #[default]
-    Available,
-    /// On the inserting thread, between the inserts.
-    Inline,
-    /// By this many threads besides the inserting one; zero means inline.
-    Generators(usize),
-}
-
-impl LoadThreads {
-    fn generators(self) -> usize {
-        match self {
-            LoadThreads::Inline => 0,
-            LoadThreads::Generators(count) => count,
-            LoadThreads::Available => {
-                thread::available_parallelism().map_or(0, |count| count.get() - 1)
-            }
-        }
-    }
-}
-
 /// Creates and fills the database file; see [`crate::Database::load`].
 pub(crate) fn load(
     database: &Path,
@@ -66,7 +42,7 @@ pub(crate) fn load(
     threads: LoadThreads,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let start = Instant::now();
     let failed = |failure| sort(failure, || format!("load {}", database.display()));
     let connection = create(database, page_size).map_err(failed)?;
@@ -81,9 +57,7 @@ pub(crate) fn load(
     let rows = insert_all(&connection, threads, workload, progress)?;
     for table in workload.tables() {
         for index in table.indexes {
-            if progress(rows).is_break() {
-                return Err(DatabaseError::Stopped);
-            }
+            unless_stopped(progress(rows))?;
             connection
                 .execute_batch(&ddl::create_index(table, index))
                 .map_err(failed)?;
@@ -128,7 +102,7 @@ fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Connection> 
 /// mode it will run in: a file that remembers to have a log cannot be read
 /// without making files beside it, and `VACUUM INTO` takes no new page size
 /// from one that is opened as immutable instead.
-fn finish(database: &Path) -> Result<ByteCount, DatabaseError> {
+fn finish(database: &Path) -> Result<ByteCount> {
     files::flush_and_forget(database)?;
     if let Some(directory) = database.parent() {
         files::flush_directory(directory)?;
@@ -142,7 +116,7 @@ fn insert_all(
     threads: LoadThreads,
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
-) -> Result<u64, DatabaseError> {
+) -> Result<u64> {
     let population = workload.population();
     let partitions = population.partitions();
     let mut inserter = Inserter {
@@ -163,7 +137,7 @@ fn inline(
     inserter: &mut Inserter<'_, '_>,
     population: &dyn Population,
     partitions: &[Partition],
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     let mut batch = RowBatch::new();
     for partition in partitions {
         let mut result = Ok(());
@@ -189,7 +163,7 @@ fn threaded(
     population: &dyn Population,
     partitions: &[Partition],
     generators: usize,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     // `Population` is Sync, its trait object only by that bound.
     thread::scope(|scope| {
         let channels: Vec<_> = (0..generators)
@@ -240,7 +214,7 @@ fn take_partition(
     partition: &Partition,
     full: &Receiver<Message>,
     empty: &SyncSender<RowBatch>,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     loop {
         match full.recv() {
             Ok(Message::Rows(batch)) => {
@@ -250,13 +224,13 @@ fn take_partition(
             }
             Ok(Message::PartitionEnd) => return Ok(()),
             Err(_) => {
-                return Err(DatabaseError::Connection(ConnectionError::Other {
-                    context: format!(
+                return Err(DatabaseError::Connection(ConnectionError::other(
+                    format!(
                         "generate part {} of {}",
                         partition.part, inserter.tables[partition.table.0].name
                     ),
-                    source: "the generator stopped before its end".into(),
-                }));
+                    "the generator stopped before its end",
+                )));
             }
         }
     }
@@ -272,7 +246,7 @@ struct Inserter<'c, 'p> {
 }
 
 impl Inserter<'_, '_> {
-    fn insert(&mut self, batch: &RowBatch) -> Result<(), DatabaseError> {
+    fn insert(&mut self, batch: &RowBatch) -> Result<()> {
         let table = batch.table();
         let statement = match &mut self.insert {
             Some((current, statement)) if *current == table => statement,
@@ -301,7 +275,7 @@ pub(crate) fn derive(
     to: &Path,
     page_size: PageSize,
     progress: &mut Progress<'_>,
-) -> Result<LoadReport, DatabaseError> {
+) -> Result<LoadReport> {
     let start = Instant::now();
     let connection = super::inspect::open_to_read(from, BUFFER)?;
     let rows = rows_of(&connection)

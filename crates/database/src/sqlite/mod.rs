@@ -1,6 +1,7 @@
 //! SQLite, linked into the program.
 
 mod bounce;
+mod configured;
 mod connection;
 mod ddl;
 mod direct_file;
@@ -22,16 +23,15 @@ use octavo_workload::{
     Workload,
     schema::{ColumnKind, Table},
 };
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    Database, DatabaseError, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress,
-    RestoreMethod, Running, Settings, estimate, files,
+    Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress, RestoreMethod,
+    Result, Running, Settings, estimate, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
+pub use configured::{JournalMode, LoadThreads, Sqlite};
 pub(crate) use kind::KIND;
-pub use load::LoadThreads;
 
 pub(crate) use failure::start_of;
 
@@ -55,71 +55,6 @@ const PAGES_MIN: u64 = 16;
 /// cache and the pager in 64-bit builds.
 const PAGE_OVERHEAD: u64 = 256;
 
-/// How SQLite keeps commits atomic
-/// (<https://www.sqlite.org/pragma.html#pragma_journal_mode>).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum JournalMode {
-    /// A write-ahead log.
-    #[default]
-    Wal,
-    /// A rollback journal, deleted at each commit: SQLite's own default.
-    Delete,
-    /// A rollback journal, cut to nothing at each commit.
-    Truncate,
-    /// A rollback journal whose header is overwritten at each commit.
-    Persist,
-}
-
-impl JournalMode {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Wal, Self::Delete, Self::Truncate, Self::Persist];
-
-    const NAMES: [&str; 4] = [
-        Self::Wal.name(),
-        Self::Delete.name(),
-        Self::Truncate.name(),
-        Self::Persist.name(),
-    ];
-
-    /// The name that SQLite knows it by.
-    pub const fn name(self) -> &'static str {
-        match self {
-            JournalMode::Wal => "wal",
-            JournalMode::Delete => "delete",
-            JournalMode::Truncate => "truncate",
-            JournalMode::Persist => "persist",
-        }
-    }
-}
-
-/// SQLite as a database under test.
-///
-/// Its files are reached by direct I/O, so that [`Settings::memory`], which
-/// becomes its `cache_size`, is all memory that holds data. It always runs
-/// with `synchronous=FULL`: a commit is flushed before it returns.
-///
-/// That goes for the write-ahead log too, except that checkpoints read it back
-/// from memory, where SQLite on its own would find it in the page cache. A
-/// rollback journal is written through the page cache and flushed; it is read
-/// only to roll back.
-///
-/// Whatever writes goes through one connection that all clients share, also a
-/// statement outside of a transaction, which is one of its own. With several
-/// clients each has a connection besides for what only reads: its read
-/// transactions, and its queries outside of any transaction.
-///
-/// Decimals are stored as whole numbers of their last digit's unit, so sums
-/// and differences in SQL keep the scale and products do not; times are
-/// microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sqlite {
-    /// How commits are kept atomic; the write-ahead log by default.
-    pub journal_mode: JournalMode,
-    /// How rows are generated while loading; by all processors by default.
-    pub load_threads: LoadThreads,
-}
-
 impl Database for Sqlite {
     fn kind(&self) -> &'static DatabaseKind {
         &KIND
@@ -129,7 +64,7 @@ impl Database for Sqlite {
         rusqlite::version().to_owned()
     }
 
-    fn accept(&self, settings: &Settings) -> Result<(), DatabaseError> {
+    fn accept(&self, settings: &Settings) -> Result<()> {
         KIND.check(settings)?;
         if let Some(isolation) = settings.isolation
             && isolation != Isolation::Serializable
@@ -181,7 +116,7 @@ impl Database for Sqlite {
         page_size: PageSize,
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let database = snapshot.join(FILE);
         if database.exists() {
             return Err(files::named("create", &database)(
@@ -195,7 +130,7 @@ impl Database for Sqlite {
         Some(self)
     }
 
-    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod, DatabaseError> {
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
         // A log or journal of an earlier run would be played into the copy.
         for name in FILES_BESIDE {
             files::remove(&run.join(name))?;
@@ -211,7 +146,7 @@ impl Database for Sqlite {
         run: &Path,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Box<dyn Running>, DatabaseError> {
+    ) -> Result<Box<dyn Running>> {
         self.accept(settings)?;
         let database = run.join(FILE);
         fs::metadata(&database).map_err(files::named("open", &database))?;
@@ -219,11 +154,7 @@ impl Database for Sqlite {
         Ok(Box::new(running))
     }
 
-    fn inspect(
-        &self,
-        directory: &Path,
-        workload: &dyn Workload,
-    ) -> Result<Box<dyn Inspection>, DatabaseError> {
+    fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let inspection = inspect::inspect(&directory.join(FILE), workload)?;
         Ok(Box::new(inspection))
     }
@@ -238,7 +169,7 @@ impl Derive for Sqlite {
         to: &Path,
         page_size: PageSize,
         progress: &mut Progress<'_>,
-    ) -> Result<LoadReport, DatabaseError> {
+    ) -> Result<LoadReport> {
         let target = to.join(FILE);
         if target.exists() {
             return Err(files::named("create", &target)(

@@ -16,7 +16,7 @@ use super::{
     tally::Tally,
     vfs::DirectVfs,
 };
-use crate::{Counters, DatabaseError, Running, Settings, StoragePath, files};
+use crate::{Counters, Result, Running, Settings, StoragePath, files};
 
 /// How the memory is divided between connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl RunningSqlite {
         database: &Path,
         settings: &Settings,
         workload: &dyn Workload,
-    ) -> Result<Self, DatabaseError> {
+    ) -> Result<Self> {
         let tally = Arc::<Tally>::default();
         let vfs = DirectVfs::register(database, Arc::clone(&tally))
             .map_err(files::named("open", database))?;
@@ -112,7 +112,7 @@ impl RunningSqlite {
 }
 
 impl Running for RunningSqlite {
-    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+    fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>> {
         assert!(
             client < self.settings.clients,
             "client {client} is too many"
@@ -197,13 +197,13 @@ impl Running for RunningSqlite {
         }
     }
 
-    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+    fn stop(self: Box<Self>) -> Result<()> {
         match self.writer.retire() {
             Some(mut session) if Arc::strong_count(&self.writer) == 1 => Ok(session.checkpoint()?),
-            _ => Err(ConnectionError::Other {
-                context: format!("stop {}", self.database.display()),
-                source: "a client's connection is still open; drop it before".into(),
-            }
+            _ => Err(ConnectionError::other(
+                format!("stop {}", self.database.display()),
+                "a client's connection is still open; drop it before",
+            )
             .into()),
         }
     }

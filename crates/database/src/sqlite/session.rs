@@ -8,7 +8,7 @@ use std::{
 
 use octavo_units::ByteCount;
 use octavo_workload::{
-    ConnectionError, Workload,
+    ConnectionError, Result, Workload,
     connection::{Access, Connection as _, RowVisitor, Statement, StatementId, Value},
     schema::ColumnKind,
 };
@@ -53,7 +53,7 @@ impl Session {
         memory: ByteCount,
         journal_mode: JournalMode,
         statements: &'static [Statement],
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         let opening = || format!("open {} with SQLite", database.display());
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags_and_vfs(database, flags, vfs.name())
@@ -70,15 +70,14 @@ impl Session {
         };
         let found = configure().map_err(|failure| sort(failure, opening))?;
         if found != journal_mode.name() {
-            return Err(ConnectionError::Other {
-                context: opening(),
-                source: format!(
+            return Err(ConnectionError::other(
+                opening(),
+                format!(
                     "SQLite uses journal mode {found} instead of {} here; try a directory on a \
                      local file system",
                     journal_mode.name()
-                )
-                .into(),
-            });
+                ),
+            ));
         }
         let counted = Counted {
             tally: Arc::clone(tally),
@@ -88,10 +87,7 @@ impl Session {
     }
 
     /// Prepares the workload's statements on any connection.
-    pub(crate) fn uncounted(
-        connection: Connection,
-        workload: &dyn Workload,
-    ) -> Result<Self, ConnectionError> {
+    pub(crate) fn uncounted(connection: Connection, workload: &dyn Workload) -> Result<Self> {
         Self::prepare(connection, workload.statements(), None)
     }
 
@@ -99,7 +95,7 @@ impl Session {
         connection: Connection,
         statements: &'static [Statement],
         counted: Option<Counted>,
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         let prepared = statements
             .iter()
             .map(|statement| Prepared::new(&connection, statement.sql))
@@ -123,7 +119,7 @@ impl Session {
 
     /// Copies the log, if there is one, into the database file. Closing the
     /// last connection does so too, but keeps errors to itself.
-    pub(crate) fn checkpoint(&mut self) -> Result<(), ConnectionError> {
+    pub(crate) fn checkpoint(&mut self) -> Result<()> {
         self.rollback()?;
         self.connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -157,7 +153,7 @@ impl Session {
 }
 
 impl octavo_workload::Connection for Session {
-    fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
+    fn begin(&mut self, access: Access) -> Result<()> {
         let statement = match access {
             Access::Read => &mut self.begin_read,
             Access::Write => &mut self.begin_write,
@@ -166,14 +162,14 @@ impl octavo_workload::Connection for Session {
     }
 
     /// Commits; when that fails the transaction is still open.
-    fn commit(&mut self) -> Result<(), ConnectionError> {
+    fn commit(&mut self) -> Result<()> {
         control(&mut self.commit)?;
         self.publish();
         Ok(())
     }
 
     /// Rolls back, if there is anything to.
-    fn rollback(&mut self) -> Result<(), ConnectionError> {
+    fn rollback(&mut self) -> Result<()> {
         let result = if self.connection.is_autocommit() {
             Ok(())
         } else {
@@ -183,11 +179,7 @@ impl octavo_workload::Connection for Session {
         result
     }
 
-    fn execute(
-        &mut self,
-        statement: StatementId,
-        parameters: &[Value<'_>],
-    ) -> Result<u64, ConnectionError> {
+    fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
         self.query(statement, parameters, &mut |_| {})?;
         // SAFETY: the connection is open and ours.
         let changed = unsafe { ffi::sqlite3_changes64(self.connection.handle()) };
@@ -199,7 +191,7 @@ impl octavo_workload::Connection for Session {
         statement: StatementId,
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         let declared = &self.statements[statement.0];
         assert_eq!(
             parameters.len(),
@@ -223,7 +215,7 @@ impl Drop for Session {
 }
 
 /// Runs a statement without parameters or rows.
-fn control(statement: &mut Prepared) -> Result<(), ConnectionError> {
+fn control(statement: &mut Prepared) -> Result<()> {
     statement.run([], &[], |_| {}).map(|_| ())
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use octavo_workload::{
-    ConnectionError,
+    ConnectionError, Result,
     connection::{Row, Value},
     schema::ColumnKind,
 };
@@ -27,7 +27,7 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Prepares `sql` for many uses.
-    pub(crate) fn new(connection: &Connection, sql: &str) -> Result<Self, ConnectionError> {
+    pub(crate) fn new(connection: &Connection, sql: &str) -> Result<Self> {
         let context = || format!("prepare {}", start_of(sql));
         let mut raw = ptr::null_mut();
         let length = c_int::try_from(sql.len()).expect("statements are far below 2 GiB");
@@ -58,7 +58,7 @@ impl Prepared {
         parameters: impl IntoIterator<Item = Value<'v>>,
         kinds: &[ColumnKind],
         mut visit: impl FnMut(&dyn Row),
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         let raw = self.raw.as_ptr();
         for (value, position) in parameters.into_iter().zip(1..) {
             let code = bind(raw, position, value);
@@ -85,13 +85,13 @@ impl Prepared {
         };
         let result = match (code, row.unfit.get()) {
             (ffi::SQLITE_DONE, None) => Ok(rows),
-            (ffi::SQLITE_DONE, Some(column)) => Err(ConnectionError::Other {
-                context: format!(
+            (ffi::SQLITE_DONE, Some(column)) => Err(ConnectionError::other(
+                format!(
                     "read column {column} of {}: it does not hold what the workload declared",
                     self.sql()
                 ),
-                source: "the database is damaged or belongs to another workload".into(),
-            }),
+                "the database is damaged or belongs to another workload",
+            )),
             (code, _) => Err(self.failure(code)),
         };
         // SAFETY: the statement is prepared. Its result repeats the error.

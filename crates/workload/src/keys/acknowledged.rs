@@ -114,7 +114,7 @@ mod tests {
     use std::{sync::atomic::AtomicBool, thread};
 
     #[test]
-    fn the_limit_waits_for_the_oldest() {
+    fn the_limit_stops_at_the_oldest_open_key() {
         let keys = AcknowledgedKeys::new(10);
         let taken: Vec<u64> = (0..4).map_while(|_| keys.next()).collect();
         assert_eq!(taken, [10, 11, 12, 13]);

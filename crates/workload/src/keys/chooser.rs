@@ -173,7 +173,7 @@ mod tests {
 
     /// A table of its own for each of 100,000 terminals would be 1.8 GB.
     #[test]
-    fn clones_share_their_tables_and_whose_turn_it_is() {
+    fn clones_share_tables_and_sequence() {
         for distribution in ALL {
             let chooser = Chooser::new(distribution, 1000, Growth::Growing);
             match (&chooser, &chooser.clone()) {

@@ -18,7 +18,7 @@ use super::{
     },
 };
 use crate::{
-    Condition, Connection, ConnectionError,
+    Condition, Connection, Result,
     answer::{Prepared, integer, or_null},
     connection::{StatementId, Value},
 };
@@ -32,7 +32,7 @@ pub(super) fn check(
     connection: &mut dyn Connection,
     scale: u32,
     every_change_has_a_branch: bool,
-) -> Result<Vec<Condition>, ConnectionError> {
+) -> Result<Vec<Condition>> {
     let connection = &mut Prepared::new(connection, STATEMENTS);
     let scale = i64::from(scale);
     let last_account = scale * ACCOUNTS_PER_UNIT;
@@ -166,7 +166,7 @@ fn subtract_balances(
     statement: StatementId,
     parameters: &[Value<'_>],
     differences: &mut Differences,
-) -> Result<Balances, ConnectionError> {
+) -> Result<Balances> {
     let mut table = Balances::default();
     connection.all(statement, parameters, |row| {
         let (key, balance) = (integer(row, 0)?, integer(row, 1)?);
@@ -186,7 +186,7 @@ fn add_history(
     last_account: i64,
     tellers: &mut Differences,
     branches: &mut Differences,
-) -> Result<Condition, ConnectionError> {
+) -> Result<Condition> {
     let mut keys = Condition::new("keys of history");
     connection.all(CHECK_HISTORY, &[], |row| {
         let tid = or_null(row, 0, integer)?;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_of_their_own_keys() {
+    fn differences_ignore_other_keys() {
         let mut differences = Differences::new("account", 5..=6);
         let added = [4, 5, 6, 7, i64::MIN].map(|key| differences.add(key, 3));
         assert_eq!(added, [false, true, true, false, false]);

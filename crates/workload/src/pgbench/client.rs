@@ -15,7 +15,7 @@ use super::{
     },
 };
 use crate::{
-    Audit, Client, Connection, ConnectionError, Mix, Outcome,
+    Audit, Client, Connection, Mix, Outcome, Result,
     answer::{Prepared, integer},
     connection::{Access, Value},
     random::Draws,
@@ -89,7 +89,7 @@ impl Client for PgbenchClient {
 
     /// # Panics
     /// When nothing was drawn.
-    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
         let drawn = self.drawn.expect("a transaction is drawn before it runs");
         if !mem::replace(&mut self.is_counted, true) {
             self.counts.ran(&drawn);
@@ -127,18 +127,18 @@ impl Client for PgbenchClient {
 }
 
 /// Updates an account and reads it, as both scripts that write begin.
-fn update_account(connection: &mut Prepared<'_>, change: &Change) -> Result<(), ConnectionError> {
+fn update_account(connection: &mut Prepared<'_>, change: &Change) -> Result<()> {
     let values = [Value::Integer(change.delta), Value::Integer(change.aid)];
     connection.change_one(UPDATE_ACCOUNT, &values)?;
     select_balance(connection, change.aid)
 }
 
-fn select_balance(connection: &mut Prepared<'_>, aid: i64) -> Result<(), ConnectionError> {
+fn select_balance(connection: &mut Prepared<'_>, aid: i64) -> Result<()> {
     let aid = [Value::Integer(aid)];
     connection.one(SELECT_BALANCE, &aid, |row| integer(row, 0).map(drop))
 }
 
-fn insert_history(connection: &mut Prepared<'_>, change: &Change) -> Result<(), ConnectionError> {
+fn insert_history(connection: &mut Prepared<'_>, change: &Change) -> Result<()> {
     let values = [
         Value::Integer(change.tid),
         Value::Integer(change.bid),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_reach_both_ends_and_no_further() {
+    fn draws_include_both_ends() {
         let mut client = client(1, [1, 0, 0], 0);
         let (mut aids, mut deltas) = (Vec::new(), Vec::new());
         let mut last = CLOCK_START;

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_for_their_statements() {
+    fn constants_name_their_statements() {
         for (position, (id, part)) in [
             (UPDATE_ACCOUNT, "UPDATE pgbench_accounts"),
             (SELECT_BALANCE, "SELECT abalance"),

@@ -1,9 +1,9 @@
 //! What the terminals really entered, counted at the first try.
 
 use super::{
-    TRANSACTIONS,
     constants::Constants,
-    inputs::{Customer, Kind, NewOrder, OrderStatus, Payment, UNUSED_ITEM},
+    inputs::{Customer, NewOrder, OrderStatus, Payment, UNUSED_ITEM},
+    kinds::{Kind, TRANSACTIONS},
     random::NuRand,
     schema::DISTRICTS,
 };

@@ -19,7 +19,7 @@ use super::{
     statements as sql,
 };
 use crate::{
-    Condition, Connection, ConnectionError,
+    Condition, Connection, Result,
     answer::{Prepared, integer, or_null, text, timestamp},
     connection::Value,
 };
@@ -44,7 +44,7 @@ pub(super) fn check(
     connection: &mut dyn Connection,
     warehouses: u32,
     constants: &[(&str, i64)],
-) -> Result<Vec<Condition>, ConnectionError> {
+) -> Result<Vec<Condition>> {
     let connection = &mut Prepared::new(connection, sql::STATEMENTS);
     let mut checks = Checks(CLAUSES.map(Condition::new));
     check_constants(connection, constants, &mut checks)?;
@@ -76,7 +76,7 @@ fn check_constants(
     connection: &mut Prepared<'_>,
     wanted: &[(&str, i64)],
     checks: &mut Checks,
-) -> Result<(), ConnectionError> {
+) -> Result<()> {
     let mut found: Vec<(String, i64)> = Vec::new();
     connection.all(sql::CHECK_CONSTANTS, &[], |row| {
         found.push((text(row, 0)?.to_owned(), integer(row, 1)?));
@@ -102,7 +102,7 @@ struct Payments {
 }
 
 impl Payments {
-    fn read(connection: &mut Prepared<'_>, low: i64, high: i64) -> Result<Self, ConnectionError> {
+    fn read(connection: &mut Prepared<'_>, low: i64, high: i64) -> Result<Self> {
         let warehouses = (high - low + 1) as usize;
         let mut sums = Self {
             low,
@@ -172,7 +172,7 @@ fn check_warehouse(
     warehouse: i64,
     payments: &Payments,
     checks: &mut Checks,
-) -> Result<(), ConnectionError> {
+) -> Result<()> {
     let w = [Value::Integer(warehouse)];
     let in_batch = (warehouse - payments.low) as usize;
     let warehouse_ytd = connection.at_most_one(sql::CHECK_WAREHOUSE, &w, |row| cents(row, 0))?;
@@ -265,7 +265,7 @@ fn check_orders(
     deliveries: i64,
     customers: &mut [Customer],
     checks: &mut Checks,
-) -> Result<(), ConnectionError> {
+) -> Result<()> {
     let key = [
         Value::Integer(place.warehouse),
         Value::Integer(place.district),

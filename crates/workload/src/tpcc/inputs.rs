@@ -3,6 +3,7 @@
 
 use super::{
     constants::Constants,
+    kinds::Kind,
     schema::{DISTRICTS, ITEMS},
 };
 use crate::{Mix, random::Draws};
@@ -10,27 +11,6 @@ use crate::{Mix, random::Draws};
 /// The item that no population has, for New-Orders that are rolled back
 /// (clause 2.4.1.5).
 pub(super) const UNUSED_ITEM: i64 = ITEMS + 1;
-
-/// Positions of the transactions in [`super::TRANSACTIONS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    NewOrder,
-    Payment,
-    OrderStatus,
-    Delivery,
-    StockLevel,
-}
-
-impl Kind {
-    /// All kinds in the order of [`super::TRANSACTIONS`].
-    pub(super) const ALL: [Self; 5] = [
-        Self::NewOrder,
-        Self::Payment,
-        Self::OrderStatus,
-        Self::Delivery,
-        Self::StockLevel,
-    ];
-}
 
 /// The smallest deck of clause 5.2.4.2: ten New-Orders, ten Payments and one
 /// of each other.

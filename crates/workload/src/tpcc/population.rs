@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use octavo_units::Seed;
 
 use super::{
-    POPULATION_DATE,
     constants::Constants,
     random::{NuRand, Tenth, push_surname},
     schema::{
@@ -18,6 +17,11 @@ use crate::{
     random::Draws,
     schema::TableId,
 };
+
+/// When the population claims to have been made, 2026-01-01T00:00:00Z in
+/// microseconds since 1970: the specification's "current date and time" would
+/// make two loads of one seed differ.
+pub const POPULATION_DATE: i64 = 1_767_225_600_000_000;
 
 /// Rows of `octavo_constant`, in the order of their names, with what they
 /// hold; see [`constant_rows`].

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_for_their_statements() {
+    fn constants_name_their_statements() {
         for (id, part) in [
             (WAREHOUSE_TAX, "SELECT w_tax"),
             (INSERT_ORDER_LINE, "INSERT INTO order_line"),

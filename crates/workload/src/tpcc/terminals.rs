@@ -10,9 +10,11 @@ use std::mem;
 use octavo_units::Seed;
 
 use super::{
-    POPULATION_DATE, Tpcc,
     audit::Counts,
-    inputs::{Deck, Delivery, Inputs, Kind, NewOrder, OrderStatus, Payment, StockLevel, Terminal},
+    inputs::{Deck, Delivery, Inputs, NewOrder, OrderStatus, Payment, StockLevel, Terminal},
+    kinds::Kind,
+    population::POPULATION_DATE,
+    scaled::Tpcc,
     schema::DISTRICTS,
     transactions::{NewOrderReply, Runner},
 };

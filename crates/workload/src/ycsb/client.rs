@@ -3,22 +3,19 @@
 
 use std::{mem, sync::Arc};
 
-use octavo_units::Seed;
-
 use super::{
-    Shared, Ycsb,
     answer::{UnexpectedAnswer, failed, has_fields, one},
     audit::Counts,
     core::Kind,
-    field_length,
     inputs::{Drawn, SCAN_MAX},
     insert::NewRecord,
     key::{LENGTH_MAX, push_key},
     schema::FIELDS,
+    shared::Shared,
     statements::{READ, SCAN, update_of},
 };
 use crate::{
-    Audit, Client, Connection, ConnectionError, Mix, Outcome,
+    Audit, Client, Connection, Mix, Outcome, Result,
     connection::{StatementId, Value},
     keys::Chooser,
     random::Draws,
@@ -45,27 +42,26 @@ pub(super) struct YcsbClient {
 }
 
 impl YcsbClient {
-    /// Client `index`, which draws from its own part of `seed`; `chooser` is a
-    /// clone of the run's.
+    /// A client with its own draws and its own clone of the run's `chooser`.
     pub(super) fn new(
-        workload: &Ycsb,
-        seed: Seed,
-        index: u32,
+        mix: Mix,
+        draws: Draws,
+        record: NewRecord,
         shared: Arc<Shared>,
         chooser: Chooser,
     ) -> Self {
-        let field_length = field_length(workload.row);
+        let field_length = record.field_length;
         Self {
             chooser,
             shared,
-            mix: workload.mix.clone(),
+            mix,
             field_length,
-            draws: Draws::new(seed.derive("client", u64::from(index))),
+            draws,
             drawn: None,
             is_tried: false,
             key: String::with_capacity(LENGTH_MAX),
             value: String::with_capacity(field_length),
-            record: NewRecord::new(workload.seed, field_length),
+            record,
             counts: Counts::default(),
         }
     }
@@ -86,7 +82,7 @@ impl YcsbClient {
         field
     }
 
-    fn read(&self, connection: &mut dyn Connection) -> Result<(), ConnectionError> {
+    fn read(&self, connection: &mut dyn Connection) -> Result<()> {
         let mut is_sound = true;
         let found = connection.query(READ, &[Value::Text(&self.key)], &mut |row| {
             is_sound &= has_fields(row, 0, self.field_length);
@@ -95,14 +91,14 @@ impl YcsbClient {
         self.sound(READ, is_sound)
     }
 
-    fn update(&self, connection: &mut dyn Connection, field: usize) -> Result<(), ConnectionError> {
+    fn update(&self, connection: &mut dyn Connection, field: usize) -> Result<()> {
         let statement = update_of(field);
         let values = [Value::Text(&self.value), Value::Text(&self.key)];
         let changed = connection.execute(statement, &values)?;
         one(statement, &self.key, changed)
     }
 
-    fn scan(&self, connection: &mut dyn Connection, records: usize) -> Result<(), ConnectionError> {
+    fn scan(&self, connection: &mut dyn Connection, records: usize) -> Result<()> {
         let mut is_sound = true;
         let mut is_first = true;
         let values = [Value::Text(&self.key), Value::Integer(records as i64)];
@@ -124,7 +120,7 @@ impl YcsbClient {
     }
 
     /// Says that a row was not as it has to be.
-    fn sound(&self, statement: StatementId, is_sound: bool) -> Result<(), ConnectionError> {
+    fn sound(&self, statement: StatementId, is_sound: bool) -> Result<()> {
         match is_sound {
             true => Ok(()),
             false => Err(failed(
@@ -167,7 +163,7 @@ impl Client for YcsbClient {
     ///
     /// # Panics
     /// When nothing was drawn.
-    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome, ConnectionError> {
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
         let drawn = self.drawn.expect("an operation is drawn before it runs");
         if !mem::replace(&mut self.is_tried, true) {
             self.counts.tried(drawn);
@@ -197,8 +193,10 @@ impl Client for YcsbClient {
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::Seed;
+
     use super::*;
-    use crate::{Workload, keys::Distribution, refusing::Refusing};
+    use crate::{Workload, Ycsb, keys::Distribution, refusing::Refusing};
 
     #[test]
     fn only_what_was_tried_is_counted_and_once() {

@@ -3,12 +3,12 @@
 use octavo_units::Seed;
 
 use super::{
-    Shared,
     answer::{UnexpectedAnswer, failed, one},
     key::push_key,
     open_keys::OpenKeys,
     population::row_draws,
     schema::FIELDS,
+    shared::Shared,
     statements::{FIND, INSERT},
 };
 use crate::{Connection, ConnectionError, connection::Value, keys::AcknowledgedKeys};
@@ -18,7 +18,7 @@ use crate::{Connection, ConnectionError, connection::Value, keys::AcknowledgedKe
 #[derive(Debug)]
 pub(super) struct NewRecord {
     seed: Seed,
-    field_length: usize,
+    pub(super) field_length: usize,
     /// `None` before the first, after success, once given up, and while the
     /// window of the run's keys is full.
     number: Option<u64>,

@@ -27,6 +27,7 @@ mod key;
 mod open_keys;
 mod population;
 mod schema;
+mod shared;
 mod statements;
 
 use std::sync::Arc;
@@ -36,16 +37,20 @@ use octavo_units::{ByteCount, Seed};
 pub use self::core::Core;
 pub use crate::keys::{Distribution, DistributionError, Hotspot, KeyDraws, Theta, Zipf};
 
-use self::{client::YcsbClient, core::Kind, open_keys::OpenKeys, population::YcsbPopulation};
+use self::{
+    client::YcsbClient, core::Kind, insert::NewRecord, open_keys::OpenKeys,
+    population::YcsbPopulation, shared::Shared,
+};
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Deviation,
     Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement,
     keys::{AcknowledgedKeys, Chooser, Growth},
     population::Population,
+    random::Draws,
     schema::Table,
 };
-use schema::FIELDS;
+use schema::{FIELDS, field_length};
 
 /// YCSB's core workloads, scaled by records.
 pub static FAMILY: Family = Family {
@@ -210,18 +215,6 @@ impl Ycsb {
     }
 }
 
-/// The bytes of each field of a row.
-fn field_length(row: ByteCount) -> usize {
-    row.get() as usize / FIELDS
-}
-
-/// What the clients of one run share.
-#[derive(Debug)]
-struct Shared {
-    keys: AcknowledgedKeys,
-    open_keys: OpenKeys,
-}
-
 impl Workload for Ycsb {
     fn name(&self) -> &'static str {
         self.core.name()
@@ -262,7 +255,10 @@ impl Workload for Ycsb {
         });
         let chooser = Chooser::new(self.distribution, self.records, self.growth());
         boxed(count, |index| {
-            YcsbClient::new(self, seed, index, Arc::clone(&shared), chooser.clone())
+            let draws = Draws::new(seed.derive("client", u64::from(index)));
+            let record = NewRecord::new(self.seed, field_length(self.row));
+            let (shared, chooser) = (Arc::clone(&shared), chooser.clone());
+            YcsbClient::new(self.mix.clone(), draws, record, shared, chooser)
         })
     }
 

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use octavo_units::ByteCount;
+
 use crate::schema::{Column, ColumnKind, Table};
 
 /// Fields of a record.
@@ -19,6 +21,11 @@ const FIELD_NAMES: [&str; FIELDS] = [
 /// The mean length of a key: `user` and the decimal digits of a number below
 /// 2^63, of which nine of ten have 19.
 const KEY_BYTES_MEAN: usize = 23;
+
+/// The bytes of each field of a row.
+pub(super) fn field_length(row: ByteCount) -> usize {
+    row.get() as usize / FIELDS
+}
 
 /// The table with fields of `field_length` characters, at most 6,000.
 pub(super) fn table(field_length: usize) -> Table {

@@ -1,7 +1,7 @@
 //! Rows in bulk by `INSERT`, for servers whose `local_infile` is off.
 
 use octavo_workload::{
-    ConnectionError, connection::Value, population::RowBatch, schema::ColumnKind,
+    ConnectionError, Result, connection::Value, population::RowBatch, schema::ColumnKind,
 };
 
 use super::super::{
@@ -36,7 +36,7 @@ impl<'s> Inserts<'s> {
         session: &'s mut Session,
         table: &'s str,
         kinds: &'s [ColumnKind],
-    ) -> Result<Self, ConnectionError> {
+    ) -> Result<Self> {
         session.simple("BEGIN")?;
         Ok(Self {
             session,
@@ -49,16 +49,18 @@ impl<'s> Inserts<'s> {
     }
 
     /// Adds rows.
-    pub(super) fn batch(&mut self, batch: &RowBatch) -> Result<(), ConnectionError> {
+    pub(super) fn batch(&mut self, batch: &RowBatch) -> Result<()> {
         for row in 0..batch.len() {
             match self.sql.is_empty() {
                 true => self.sql.extend_from_slice(self.head.as_bytes()),
                 false => self.sql.push(b','),
             }
             let values = (0..batch.columns()).map(|column| batch.value(row, column));
-            push_row(&mut self.sql, values, self.kinds).ok_or_else(|| ConnectionError::Other {
-                context: format!("fill {}", self.table),
-                source: "a time is outside of the years 0 to 9999".into(),
+            push_row(&mut self.sql, values, self.kinds).ok_or_else(|| {
+                ConnectionError::other(
+                    format!("fill {}", self.table),
+                    "a time is outside of the years 0 to 9999",
+                )
             })?;
             if self.sql.len() >= STATEMENT_BYTES {
                 self.send()?;
@@ -67,21 +69,17 @@ impl<'s> Inserts<'s> {
         Ok(())
     }
 
-    fn send(&mut self) -> Result<(), ConnectionError> {
+    fn send(&mut self) -> Result<()> {
         let sent = match std::str::from_utf8(&self.sql) {
             Ok(sql) => self.session.simple(sql),
-            Err(error) => Err(ConnectionError::Other {
-                context: String::new(),
-                source: error.into(),
-            }),
+            Err(error) => Err(ConnectionError::other(String::new(), error)),
         };
         self.sql.clear();
         sent.map_err(|error| match error {
             // Not the whole statement with all its rows.
-            ConnectionError::Other { source, .. } => ConnectionError::Other {
-                context: format!("fill {}", self.table),
-                source,
-            },
+            ConnectionError::Other { source, .. } => {
+                ConnectionError::other(format!("fill {}", self.table), source)
+            }
             other => other,
         })?;
         self.statements += 1;
@@ -94,7 +92,7 @@ impl<'s> Inserts<'s> {
     }
 
     /// Makes all rows durable.
-    pub(super) fn finish(mut self) -> Result<(), ConnectionError> {
+    pub(super) fn finish(mut self) -> Result<()> {
         if !self.sql.is_empty() {
             self.send()?;
         }

@@ -1,15 +1,12 @@
 //! Octavo's database on a server that is the user's: whose it is, its mark,
 //! and how it is made and dropped.
 
-use octavo_workload::ConnectionError;
+use octavo_workload::{ConnectionError, Result};
 
-use super::{
-    super::{ddl, failure::ServerError, session::Session},
-    ExternalMysql, one, quoted,
-};
+use super::super::{ddl, failure::ServerError, session::Session};
 use crate::{
     DatabaseError,
-    external::{ExternalServer, LOADING, MARK, SCHEMA, entangled, foreign, is_own_table},
+    external::{LOADING, MARK, SCHEMA, Url, entangled, foreign, is_own_table},
 };
 
 /// The table with the mark.
@@ -42,7 +39,7 @@ struct Contents {
 }
 
 impl Contents {
-    fn read(session: &mut Session) -> Result<Self, ConnectionError> {
+    fn read(session: &mut Session) -> Result<Self> {
         let (mut tables, mut others) = (Vec::new(), Vec::new());
         let rows = session.texts(&format!(
             "SELECT table_type, table_name FROM information_schema.tables \
@@ -85,7 +82,7 @@ impl Contents {
 /// Views and tables outside that are made from what is in the database, as far
 /// as the account may see them, and foreign keys between tables in it, which
 /// Octavo makes none of.
-fn dependents(session: &mut Session) -> Result<Vec<String>, ConnectionError> {
+fn dependents(session: &mut Session) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for (what, sql) in [
         (
@@ -114,15 +111,33 @@ fn dependents(session: &mut Session) -> Result<Vec<String>, ConnectionError> {
     Ok(all)
 }
 
+/// The first column of a query's first row; `None` without rows, or for NULL.
+pub(super) fn one(session: &mut Session, sql: &str) -> Result<Option<String>> {
+    Ok(session.texts(sql)?.into_iter().flatten().next().flatten())
+}
+
+/// A text as a literal of SQL.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
 /// Replaces the mark.
-pub(super) fn set_mark(session: &mut Session, mark: &str) -> Result<(), ConnectionError> {
+pub(super) fn set_mark(session: &mut Session, mark: &str) -> Result<()> {
     session.simple(&format!(
         "UPDATE {SCHEMA}.{MARK_TABLE} SET mark = {}",
         quoted(mark)
     ))
 }
 
-impl ExternalMysql {
+/// Octavo's database on one server.
+pub(super) struct Schema {
+    /// The short name of the server's kind.
+    pub(super) server: &'static str,
+    /// Where it is.
+    pub(super) url: Url,
+}
+
+impl Schema {
     /// What there is; refuses what somebody else made.
     pub(super) fn state(&self, session: &mut Session) -> Result<State, DatabaseError> {
         let found = session.texts(&format!(
@@ -136,7 +151,7 @@ impl ExternalMysql {
             return Ok(State::Empty);
         }
         if !contents.has_mark() {
-            return Err(foreign(self.name(), &self.url));
+            return Err(foreign(self.server, &self.url));
         }
         match one(session, &format!("SELECT mark FROM {SCHEMA}.{MARK_TABLE}"))? {
             Some(mark) if mark.starts_with(MARK) => Ok(State::Marked(mark)),
@@ -144,7 +159,7 @@ impl ExternalMysql {
             None if mark_comment(session)?.as_deref() == Some(LOADING) => {
                 Ok(State::Marked(LOADING.into()))
             }
-            _ => Err(foreign(self.name(), &self.url)),
+            _ => Err(foreign(self.server, &self.url)),
         }
     }
 
@@ -164,7 +179,7 @@ impl ExternalMysql {
         let dependents = dependents(session)?;
         let mut in_the_way = unknown.into_iter().chain(others).chain(dependents);
         if let Some(what) = in_the_way.next() {
-            return Err(entangled(self.name(), &self.url, &what));
+            return Err(entangled(self.server, &self.url, &what));
         }
         // Tables that the account cannot see may refer to these.
         session.simple("SET SESSION foreign_key_checks=1")?;
@@ -183,7 +198,7 @@ impl ExternalMysql {
             return Err(match server_error(&error) {
                 Some(server) if REFERENCED.contains(&server.code) => {
                     let what = format!("a foreign key to {table}");
-                    entangled(self.name(), &self.url, &what)
+                    entangled(self.server, &self.url, &what)
                 }
                 _ => error.into(),
             });
@@ -217,7 +232,7 @@ impl ExternalMysql {
     /// else in it.
     pub(super) fn refuse_empty(&self) -> DatabaseError {
         DatabaseError::Setting {
-            database: self.name(),
+            database: self.server,
             setting: "schema",
             value: SCHEMA.into(),
             reason: format!(
@@ -241,7 +256,7 @@ impl ExternalMysql {
 }
 
 /// The comment of the table with the mark.
-fn mark_comment(session: &mut Session) -> Result<Option<String>, ConnectionError> {
+fn mark_comment(session: &mut Session) -> Result<Option<String>> {
     one(
         session,
         &format!(

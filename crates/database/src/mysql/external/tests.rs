@@ -1,6 +1,6 @@
 //! A private server plays the user's.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fs, ops::ControlFlow, os::unix::fs::PermissionsExt};
 
 use octavo_units::Seed;
 use octavo_workload::{Pgbench, Tpcc, Ycsb};
@@ -161,7 +161,7 @@ fn a_stopped_load_counts_as_none_and_is_replaced() {
 }
 
 #[test]
-fn what_an_account_cannot_see_is_not_left_dangling() {
+fn hidden_foreign_keys_stop_the_removal() {
     let server = TestServer::start();
     let workload = Ycsb::new(700, Seed::new(1)).unwrap();
     let mut owner = server.session();

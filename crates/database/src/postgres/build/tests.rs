@@ -158,7 +158,7 @@ fn a_configured_source_is_refused() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_package() {
+fn missing_programs_are_named_with_their_packages() {
     require("try", &[("sh", "dash")]).unwrap();
     let error = require(
         "build it",

@@ -1,5 +1,7 @@
 //! A private server plays the user's.
 
+use std::ops::ControlFlow;
+
 use octavo_units::Seed;
 use octavo_workload::{Workload, Ycsb, connection::Access};
 
@@ -100,7 +102,7 @@ fn a_schema_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn what_others_made_of_the_rows_is_not_dropped() {
+fn foreign_objects_made_of_the_rows_are_not_dropped() {
     let url = url(shared(), "octavo", "served_entangled");
     let external = connect(&url).unwrap();
     let external = external.as_ref();
@@ -151,7 +153,7 @@ fn a_stopped_load_counts_as_none_and_is_replaced() {
 }
 
 #[test]
-fn who_may_not_is_told_what_to_grant() {
+fn a_missing_right_is_named_with_its_grant() {
     let url = url(shared(), "octavo_plain:plain", "served_right");
     let external = connect(&url).unwrap();
     let error = load(external.as_ref()).unwrap_err().to_string();

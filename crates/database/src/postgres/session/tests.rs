@@ -130,7 +130,7 @@ fn reason(error: &ConnectionError) -> String {
 }
 
 #[test]
-fn every_kind_comes_back() {
+fn values_of_all_kinds_are_read_as_written() {
     static ALL: [Statement; 5] = [
         statement(
             "INSERT INTO kinds (i, s, m, e, c, t, d) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

@@ -19,10 +19,10 @@ use rustix::process::Signal;
 use super::{
     Cache, Workplace,
     configured::{Entry, configured, debian_mirror, usual},
-    is_tarball, numbers,
+    version::{is_tarball, numbers},
 };
 use crate::{
-    DatabaseError,
+    DatabaseError, Result,
     files::named,
     postgres::cache::require,
     server::process::{Launch, run_tool},
@@ -57,7 +57,7 @@ pub(super) fn download(
     workplace: &Workplace,
     log: &Path,
     step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<(), DatabaseError> {
+) -> Result<()> {
     require("download PostgreSQL's source", &[("apt-get", "apt")])?;
     let mut entries = configured(Path::new("/etc/apt"));
     let debian = debian_mirror(&entries);
@@ -98,7 +98,7 @@ struct Apt<'a> {
 impl Apt<'_> {
     /// Fetches the lists of these archives, and returns the packages of
     /// PostgreSQL in them.
-    fn update(&mut self, entries: &[Entry]) -> Result<Vec<Package>, DatabaseError> {
+    fn update(&mut self, entries: &[Entry]) -> Result<Vec<Package>> {
         let parts = self.directory.join("parts");
         for needed in [
             "parts",
@@ -148,7 +148,7 @@ impl Apt<'_> {
 
     /// Downloads the tarball of the newest package that can be: lists of
     /// mirrors name files now and then that are not there yet.
-    fn fetch_newest(&mut self, there: &[Package], major: u32) -> Result<PathBuf, DatabaseError> {
+    fn fetch_newest(&mut self, there: &[Package], major: u32) -> Result<PathBuf> {
         let mut packages: Vec<&Package> = there.iter().filter(|p| p.major == major).collect();
         packages.sort_by_key(|package| Reverse(numbers(&package.version)));
         let mut first_failure = None;
@@ -171,7 +171,7 @@ impl Apt<'_> {
         Err(first_failure.unwrap_or_else(|| self.not_there(major, there)))
     }
 
-    fn fetch(&mut self, package: &Package, attempt: usize) -> Result<PathBuf, DatabaseError> {
+    fn fetch(&mut self, package: &Package, attempt: usize) -> Result<PathBuf> {
         let directory = self.directory.join(format!("download-{attempt}"));
         fs::create_dir_all(&directory).map_err(named("create", &directory))?;
         let wanted = format!("postgresql-{}={}", package.major, package.version);
@@ -202,7 +202,7 @@ impl Apt<'_> {
         directory: &Path,
         action: &'static str,
         phase: &str,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<()> {
         let mut all: Vec<OsString> = vec!["-c".into(), self.directory.join("apt.conf").into()];
         all.extend(arguments.iter().map(Into::into));
         let environment = PASSED_ON
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_told_apart() {
+    fn only_source_packages_of_postgresql_are_found() {
         let told = "Package: postgresql-17\nBinary: x\nVersion: 17.1-1\n\n\
                     W: Unable to locate package postgresql-16\n\
                     Package: postgresql-15\nVersion: 15.18-0+deb12u1\n\n\

@@ -69,7 +69,7 @@ fn a_program_ends_and_leaves_its_last_words() {
 }
 
 #[test]
-fn a_log_is_for_its_owner() {
+fn a_log_is_readable_by_its_owner_alone() {
     let (directory, log) = place();
     let account = Account::of_servers().unwrap();
     let mut launch = shell(
@@ -131,7 +131,7 @@ fn a_tool_tells_why_it_failed_and_can_be_stopped() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn a_missing_program_or_directory_is_named() {
     let (directory, log) = place();
     let mut launch = shell(directory.path(), &log, "true");
     launch.program = Path::new("/absent/octavo/program");
@@ -188,7 +188,7 @@ fn a_server_does_not_outlive_octavo() {
 }
 
 #[test]
-fn words_are_few_and_plain() {
+fn last_lines_are_short_and_printable() {
     assert_eq!(last_lines("1\n2\n\n3\n4\n5\n6\n7\n\n"), "2\n3\n4\n5\n6\n7");
     assert_eq!(last_lines("a\u{1b}[31mb"), "a\u{fffd}[31mb");
     let long = last_lines(&"ä".repeat(5000));

@@ -8,9 +8,9 @@
 
 use std::mem;
 
-use super::Runner;
+use super::runner::{Due, Runner};
 use crate::{
-    Connection, ConnectionError, Outcome,
+    Connection, ConnectionError, Outcome, Result,
     answer::{Prepared, UnexpectedAnswer, integer, or_null},
     connection::{Access, Conflict, Value},
     tpcc::{
@@ -33,16 +33,6 @@ struct DeliveredFirst {
     order: i64,
 }
 
-/// A district's oldest new order.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
-    district: i64,
-    order: i64,
-    customer: i64,
-    /// The sum of its lines' amounts, in cents.
-    amount: i64,
-}
-
 impl Runner {
     /// Delivers the oldest new order of each district; answers how many
     /// districts had none and were skipped.
@@ -50,7 +40,7 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         input: &Delivery,
-    ) -> Result<u64, ConnectionError> {
+    ) -> Result<u64> {
         transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             self.find_due(connection, input)?;
             if !self.due.is_empty() {
@@ -62,11 +52,7 @@ impl Runner {
         Ok(DISTRICTS.unsigned_abs() - self.due.len() as u64)
     }
 
-    fn find_due(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &Delivery,
-    ) -> Result<(), ConnectionError> {
+    fn find_due(&mut self, connection: &mut Prepared<'_>, input: &Delivery) -> Result<()> {
         let w = Value::Integer(input.warehouse);
         let mut pipeline = mem::take(&mut self.pipeline);
         for district in 1..=DISTRICTS {
@@ -91,11 +77,7 @@ impl Runner {
 
     /// Changes the due orders and their lines, and reads whose they are and
     /// what they cost.
-    fn deliver_orders(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &Delivery,
-    ) -> Result<(), ConnectionError> {
+    fn deliver_orders(&mut self, connection: &mut Prepared<'_>, input: &Delivery) -> Result<()> {
         const STATEMENTS_AN_ORDER: usize = 5;
         const DELETE: usize = 0;
         const CUSTOMER: usize = 2;
@@ -153,7 +135,7 @@ impl Runner {
         &mut self,
         connection: &mut Prepared<'_>,
         input: &Delivery,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<()> {
         let mut pipeline = mem::take(&mut self.pipeline);
         for due in &self.due {
             pipeline.change_one(

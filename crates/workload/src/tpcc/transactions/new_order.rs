@@ -7,9 +7,9 @@
 
 use std::mem;
 
-use super::{Runner, copy};
+use super::runner::{Item, LineReply, Runner, copy};
 use crate::{
-    Connection, ConnectionError, Outcome,
+    Connection, Outcome, Result,
     answer::{Pipeline, Prepared, decimal, integer, text},
     connection::{Access, Row, Value},
     tpcc::{
@@ -25,70 +25,18 @@ use crate::{
 /// 1 in ten-thousandths.
 const ONE: i64 = 10_000;
 
-/// What New-Order shows on the terminal beside its inputs (clause 2.4.3.3).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewOrderReply {
-    /// O_ID.
-    pub order: i64,
-    /// W_TAX in ten-thousandths.
-    pub warehouse_tax: i64,
-    /// D_TAX in ten-thousandths.
-    pub district_tax: i64,
-    /// C_DISCOUNT in ten-thousandths.
-    pub discount: i64,
-    /// C_LAST.
-    pub surname: String,
-    /// C_CREDIT.
-    pub credit: String,
-    /// The lines whose stock was taken, in that order.
-    pub lines: Vec<LineReply>,
-    /// The sum of the lines' amounts, less the discount, plus both taxes, in
-    /// cents; halves are rounded up. 0 after a rollback.
-    pub total_amount: i64,
-}
-
-/// One line of a [`NewOrderReply`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LineReply {
-    /// OL_NUMBER.
-    pub number: i64,
-    /// I_PRICE in cents.
-    pub price: i64,
-    /// OL_AMOUNT in cents.
-    pub amount: i64,
-    /// S_QUANTITY after the order.
-    pub stock_quantity: i64,
-    /// `B` when both I_DATA and S_DATA hold ORIGINAL, else `G`.
-    pub brand: char,
-}
-
-/// The item of a line.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
-    /// I_PRICE in cents.
-    price: i64,
-    /// OL_AMOUNT in cents.
-    amount: i64,
-    /// Whether I_DATA holds ORIGINAL.
-    is_original: bool,
-}
-
 impl Runner {
     pub(in crate::tpcc) fn new_order(
         &mut self,
         connection: &mut dyn Connection,
         input: &NewOrder,
-    ) -> Result<Outcome, ConnectionError> {
+    ) -> Result<Outcome> {
         transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             self.place_order(connection, input)
         })
     }
 
-    fn place_order(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<Outcome, ConnectionError> {
+    fn place_order(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<Outcome> {
         self.begin_order(connection, input)?;
         self.take_stock(connection, input)?;
         self.insert_lines(connection, input)?;
@@ -106,11 +54,7 @@ impl Runner {
 
     /// Takes the order's number, and reads the taxes, the customer and the
     /// items.
-    fn begin_order(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<(), ConnectionError> {
+    fn begin_order(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<()> {
         const WAREHOUSE: usize = 0;
         const CUSTOMER: usize = 1;
         const FIRST_ITEM: usize = 2;
@@ -164,11 +108,7 @@ impl Runner {
 
     /// Makes the order, and takes the stock of its lines: of those before one
     /// whose item there is not.
-    fn take_stock(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<(), ConnectionError> {
+    fn take_stock(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<()> {
         const FIRST_LINE: usize = 2;
         const STATEMENTS_A_LINE: usize = 2;
         let reply = &mut self.new_order;
@@ -237,11 +177,7 @@ impl Runner {
     }
 
     /// Makes the lines whose stock was taken.
-    fn insert_lines(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &NewOrder,
-    ) -> Result<(), ConnectionError> {
+    fn insert_lines(&mut self, connection: &mut Prepared<'_>, input: &NewOrder) -> Result<()> {
         let reply = &self.new_order;
         if reply.lines.is_empty() {
             return Ok(());

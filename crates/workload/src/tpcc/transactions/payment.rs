@@ -6,9 +6,9 @@
 
 use std::{fmt::Write, mem};
 
-use super::{Runner, copy, texts};
+use super::runner::{Runner, copy, texts};
 use crate::{
-    Connection, ConnectionError, Outcome,
+    Connection, Outcome, Result,
     answer::{Prepared, decimal, text, timestamp},
     connection::{Access, Row, Value},
     tpcc::{
@@ -28,17 +28,13 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         input: &Payment,
-    ) -> Result<Outcome, ConnectionError> {
+    ) -> Result<Outcome> {
         transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             self.pay(connection, input)
         })
     }
 
-    fn pay(
-        &mut self,
-        connection: &mut Prepared<'_>,
-        input: &Payment,
-    ) -> Result<Outcome, ConnectionError> {
+    fn pay(&mut self, connection: &mut Prepared<'_>, input: &Payment) -> Result<Outcome> {
         let c_w = Value::Integer(input.customer_warehouse);
         let c_d = Value::Integer(input.customer_district);
         let number = self.find_customer(connection, c_w, c_d, input.customer)?;
@@ -85,7 +81,7 @@ impl Runner {
         connection: &mut Prepared<'_>,
         input: &Payment,
         customer: [Value<'static>; 3],
-    ) -> Result<bool, ConnectionError> {
+    ) -> Result<bool> {
         const WAREHOUSE: usize = 1;
         const DISTRICT: usize = 3;
         let w = Value::Integer(input.warehouse);

@@ -23,7 +23,7 @@ use super::{
 use crate::wire::Stream;
 
 #[test]
-fn logins_are_proved() {
+fn logins_use_the_methods_of_the_server() {
     let server = shared();
     let limit = Duration::from_secs(20);
     let open = |stream, user, password, database| {
@@ -70,7 +70,7 @@ fn logins_are_proved() {
 
 /// A server that never says a word, and one that says nonsense.
 #[test]
-fn a_login_has_an_end() {
+fn a_silent_login_times_out() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
     let limit = Duration::from_millis(30);
     let error = Session::open(Stream::Unix(ours), "u", None, "d", &[], limit)

@@ -1,0 +1,198 @@
+//! A kind of database: its description, and what can be done with it.
+
+use std::{fmt, ops::ControlFlow, path::Path};
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::Workload;
+
+use crate::{
+    Advice, DatabaseError, Defaults, Inspection, LoadReport, PageSizes, Progress, RestoreMethod,
+    Result, Running, Settings,
+    options::{self, OptionKind, Options},
+    snapshot::Derive,
+};
+
+/// A kind of database.
+///
+/// A *snapshot* is a directory with a loaded database at rest; it is never
+/// written again. A *run directory* holds the copy that one run changes.
+pub trait Database: Send + Sync {
+    /// Its description.
+    fn kind(&self) -> &'static DatabaseKind;
+
+    /// Its short name, as plans and stores write it.
+    fn name(&self) -> &'static str {
+        self.kind().name
+    }
+
+    /// The version that is measured.
+    fn version(&self) -> String;
+
+    /// The page size that users have when they chose none.
+    fn default_page_size(&self) -> PageSize {
+        self.kind().page_sizes.default
+    }
+
+    /// Refuses what the database cannot do.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] for a page size that it cannot have, a buffer
+    /// too small to work, no clients, or an isolation level that it does not have;
+    /// [`DatabaseError::Missing`] where its version has to be known and is not.
+    fn accept(&self, settings: &Settings) -> Result<()>;
+
+    /// About how many bytes a snapshot of this workload has at this page size.
+    fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
+
+    /// About how many bytes a load or a run needs beside the data, for logs.
+    fn logs(&self) -> ByteCount {
+        ByteCount::ZERO
+    }
+
+    /// Gets what is needed to run with these page sizes, such as programs that
+    /// have to be built first. `step` is told what is being done, again and
+    /// again, and may stop it.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Stopped`] when `step` stopped it;
+    /// [`DatabaseError::Missing`] for programs or sources that cannot be had;
+    /// [`DatabaseError::Program`] for a build that fails.
+    fn prepare(
+        &self,
+        _page_sizes: &[PageSize],
+        _step: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    /// Creates the workload's tables in the empty directory `snapshot` and fills
+    /// them, durably. `progress` is told the rows loaded so far and may stop
+    /// the load. After an error a part of the snapshot may be there, which the
+    /// caller removes.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Stopped`] when `progress` stopped it;
+    /// [`DatabaseError::File`], [`DatabaseError::Program`] and
+    /// [`DatabaseError::Connection`] for what the system, a server or the
+    /// database refuses, a full disk included.
+    fn load(
+        &self,
+        snapshot: &Path,
+        page_size: PageSize,
+        workload: &dyn Workload,
+        progress: &mut Progress<'_>,
+    ) -> Result<LoadReport>;
+
+    /// How snapshots at other page sizes are made of a loaded one, where that is
+    /// cheaper than loading again.
+    fn derivation(&self) -> Option<&dyn Derive> {
+        None
+    }
+
+    /// Makes `run` a fresh copy of `snapshot`, replacing what an earlier run left
+    /// there, durable and out of the page cache. Returns how it copied.
+    ///
+    /// # Errors
+    /// [`DatabaseError::File`] for a file that cannot be read, written or
+    /// flushed.
+    fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod>;
+
+    /// Starts the copy in `run`.
+    ///
+    /// # Errors
+    /// As [`Self::accept`]; also when the copy has another page size, is not
+    /// there, or when a server does not start.
+    fn start(
+        &self,
+        run: &Path,
+        settings: &Settings,
+        workload: &dyn Workload,
+    ) -> Result<Box<dyn Running>>;
+
+    /// Opens a database at rest for reading alone, outside of any limit or
+    /// count, to check it. Leaves nothing in the page cache once dropped. A
+    /// server keeps books of its own meanwhile; the rows stay as they are.
+    ///
+    /// # Errors
+    /// As [`Self::start`], settings aside.
+    fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>>;
+}
+
+/// The description of one database: everything outside its own directory that
+/// differs from other databases is read from here.
+pub struct DatabaseKind {
+    /// The short name in plans, stores and on the command line.
+    pub name: &'static str,
+    /// Other names that are understood.
+    pub aliases: &'static [&'static str],
+    /// The name as its makers write it.
+    pub title: &'static str,
+    /// Whether it runs in processes of its own.
+    pub is_server: bool,
+    /// Its options, each name once.
+    pub options: &'static [OptionKind],
+    /// The page sizes it can have.
+    pub page_sizes: PageSizes,
+    /// What `advise` measures unless told otherwise.
+    pub defaults: Defaults,
+    /// How to change page size and buffer size of a database in use.
+    pub advice: Advice,
+    /// Makes it with options.
+    pub make: fn(&Options) -> Result<Box<dyn Database>>,
+}
+
+impl DatabaseKind {
+    /// The description of an option, if it has one of this name.
+    pub fn option(&self, name: &str) -> Option<&'static OptionKind> {
+        options::find(self.options, name)
+    }
+
+    /// Reads options, as names and values.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] for an option that the database does not
+    /// have, a value that it cannot have, and options that exclude each other or are
+    /// given twice.
+    pub fn read(&self, options: &[(String, String)]) -> Result<Options> {
+        Options::read(self.name, self.options, options)
+    }
+
+    /// Refuses what no database of this kind can do, whatever its options.
+    pub(crate) fn check(&self, settings: &Settings) -> Result<()> {
+        if settings.clients == 0 {
+            let reason = "at least one client has to work".into();
+            return Err(self.refuse("clients", "0".into(), reason));
+        }
+        if !self.page_sizes.contains(settings.page_size) {
+            let reason = format!("choose {}", self.page_sizes);
+            return Err(self.refuse("page size", settings.page_size.to_string(), reason));
+        }
+        Ok(())
+    }
+
+    /// The refusal of a setting's value.
+    pub fn refuse(&self, setting: &'static str, value: String, reason: String) -> DatabaseError {
+        DatabaseError::Setting {
+            database: self.name,
+            setting,
+            value,
+            reason,
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DatabaseKind").field(&self.name).finish()
+    }
+}
+
+/// Descriptions are the same when their names are: a registry has each name
+/// once.
+impl PartialEq for DatabaseKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for DatabaseKind {}

@@ -1,0 +1,92 @@
+//! Why a database could not do something.
+
+use std::{io, ops::ControlFlow, path::PathBuf};
+
+use octavo_workload::ConnectionError;
+
+/// The outcome of what a database was to do.
+pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
+
+/// Why a database could not do something.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// The database cannot work with a setting.
+    #[error("{setting} {value} is not possible with {database}: {reason}")]
+    Setting {
+        /// The database's name.
+        database: &'static str,
+        /// The setting's name.
+        setting: &'static str,
+        /// Its value.
+        value: String,
+        /// What is possible.
+        reason: String,
+    },
+    /// There is no database of this name.
+    #[error("database '{name}' is not known: {instead}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What to choose.
+        instead: String,
+    },
+    /// A file could not be used.
+    #[error("{action} {}", path.display())]
+    File {
+        /// A verb, such as "copy".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A program of the database could not do its work.
+    #[error("{action} with {}: {reason}", program.display())]
+    Program {
+        /// What it was to do, such as "start the server".
+        action: &'static str,
+        /// The program.
+        program: PathBuf,
+        /// What is wrong, with the last lines of its log where there are any.
+        reason: String,
+    },
+    /// Something that servers need is not there.
+    #[error("{what}: {remedy}")]
+    Missing {
+        /// What is not there.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The database refused.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// [`DatabaseError::Stopped`] when whoever watches a long step wants no more
+/// of it.
+pub(crate) fn unless_stopped(flow: ControlFlow<()>) -> Result<()> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(DatabaseError::Stopped),
+    }
+}
+
+impl DatabaseError {
+    /// Whether the disk is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Connection(ConnectionError::Full(_)) => true,
+            Self::File { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Shares and distributions of what was generated, against those of the
+//! specification.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{mix::Mix, transaction::TransactionKind};
+
+/// Shares that were really generated, against what the specification wants.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Audit {
+    /// One line a property.
+    pub lines: Vec<AuditLine>,
+    /// How drawn values were distributed.
+    #[serde(default)]
+    pub distributions: Vec<AuditDistribution>,
+}
+
+impl Audit {
+    /// Adds what another client counted: lines of one name are summed.
+    pub fn merge(&mut self, other: &Self) {
+        for line in &other.lines {
+            match self.lines.iter_mut().find(|own| own.name == line.name) {
+                Some(own) => {
+                    own.count += line.count;
+                    own.total += line.total;
+                }
+                None => self.lines.push(line.clone()),
+            }
+        }
+        for other in &other.distributions {
+            let is_same = |own: &&mut AuditDistribution| {
+                own.name == other.name && own.counts.len() == other.counts.len()
+            };
+            match self.distributions.iter_mut().find(is_same) {
+                Some(own) => {
+                    for (own, count) in own.counts.iter_mut().zip(&other.counts) {
+                        *own += count;
+                    }
+                }
+                None => self.distributions.push(other.clone()),
+            }
+        }
+    }
+}
+
+/// One property of the generated load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditLine {
+    /// What is counted, such as "New-Order lines from a remote warehouse".
+    pub name: String,
+    /// How often it happened.
+    pub count: u64,
+    /// Out of how many.
+    pub total: u64,
+    /// The share that the specification wants, 0 to 1.
+    pub wanted: f64,
+    /// How the two are compared.
+    #[serde(default)]
+    pub rule: AuditRule,
+}
+
+impl AuditLine {
+    /// A count of independent choices.
+    pub(crate) fn independent(name: &str, count: u64, total: u64, wanted: f64) -> Self {
+        Self {
+            name: name.into(),
+            count,
+            total,
+            wanted,
+            rule: AuditRule::Independent,
+        }
+    }
+
+    /// How often each kind of transaction ran, among all of what these are
+    /// called.
+    pub(crate) fn of_kinds<'a>(
+        kinds: &'a [TransactionKind],
+        ran: &'a [u64],
+        mix: &'a Mix,
+        called: &'a str,
+    ) -> impl Iterator<Item = Self> + 'a {
+        let all = ran.iter().sum();
+        (kinds.iter().zip(ran).enumerate()).map(move |(position, (kind, ran))| {
+            let name = format!("{} among {called}", kind.name);
+            Self::independent(&name, *ran, all, mix.share(position))
+        })
+    }
+}
+
+/// How a counted share is compared with the wanted one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditRule {
+    /// Each of the total falls on it independently.
+    #[default]
+    Independent,
+    /// As before, but the count varies this many times as much: it is a sum
+    /// of draws that are not of one.
+    Dispersed(f64),
+    /// It is at most the wanted share.
+    AtMost,
+}
+
+/// How the values of one kind of draw were distributed, in ranges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditDistribution {
+    /// What is drawn, such as "items of New-Order lines".
+    pub name: String,
+    /// How many draws fell into each range.
+    pub counts: Vec<u64>,
+    /// The exact probability of each range, 0 to 1.
+    pub wanted: Vec<f64>,
+}
+
+impl AuditDistribution {
+    /// Ranges that are equally likely.
+    pub(crate) fn uniform(name: &str, counts: &[u64]) -> Self {
+        Self {
+            name: name.into(),
+            counts: counts.to_vec(),
+            wanted: vec![1.0 / counts.len() as f64; counts.len()],
+        }
+    }
+
+    /// Pearson's statistic: 0 for a perfect fit; about the number of ranges
+    /// less one when the draws follow the wanted distribution. 0 without
+    /// draws.
+    pub fn chi_square(&self) -> f64 {
+        let total = self.counts.iter().sum::<u64>() as f64;
+        self.counts
+            .iter()
+            .zip(&self.wanted)
+            .map(|(count, share)| (*count as f64, share * total))
+            .filter(|(_, wanted)| *wanted > 0.0)
+            .map(|(count, wanted)| (count - wanted).powi(2) / wanted)
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audit(name: &str, count: u64, counts: Vec<u64>) -> Audit {
+        Audit {
+            lines: vec![AuditLine {
+                name: name.into(),
+                count,
+                total: 10,
+                wanted: 0.5,
+                rule: AuditRule::Independent,
+            }],
+            distributions: vec![AuditDistribution {
+                name: name.into(),
+                wanted: vec![1.0 / counts.len() as f64; counts.len()],
+                counts,
+            }],
+        }
+    }
+
+    #[test]
+    fn merging_sums_what_has_one_name() {
+        let mut all = Audit::default();
+        all.merge(&audit("a", 3, vec![1, 2]));
+        all.merge(&audit("b", 1, vec![5, 5]));
+        all.merge(&audit("a", 4, vec![10, 20]));
+        assert_eq!(all.lines.len(), 2);
+        assert_eq!((all.lines[0].count, all.lines[0].total), (7, 20));
+        assert_eq!(all.distributions[0].counts, [11, 22]);
+        assert_eq!(all.distributions[1].counts, [5, 5]);
+    }
+
+    #[test]
+    fn chi_square_has_its_closed_form() {
+        let distribution = |counts| audit("a", 0, counts).distributions.remove(0);
+        assert_eq!(distribution(vec![8, 8]).chi_square(), 0.0);
+        assert_eq!(distribution(vec![0, 0]).chi_square(), 0.0);
+        // (12 - 10)²/10 + (8 - 10)²/10
+        assert!((distribution(vec![12, 8]).chi_square() - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_audit_without_distributions_can_be_read() {
+        let audit: Audit = serde_json::from_str(r#"{"lines":[]}"#).unwrap();
+        assert_eq!(audit, Audit::default());
+    }
+}

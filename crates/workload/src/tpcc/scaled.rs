@@ -1,0 +1,61 @@
+//! TPC-C at one scale.
+
+use octavo_units::Seed;
+
+use super::{constants::Constants, inputs};
+use crate::{DataError, Mix, Parameter, Unit};
+
+pub(super) const WAREHOUSES: Parameter = Parameter {
+    name: "warehouses",
+    unit: Unit::Count,
+    help: "TPC-C warehouses, about 75 MB each",
+    noun: Some("warehouse"),
+    label: ", warehouses: ",
+    default: |_| 2,
+    min: |_| 1,
+    max: Tpcc::WAREHOUSES_MAX as u64,
+    multiple_of: 1,
+};
+
+/// TPC-C at one scale: 10 terminals, about 499,000 rows and 75 MB a
+/// warehouse, and 100,000 items.
+#[derive(Clone, Debug)]
+pub struct Tpcc {
+    pub(super) warehouses: u32,
+    pub(super) seed: Seed,
+    pub(super) constants: Constants,
+    pub(super) mix: Mix,
+}
+
+impl Tpcc {
+    /// The largest scale, about 75 TB: a guard against mistyped flags rather
+    /// than a limit of the specification.
+    pub const WAREHOUSES_MAX: u32 = 1_000_000;
+
+    /// TPC-C with `warehouses` warehouses, 1 to [`Self::WAREHOUSES_MAX`].
+    /// `seed` determines the population and the constants of the non-uniform
+    /// draws.
+    ///
+    /// # Errors
+    /// [`DataError::Range`] of `warehouses`.
+    pub fn new(warehouses: u32, seed: Seed) -> Result<Self, DataError> {
+        WAREHOUSES.check(warehouses.into(), 0)?;
+        Ok(Self {
+            warehouses,
+            seed,
+            constants: Constants::new(seed),
+            mix: Mix::new(&inputs::CARDS),
+        })
+    }
+
+    /// The same with another mix than the specification's smallest deck. Its
+    /// weights are the cards of each client's deck.
+    pub fn with_mix(self, mix: Mix) -> Self {
+        Self { mix, ..self }
+    }
+
+    /// The scale.
+    pub fn warehouses(&self) -> u32 {
+        self.warehouses
+    }
+}

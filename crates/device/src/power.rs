@@ -1,17 +1,14 @@
-//! Watts of devices and machines, and joules a transaction.
+//! Watts and joules of devices.
 //!
 //! A device draws its idle power always, and the difference to its active
 //! power while it is busy, which its [`Counters::busy_ns`](crate::Counters)
-//! tell. A machine draws its idle power, and the difference to that at full
-//! load in proportion to its CPUs' use: assumed, as two points are all that
-//! lee-2009 tells of its server. Where that goes wrong there is told in the
-//! tests.
+//! tell.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sourced::{Impossible, Sourced};
+use crate::sourced::{Bounded, Impossible, Sourced, require};
 
 /// The `[power]` table of an entry. Of an array it is what the array draws
 /// besides its members.
@@ -29,8 +26,14 @@ const WATTS_MAX: f64 = 1e6;
 
 impl Power {
     pub(crate) fn check(&self) -> Result<(), Impossible> {
-        check_watts("power.idle_w", *self.idle_w, 0.0)?;
-        check_watts("power.active_w", *self.active_w, *self.idle_w)
+        self.idle_w.check("power.idle_w", 0.0..=WATTS_MAX)?;
+        let (idle_w, active_w) = (*self.idle_w, *self.active_w);
+        require(
+            (idle_w..=WATTS_MAX).contains(&active_w),
+            "power.active_w",
+            active_w,
+            format!("it is from {idle_w} W, which it draws with less to do, to {WATTS_MAX} W"),
+        )
     }
 
     /// The two numbers.
@@ -40,14 +43,6 @@ impl Power {
             active_w: *self.active_w,
         }
     }
-}
-
-fn check_watts(key: &'static str, watts: f64, least: f64) -> Result<(), Impossible> {
-    if (least..=WATTS_MAX).contains(&watts) {
-        return Ok(());
-    }
-    let reason = format!("from {least} W, which it draws with less to do, to {WATTS_MAX} W");
-    Err(Impossible::new(key, watts, reason))
 }
 
 /// What a device draws, its members included.
@@ -90,12 +85,6 @@ impl Draw {
             busy_s,
         }
     }
-
-    /// Watts when it is busy for this share of the time, 0 to 1; other values
-    /// are brought there.
-    pub fn watts(self, busy: f64) -> f64 {
-        self.idle_w + (self.active_w - self.idle_w) * busy.clamp(0.0, 1.0)
-    }
 }
 
 /// What a device took in a time. Times are the device's own.
@@ -133,112 +122,6 @@ impl Energy {
     }
 }
 
-/// A machine without the storage under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Machine {
-    /// What it is called by.
-    pub name: String,
-    /// What it is.
-    pub title: String,
-    /// Watts when it has nothing to do.
-    pub idle_w: Sourced<f64>,
-    /// Watts when all its CPUs are busy.
-    pub cpu_busy_w: Sourced<f64>,
-}
-
-/// Why a text is not a machine.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MachineError {
-    /// Not TOML, or an entry is missing, unknown or of the wrong type.
-    #[error("machine is not valid: {0}")]
-    Toml(#[from] toml::de::Error),
-    /// A value that no machine can have.
-    #[error("machine '{machine}': {key} = {value} is not possible: {reason}")]
-    Impossible {
-        /// Of which machine.
-        machine: String,
-        /// Which entry.
-        key: &'static str,
-        /// What it says.
-        value: String,
-        /// Why not.
-        reason: String,
-    },
-    /// A name that is not in the catalog.
-    #[error("machine '{0}' is unknown; there are: {list}", list = machine_names().collect::<Vec<_>>().join(", "))]
-    Unknown(String),
-}
-
-/// The machines that are part of the program, by name.
-const MACHINES: &[(&str, &str)] = &[(
-    "lee-2009",
-    include_str!("../catalog/machines/lee-2009.toml"),
-)];
-
-/// Names of all machines that are part of the program.
-pub fn machine_names() -> impl Iterator<Item = &'static str> {
-    MACHINES.iter().map(|(name, _)| *name)
-}
-
-impl Machine {
-    /// The machine of this name.
-    ///
-    /// # Errors
-    /// [`MachineError::Unknown`].
-    pub fn find(name: &str) -> Result<Self, MachineError> {
-        match MACHINES.iter().find(|(known, _)| *known == name) {
-            Some((_, text)) => Self::from_toml(text),
-            None => Err(MachineError::Unknown(name.to_owned())),
-        }
-    }
-
-    /// Reads and checks a machine.
-    ///
-    /// # Errors
-    /// Which entry is missing, unknown or impossible, and why.
-    pub fn from_toml(text: &str) -> Result<Self, MachineError> {
-        let machine: Self = toml::from_str(text)?;
-        check_watts("idle_w", *machine.idle_w, 0.0)
-            .and_then(|()| check_watts("cpu_busy_w", *machine.cpu_busy_w, *machine.idle_w))
-            .map_err(
-                |Impossible { key, value, reason }| MachineError::Impossible {
-                    machine: machine.name.clone(),
-                    key,
-                    value,
-                    reason,
-                },
-            )?;
-        Ok(machine)
-    }
-
-    /// Watts when its CPUs are busy for this share of the time, 0 to 1.
-    pub fn watts(&self, cpu: f64) -> f64 {
-        let machine = Draw {
-            idle_w: *self.idle_w,
-            active_w: *self.cpu_busy_w,
-        };
-        machine.watts(cpu)
-    }
-}
-
-/// Watts of a machine and its devices, each with the share of time for which
-/// it is busy.
-pub fn total_watts(machine: &Machine, cpu: f64, devices: &[(Draw, f64)]) -> f64 {
-    machine.watts(cpu)
-        + devices
-            .iter()
-            .map(|(draw, busy)| draw.watts(*busy))
-            .sum::<f64>()
-}
-
-/// Joules that a transaction costs at so many a second; `None` where none is
-/// done.
-pub fn joules_per_transaction(watts: f64, transactions_per_s: f64) -> Option<f64> {
-    (transactions_per_s > 0.0).then(|| watts / transactions_per_s)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,14 +141,27 @@ mod tests {
         assert_eq!((half.elapsed_s, half.busy_s), (10.0, 5.0));
         // Never busy for longer than there was.
         assert!((DISK.energy(ten, u64::MAX).joules - 145.0).abs() < 1e-9);
-        assert!((DISK.watts(0.5) * 10.0 - 125.0).abs() < 1e-9);
         assert_eq!(DISK.times(8).idle_w, 84.0);
         let both = DISK.plus(Draw {
             idle_w: 1.0,
             active_w: 1.0,
         });
         assert_eq!((both.idle_w, both.active_w), (11.5, 15.5));
-        assert_eq!(joules_per_transaction(100.0, 0.0), None);
+    }
+
+    /// The server of lee-2009 without the storage under test: idle, and about
+    /// 135 W with CPU load alone. Assumed: in between it draws in proportion
+    /// to its CPUs' use, as two points are all that the study tells.
+    const SERVER: Draw = Draw {
+        idle_w: 113.1,
+        active_w: 135.0,
+    };
+
+    /// Watts of the server with this CPU use, and of a device that is busy for
+    /// this share of the time.
+    fn watts(cpu: f64, device: Option<(Draw, f64)>) -> f64 {
+        let at = |(draw, busy): (Draw, f64)| draw.idle_w + (draw.active_w - draw.idle_w) * busy;
+        at((SERVER, cpu)) + device.map_or(0.0, at)
     }
 
     /// The share by which `found` is off.
@@ -287,53 +183,32 @@ mod tests {
     /// the use of the CPUs, and with it the ratio of joules a transaction.
     #[test]
     fn lee_2009_adds_up() {
-        let machine = Machine::find("lee-2009").unwrap();
         let ec = crate::catalog::find("ec").unwrap().draw().unwrap();
         let raid = crate::catalog::find("raid0-8x15k").unwrap().draw().unwrap();
         // Inputs: bare, with EC, with the eight disks; EC at its peak.
-        assert!(off(total_watts(&machine, 0.0, &[]), 113.1) < 1e-9);
-        assert!(off(total_watts(&machine, 0.0, &[(ec, 0.0)]), 115.2) < 1e-3);
-        assert!(off(total_watts(&machine, 0.0, &[(raid, 0.0)]), 197.2) < 1e-3);
-        assert!(off(total_watts(&machine, 1.0, &[]), 135.0) < 1e-9);
-        assert!(off(total_watts(&machine, 1.0, &[(ec, 1.0)]), 141.0) < 1e-3);
+        assert!(off(watts(0.0, None), 113.1) < 1e-9);
+        assert!(off(watts(0.0, Some((ec, 0.0))), 115.2) < 1e-3);
+        assert!(off(watts(0.0, Some((raid, 0.0))), 197.2) < 1e-3);
+        assert!(off(watts(1.0, None), 135.0) < 1e-9);
+        assert!(off(watts(1.0, Some((ec, 1.0))), 141.0) < 1e-3);
         // And RAID-0 with a 10 % buffer, the CPU at 14 %.
-        let on_raid = total_watts(&machine, 0.14, &[(raid, 1.0)]);
+        let on_raid = watts(0.14, Some((raid, 1.0)));
         assert!(off(on_raid, 232.0) < 0.01, "{on_raid}");
         // Predicted: RAID-0 at its peak lies between disks at rest, 5 % below
         // what was measured, and busy ones, 8 % above.
-        let at_rest = total_watts(&machine, 1.0, &[(raid, 0.0)]);
-        let busy = total_watts(&machine, 1.0, &[(raid, 1.0)]);
+        let at_rest = watts(1.0, Some((raid, 0.0)));
+        let busy = watts(1.0, Some((raid, 1.0)));
         assert!(at_rest < 231.4 && 231.4 < busy, "{at_rest} to {busy}");
         assert!(off(at_rest, 231.4) < 0.06 && off(busy, 231.4) < 0.09);
         // Predicted: EC with a 10 % buffer (4026 TPS, CPU at 54 %) 7.8 % below
         // the 142.0 W measured: the server drew as much as with its CPUs busy,
         // which no line through its idle power gives.
-        let on_ec = total_watts(&machine, 0.54, &[(ec, 1.0)]);
+        let on_ec = watts(0.54, Some((ec, 1.0)));
         assert!(off(on_ec, 142.0) < 0.08, "{on_ec}");
         // RAID-0 did 845 TPS. That makes the joules of a transaction 8 % too
         // favourable to EC.
-        let joules = |watts, rate| joules_per_transaction(watts, rate).unwrap();
-        let ratio = joules(on_raid, 845.0) / joules(on_ec, 4026.0);
+        let ratio = (on_raid / 845.0) / (on_ec / 4026.0);
         let published = (232.0 / 845.0) / (142.0 / 4026.0);
         assert!(off(ratio, published) < 0.09, "{ratio} and {published}");
-    }
-
-    #[test]
-    fn bad_machines_are_named() {
-        let text = include_str!("../catalog/machines/lee-2009.toml");
-        for (from, to, named) in [
-            ("[113.1", "[-1", "idle_w"),
-            ("[135", "[100", "cpu_busy_w"),
-            ("cpu_busy_w", "cpu_w", "cpu_w"),
-        ] {
-            assert!(text.contains(from));
-            let error = Machine::from_toml(&text.replace(from, to)).unwrap_err();
-            assert!(error.to_string().contains(named), "{error}");
-        }
-        let error = Machine::find("pc").unwrap_err().to_string();
-        assert!(
-            error.contains("'pc'") && error.contains("lee-2009"),
-            "{error}"
-        );
     }
 }

@@ -11,9 +11,9 @@ use crate::{
     point::{Durability, PointSpec},
     preset::Preset,
     profile::{Access, FORMAT, Means, Point, Profile},
-    request::{Command, Operation},
+    request::Operation,
     steady::{self, WINDOW},
-    stream::{Content, Load, Stream},
+    stream::{Load, Stream},
     tally::Tally,
 };
 
@@ -54,15 +54,6 @@ pub fn measure<D: Device + ?Sized>(
     effort: Effort,
     seed: Seed,
 ) -> Result<Point, DeviceError> {
-    let load = Load {
-        mix: spec.mix,
-        pattern: spec.pattern,
-        request_size: spec.request_size,
-        depth: spec.depth,
-        range_bytes: spec.range.get(),
-        content: Content::Stamped,
-        seed,
-    };
     // What does not fit is refused before a stream is made of it.
     let geometry = device.geometry();
     let length = spec.request_size.get();
@@ -77,8 +68,7 @@ pub fn measure<D: Device + ?Sized>(
         device.precondition(spec, seed.derive("precondition", 0))?;
     }
     let mut run = Loop {
-        stream: Stream::new(&load, 0, 1),
-        length: spec.request_size.get(),
+        stream: Stream::new(&Load::of(spec, seed), 0, 1),
         synced: spec.durability == Durability::Synced,
         lanes: Vec::new(),
         now: device.now(),
@@ -203,7 +193,6 @@ pub fn profile<D: Device + ?Sized>(
 /// A closed loop; a lane is one request in flight, then its flush.
 struct Loop {
     stream: Stream,
-    length: u32,
     synced: bool,
     lanes: Vec<Lane>,
     now: Moment,
@@ -226,21 +215,13 @@ impl Lane {
 
 impl Loop {
     fn begin<D: Device + ?Sized>(&mut self, device: &mut D, tag: Tag) -> Result<(), DeviceError> {
-        let request = self.stream.next_request();
+        let (operation, request) = self.stream.next_request();
         self.lanes[tag.0 as usize] = Lane {
-            operation: request.operation,
+            operation,
             began: self.now,
             flushing: false,
         };
-        device.submit(
-            self.now,
-            tag,
-            Request {
-                command: Command::from(request.operation),
-                offset: request.offset,
-                length: self.length,
-            },
-        )
+        device.submit(self.now, tag, request)
     }
 
     /// Waits for one request to end and begins the next in its place.

@@ -4,7 +4,10 @@ use octavo_units::{QueueDepth, RequestSize, Seed};
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::request::{Mix, Operation, Pattern};
+use crate::{
+    point::PointSpec,
+    request::{Mix, Operation, Pattern, Request},
+};
 
 /// What is asked of the storage, without how long.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,21 @@ pub struct Load {
     pub seed: Seed,
 }
 
+impl Load {
+    /// What a point asks for; writes are stamped.
+    pub fn of(spec: &PointSpec, seed: Seed) -> Self {
+        Self {
+            mix: spec.mix,
+            pattern: spec.pattern,
+            request_size: spec.request_size,
+            depth: spec.depth,
+            range_bytes: spec.range.get(),
+            content: Content::Stamped,
+            seed,
+        }
+    }
+}
+
 /// What a write writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -33,15 +51,6 @@ pub enum Content {
     /// The buffer as it is, but for 16 bytes in each sector that no other
     /// write repeats: as good against deduplication, at a fraction of the CPU.
     Stamped,
-}
-
-/// One request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// What is asked.
-    pub operation: Operation,
-    /// Where, in bytes.
-    pub offset: u64,
 }
 
 /// An endless, repeatable sequence of requests.
@@ -53,7 +62,7 @@ pub struct Stream {
     generator: Pcg64Mcg,
     pattern: Pattern,
     read_percent: u64,
-    request_bytes: u64,
+    request_bytes: u32,
     /// Requests that fit into the range; at least 1.
     count: u64,
     next: u64,
@@ -97,8 +106,8 @@ impl Stream {
     /// # Panics
     /// If the range holds no request.
     pub fn new(load: &Load, lane: u16, lanes: u16) -> Self {
-        let request_bytes = u64::from(load.request_size.get());
-        let count = load.range_bytes / request_bytes;
+        let request_bytes = load.request_size.get();
+        let count = load.range_bytes / u64::from(request_bytes);
         assert!(count > 0, "the range holds at least one request");
         Self {
             generator: load.seed.derive("lane", u64::from(lane)).generator(),
@@ -113,9 +122,9 @@ impl Stream {
         }
     }
 
-    /// The next request.
+    /// The next request, and which of the two operations it is.
     #[inline]
-    pub fn next_request(&mut self) -> Request {
+    pub fn next_request(&mut self) -> (Operation, Request) {
         let index = match self.pattern {
             Pattern::Random => self.below(self.count),
             Pattern::Sequential => {
@@ -132,13 +141,11 @@ impl Stream {
             0 => false,
             percent => self.below(100) < percent,
         };
-        Request {
-            operation: if read {
-                Operation::Read
-            } else {
-                Operation::Write
-            },
-            offset: index * self.request_bytes,
+        let offset = index * u64::from(self.request_bytes);
+        if read {
+            (Operation::Read, Request::read(offset, self.request_bytes))
+        } else {
+            (Operation::Write, Request::write(offset, self.request_bytes))
         }
     }
 
@@ -185,7 +192,7 @@ mod tests {
         let load = load(Mix::WRITE, Pattern::Sequential, 10 * 4096);
         let mut lanes: Vec<Stream> = (0..3).map(|lane| Stream::new(&load, lane, 3)).collect();
         let offsets: Vec<u64> = (0..12)
-            .map(|turn| lanes[turn % 3].next_request().offset / 4096)
+            .map(|turn| lanes[turn % 3].next_request().1.offset / 4096)
             .collect();
         assert_eq!(offsets, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]);
     }
@@ -197,7 +204,7 @@ mod tests {
         let mut stream = Stream::new(&load, 0, 1);
         let mut counts = [0u32; 16];
         for _ in 0..16_000 {
-            let offset = stream.next_request().offset;
+            let offset = stream.next_request().1.offset;
             assert_eq!(offset % 4096, 0);
             counts[(offset / 4096) as usize] += 1;
         }
@@ -212,7 +219,7 @@ mod tests {
         let load = load(Mix::READ_75, Pattern::Random, 1 << 20);
         let mut stream = Stream::new(&load, 0, 1);
         let reads = (0..10_000)
-            .filter(|_| stream.next_request().operation == Operation::Read)
+            .filter(|_| stream.next_request().0 == Operation::Read)
             .count();
         // Mean 7500, standard deviation 43.
         assert!((7283..=7717).contains(&reads), "{reads}");

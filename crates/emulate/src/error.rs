@@ -69,17 +69,6 @@ pub enum EmulateError {
         #[source]
         source: io::Error,
     },
-    /// A file or directory could not be read or written.
-    #[error("{action} {}", path.display())]
-    Io {
-        /// A verb.
-        action: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
 }
 
 impl EmulateError {
@@ -87,7 +76,7 @@ impl EmulateError {
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Mount { .. } | Self::Interrupted => false,
-            Self::Io { source, .. } | Self::Directory(DirectoryError::Io { source, .. }) => {
+            Self::Directory(DirectoryError::Io { source, .. }) => {
                 matches!(
                     source.kind(),
                     io::ErrorKind::PermissionDenied
@@ -114,11 +103,7 @@ fn remedy(error: &io::Error) -> &'static str {
 
 impl EmulateError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
+        let failed = DirectoryError::io(action, path);
+        move |source| Self::Directory(failed(source))
     }
 }

@@ -6,13 +6,12 @@
 //! that grow side by side lie interleaved as on any file system, and the same
 //! sequence of operations gives the same addresses.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::BTreeSet, sync::Mutex};
 
 use octavo_device::{Command, Geometry, Request};
 use octavo_units::ByteCount;
+
+use crate::lock::lock;
 
 /// The device's extents: which are free.
 #[derive(Debug)]
@@ -75,12 +74,12 @@ impl Space {
 
     /// Bytes of extents that no file has.
     pub(crate) fn free_bytes(&self) -> u64 {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = lock(&self.free);
         (u64::from(self.count - free.fresh) + free.returned.len() as u64) * self.extent_bytes
     }
 
     fn take(&self) -> Result<u32, Full> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = lock(&self.free);
         if let Some(lowest) = free.returned.pop_first() {
             return Ok(lowest);
         }
@@ -92,7 +91,7 @@ impl Space {
     }
 
     fn give_back(&self, extent: u32) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = lock(&self.free);
         free.returned.insert(extent);
     }
 }

@@ -7,7 +7,7 @@ use std::{
     os::unix::fs::{FileExt, MetadataExt},
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -22,6 +22,7 @@ use crate::{
     buffers::Buffer,
     extents::{Full, Layout, Space},
     faults::{Fate, Faults, Requests},
+    lock::{self, lock},
     pacer::{Pacer, Ticket},
     undo::{CutWrites, UndoLog},
 };
@@ -159,45 +160,34 @@ impl Files {
             content: self.content(node),
             pace,
         };
-        self.opened
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(handle, Arc::new(opened));
+        lock::write(&self.opened).insert(handle, Arc::new(opened));
         handle
     }
 
     pub(crate) fn close(&self, handle: u64) {
-        self.opened
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&handle);
+        lock::write(&self.opened).remove(&handle);
     }
 
     fn opened(&self, handle: u64) -> Result<Arc<OpenFile>, Errno> {
-        self.opened
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock::read(&self.opened)
             .get(&handle)
             .map(Arc::clone)
             .ok_or(Errno::EBADF)
     }
 
     fn content(&self, node: u64) -> Arc<Content> {
-        let known = self.contents.read().unwrap_or_else(PoisonError::into_inner);
+        let known = lock::read(&self.contents);
         if let Some(content) = known.get(&node) {
             return Arc::clone(content);
         }
         drop(known);
-        let mut known = self
-            .contents
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock::write(&self.contents);
         Arc::clone(known.entry(node).or_default())
     }
 
     /// Bytes that the file has on the device.
     pub(crate) fn allocated_bytes(&self, node: u64) -> u64 {
-        let known = self.contents.read().unwrap_or_else(PoisonError::into_inner);
+        let known = lock::read(&self.contents);
         known.get(&node).map_or(0, |content| {
             lock(&content.layout).allocated_bytes(&self.space)
         })
@@ -205,11 +195,7 @@ impl Files {
 
     /// The file is gone: its extents are free, and trimmed.
     pub(crate) fn gone(&self, node: u64) {
-        let content = self
-            .contents
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&node);
+        let content = lock::write(&self.contents).remove(&node);
         if let Some(content) = content {
             let trimmed = lock(&content.layout).shrink(&self.space, 0);
             self.trim(trimmed);
@@ -220,78 +206,76 @@ impl Files {
 
     pub(crate) fn read(&self, handle: u64, offset: u64, length: u32, reply: ReplyData) {
         let begun = self.begin(handle, Command::Read, offset, u64::from(length));
-        match begun {
-            Ok((ticket, opened)) => {
-                let data = Buffer::read(&opened.file, offset, length as usize);
-                self.pacer
-                    .end(ticket, Answer::Data(reply, data.map_err(errno)));
-            }
-            Err(errno) => reply.error(errno),
-        }
+        self.serve(begun, reply, Answer::Data, |opened| {
+            Buffer::read(&opened.file, offset, length as usize)
+        });
     }
 
     pub(crate) fn write(&self, handle: u64, offset: u64, data: &[u8], reply: ReplyWrite) {
-        let begun = self.begin(handle, Command::Write, offset, data.len() as u64);
-        match begun {
-            Ok((ticket, opened)) => {
-                let write = || opened.file.write_all_at(data, offset);
-                let length = data.len() as u64;
-                let result = match opened.pace {
-                    Pace::Probe => write(),
-                    Pace::Device => {
-                        self.change(&opened.content, &opened.file, offset, length, write)
-                    }
-                };
-                let result = result.map(|()| data.len() as u32);
-                self.pacer
-                    .end(ticket, Answer::Written(reply, result.map_err(errno)));
+        let length = data.len() as u64;
+        let begun = self.begin(handle, Command::Write, offset, length);
+        self.serve(begun, reply, Answer::Written, |opened| {
+            let write = || opened.file.write_all_at(data, offset);
+            match opened.pace {
+                Pace::Probe => write(),
+                Pace::Device => self.change(&opened.content, &opened.file, offset, length, write),
             }
-            Err(errno) => reply.error(errno),
-        }
+            .map(|()| data.len() as u32)
+        });
     }
 
     /// Makes what was written to the file durable.
     pub(crate) fn sync(&self, handle: u64, data_only: bool, reply: ReplyEmpty) {
         let begun = self.begin(handle, Command::Flush, 0, 0);
-        match begun {
-            Ok((ticket, opened)) => {
-                let next = lock(&opened.content.undo).next();
-                let result = match (self.sync_backing, data_only) {
-                    (false, _) => Ok(()),
-                    (true, true) => opened.file.sync_data(),
-                    (true, false) => opened.file.sync_all(),
-                };
-                if result.is_ok() && !self.faults.lie {
-                    let freed = lock(&opened.content.undo).forget_before(next);
-                    self.undo_bytes.fetch_sub(freed, Ordering::Relaxed);
-                }
-                self.pacer
-                    .end(ticket, Answer::Done(reply, result.map_err(errno)));
+        self.serve(begun, reply, Answer::Done, |opened| {
+            let next = lock(&opened.content.undo).next();
+            match (self.sync_backing, data_only) {
+                (false, _) => {}
+                (true, true) => opened.file.sync_data()?,
+                (true, false) => opened.file.sync_all()?,
             }
-            Err(errno) => reply.error(errno),
-        }
+            if !self.faults.lie {
+                let freed = lock(&opened.content.undo).forget_before(next);
+                self.undo_bytes.fetch_sub(freed, Ordering::Relaxed);
+            }
+            Ok(())
+        });
     }
 
     /// Makes names durable, which `sync` does for the backing storage.
     pub(crate) fn sync_names(&self, sync: impl FnOnce() -> io::Result<()>, reply: ReplyEmpty) {
         let arrived = self.pacer.now();
-        if let Err(error) = self.check_power() {
-            return reply.error(errno(error));
-        }
-        let flush = [Request::FLUSH];
-        match self.pacer.begin(arrived, Command::Flush, 0, &flush) {
-            Ok(ticket) => {
-                let result = if self.sync_backing { sync() } else { Ok(()) };
-                self.pacer
-                    .end(ticket, Answer::Done(reply, result.map_err(errno)));
+        let begun = self.check_power().map_err(errno).and_then(|()| {
+            let flush = [Request::FLUSH];
+            let begun = self.pacer.begin(arrived, Command::Flush, 0, &flush);
+            Ok((begun.map_err(|_| Errno::EIO)?, ()))
+        });
+        self.serve(begun, reply, Answer::Done, |()| {
+            if self.sync_backing { sync() } else { Ok(()) }
+        });
+    }
+
+    /// Does the work of a request that was begun, and has what comes of it
+    /// answered at the model's moment.
+    fn serve<T, R, F>(
+        &self,
+        begun: Result<(Ticket, F), Errno>,
+        reply: R,
+        answer: fn(R, Result<T, Errno>) -> Answer,
+        work: impl FnOnce(F) -> io::Result<T>,
+    ) {
+        match begun {
+            Ok((ticket, of)) => {
+                let result = work(of).map_err(errno);
+                self.pacer.end(ticket, answer(reply, result));
             }
-            Err(_) => reply.error(Errno::EIO),
+            Err(errno) => answer(reply, Err(errno)).send(false),
         }
     }
 
     pub(crate) fn resize(&self, node: u64, file: &File, size: u64) -> io::Result<()> {
         let content = self.content(node);
-        let _power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        let _power = lock::read(&self.power);
         self.check_power()?;
         let mut undo = lock(&content.undo);
         file.set_len(size)?;
@@ -320,7 +304,7 @@ impl Files {
     ) -> Result<(), Errno> {
         let opened = self.opened(handle)?;
         let content = &opened.content;
-        let _power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        let _power = lock::read(&self.power);
         self.check_power().map_err(errno)?;
         let fallocate = || Ok(rustix::fs::fallocate(&*opened.file, flags, offset, length)?);
         if flags.contains(FallocateFlags::PUNCH_HOLE) {
@@ -356,8 +340,8 @@ impl Files {
             return Ok(sum);
         }
         self.pacer.die();
-        let _alone = self.power.write().unwrap_or_else(PoisonError::into_inner);
-        let contents = self.contents.read().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock::write(&self.power);
+        let contents = lock::read(&self.contents);
         let mut logs: Vec<UndoLog> = contents
             .values()
             .map(|content| std::mem::take(&mut *lock(&content.undo)))
@@ -441,7 +425,7 @@ impl Files {
         if !self.faults.forgets() {
             return change();
         }
-        let _power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        let _power = lock::read(&self.power);
         self.check_power()?;
         self.keep_and(content, file, offset, length, change)
     }
@@ -479,8 +463,4 @@ impl Files {
 
 pub(crate) fn errno(error: io::Error) -> Errno {
     Errno::from_i32(error.raw_os_error().unwrap_or(libc::EIO))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,7 +10,7 @@ use std::{
     io,
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -28,9 +28,19 @@ use rustix::fs::{self, AtFlags, FallocateFlags, Stat, Timespec, Timestamps};
 
 use crate::{
     files::{Files, Pace, errno},
-    lead,
+    lead, lock,
     names::{Entry, Names, Owner, ROOT},
 };
+
+/// The value of a result; an error is the answer.
+macro_rules! or_error {
+    ($reply:ident, $result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(errno) => return $reply.error(errno),
+        }
+    };
+}
 
 /// What is mounted.
 pub(crate) struct EmulatedFiles {
@@ -98,10 +108,8 @@ impl EmulatedFiles {
     }
 
     fn reply_entry(&self, result: Result<Stat, Errno>, reply: ReplyEntry) {
-        match result {
-            Ok(stat) => reply.entry(&FOREVER, &self.attributes(&stat), Generation(0)),
-            Err(errno) => reply.error(errno),
-        }
+        let stat = or_error!(reply, result);
+        reply.entry(&FOREVER, &self.attributes(&stat), Generation(0));
     }
 
     fn attributes_of(&self, node: INodeNo) -> Result<FileAttr, Errno> {
@@ -119,15 +127,8 @@ impl EmulatedFiles {
         handle: FileHandle,
         offset: u64,
     ) -> Result<Vec<(u64, Entry)>, Errno> {
-        let directories = self
-            .directories
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut entries = directories
-            .get(&handle.0)
-            .ok_or(Errno::EBADF)?
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let directories = lock::read(&self.directories);
+        let mut entries = lock::lock(directories.get(&handle.0).ok_or(Errno::EBADF)?);
         if offset == 0 {
             *entries = self.named(|names| names.entries(node.0))?;
         }
@@ -138,47 +139,15 @@ impl EmulatedFiles {
             .collect())
     }
 
-    fn set_attributes(&self, node: INodeNo, wanted: &Wanted) -> Result<FileAttr, Errno> {
-        self.files.check_power().map_err(errno)?;
-        if let Some(size) = wanted.size {
-            match wanted.handle {
-                Some(handle) => self.files.resize_open(handle.0, size),
-                None => self
-                    .names
-                    .content(node.0, true)
-                    .and_then(|file| self.files.resize(node.0, &file, size)),
-            }
-            .map_err(errno)?;
+    fn resize(&self, node: u64, handle: Option<FileHandle>, size: u64) -> io::Result<()> {
+        self.files.check_power()?;
+        match handle {
+            Some(handle) => self.files.resize_open(handle.0, size),
+            None => self
+                .files
+                .resize(node, &self.names.content(node, true)?, size),
         }
-        self.named(|names| {
-            if wanted.uid.is_some() || wanted.gid.is_some() {
-                names.set_owner(node.0, wanted.uid, wanted.gid)?;
-            }
-            if let Some(mode) = wanted.mode {
-                names.set_mode(node.0, mode)?;
-            }
-            if wanted.accessed.is_some() || wanted.modified.is_some() {
-                let times = Timestamps {
-                    last_access: timespec(wanted.accessed),
-                    last_modification: timespec(wanted.modified),
-                };
-                names.set_times(node.0, &times)?;
-            }
-            Ok(())
-        })?;
-        self.attributes_of(node)
     }
-}
-
-/// What setattr asks for.
-struct Wanted {
-    mode: Option<u32>,
-    uid: Option<u32>,
-    gid: Option<u32>,
-    size: Option<u64>,
-    accessed: Option<TimeOrNow>,
-    modified: Option<TimeOrNow>,
-    handle: Option<FileHandle>,
 }
 
 impl Filesystem for EmulatedFiles {
@@ -227,10 +196,8 @@ impl Filesystem for EmulatedFiles {
         _handle: Option<FileHandle>,
         reply: ReplyAttr,
     ) {
-        match self.attributes_of(node) {
-            Ok(attributes) => reply.attr(&FOREVER, &attributes),
-            Err(errno) => reply.error(errno),
-        }
+        let attributes = or_error!(reply, self.attributes_of(node));
+        reply.attr(&FOREVER, &attributes);
     }
 
     fn setattr(
@@ -251,26 +218,32 @@ impl Filesystem for EmulatedFiles {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let wanted = Wanted {
-            mode,
-            uid,
-            gid,
-            size,
-            accessed,
-            modified,
-            handle,
-        };
-        match self.set_attributes(node, &wanted) {
-            Ok(attributes) => reply.attr(&FOREVER, &attributes),
-            Err(errno) => reply.error(errno),
-        }
+        let resized = size.map_or(Ok(()), |size| self.resize(node.0, handle, size));
+        or_error!(reply, resized.map_err(errno));
+        let changed = self.named(|names| {
+            if uid.is_some() || gid.is_some() {
+                names.set_owner(node.0, uid, gid)?;
+            }
+            if let Some(mode) = mode {
+                names.set_mode(node.0, mode)?;
+            }
+            if accessed.is_some() || modified.is_some() {
+                let times = Timestamps {
+                    last_access: timespec(accessed),
+                    last_modification: timespec(modified),
+                };
+                names.set_times(node.0, &times)?;
+            }
+            Ok(())
+        });
+        or_error!(reply, changed);
+        let attributes = or_error!(reply, self.attributes_of(node));
+        reply.attr(&FOREVER, &attributes);
     }
 
     fn readlink(&self, _request: &Request, node: INodeNo, reply: ReplyData) {
-        match self.named(|names| names.target(node.0)) {
-            Ok(target) => reply.data(&target),
-            Err(errno) => reply.error(errno),
-        }
+        let target = or_error!(reply, self.named(|names| names.target(node.0)));
+        reply.data(&target);
     }
 
     fn mknod(
@@ -368,13 +341,9 @@ impl Filesystem for EmulatedFiles {
                 names.content(node.0, false)
             })
         });
-        match opened {
-            Ok(file) => {
-                let handle = self.files.open(node.0, file, Pace::Device);
-                reply.opened(FileHandle(handle), how(flags.0));
-            }
-            Err(errno) => reply.error(errno),
-        }
+        let file = or_error!(reply, opened);
+        let handle = self.files.open(node.0, file, Pace::Device);
+        reply.opened(FileHandle(handle), how(flags.0));
     }
 
     fn create(
@@ -396,19 +365,10 @@ impl Filesystem for EmulatedFiles {
             self.files.check_ready(pace)?;
             names.make_file(owner(request), parent.0, name, mode)
         });
-        match made {
-            Ok((stat, file)) => {
-                let handle = FileHandle(self.files.open(stat.st_ino, file, pace));
-                reply.created(
-                    &FOREVER,
-                    &self.attributes(&stat),
-                    Generation(0),
-                    handle,
-                    how(flags),
-                );
-            }
-            Err(errno) => reply.error(errno),
-        }
+        let (stat, file) = or_error!(reply, made);
+        let handle = FileHandle(self.files.open(stat.st_ino, file, pace));
+        let attributes = self.attributes(&stat);
+        reply.created(&FOREVER, &attributes, Generation(0), handle, how(flags));
     }
 
     fn read(
@@ -484,10 +444,7 @@ impl Filesystem for EmulatedFiles {
 
     fn opendir(&self, _request: &Request, _node: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let handle = self.directories_opened.fetch_add(1, Ordering::Relaxed);
-        self.directories
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(handle, Mutex::default());
+        lock::write(&self.directories).insert(handle, Mutex::default());
         reply.opened(FileHandle(handle), FopenFlags::empty());
     }
 
@@ -499,18 +456,13 @@ impl Filesystem for EmulatedFiles {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        match self.entries(node, handle, offset) {
-            Ok(entries) => {
-                for (next, entry) in entries {
-                    let kind = file_type(entry.kind);
-                    if reply.add(INodeNo(entry.node), next, kind, &entry.name) {
-                        break;
-                    }
-                }
-                reply.ok();
+        for (next, entry) in or_error!(reply, self.entries(node, handle, offset)) {
+            let kind = file_type(entry.kind);
+            if reply.add(INodeNo(entry.node), next, kind, &entry.name) {
+                break;
             }
-            Err(errno) => reply.error(errno),
         }
+        reply.ok();
     }
 
     fn readdirplus(
@@ -521,11 +473,7 @@ impl Filesystem for EmulatedFiles {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        let entries = match self.entries(node, handle, offset) {
-            Ok(entries) => entries,
-            Err(errno) => return reply.error(errno),
-        };
-        for (next, entry) in entries {
+        for (next, entry) in or_error!(reply, self.entries(node, handle, offset)) {
             let own = entry.name == "." || entry.name == "..";
             // The kernel takes each entry for a lookup, save these two.
             let stat = if own {
@@ -562,10 +510,7 @@ impl Filesystem for EmulatedFiles {
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        self.directories
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&handle.0);
+        lock::write(&self.directories).remove(&handle.0);
         reply.ok();
     }
 

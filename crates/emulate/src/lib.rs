@@ -24,6 +24,7 @@ mod faults;
 mod files;
 mod filesystem;
 mod lead;
+mod lock;
 mod mounted;
 mod names;
 mod pacer;

@@ -178,11 +178,7 @@ impl Mounted {
             return Ok(());
         };
         if !session.guard.is_finished() {
-            detach(self.point.path()).map_err(|source| EmulateError::Io {
-                action: "unmount",
-                path: self.point.path().to_owned(),
-                source,
-            })?;
+            detach(self.point.path()).map_err(EmulateError::io("unmount", self.point.path()))?;
         }
         // A session ends when the last file is closed. Where it was not ours
         // to end them all, its threads go with the process.
@@ -201,11 +197,7 @@ impl Mounted {
             // the kernel says so (fuse_dev_do_read), and fuser 0.18 knows only
             // ENODEV.
             Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
-            result => result.map_err(|source| EmulateError::Io {
-                action: "end the emulation at",
-                path: self.point.path().to_owned(),
-                source,
-            }),
+            result => result.map_err(EmulateError::io("end the emulation at", self.point.path())),
         }
     }
 }

@@ -15,10 +15,12 @@ use std::{
         unix::ffi::OsStrExt,
     },
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use rustix::fs::{self, AtFlags, FileType, Gid, Mode, OFlags, Stat, Timestamps, Uid};
+
+use crate::lock::lock;
 
 /// The number of the root, by FUSE's protocol.
 pub(crate) const ROOT: u64 = 1;
@@ -126,14 +128,7 @@ impl Names {
     }
 
     pub(crate) fn entries(&self, number: u64) -> io::Result<Vec<Entry>> {
-        let node = self.node(number)?;
-        let directory = fs::openat(
-            &*node,
-            ".",
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        fs::Dir::new(directory)?
+        fs::Dir::new(self.directory(number)?)?
             .map(|entry| {
                 let entry = entry?;
                 Ok(Entry {
@@ -281,14 +276,14 @@ impl Names {
 
     /// Makes what the directory says durable.
     pub(crate) fn sync_directory(&self, number: u64) -> io::Result<()> {
+        Ok(fs::fsync(self.directory(number)?)?)
+    }
+
+    /// Opens a directory's content.
+    fn directory(&self, number: u64) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let node = self.node(number)?;
-        let directory = fs::openat(
-            &*node,
-            ".",
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        Ok(fs::fsync(directory)?)
+        Ok(fs::openat(&*node, ".", flags, Mode::empty())?)
     }
 
     /// Gives what was just made its owner, then its mode, which giving it away
@@ -330,7 +325,7 @@ impl Names {
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<u64, Node>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table)
     }
 }
 

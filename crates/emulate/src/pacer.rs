@@ -31,6 +31,7 @@ use octavo_units::Moment;
 use crate::{
     answer::Answer,
     lead::Lead,
+    lock::lock,
     statistics::{LATE, Tally, Timing},
 };
 
@@ -52,15 +53,11 @@ impl Clock {
 
     #[inline]
     pub(crate) fn now(&self) -> Moment {
-        let elapsed = self.origin.elapsed().as_nanos() as u64;
-        if self.scale == 1.0 {
-            Moment::nanoseconds(elapsed)
-        } else {
-            Moment::nanoseconds((elapsed as f64 / self.scale) as u64)
-        }
+        Moment::nanoseconds(self.device_ns(self.origin.elapsed()))
     }
 
     /// The nanoseconds of the device in a real time.
+    #[inline]
     fn device_ns(&self, real: Duration) -> u64 {
         let nanoseconds = real.as_nanos() as u64;
         if self.scale == 1.0 {
@@ -212,7 +209,6 @@ impl Pacer {
         if parts.is_empty() {
             return Ok(Ticket { timing, slot: None });
         }
-        let mut due = Vec::new();
         let mut state = self.shared.lock();
         let geometry = state.device.geometry();
         parts.iter().try_for_each(|part| geometry.check(*part))?;
@@ -226,13 +222,7 @@ impl Pacer {
         }
         // Bounds would have time pass to moments at which nothing happens.
         state.device.settle();
-        self.shared.collect(&mut state, &mut due);
-        let earlier = state.next() < state.sleeps_until;
-        drop(state);
-        if earlier {
-            self.shared.wake.notify_one();
-        }
-        self.shared.send(&mut due);
+        self.shared.answer(state);
         Ok(Ticket {
             timing,
             slot: Some(index),
@@ -241,10 +231,8 @@ impl Pacer {
 
     /// Has `answer` sent at the model's moment, at once when that has passed.
     pub(crate) fn end(&self, ticket: Ticket, answer: Answer) {
-        let mut due = Vec::new();
         let Some(index) = ticket.slot else {
-            due.push((ticket.timing, answer));
-            return self.shared.send(&mut due);
+            return self.shared.send(&mut vec![(ticket.timing, answer)]);
         };
         let mut state = self.shared.lock();
         let slot = &mut state.slots[index as usize];
@@ -253,13 +241,7 @@ impl Pacer {
             self.shared.note_waiting_for_backing(&slot.timing);
             state.make_ready(index);
         }
-        self.shared.collect(&mut state, &mut due);
-        let earlier = state.next() < state.sleeps_until;
-        drop(state);
-        if earlier {
-            self.shared.wake.notify_one();
-        }
-        self.shared.send(&mut due);
+        self.shared.answer(state);
     }
 
     /// Gives the device a request that nobody waits for, such as a trim.
@@ -393,6 +375,19 @@ impl Shared {
         }
     }
 
+    /// Moves the device on and answers what is due. The thread is woken when it
+    /// would sleep past what comes next.
+    fn answer(&self, mut state: MutexGuard<'_, State>) {
+        let mut due = Vec::new();
+        self.collect(&mut state, &mut due);
+        let earlier = state.next() < state.sleeps_until;
+        drop(state);
+        if earlier {
+            self.wake.notify_one();
+        }
+        self.send(&mut due);
+    }
+
     fn send(&self, due: &mut Vec<(Timing, Answer)>) {
         if due.is_empty() {
             return;
@@ -492,7 +487,3 @@ fn oversleeping() -> Duration {
 /// 170 us, which would be a third of an SSD's time. A core that spins is lost to
 /// the database, so there is an end.
 const SPIN_MAX: Duration = Duration::from_micros(250);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -62,16 +62,6 @@ impl Settings {
         Self::preset(Preset::Brief, seed)
     }
 
-    /// The tables at a few depths: under a minute.
-    pub fn quick(seed: Seed) -> Self {
-        Self::preset(Preset::Quick, seed)
-    }
-
-    /// The whole grid: hours.
-    pub fn full(seed: Seed) -> Self {
-        Self::preset(Preset::Full, seed)
-    }
-
     /// The defaults of a preset.
     pub fn preset(preset: Preset, seed: Seed) -> Self {
         Self {
@@ -253,15 +243,7 @@ pub fn measure(
     hook: &mut dyn FnMut(Duration) -> ControlFlow<()>,
 ) -> Result<Point, CalibrateError> {
     check(spec, target)?;
-    let mut load = Load {
-        mix: spec.mix,
-        pattern: spec.pattern,
-        request_size: spec.request_size,
-        depth: spec.depth,
-        range_bytes: spec.range.get(),
-        content: Content::Stamped,
-        seed,
-    };
+    let mut load = Load::of(spec, seed);
     settle(target)?;
     let mut run = |load: &Load, stop| {
         engine

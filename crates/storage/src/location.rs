@@ -138,13 +138,6 @@ impl Space {
             available_bytes: space.f_bavail.saturating_mul(space.f_frsize),
         })
     }
-
-    /// Share that is used or reserved, 0 to 1: what makes file systems and
-    /// SSDs slower when it comes close to 1.
-    pub fn fill_grade(&self) -> f64 {
-        let total = self.total_bytes.max(1) as f64;
-        (1.0 - self.available_bytes as f64 / total).clamp(0.0, 1.0)
-    }
 }
 
 impl Location {
@@ -556,11 +549,6 @@ mod tests {
 
     #[test]
     fn space_is_told_in_bytes() {
-        let space = Space {
-            total_bytes: 1000,
-            available_bytes: 250,
-        };
-        assert_eq!(space.fill_grade(), 0.75);
         let here = Space::of(tempfile::tempdir().unwrap().path()).unwrap();
         assert!(here.available_bytes <= here.total_bytes, "{here:?}");
         // procfs has no blocks.

@@ -149,7 +149,7 @@ fn writes_run_in_rounds_until_steady_or_the_limit() {
 
 #[test]
 fn an_estimate_is_known_before() {
-    let (least, most) = Settings::full(Seed::new(1)).estimate();
+    let (least, most) = Settings::preset(Preset::Full, Seed::new(1)).estimate();
     assert!(least < most && most < Duration::from_secs(6 * 3600));
     let (least, most) = Settings::preset(Preset::Quick, Seed::new(1)).estimate();
     assert_eq!(least, most);

@@ -15,7 +15,7 @@ use crate::{
     simulated::{
         Disk, Raid, array, constant, disk, flash, members::Members, raid, station, volume,
     },
-    sourced::{Impossible, Sourced},
+    sourced::{Impossible, Sourced, require},
 };
 
 /// One device.
@@ -85,16 +85,12 @@ pub enum EntryError {
         message: String,
     },
     /// A value that no device can have.
-    #[error("device '{device}': {key} = {value} is not possible: {reason}")]
+    #[error("device '{device}': {impossible}")]
     Impossible {
         /// Of which device.
         device: String,
-        /// Which entry, like `flash.read_us`.
-        key: &'static str,
-        /// What it says.
-        value: String,
-        /// Why not, and what would do.
-        reason: String,
+        /// Which entry, and why not.
+        impossible: Impossible,
     },
     /// None or several tables of parameters.
     #[error("device '{device}' has {found}: give exactly one of {}", MODELS.join(", "))]
@@ -162,24 +158,24 @@ impl Entry {
 
     /// Refuses what no device can have, of this entry and those nested in it.
     fn check(&self) -> Result<(), EntryError> {
-        match self.models()? {
+        let model = self.models()?;
+        match model {
             Model::Constant(parameters) => parameters.check(),
             Model::Disk(parameters) => parameters.check(),
             Model::Flash(parameters) => parameters.check(),
             Model::Raid(parameters) => parameters
                 .member
-                .check("raid.member", *parameters.members, "raid.members")
+                .check(*parameters.members)
                 .and_then(|()| parameters.check()),
             Model::Array(parameters) => parameters.check(),
             Model::Volume(parameters) => parameters.check(),
             Model::Station(parameters) => parameters.check(),
         }
+        .map_err(|impossible| impossible.within(model.name()))
         .and_then(|()| self.power.as_ref().map_or(Ok(()), Power::check))
-        .map_err(|Impossible { key, value, reason }| EntryError::Impossible {
+        .map_err(|impossible| EntryError::Impossible {
             device: self.name.clone(),
-            key,
-            value,
-            reason,
+            impossible,
         })
     }
 
@@ -352,10 +348,10 @@ impl Member {
     ///
     /// # Errors
     /// A name that is not in the catalog.
-    fn entry(&self, key: &'static str) -> Result<Entry, Impossible> {
+    fn entry(&self) -> Result<Entry, Impossible> {
         match self {
             Self::Named(name) => {
-                find(name).map_err(|error| Impossible::new(key, &**name, error.to_string()))
+                find(name).map_err(|error| Impossible::new("member", &**name, error.to_string()))
             }
             Self::Nested(entry) => Ok((**entry).clone()),
         }
@@ -363,38 +359,30 @@ impl Member {
 
     /// What one of them draws; `None` where that is not known.
     fn draw(&self) -> Option<Draw> {
-        self.entry("member").ok()?.draw()
+        self.entry().ok()?.draw()
     }
 
     /// Simulated devices, those in nested arrays counted.
     fn devices(&self, count: u32) -> u64 {
-        self.entry("member")
+        self.entry()
             .map_or(1, |entry| entry.devices())
             .saturating_mul(u64::from(count))
     }
 
     /// Checks that so many of them can be made.
-    fn check(
-        &self,
-        member_key: &'static str,
-        count: u32,
-        count_key: &'static str,
-    ) -> Result<(), Impossible> {
+    fn check(&self, count: u32) -> Result<(), Impossible> {
         // An entry that is found is checked; one that is nested is not yet.
-        let entry = self.entry(member_key)?;
+        let entry = self.entry()?;
         if let Self::Nested(nested) = self {
-            nested.check().map_err(|error: EntryError| {
-                Impossible::new(member_key, &nested.name, error.to_string())
-            })?;
+            let checked = nested.check();
+            checked.map_err(|error| Impossible::new("member", &nested.name, error.to_string()))?;
         }
-        if count == 0 || entry.devices().saturating_mul(u64::from(count)) > DEVICES_MAX {
-            return Err(Impossible::new(
-                count_key,
-                count,
-                format!("an array has from 1 to {DEVICES_MAX} devices, nested ones included"),
-            ));
-        }
-        Ok(())
+        require(
+            count > 0 && entry.devices().saturating_mul(u64::from(count)) <= DEVICES_MAX,
+            "members",
+            count,
+            format!("an array has from 1 to {DEVICES_MAX} devices, nested ones included"),
+        )
     }
 
     /// So many of them, at rest, each with a seed of its own.
@@ -404,7 +392,7 @@ impl Member {
     /// [`Self::check`] refuses.
     fn open(&self, count: u32, seed: Seed) -> Members {
         let entry = self
-            .entry("member")
+            .entry()
             .expect("members are checked when an entry is made");
         Members::new(
             (0..u64::from(count))

@@ -2,37 +2,35 @@
 
 use std::path::Path;
 
+/// Names of entries, each with the text of its file.
+macro_rules! texts {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../catalog/", $name, ".toml")))),*]
+    };
+}
+
 /// The entries that are part of the program, by name.
-const TEXTS: &[(&str, &str)] = &[
-    ("coelho-ssd", include_str!("../../catalog/coelho-ssd.toml")),
-    ("cubrid-hdd", include_str!("../../catalog/cubrid-hdd.toml")),
-    ("cubrid-ssd", include_str!("../../catalog/cubrid-ssd.toml")),
-    ("ec", include_str!("../../catalog/ec.toml")),
-    (
-        "flasharray-2012",
-        include_str!("../../catalog/flasharray-2012.toml"),
-    ),
-    ("gp2-100", include_str!("../../catalog/gp2-100.toml")),
-    ("gp3-16000", include_str!("../../catalog/gp3-16000.toml")),
-    ("gp3-3000", include_str!("../../catalog/gp3-3000.toml")),
-    ("hdd-7200", include_str!("../../catalog/hdd-7200.toml")),
-    ("instant", include_str!("../../catalog/instant.toml")),
-    ("io2", include_str!("../../catalog/io2.toml")),
-    ("nvme-tlc", include_str!("../../catalog/nvme-tlc.toml")),
-    (
-        "petrov-array",
-        include_str!("../../catalog/petrov-array.toml"),
-    ),
-    (
-        "raid0-8x15k",
-        include_str!("../../catalog/raid0-8x15k.toml"),
-    ),
-    ("pc-a", include_str!("../../catalog/pc-a.toml")),
-    ("pc-b", include_str!("../../catalog/pc-b.toml")),
-    ("petrov-hdd", include_str!("../../catalog/petrov-hdd.toml")),
-    ("petrov-ssd", include_str!("../../catalog/petrov-ssd.toml")),
-    ("sata-tlc", include_str!("../../catalog/sata-tlc.toml")),
-    ("st373455ss", include_str!("../../catalog/st373455ss.toml")),
+const TEXTS: &[(&str, &str)] = &texts![
+    "coelho-ssd",
+    "cubrid-hdd",
+    "cubrid-ssd",
+    "ec",
+    "flasharray-2012",
+    "gp2-100",
+    "gp3-16000",
+    "gp3-3000",
+    "hdd-7200",
+    "instant",
+    "io2",
+    "nvme-tlc",
+    "petrov-array",
+    "raid0-8x15k",
+    "pc-a",
+    "pc-b",
+    "petrov-hdd",
+    "petrov-ssd",
+    "sata-tlc",
+    "st373455ss",
 ];
 
 /// Names of all devices that are part of the program, in the order in which

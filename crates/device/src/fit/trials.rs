@@ -11,11 +11,10 @@ use super::{
     side::{STARTS, Side},
 };
 use crate::{
-    Device, DeviceError, Request, Tag,
+    Device, DeviceError, Tag,
     point::PointSpec,
-    request::Command,
     simulated::station::{Parameters, Station},
-    stream::{Content, Load, Stream},
+    stream::{Load, Stream},
 };
 
 /// Calculated trials of each operation with each number of servers, from each
@@ -103,31 +102,10 @@ impl Trials<'_> {
 
 /// Requests per second of a closed loop, its beginning not counted.
 fn closed_loop(station: &mut Station, spec: &PointSpec, seed: Seed) -> Result<f64, DeviceError> {
-    let length = spec.request_size.get();
-    let mut stream = Stream::new(
-        &Load {
-            mix: spec.mix,
-            pattern: spec.pattern,
-            request_size: spec.request_size,
-            depth: spec.depth,
-            range_bytes: spec.range.get(),
-            content: Content::Stamped,
-            seed,
-        },
-        0,
-        1,
-    );
+    let mut stream = Stream::new(&Load::of(spec, seed), 0, 1);
     let mut begin = |station: &mut Station, at: Moment| {
-        let request = stream.next_request();
-        station.submit(
-            at,
-            Tag(0),
-            Request {
-                command: Command::from(request.operation),
-                offset: request.offset,
-                length,
-            },
-        )
+        let (_, request) = stream.next_request();
+        station.submit(at, Tag(0), request)
     };
     let depth = u32::from(spec.depth.get());
     for _ in 0..depth {

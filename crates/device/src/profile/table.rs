@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use octavo_units::{ByteCount, QueueDepth, RequestSize};
+use octavo_units::{QueueDepth, RequestSize};
 
 use super::{Access, Point, Profile};
 use crate::{
-    point::Durability,
+    point::{Durability, PointSpec},
     request::{Mix, Pattern},
 };
 
@@ -29,24 +29,20 @@ pub struct Table {
 /// Every table of which the profile has points.
 pub fn all(profile: &Profile) -> Vec<Table> {
     let mut tables = Vec::new();
-    let depths: BTreeSet<QueueDepth> = ordinary(profile, Pattern::Random)
-        .filter(|point| is_whole(profile, point))
-        .map(|point| point.spec.depth)
-        .collect();
+    let whole = |spec: &PointSpec| spec.range == profile.file_bytes;
+    let depths = keys(profile, Pattern::Random, |spec| {
+        whole(spec).then_some(spec.depth)
+    });
     // A depth curve measures one size at many depths; as a table by size
     // each of those would be one row.
     for depth in depths {
-        tables.extend(random(profile, depth).filter(|table| table.rows.len() > 1));
+        let table = by_size(profile, Pattern::Random, depth);
+        tables.extend(table.filter(|table| table.rows.len() > 1));
     }
-    let depths: BTreeSet<QueueDepth> = ordinary(profile, Pattern::Sequential)
-        .map(|point| point.spec.depth)
-        .collect();
-    for depth in depths {
-        tables.extend(sequential(profile, depth));
+    for depth in keys(profile, Pattern::Sequential, |spec| Some(spec.depth)) {
+        tables.extend(by_size(profile, Pattern::Sequential, depth));
     }
-    let sizes: BTreeSet<RequestSize> = ordinary(profile, Pattern::Random)
-        .map(|point| point.spec.request_size)
-        .collect();
+    let sizes = keys(profile, Pattern::Random, |spec| Some(spec.request_size));
     for size in sizes.iter().copied() {
         tables.extend(depth_curve(profile, size).filter(|table| table.rows.len() > 2));
     }
@@ -60,83 +56,35 @@ pub fn all(profile: &Profile) -> Vec<Table> {
     tables
 }
 
-/// petrov-2010's table of random requests: IOPS and mean latency by size.
-pub fn random(profile: &Profile, depth: QueueDepth) -> Option<Table> {
-    let at = |size: RequestSize, mix| profile.point(mix, Pattern::Random, size.get(), depth.get());
-    let sizes = ordinary(profile, Pattern::Random)
-        .filter(|point| point.spec.depth == depth && is_whole(profile, point))
-        .map(|point| point.spec.request_size);
-    let rows = by(sizes, at, iops);
-    table(
-        format!(
-            "random requests, depth {depth}, range {}",
-            profile.file_bytes
-        ),
-        profile,
-        ["request", "read IOPS", "write IOPS", "read ms", "write ms"],
-        rows,
-    )
-}
-
-/// petrov-2010's table of sequential requests: MB/s and mean latency by size.
-pub fn sequential(profile: &Profile, depth: QueueDepth) -> Option<Table> {
-    let at =
-        |size: RequestSize, mix| profile.point(mix, Pattern::Sequential, size.get(), depth.get());
-    let sizes = ordinary(profile, Pattern::Sequential)
-        .filter(|point| point.spec.depth == depth && is_whole(profile, point))
-        .map(|point| point.spec.request_size);
-    let rows = by(sizes, at, megabytes);
-    table(
-        format!(
-            "sequential requests, depth {depth}, range {}",
-            profile.file_bytes
-        ),
-        profile,
-        ["request", "read MB/s", "write MB/s", "read ms", "write ms"],
-        rows,
-    )
+/// petrov-2010's tables: by size, IOPS of random requests or MB/s of
+/// sequential ones, and mean latency.
+fn by_size(profile: &Profile, pattern: Pattern, depth: QueueDepth) -> Option<Table> {
+    let range = profile.file_bytes;
+    let title = format!("{pattern} requests, depth {depth}, range {range}");
+    by(profile, title, "request", pattern, |spec| {
+        (spec.depth == depth && spec.range == range).then_some(spec.request_size)
+    })
 }
 
 /// lee-2009's curve over queue depths, on the whole file.
-pub fn depth_curve(profile: &Profile, size: RequestSize) -> Option<Table> {
-    let at = |depth: QueueDepth, mix| profile.point(mix, Pattern::Random, size.get(), depth.get());
-    let depths = ordinary(profile, Pattern::Random)
-        .filter(|point| point.spec.request_size == size && is_whole(profile, point))
-        .map(|point| point.spec.depth);
-    let rows = by(depths, at, iops);
-    table(
-        format!(
-            "depth curve: random requests of {size}, range {}",
-            profile.file_bytes
-        ),
-        profile,
-        ["depth", "read IOPS", "write IOPS", "read ms", "write ms"],
-        rows,
-    )
+fn depth_curve(profile: &Profile, size: RequestSize) -> Option<Table> {
+    let range = profile.file_bytes;
+    let title = format!("depth curve: random requests of {size}, range {range}");
+    by(profile, title, "depth", Pattern::Random, |spec| {
+        (spec.request_size == size && spec.range == range).then_some(spec.depth)
+    })
 }
 
 /// lee-2009's curve over data ranges, at one depth.
-pub fn range_curve(profile: &Profile, size: RequestSize, depth: QueueDepth) -> Option<Table> {
-    let kind = |point: &&Point| point.spec.request_size == size && point.spec.depth == depth;
-    let at = |range: ByteCount, mix| {
-        ordinary(profile, Pattern::Random)
-            .filter(kind)
-            .find(|point| point.spec.range == range && point.spec.mix == mix)
-    };
-    let ranges = ordinary(profile, Pattern::Random)
-        .filter(kind)
-        .map(|point| point.spec.range);
-    let rows = by(ranges, at, iops);
-    table(
-        format!("range curve: random requests of {size}, depth {depth}"),
-        profile,
-        ["range", "read IOPS", "write IOPS", "read ms", "write ms"],
-        rows,
-    )
+fn range_curve(profile: &Profile, size: RequestSize, depth: QueueDepth) -> Option<Table> {
+    let title = format!("range curve: random requests of {size}, depth {depth}");
+    by(profile, title, "range", Pattern::Random, |spec| {
+        (spec.request_size == size && spec.depth == depth).then_some(spec.range)
+    })
 }
 
 /// Points that read and write.
-pub fn mixed(profile: &Profile) -> Option<Table> {
+fn mixed(profile: &Profile) -> Option<Table> {
     let rows = profile
         .points
         .iter()
@@ -174,7 +122,7 @@ pub fn mixed(profile: &Profile) -> Option<Table> {
 }
 
 /// What a commit costs: a write and `fdatasync`.
-pub fn commit(profile: &Profile) -> Option<Table> {
+fn commit(profile: &Profile) -> Option<Table> {
     let rows = profile
         .points
         .iter()
@@ -214,28 +162,52 @@ fn ordinary(profile: &Profile, pattern: Pattern) -> impl Iterator<Item = &Point>
     })
 }
 
-fn is_whole(profile: &Profile, point: &Point) -> bool {
-    point.spec.range == profile.file_bytes
+/// The distinct keys of such points, ascending; those that have none are left
+/// out.
+fn keys<K: Ord>(
+    profile: &Profile,
+    pattern: Pattern,
+    key: impl Fn(&PointSpec) -> Option<K>,
+) -> BTreeSet<K> {
+    ordinary(profile, pattern)
+        .filter_map(|point| key(&point.spec))
+        .collect()
 }
 
-/// A row for each key in ascending order: the key, then of the points that `at`
-/// finds there the rate of reads and of writes, and their latencies.
-fn by<'a, K: Copy + Ord + ToString>(
-    keys: impl Iterator<Item = K>,
-    at: impl Fn(K, Mix) -> Option<&'a Point>,
-    rate: fn(Option<&Point>) -> String,
-) -> Vec<Vec<String>> {
-    let row = |key: K| {
-        let (read, write) = (at(key, Mix::READ), at(key, Mix::WRITE));
+/// A table with a row for each key in ascending order: the key, then the rates
+/// and latencies of the reads and of the writes that have it.
+fn by<K: Copy + Ord + ToString>(
+    profile: &Profile,
+    title: String,
+    key_name: &str,
+    pattern: Pattern,
+    key: impl Fn(&PointSpec) -> Option<K>,
+) -> Option<Table> {
+    let (unit, rate): (_, fn(Option<&Point>) -> String) = match pattern {
+        Pattern::Random => ("IOPS", iops),
+        Pattern::Sequential => ("MB/s", megabytes),
+    };
+    let row = |wanted: K| {
+        let at = |mix| {
+            ordinary(profile, pattern)
+                .find(|point| point.spec.mix == mix && key(&point.spec) == Some(wanted))
+        };
+        let (read, write) = (at(Mix::READ), at(Mix::WRITE));
         vec![
-            key.to_string(),
+            wanted.to_string(),
             rate(read),
             rate(write),
             milliseconds(read),
             milliseconds(write),
         ]
     };
-    keys.collect::<BTreeSet<K>>().into_iter().map(row).collect()
+    let (reads, writes) = (format!("read {unit}"), format!("write {unit}"));
+    table(
+        title,
+        profile,
+        [key_name, &reads, &writes, "read ms", "write ms"],
+        keys(profile, pattern, &key).into_iter().map(row).collect(),
+    )
 }
 
 /// `None` when there are no rows. Completes the title with what holds for
@@ -300,6 +272,8 @@ fn milliseconds(point: Option<&Point>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::ByteCount;
+
     use super::*;
     use crate::profile::tests::{point, profile, spec};
 
@@ -326,7 +300,7 @@ mod tests {
 
     #[test]
     fn random_requests_have_petrovs_columns() {
-        let table = random(&sample(), QueueDepth::new(32).unwrap()).unwrap();
+        let table = by_size(&sample(), Pattern::Random, QueueDepth::new(32).unwrap()).unwrap();
         assert_eq!(
             table.title,
             "random requests, depth 32, range 1 GiB; direct, threads, 0.0 s a point, mean latency"
@@ -342,7 +316,7 @@ mod tests {
 
     #[test]
     fn sequential_requests_are_given_in_megabytes() {
-        let table = sequential(&sample(), QueueDepth::new(32).unwrap()).unwrap();
+        let table = by_size(&sample(), Pattern::Sequential, QueueDepth::new(32).unwrap()).unwrap();
         // 8000 * 131072 B = 1048.576 MB; 32 / 8000 s is 4 ms, to the 0.1 %
         // of the histogram; writes were not measured.
         assert_eq!(table.rows, [["128 KiB", "1049", "-", "4.001", "-"]]);
@@ -365,7 +339,7 @@ mod tests {
         let mut sample = sample();
         sample.access = Access::Buffered;
         sample.points[0].steady_round = None;
-        let table = random(&sample, QueueDepth::new(32).unwrap()).unwrap();
+        let table = by_size(&sample, Pattern::Random, QueueDepth::new(32).unwrap()).unwrap();
         assert_eq!(table.rows[0][1], "~50000");
         assert!(table.title.contains("BUFFERED"), "{}", table.title);
         assert!(table.title.contains("not steady"));

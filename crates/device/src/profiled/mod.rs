@@ -35,7 +35,7 @@ mod shared;
 pub(crate) mod spread;
 mod surface;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
 use rand_pcg::Pcg64Mcg;
@@ -420,6 +420,13 @@ fn whole(profile: &Profile, mix: Mix, pattern: Pattern) -> impl Iterator<Item = 
 struct Curve(Vec<(f64, f64)>);
 
 impl Curve {
+    /// Through the mean of the values at each key.
+    fn of_means<K>(values: BTreeMap<K, Vec<f64>>, x: impl Fn(K) -> f64) -> Self {
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let points = values.into_iter();
+        Self(points.map(|(key, values)| (x(key), mean(values))).collect())
+    }
+
     /// 1 where nothing is known.
     fn at(&self, x: f64) -> f64 {
         let above = self.0.partition_point(|(known, _)| *known <= x);
@@ -439,7 +446,7 @@ impl Curve {
 /// range as a share of the file; the mean over all sizes and depths of which
 /// both were measured.
 fn ranges(profile: &Profile, mix: Mix) -> Curve {
-    let mut shares: Vec<(u64, Vec<f64>)> = vec![(profile.file_bytes.get(), vec![1.0])];
+    let mut shares = BTreeMap::from([(profile.file_bytes.get(), vec![1.0])]);
     for part in &profile.points {
         let spec = &part.spec;
         let whole = whole(profile, mix, Pattern::Random).find(|point| {
@@ -453,32 +460,18 @@ fn ranges(profile: &Profile, mix: Mix) -> Curve {
             continue;
         };
         let share = part.iops.get() / whole.iops.get();
-        match shares
-            .iter_mut()
-            .find(|(range, _)| *range == spec.range.get())
-        {
-            Some((_, known)) => known.push(share),
-            None => shares.push((spec.range.get(), vec![share])),
-        }
+        shares.entry(spec.range.get()).or_default().push(share);
     }
-    shares.sort_by_key(|(range, _)| *range);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    Curve(
-        shares
-            .iter()
-            .filter(|(range, _)| *range > 0)
-            .map(|(range, values)| {
-                let share = *range as f64 / profile.file_bytes.get() as f64;
-                (logarithm::log2(share), mean(values))
-            })
-            .collect(),
-    )
+    shares.remove(&0);
+    Curve::of_means(shares, |range| {
+        logarithm::log2(range as f64 / profile.file_bytes.get() as f64)
+    })
 }
 
 /// Over the share of reads: the rate of mixes as a share of the one at which
 /// reads and writes would only share the time.
 fn interference(profile: &Profile, kinds: &[Kind; 2]) -> Curve {
-    let mut shares: Vec<(u8, Vec<f64>)> = vec![(0, vec![1.0]), (100, vec![1.0])];
+    let mut shares = BTreeMap::from([(0, vec![1.0]), (100, vec![1.0])]);
     for point in &profile.points {
         let spec = &point.spec;
         if spec.mix.only().is_some()
@@ -497,19 +490,9 @@ fn interference(profile: &Profile, kinds: &[Kind; 2]) -> Curve {
         let reads = f64::from(percent) / 100.0;
         let shared = reads * time(Operation::Read) + (1.0 - reads) * time(Operation::Write);
         let share = point.iops.get() * shared;
-        match shares.iter_mut().find(|(known, _)| *known == percent) {
-            Some((_, known)) => known.push(share),
-            None => shares.push((percent, vec![share])),
-        }
+        shares.entry(percent).or_default().push(share);
     }
-    shares.sort_by_key(|(percent, _)| *percent);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    Curve(
-        shares
-            .iter()
-            .map(|(percent, values)| (f64::from(*percent) / 100.0, mean(values)))
-            .collect(),
-    )
+    Curve::of_means(shares, |percent| f64::from(percent) / 100.0)
 }
 
 #[cfg(test)]

@@ -22,61 +22,60 @@ use std::{
 };
 
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
-use serde::{Deserialize, Serialize};
 
 use super::{
-    cost::{COMMAND_US_MAX, Cost, KIB_US_MAX},
+    cost::{COMMAND_US_MAX, Cost, KIB_US_MAX, MB_PER_S_MAX, MB_PER_S_MIN},
     foreseen::{Foreseen, Foresight},
 };
 use crate::{
     Command, Counters, Geometry, Request,
-    sourced::{Impossible, Sourced},
+    sourced::{Impossible, Sourced, parameters, require},
 };
 
-/// Parameters of an [`Array`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bytes that the host sees.
-    pub capacity_bytes: Sourced<u64>,
-    /// Requests that the array holds; more wait in the host.
-    pub queue: Sourced<u16>,
-    /// Cores of all controllers, each with one request at a time.
-    pub cores: Sourced<u32>,
-    /// Microseconds of a core for a request.
-    pub command_us: Sourced<f64>,
-    /// Microseconds of a core for each KiB.
-    pub command_us_per_kib: Sourced<f64>,
-    /// Microseconds that a request takes besides, others going on.
-    pub latency_us: Sourced<f64>,
-    /// MB/s (10^6 bytes) to the host, each way.
-    pub link_mb_per_s: Sourced<f64>,
-    /// Microseconds until a write is in both mirrors of the NVRAM.
-    pub nvram_us: Sourced<f64>,
-    /// MB/s (10^6 bytes) into the NVRAM.
-    pub nvram_mb_per_s: Sourced<f64>,
-    /// Bytes of the NVRAM, counted once.
-    pub nvram_bytes: Sourced<u64>,
-    /// Bytes that the host writes for each byte that is not there yet.
-    pub deduplication: Sourced<f64>,
-    /// Bytes before for each byte after compression.
-    pub compression: Sourced<f64>,
-    /// Drives.
-    pub drives: Sourced<u32>,
-    /// Of these, as many as hold parity in each segment.
-    pub parity_drives: Sourced<u32>,
-    /// Bytes of a segment on all drives, without parity.
-    pub segment_bytes: Sourced<u64>,
-    /// Bytes of the host's addresses that lie together on one drive.
-    pub fragment_bytes: Sourced<u32>,
-    /// Microseconds of a drive for a read: reads wait for each other.
-    pub drive_command_us: Sourced<f64>,
-    /// Microseconds of a drive for each KiB read.
-    pub drive_command_us_per_kib: Sourced<f64>,
-    /// Microseconds that a read of a drive takes besides.
-    pub drive_latency_us: Sourced<f64>,
-    /// MB/s (10^6 bytes) of large writes to a drive.
-    pub drive_write_mb_per_s: Sourced<f64>,
+parameters! {
+    /// Parameters of an [`Array`].
+    pub struct Parameters {
+        /// Bytes that the host sees.
+        pub capacity_bytes: Sourced<u64> = 512..=1 << 60,
+        /// Requests that the array holds; more wait in the host.
+        pub queue: Sourced<u16> = 1..,
+        /// Cores of all controllers, each with one request at a time.
+        pub cores: Sourced<u32> = 1..=PARTS_MAX,
+        /// Microseconds of a core for a request.
+        pub command_us: Sourced<f64> = 0.0..=COMMAND_US_MAX,
+        /// Microseconds of a core for each KiB.
+        pub command_us_per_kib: Sourced<f64> = 0.0..=KIB_US_MAX,
+        /// Microseconds that a request takes besides, others going on.
+        pub latency_us: Sourced<f64> = 0.0..=COMMAND_US_MAX,
+        /// MB/s (10^6 bytes) to the host, each way.
+        pub link_mb_per_s: Sourced<f64> = MB_PER_S_MIN..=MB_PER_S_MAX,
+        /// Microseconds until a write is in both mirrors of the NVRAM.
+        pub nvram_us: Sourced<f64> = 0.0..=COMMAND_US_MAX,
+        /// MB/s (10^6 bytes) into the NVRAM.
+        pub nvram_mb_per_s: Sourced<f64> = MB_PER_S_MIN..=MB_PER_S_MAX,
+        /// Bytes of the NVRAM, counted once.
+        pub nvram_bytes: Sourced<u64> = 512..=1 << 40,
+        /// Bytes that the host writes for each byte that is not there yet.
+        pub deduplication: Sourced<f64> = 1.0..=1000.0,
+        /// Bytes before for each byte after compression.
+        pub compression: Sourced<f64> = 1.0..=1000.0,
+        /// Drives.
+        pub drives: Sourced<u32> = 1..=PARTS_MAX,
+        /// Of these, as many as hold parity in each segment.
+        pub parity_drives: Sourced<u32>,
+        /// Bytes of a segment on all drives, without parity.
+        pub segment_bytes: Sourced<u64> = 4096..=1 << 32,
+        /// Bytes of the host's addresses that lie together on one drive.
+        pub fragment_bytes: Sourced<u32> = 512..,
+        /// Microseconds of a drive for a read: reads wait for each other.
+        pub drive_command_us: Sourced<f64> = 0.0..=COMMAND_US_MAX,
+        /// Microseconds of a drive for each KiB read.
+        pub drive_command_us_per_kib: Sourced<f64> = 0.0..=KIB_US_MAX,
+        /// Microseconds that a read of a drive takes besides.
+        pub drive_latency_us: Sourced<f64> = 0.0..=COMMAND_US_MAX,
+        /// MB/s (10^6 bytes) of large writes to a drive.
+        pub drive_write_mb_per_s: Sourced<f64> = MB_PER_S_MIN..=MB_PER_S_MAX,
+    }
 }
 
 /// Cores, and drives, of which a moment each is kept.
@@ -84,94 +83,19 @@ const PARTS_MAX: u32 = 4096;
 
 impl Parameters {
     pub(crate) fn check(&self) -> Result<(), Impossible> {
-        for (key, value, largest) in [
-            ("array.command_us", &self.command_us, COMMAND_US_MAX),
-            (
-                "array.command_us_per_kib",
-                &self.command_us_per_kib,
-                KIB_US_MAX,
-            ),
-            ("array.latency_us", &self.latency_us, COMMAND_US_MAX),
-            ("array.nvram_us", &self.nvram_us, COMMAND_US_MAX),
-            (
-                "array.drive_command_us",
-                &self.drive_command_us,
-                COMMAND_US_MAX,
-            ),
-            (
-                "array.drive_command_us_per_kib",
-                &self.drive_command_us_per_kib,
-                KIB_US_MAX,
-            ),
-            (
-                "array.drive_latency_us",
-                &self.drive_latency_us,
-                COMMAND_US_MAX,
-            ),
-        ] {
-            if !(0.0..=largest).contains(&**value) {
-                let reason = format!("a time is from 0 to {largest} microseconds");
-                return Err(Impossible::new(key, **value, reason));
-            }
-        }
-        for (key, value) in [
-            ("array.link_mb_per_s", &self.link_mb_per_s),
-            ("array.nvram_mb_per_s", &self.nvram_mb_per_s),
-            ("array.drive_write_mb_per_s", &self.drive_write_mb_per_s),
-        ] {
-            if !(1.024..=1e9).contains(&**value) {
-                let reason = "a rate is from 1.024 to 10^9 MB/s";
-                return Err(Impossible::new(key, **value, reason));
-            }
-        }
-        for (key, value) in [
-            ("array.deduplication", &self.deduplication),
-            ("array.compression", &self.compression),
-        ] {
-            if !(1.0..=1000.0).contains(&**value) {
-                let reason = "what is reduced has from 1 to 1000 times its size before";
-                return Err(Impossible::new(key, **value, reason));
-            }
-        }
-        for (key, value) in [("array.cores", *self.cores), ("array.drives", *self.drives)] {
-            if !(1..=PARTS_MAX).contains(&value) {
-                let reason = format!("there are from 1 to {PARTS_MAX}");
-                return Err(Impossible::new(key, value, reason));
-            }
-        }
-        if *self.parity_drives >= *self.drives {
-            return Err(Impossible::new(
-                "array.parity_drives",
-                *self.parity_drives,
-                "at least one drive of each segment holds data",
-            ));
-        }
-        let fragment = *self.fragment_bytes;
-        if fragment == 0 || !fragment.is_multiple_of(512) {
-            return Err(Impossible::new(
-                "array.fragment_bytes",
-                fragment,
-                "fragments are whole sectors of 512 bytes",
-            ));
-        }
-        if *self.queue == 0 {
-            return Err(Impossible::new(
-                "array.queue",
-                0,
-                "nothing would ever be done",
-            ));
-        }
-        for (key, value, range) in [
-            ("array.capacity_bytes", *self.capacity_bytes, 512..=1 << 60),
-            ("array.nvram_bytes", *self.nvram_bytes, 512..=1 << 40),
-            ("array.segment_bytes", *self.segment_bytes, 4096..=1 << 32),
-        ] {
-            if !range.contains(&value) {
-                let reason = format!("from {} to {} bytes", range.start(), range.end());
-                return Err(Impossible::new(key, value, reason));
-            }
-        }
-        Ok(())
+        self.check_bounds()?;
+        require(
+            *self.parity_drives < *self.drives,
+            "parity_drives",
+            *self.parity_drives,
+            "at least one drive of each segment holds data",
+        )?;
+        require(
+            self.fragment_bytes.is_multiple_of(512),
+            "fragment_bytes",
+            *self.fragment_bytes,
+            "fragments are whole sectors of 512 bytes",
+        )
     }
 
     pub(crate) fn open(&self, seed: Seed) -> Array {

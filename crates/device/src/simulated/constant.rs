@@ -2,41 +2,25 @@
 
 use octavo_units::{ByteCount, Moment, QueueDepth};
 
-use serde::{Deserialize, Serialize};
-
 use super::foreseen::{Foreseen, Foresight};
 use crate::{
     Geometry, Request,
-    sourced::{Impossible, Sourced},
+    sourced::{Impossible, Sourced, parameters},
 };
 
-/// Parameters of a [`Constant`] device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bytes that it holds.
-    pub capacity_bytes: Sourced<u64>,
-    /// Microseconds that every request takes.
-    pub latency_us: Sourced<f64>,
+parameters! {
+    /// Parameters of a [`Constant`] device.
+    pub struct Parameters {
+        /// Bytes that it holds.
+        pub capacity_bytes: Sourced<u64> = 512..,
+        /// Microseconds that every request takes.
+        pub latency_us: Sourced<f64> = 0.0..=1e9,
+    }
 }
 
 impl Parameters {
     pub(crate) fn check(&self) -> Result<(), Impossible> {
-        if *self.capacity_bytes < 512 {
-            return Err(Impossible::new(
-                "constant.capacity_bytes",
-                *self.capacity_bytes,
-                "a device holds at least a sector of 512 bytes",
-            ));
-        }
-        if !(0.0..=1e9).contains(&*self.latency_us) {
-            return Err(Impossible::new(
-                "constant.latency_us",
-                *self.latency_us,
-                "a request takes from 0 to 10^9 microseconds",
-            ));
-        }
-        Ok(())
+        self.check_bounds()
     }
 
     pub(crate) fn open(&self) -> Constant {

@@ -39,6 +39,11 @@ pub(crate) const COMMAND_US_MAX: f64 = 1e9;
 /// The longest time a KiB that [`Cost`] takes, in microseconds: 1 MB/s.
 pub(crate) const KIB_US_MAX: f64 = 1e3;
 
+/// The rates that [`Cost::bandwidth`] takes, in MB/s: the least is
+/// [`KIB_US_MAX`].
+pub(crate) const MB_PER_S_MIN: f64 = 1.024;
+pub(crate) const MB_PER_S_MAX: f64 = 1e9;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,7 +31,6 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
 use rand_pcg::Pcg64Mcg;
-use serde::{Deserialize, Serialize};
 
 use super::foreseen::{Foreseen, Foresight};
 use crate::{
@@ -39,107 +38,76 @@ use crate::{
     profiled::spread::Spread,
     request::{Command, Operation, Pattern},
     sequential::Streams,
-    sourced::{Impossible, Sourced},
+    sourced::{Impossible, Sourced, parameters, require},
 };
 
-/// Parameters of a [`Station`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bytes that it holds.
-    pub capacity_bytes: Sourced<u64>,
-    /// Requests begin and end at multiples of this.
-    pub sector_bytes: Sourced<u64>,
-    /// Requests that are served at once, at most [`SERVERS_MAX`].
-    pub servers: Sourced<u32>,
-    /// Microseconds that a flush takes, any number at once.
-    pub flush_us: Sourced<f64>,
-    /// What reads take.
-    pub read: Times,
-    /// What writes take.
-    pub write: Times,
+parameters! {
+    /// Parameters of a [`Station`].
+    pub struct Parameters {
+        /// Bytes that it holds.
+        pub capacity_bytes: Sourced<u64>,
+        /// Requests begin and end at multiples of this.
+        pub sector_bytes: Sourced<u64> = 512..=1 << 20,
+        /// Requests that are served at once, at most [`SERVERS_MAX`].
+        pub servers: Sourced<u32> = 1..=SERVERS_MAX,
+        /// Microseconds that a flush takes, any number at once.
+        pub flush_us: Sourced<f64> = 0.0..=US_MAX,
+        /// What reads take.
+        pub read: Times,
+        /// What writes take.
+        pub write: Times,
+    }
 }
 
-/// What requests of one operation take.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Times {
-    /// Microseconds of the host for each request, one at a time.
-    pub host_us: Sourced<f64>,
-    /// Microseconds of the host for each KiB, one at a time.
-    pub host_us_per_kib: Sourced<f64>,
-    /// Microseconds of the link for each KiB, one at a time.
-    pub link_us_per_kib: Sourced<f64>,
-    /// Microseconds of a server for each request.
-    pub service_us: Sourced<f64>,
-    /// Microseconds of a server for each KiB.
-    pub service_us_per_kib: Sourced<f64>,
-    /// Microseconds that each request takes beside, any number at once.
-    pub delay_us: Sourced<f64>,
-    /// What requests in sequence take of `host_us` and `service_us`, as a share
-    /// of what random ones do.
-    pub sequential: Sourced<f64>,
-    /// Half of the requests take at most this share of the mean.
-    pub p50: Sourced<f64>,
-    /// 99 % take at most this share of the mean.
-    pub p99: Sourced<f64>,
-    /// 99.9 % take at most this share of the mean.
-    pub p999: Sourced<f64>,
+parameters! {
+    /// What requests of one operation take.
+    pub struct Times {
+        /// Microseconds of the host for each request, one at a time.
+        pub host_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds of the host for each KiB, one at a time.
+        pub host_us_per_kib: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds of the link for each KiB, one at a time.
+        pub link_us_per_kib: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds of a server for each request.
+        pub service_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds of a server for each KiB.
+        pub service_us_per_kib: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds that each request takes beside, any number at once.
+        pub delay_us: Sourced<f64> = 0.0..=US_MAX,
+        /// What requests in sequence take of `host_us` and `service_us`, as a share
+        /// of what random ones do.
+        pub sequential: Sourced<f64> = 0.0..=SHARE_MAX,
+        /// Half of the requests take at most this share of the mean.
+        pub p50: Sourced<f64> = 0.0..=SHARE_MAX,
+        /// 99 % take at most this share of the mean.
+        pub p99: Sourced<f64> = 0.0..=SHARE_MAX,
+        /// 99.9 % take at most this share of the mean.
+        pub p999: Sourced<f64> = 0.0..=SHARE_MAX,
+    }
 }
 
 /// The most servers that a station may have: more than any device has dies.
 pub const SERVERS_MAX: u32 = 1 << 16;
 
+/// The longest time, in microseconds: 1000 s.
+const US_MAX: f64 = 1e9;
+
+/// The largest of what is given as a share.
+const SHARE_MAX: f64 = 1e6;
+
 impl Parameters {
     pub(crate) fn check(&self) -> Result<(), Impossible> {
-        let sector = *self.sector_bytes;
-        if !(512..=1 << 20).contains(&sector) {
-            return Err(Impossible::new(
-                "station.sector_bytes",
-                sector,
-                "a sector has from 512 bytes to 1 MiB",
-            ));
-        }
-        if *self.capacity_bytes < sector {
-            return Err(Impossible::new(
-                "station.capacity_bytes",
-                *self.capacity_bytes,
-                "a device holds at least a sector",
-            ));
-        }
-        if !(1..=SERVERS_MAX).contains(&*self.servers) {
-            return Err(Impossible::new(
-                "station.servers",
-                *self.servers,
-                format!("a station has from 1 to {SERVERS_MAX} servers"),
-            ));
-        }
-        check_us("station.flush_us", *self.flush_us)?;
-        let read = &self.read;
-        check_us("station.read.host_us", *read.host_us)?;
-        check_us("station.read.host_us_per_kib", *read.host_us_per_kib)?;
-        check_us("station.read.link_us_per_kib", *read.link_us_per_kib)?;
-        check_us("station.read.service_us", *read.service_us)?;
-        check_us("station.read.service_us_per_kib", *read.service_us_per_kib)?;
-        check_us("station.read.delay_us", *read.delay_us)?;
-        check_share("station.read.sequential", *read.sequential)?;
-        check_share("station.read.p50", *read.p50)?;
-        check_share("station.read.p99", *read.p99)?;
-        check_share("station.read.p999", *read.p999)?;
-        let write = &self.write;
-        check_us("station.write.host_us", *write.host_us)?;
-        check_us("station.write.host_us_per_kib", *write.host_us_per_kib)?;
-        check_us("station.write.link_us_per_kib", *write.link_us_per_kib)?;
-        check_us("station.write.service_us", *write.service_us)?;
-        check_us(
-            "station.write.service_us_per_kib",
-            *write.service_us_per_kib,
+        self.check_bounds()?;
+        require(
+            *self.capacity_bytes >= *self.sector_bytes,
+            "capacity_bytes",
+            *self.capacity_bytes,
+            "a device holds at least a sector",
         )?;
-        check_us("station.write.delay_us", *write.delay_us)?;
-        check_share("station.write.sequential", *write.sequential)?;
-        check_share("station.write.p50", *write.p50)?;
-        check_share("station.write.p99", *write.p99)?;
-        check_share("station.write.p999", *write.p999)
+        let read = self.read.check_bounds();
+        read.map_err(|impossible| impossible.within("read"))?;
+        let write = self.write.check_bounds();
+        write.map_err(|impossible| impossible.within("write"))
     }
 
     pub(crate) fn open(&self, seed: Seed) -> Station {
@@ -160,24 +128,6 @@ impl Parameters {
         };
         Station::unlimited(geometry, stages)
     }
-}
-
-fn check_us(key: &'static str, us: f64) -> Result<(), Impossible> {
-    if (0.0..=1e9).contains(&us) {
-        return Ok(());
-    }
-    Err(Impossible::new(
-        key,
-        us,
-        "it is from 0 to 10^9 microseconds",
-    ))
-}
-
-fn check_share(key: &'static str, share: f64) -> Result<(), Impossible> {
-    if (0.0..=1e6).contains(&share) {
-        return Ok(());
-    }
-    Err(Impossible::new(key, share, "it is a share from 0 to 10^6"))
 }
 
 /// A queueing station as a [`Device`](crate::Device).

@@ -6,7 +6,6 @@ use std::{
 };
 
 use octavo_device::{
-    Command, Request,
     request::Operation,
     stream::{Load, Stream},
     tally::Tally,
@@ -24,13 +23,12 @@ pub(super) fn run(
     hook: Hook<'_>,
 ) -> Result<Tally, EngineError> {
     let mut stream = Stream::new(load, 0, 1);
-    let length = load.request_size.get();
+    let length = load.request_size.get() as usize;
     let fill = |memory: &mut [u8]| stream.randomise(memory);
-    let ring = Ring::new(file, load.depth, length as usize, fill).map_err(EngineError::Setup)?;
+    let ring = Ring::new(file, load.depth, length, fill).map_err(EngineError::Setup)?;
     let mut lanes = Lanes {
         ring,
         stream,
-        length,
         asked: vec![(Operation::Read, 0); usize::from(load.depth.get())],
         fresh: Vec::with_capacity(usize::from(load.depth.get())),
     };
@@ -98,7 +96,6 @@ pub(super) fn run(
 struct Lanes {
     ring: Ring,
     stream: Stream,
-    length: u32,
     /// Of each slot what was asked, and when it was handed to the kernel, in
     /// nanoseconds.
     asked: Vec<(Operation, u64)>,
@@ -110,16 +107,12 @@ impl Lanes {
     /// Queues the stream's next request for the next submission.
     #[inline]
     fn ask(&mut self, slot: u16) {
-        let next = self.stream.next_request();
-        let request = Request {
-            command: Command::from(next.operation),
-            offset: next.offset,
-            length: self.length,
-        };
+        let (operation, request) = self.stream.next_request();
         let stream = &mut self.stream;
-        self.ring
-            .push(slot, request, |memory| stream.prepare(memory, next.offset));
-        self.asked[usize::from(slot)].0 = next.operation;
+        self.ring.push(slot, request, |memory| {
+            stream.prepare(memory, request.offset)
+        });
+        self.asked[usize::from(slot)].0 = operation;
         self.fresh.push(slot);
     }
 

@@ -9,7 +9,6 @@ use std::{
 };
 
 use octavo_device::{
-    Command, Request,
     point::Durability,
     request::Operation,
     stream::{Load, Stream},
@@ -180,17 +179,12 @@ impl Worker<'_> {
             if self.cancelled.load(Ordering::Relaxed) {
                 break;
             }
-            let next = self.stream.next_request();
-            if next.operation == Operation::Write {
-                self.stream.prepare(&mut self.buffer, next.offset);
+            let (operation, request) = self.stream.next_request();
+            let writes = operation == Operation::Write;
+            if writes {
+                self.stream.prepare(&mut self.buffer, request.offset);
             }
-            let request = Request {
-                command: Command::from(next.operation),
-                offset: next.offset,
-                length: self.buffer.len() as u32,
-            };
-            let synced =
-                next.operation == Operation::Write && self.durability == Durability::Synced;
+            let synced = writes && self.durability == Durability::Synced;
             let submitted = Instant::now();
             let mut served = serve(self.file, request, &mut self.buffer);
             if synced && served.is_ok() {
@@ -198,8 +192,8 @@ impl Worker<'_> {
             }
             let completed = Instant::now();
             served.map_err(|source| EngineError::Request {
-                operation: next.operation,
-                offset: next.offset,
+                operation,
+                offset: request.offset,
                 source,
             })?;
             if span.end.is_some_and(|end| completed >= end) {
@@ -208,7 +202,7 @@ impl Worker<'_> {
             if completed >= span.begin {
                 let slice = (completed - span.begin).as_nanos() / span.slice.as_nanos();
                 let latency = (completed - submitted).as_nanos() as u64;
-                self.tally.record(next.operation, latency, slice as usize);
+                self.tally.record(operation, latency, slice as usize);
             }
         }
         Ok(())

@@ -1,49 +1,11 @@
-//! What the parameters of a drive may be, and their units.
+//! What the times and rates of a drive may be, and their units.
 
-use crate::sourced::Impossible;
+/// Times that no device exceeds, in microseconds: an hour.
+pub(super) const US_MAX: f64 = 3.6e9;
 
-/// Times and rates that no device exceeds: an hour, and 1 TB/s.
-const US_MAX: f64 = 3.6e9;
-const MB_PER_S_MAX: f64 = 1e6;
-
-/// Microseconds from 0 up.
-pub(super) fn check_us(key: &'static str, value: f64) -> Result<(), Impossible> {
-    if (0.0..=US_MAX).contains(&value) {
-        Ok(())
-    } else {
-        Err(Impossible::new(
-            key,
-            value,
-            "it takes from 0 to 3.6 x 10^9 us",
-        ))
-    }
-}
-
-/// MB/s above 0.
-pub(super) fn check_rate(key: &'static str, value: f64) -> Result<(), Impossible> {
-    if (0.001..=MB_PER_S_MAX).contains(&value) {
-        Ok(())
-    } else {
-        Err(Impossible::new(
-            key,
-            value,
-            "a bus moves from 0.001 to 10^6 MB/s",
-        ))
-    }
-}
-
-/// A count from 1 up to `most`.
-pub(super) fn check_count(key: &'static str, value: u32, most: u32) -> Result<(), Impossible> {
-    if (1..=most).contains(&value) {
-        Ok(())
-    } else {
-        Err(Impossible::new(
-            key,
-            value,
-            format!("there are 1 to {most}"),
-        ))
-    }
-}
+/// Rates of buses, in MB/s: up to 1 TB/s.
+pub(super) const MB_PER_S_MIN: f64 = 0.001;
+pub(super) const MB_PER_S_MAX: f64 = 1e6;
 
 /// Whole nanoseconds.
 pub(super) fn ns(us: f64) -> u64 {

@@ -30,31 +30,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Device, Geometry,
-    sourced::{Impossible, Sourced},
+    sourced::{Impossible, Sourced, parameters, require},
 };
-use limits::{check_count, check_rate, check_us, ns, ps_per_byte};
+use limits::{MB_PER_S_MAX, MB_PER_S_MIN, US_MAX, ns, ps_per_byte};
 use nand::{Nand, Shape};
 use page::PageMapped;
 use ssd::{Front, Ssd};
+use translation::Translation;
 
-/// Parameters of a solid-state drive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bytes that the host sees.
-    pub capacity_bytes: Sourced<u64>,
-    /// The unit of addressing.
-    pub sector_bytes: Sourced<u32>,
-    /// Queue, link and controller.
-    pub host: Host,
-    /// The chips.
-    pub nand: Chips,
-    /// The translation layer, if it maps flash pages.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub page: Option<page::Parameters>,
-    /// The translation layer, if it maps superblocks.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub superblock: Option<superblock::Parameters>,
+parameters! {
+    /// Parameters of a solid-state drive.
+    pub struct Parameters {
+        /// Bytes that the host sees.
+        pub capacity_bytes: Sourced<u64> = 1..=CAPACITY_MAX,
+        /// The unit of addressing.
+        pub sector_bytes: Sourced<u32> = 512..=65_536,
+        /// Queue, link and controller.
+        pub host: Host,
+        /// The chips.
+        pub nand: Chips,
+        /// The translation layer, if it maps flash pages.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub page: Option<page::Parameters>,
+        /// The translation layer, if it maps superblocks.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub superblock: Option<superblock::Parameters>,
+    }
 }
 
 /// A translation layer's parameters.
@@ -63,35 +64,35 @@ enum Layer<'a> {
     Superblock(&'a superblock::Parameters),
 }
 
-/// Queue, link and controller: `[flash.host]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Host {
-    /// Requests that the drive holds; 1 without native command queueing.
-    pub queue: Sourced<u16>,
-    /// MB/s of 10^6 bytes over the link, protocol included.
-    pub link_mb_per_s: Sourced<f64>,
-    /// Whether both directions of the link can be used at once.
-    pub link: Sourced<Link>,
-    /// Microseconds for which each command takes the link besides its data:
-    /// frames of commands and states, and turning round. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub link_command_us: Option<Sourced<f64>>,
-    /// Microseconds for which a read of any length keeps the controller.
-    pub read_command_us: Sourced<f64>,
-    /// Microseconds for which a write of any length keeps the controller.
-    pub write_command_us: Sourced<f64>,
-    /// Microseconds of the controller for each KiB read.
-    pub read_us_per_kib: Sourced<f64>,
-    /// Microseconds of the controller for each KiB written.
-    pub write_us_per_kib: Sourced<f64>,
-    /// Microseconds that each request takes besides, next to others: protocol,
-    /// interrupts, the host's adapter and driver.
-    pub latency_us: Sourced<f64>,
-    /// Bytes that the drive reads ahead into its memory once reads come in
-    /// sequence, at most [`READ_AHEAD_BYTES_MAX`]. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub read_ahead_bytes: Option<Sourced<u32>>,
+parameters! {
+    /// Queue, link and controller: `[flash.host]`.
+    pub struct Host {
+        /// Requests that the drive holds; 1 without native command queueing.
+        pub queue: Sourced<u16> = 1..,
+        /// MB/s of 10^6 bytes over the link, protocol included.
+        pub link_mb_per_s: Sourced<f64> = MB_PER_S_MIN..=MB_PER_S_MAX,
+        /// Whether both directions of the link can be used at once.
+        pub link: Sourced<Link>,
+        /// Microseconds for which each command takes the link besides its data:
+        /// frames of commands and states, and turning round. Default: 0.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub link_command_us: Option<Sourced<f64>> = 0.0..=US_MAX,
+        /// Microseconds for which a read of any length keeps the controller.
+        pub read_command_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds for which a write of any length keeps the controller.
+        pub write_command_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds of the controller for each KiB read.
+        pub read_us_per_kib: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds of the controller for each KiB written.
+        pub write_us_per_kib: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds that each request takes besides, next to others: protocol,
+        /// interrupts, the host's adapter and driver.
+        pub latency_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Bytes that the drive reads ahead into its memory once reads come in
+        /// sequence, at most [`READ_AHEAD_BYTES_MAX`]. Default: 0.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub read_ahead_bytes: Option<Sourced<u32>> = ..=READ_AHEAD_BYTES_MAX,
+    }
 }
 
 /// The most that a drive reads ahead: 1 GiB.
@@ -107,34 +108,34 @@ pub enum Link {
     FullDuplex,
 }
 
-/// The chips: `[flash.nand]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Chips {
-    /// Independent buses between controller and chips.
-    pub channels: Sourced<u32>,
-    /// Dies that share a channel.
-    pub dies_per_channel: Sourced<u32>,
-    /// Planes of a die that operate together.
-    pub planes: Sourced<u32>,
-    /// Flash pages that one plane's block has.
-    pub pages_per_block: Sourced<u32>,
-    /// Bytes of one plane's flash page, without its spare area.
-    pub page_bytes: Sourced<u32>,
-    /// Microseconds that sensing a flash page takes (tR).
-    pub read_us: Sourced<f64>,
-    /// Microseconds that programming a flash page takes (tPROG).
-    pub program_us: Sourced<f64>,
-    /// Microseconds that erasing a block takes (tBERS).
-    pub erase_us: Sourced<f64>,
-    /// MB/s of 10^6 bytes over one channel.
-    pub channel_mb_per_s: Sourced<f64>,
-    /// Microseconds until a program or an erase makes way for a read; without
-    /// it, reads wait until it is over.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub suspend_us: Option<Sourced<f64>>,
-    /// What works in parallel.
-    pub parallelism: Sourced<Parallelism>,
+parameters! {
+    /// The chips: `[flash.nand]`.
+    pub struct Chips {
+        /// Independent buses between controller and chips.
+        pub channels: Sourced<u32> = 1..=256,
+        /// Dies that share a channel.
+        pub dies_per_channel: Sourced<u32> = 1..=256,
+        /// Planes of a die that operate together.
+        pub planes: Sourced<u32> = 1..=16,
+        /// Flash pages that one plane's block has.
+        pub pages_per_block: Sourced<u32> = 1..=16_384,
+        /// Bytes of one plane's flash page, without its spare area.
+        pub page_bytes: Sourced<u32> = 512..=65_536,
+        /// Microseconds that sensing a flash page takes (tR).
+        pub read_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds that programming a flash page takes (tPROG).
+        pub program_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Microseconds that erasing a block takes (tBERS).
+        pub erase_us: Sourced<f64> = 0.0..=US_MAX,
+        /// MB/s of 10^6 bytes over one channel.
+        pub channel_mb_per_s: Sourced<f64> = MB_PER_S_MIN..=MB_PER_S_MAX,
+        /// Microseconds until a program or an erase makes way for a read; without
+        /// it, reads wait until it is over.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub suspend_us: Option<Sourced<f64>> = 0.0..=US_MAX,
+        /// What works in parallel.
+        pub parallelism: Sourced<Parallelism>,
+    }
 }
 
 /// What works in parallel inside of a drive.
@@ -151,88 +152,55 @@ pub enum Parallelism {
 
 impl Parameters {
     pub(crate) fn check(&self) -> Result<(), Impossible> {
-        let Self {
-            capacity_bytes,
-            sector_bytes,
-            host,
-            nand,
-            ..
-        } = self;
-        if !sector_bytes.is_power_of_two() || !(512..=65_536).contains(&sector_bytes.value) {
-            return Err(Impossible::new(
-                "flash.sector_bytes",
-                sector_bytes.value,
-                "a sector is a power of two from 512 to 65536 bytes",
-            ));
-        }
-        if capacity_bytes.value == 0
-            || !capacity_bytes.is_multiple_of(u64::from(sector_bytes.value))
-            || capacity_bytes.value > CAPACITY_MAX
-        {
-            return Err(Impossible::new(
-                "flash.capacity_bytes",
-                capacity_bytes.value,
-                format!("a drive has whole sectors, up to {CAPACITY_MAX} bytes of them"),
-            ));
-        }
-        check_count("flash.host.queue", u32::from(host.queue.value), 65_535)?;
-        check_rate("flash.host.link_mb_per_s", host.link_mb_per_s.value)?;
-        for (key, value) in [
-            ("flash.host.read_command_us", &host.read_command_us),
-            ("flash.host.write_command_us", &host.write_command_us),
-            ("flash.host.read_us_per_kib", &host.read_us_per_kib),
-            ("flash.host.write_us_per_kib", &host.write_us_per_kib),
-            ("flash.host.latency_us", &host.latency_us),
-            ("flash.nand.read_us", &nand.read_us),
-            ("flash.nand.program_us", &nand.program_us),
-            ("flash.nand.erase_us", &nand.erase_us),
-        ] {
-            check_us(key, value.value)?;
-        }
-        if let Some(link_command_us) = &host.link_command_us {
-            check_us("flash.host.link_command_us", link_command_us.value)?;
-        }
-        if let Some(read_ahead_bytes) = &host.read_ahead_bytes
-            && (read_ahead_bytes.value > READ_AHEAD_BYTES_MAX
-                || !read_ahead_bytes.is_multiple_of(sector_bytes.value))
-        {
-            return Err(Impossible::new(
-                "flash.host.read_ahead_bytes",
-                read_ahead_bytes.value,
-                format!("a drive reads whole sectors ahead, up to {READ_AHEAD_BYTES_MAX} bytes"),
-            ));
-        }
-        if let Some(suspend_us) = &nand.suspend_us {
-            check_us("flash.nand.suspend_us", suspend_us.value)?;
-        }
-        check_rate("flash.nand.channel_mb_per_s", nand.channel_mb_per_s.value)?;
-        check_count("flash.nand.channels", nand.channels.value, 256)?;
-        check_count(
-            "flash.nand.dies_per_channel",
-            nand.dies_per_channel.value,
-            256,
+        self.check_bounds()?;
+        let (host, nand) = (self.host.check_bounds(), self.nand.check_bounds());
+        host.map_err(|impossible| impossible.within("host"))?;
+        nand.map_err(|impossible| impossible.within("nand"))?;
+        let (capacity, sector) = (*self.capacity_bytes, *self.sector_bytes);
+        let power_of_two = "it is a power of two";
+        require(
+            sector.is_power_of_two(),
+            "sector_bytes",
+            sector,
+            power_of_two,
         )?;
-        check_count("flash.nand.planes", nand.planes.value, 16)?;
-        check_count(
-            "flash.nand.pages_per_block",
-            nand.pages_per_block.value,
-            16_384,
+        let page = *self.nand.page_bytes;
+        require(
+            page.is_power_of_two(),
+            "nand.page_bytes",
+            page,
+            power_of_two,
         )?;
-        if !nand.page_bytes.is_power_of_two() || !(512..=65_536).contains(&nand.page_bytes.value) {
-            return Err(Impossible::new(
-                "flash.nand.page_bytes",
-                nand.page_bytes.value,
-                "a flash page is a power of two from 512 to 65536 bytes",
-            ));
-        }
+        let whole = capacity.is_multiple_of(u64::from(sector));
+        require(
+            whole,
+            "capacity_bytes",
+            capacity,
+            "a drive has whole sectors",
+        )?;
+        let ahead = self
+            .host
+            .read_ahead_bytes
+            .as_ref()
+            .map_or(0, |ahead| ahead.value);
+        let whole = ahead.is_multiple_of(sector);
+        require(
+            whole,
+            "host.read_ahead_bytes",
+            ahead,
+            "a drive reads whole sectors ahead",
+        )?;
         match self.layer() {
-            Some(Layer::Page(page)) => page.check(capacity_bytes.value, &self.shape()),
+            Some(Layer::Page(page)) => {
+                let checked = page.check(capacity, &self.shape());
+                checked.map_err(|impossible| impossible.within("page"))
+            }
             Some(Layer::Superblock(superblock)) => {
-                superblock.check(capacity_bytes.value, sector_bytes.value, &self.shape())
+                superblock.check(capacity, sector, &self.shape())
             }
             None => Err(Impossible::new(
-                "flash",
-                "its tables",
+                "page",
+                "none, or not alone",
                 "give one table of a translation layer: [flash.page] or [flash.superblock]",
             )),
         }
@@ -257,34 +225,20 @@ impl Parameters {
         let shape = self.shape();
         let nand = Nand::new(shape);
         let capacity = self.capacity_bytes.value;
-        let read_ahead_bytes = self
-            .host
-            .read_ahead_bytes
-            .as_ref()
-            .map_or(0, |bytes| bytes.value);
-        match self
-            .layer()
-            .expect("parameters are checked when they are made")
-        {
-            Layer::Page(page) => Box::new(
-                Ssd::new(
-                    self.geometry(),
-                    self.front(),
-                    nand,
-                    PageMapped::new(page, capacity, &shape),
-                )
-                .reading_ahead(read_ahead_bytes),
-            ),
-            Layer::Superblock(superblock) => Box::new(
-                Ssd::new(
-                    self.geometry(),
-                    self.front(),
-                    nand,
-                    superblock.open(capacity, self.sector_bytes.value, &shape),
-                )
-                .reading_ahead(read_ahead_bytes),
-            ),
+        let layer = self.layer();
+        match layer.expect("parameters are checked when they are made") {
+            Layer::Page(page) => self.ssd(nand, PageMapped::new(page, capacity, &shape)),
+            Layer::Superblock(superblock) => {
+                let sector_bytes = self.sector_bytes.value;
+                self.ssd(nand, superblock.open(capacity, sector_bytes, &shape))
+            }
         }
+    }
+
+    fn ssd<T: Translation + Send + 'static>(&self, nand: Nand, layer: T) -> Box<dyn Device + Send> {
+        let ahead = self.host.read_ahead_bytes.as_ref();
+        let ssd = Ssd::new(self.geometry(), self.front(), nand, layer);
+        Box::new(ssd.reading_ahead(ahead.map_or(0, |bytes| bytes.value)))
     }
 
     pub(crate) fn geometry(&self) -> Geometry {

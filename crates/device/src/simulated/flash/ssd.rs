@@ -24,9 +24,9 @@ use super::{
 use crate::{
     Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
     point::PointSpec,
-    request::{Mix, Operation},
+    request::Mix,
     simulated::pending::Pending,
-    stream::{Content, Load, Stream},
+    stream::{Load, Stream},
 };
 
 /// The host's side of a drive, with times in nanoseconds.
@@ -181,10 +181,7 @@ impl<T: Translation> Ssd<T> {
     /// Begins a request that the device holds.
     #[inline]
     fn begin(&mut self, at: Moment, tag: Tag, request: Request) {
-        let extent = Extent {
-            offset: request.offset,
-            length: request.length,
-        };
+        let extent = Extent::from(request);
         let bytes = u64::from(request.length);
         let front = &self.front;
         let (command_ns, ps_per_byte) = match request.command {
@@ -243,13 +240,9 @@ impl<T: Translation> Ssd<T> {
     /// came, as far as it has room.
     fn admit(&mut self, at: Moment) {
         while let Some(&index) = self.stalled.front() {
-            let Request {
-                command,
-                offset,
-                length,
-            } = self.requests[index as usize].request;
-            let extent = Extent { offset, length };
-            let over = if command == Command::Flush {
+            let request = self.requests[index as usize].request;
+            let extent = Extent::from(request);
+            let over = if request.command == Command::Flush {
                 self.translation.flush(&mut self.nand, at)
             } else {
                 let room = self.translation.admit(&mut self.nand, at, extent);
@@ -342,10 +335,7 @@ impl<T: Translation> Device for Ssd<T> {
         if has_room {
             self.hold(self.now);
             if self.can_wait(request) {
-                self.translation.announce(Extent {
-                    offset: request.offset,
-                    length: request.length,
-                });
+                self.translation.announce(request.into());
                 self.fresh.push_back((self.now, tag, request));
                 return Ok(());
             }
@@ -415,27 +405,12 @@ impl<T: Translation> Device for Ssd<T> {
                 * self.geometry.sector.get(),
             length,
         ))?;
-        let mut stream = Stream::new(
-            &Load {
-                mix: Mix::WRITE,
-                pattern: spec.pattern,
-                request_size: spec.request_size,
-                depth: spec.depth,
-                range_bytes: range,
-                content: Content::Stamped,
-                seed,
-            },
-            0,
-            1,
-        );
-        let mut draw = || {
-            let request = stream.next_request();
-            debug_assert_eq!(request.operation, Operation::Write);
-            Extent {
-                offset: request.offset,
-                length,
-            }
+        let writes = PointSpec {
+            mix: Mix::WRITE,
+            ..*spec
         };
+        let mut stream = Stream::new(&Load::of(&writes, seed), 0, 1);
+        let mut draw = || Extent::from(stream.next_request().1);
         // Announced long enough before, each finds the map in the processor's
         // cache.
         let mut coming = [(); ANNOUNCED].map(|()| draw());

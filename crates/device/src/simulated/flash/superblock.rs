@@ -29,7 +29,7 @@ use super::{
     pool::{Change, Shape},
     translation::{Extent, Translation},
 };
-use crate::sourced::{Impossible, Sourced};
+use crate::sourced::{Bounded, Impossible, Sourced, require};
 
 /// Parameters of translation by superblocks: `[flash.superblock]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,88 +77,57 @@ impl Parameters {
         sector_bytes: u32,
         chips: &nand::Shape,
     ) -> Result<(), Impossible> {
-        let impossible = |key, value: u64, reason: String| Err(Impossible::new(key, value, reason));
         let ways = self.ways.value;
-        if !(1..=chips.dies_per_channel).contains(&ways) {
-            return impossible(
-                "flash.superblock.ways",
-                ways.into(),
-                format!(
-                    "from 1 to all {} dies of a channel work at once",
-                    chips.dies_per_channel
-                ),
-            );
-        }
-        if chips.channels != 1 {
-            return impossible(
-                "flash.nand.channels",
-                chips.channels.into(),
-                "superblocks need channels in lock-step: parallelism = \"intra-command\"".into(),
-            );
-        }
-        if chips.page_bytes / sector_bytes > 64 || !chips.page_bytes.is_multiple_of(sector_bytes) {
-            return impossible(
-                "flash.sector_bytes",
-                sector_bytes.into(),
-                format!(
-                    "a superpage of {} bytes has 1 to 64 whole sectors",
-                    chips.page_bytes
-                ),
-            );
-        }
-        let superblock_bytes = u64::from(chips.page_bytes) * u64::from(chips.pages_per_block);
-        if capacity_bytes / u64::from(chips.page_bytes) > SUPERPAGES_MAX
-            || capacity_bytes / superblock_bytes < u64::from(ways)
-        {
-            return impossible(
-                "flash.capacity_bytes",
-                capacity_bytes,
-                format!(
-                    "a drive has a superblock of {superblock_bytes} bytes for each way, and up to {SUPERPAGES_MAX} superpages"
-                ),
-            );
-        }
+        self.ways
+            .check("superblock.ways", 1..=chips.dies_per_channel)?;
+        require(
+            chips.channels == 1,
+            "nand.channels",
+            chips.channels,
+            "superblocks need channels in lock-step: parallelism = \"intra-command\"",
+        )?;
+        let superpage_bytes = chips.page_bytes;
+        require(
+            superpage_bytes / sector_bytes <= 64 && superpage_bytes.is_multiple_of(sector_bytes),
+            "sector_bytes",
+            sector_bytes,
+            format!("a superpage of {superpage_bytes} bytes has 1 to 64 whole sectors"),
+        )?;
+        let superblock_bytes = u64::from(superpage_bytes) * u64::from(chips.pages_per_block);
+        require(
+            capacity_bytes / u64::from(superpage_bytes) <= SUPERPAGES_MAX
+                && capacity_bytes / superblock_bytes >= u64::from(ways),
+            "capacity_bytes",
+            capacity_bytes,
+            format!(
+                "a drive has a superblock of {superblock_bytes} bytes for each way, and up to {SUPERPAGES_MAX} superpages"
+            ),
+        )?;
         let superblocks = capacity_bytes.div_ceil(superblock_bytes);
-        let replacements = self.replacements.value;
         let least = match self.log.value {
             Log::Replacement => 0,
             // One in order, and one for the rest.
             Log::Shared => 2 * ways,
         };
-        if !replacements.is_multiple_of(ways)
-            || replacements < least
-            || u64::from(replacements) > superblocks
-        {
-            return impossible(
-                "flash.superblock.replacements",
-                replacements.into(),
-                format!(
-                    "it is a multiple of the {ways} ways, from {least} to the drive's {superblocks} superblocks"
-                ),
-            );
+        let most = superblocks.max(u64::from(2 * ways));
+        for (key, value, least, most) in [
+            (
+                "superblock.replacements",
+                *self.replacements,
+                least,
+                superblocks,
+            ),
+            ("superblock.spares", *self.spares, 2 * ways, most),
+        ] {
+            require(
+                value.is_multiple_of(ways) && value >= least && u64::from(value) <= most,
+                key,
+                value,
+                format!("it is a multiple of the {ways} ways, from {least} to {most}"),
+            )?;
         }
-        let spares = self.spares.value;
-        if !spares.is_multiple_of(ways)
-            || spares < 2 * ways
-            || u64::from(spares) > superblocks.max(u64::from(2 * ways))
-        {
-            return impossible(
-                "flash.superblock.spares",
-                spares.into(),
-                format!(
-                    "it is a multiple of the {ways} ways, from {} to the drive's {superblocks} superblocks",
-                    2 * ways
-                ),
-            );
-        }
-        if self.buffer_bytes.value > capacity_bytes {
-            return impossible(
-                "flash.superblock.buffer_bytes",
-                self.buffer_bytes.value,
-                "a buffer holds no more than the drive".into(),
-            );
-        }
-        Ok(())
+        self.buffer_bytes
+            .check("superblock.buffer_bytes", ..=capacity_bytes)
     }
 
     /// The translation, of a drive that is full and at rest.

@@ -3,12 +3,20 @@
 use octavo_units::Moment;
 
 use super::nand::{Nand, Operations};
+use crate::Request;
 
 /// Bytes that a request is about; of at least one sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) length: u32,
+}
+
+impl From<Request> for Extent {
+    #[inline]
+    fn from(Request { offset, length, .. }: Request) -> Self {
+        Self { offset, length }
+    }
 }
 
 impl Extent {

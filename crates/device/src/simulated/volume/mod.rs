@@ -20,7 +20,6 @@ mod spread;
 
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
 use rand_pcg::Pcg64Mcg;
-use serde::{Deserialize, Serialize};
 
 use self::{bucket::TokenBucket, spread::Spread};
 use super::{
@@ -29,87 +28,57 @@ use super::{
 };
 use crate::{
     Command, Geometry, Request,
-    sourced::{Impossible, Sourced},
+    sourced::{Impossible, Sourced, parameters, require},
 };
 
-/// Parameters of a [`Volume`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bytes that it holds.
-    pub capacity_bytes: Sourced<u64>,
-    /// Requests that the host has in flight to it; more wait.
-    pub queue: Sourced<u16>,
-    /// Operations a second, of a burst if there are credits.
-    pub iops: Sourced<u64>,
-    /// Bytes of one operation; larger requests are several.
-    pub operation_bytes: Sourced<u32>,
-    /// Whether contiguous requests in flight are one operation.
-    pub merges: Sourced<bool>,
-    /// Bytes a second.
-    pub bytes_per_s: Sourced<u64>,
-    /// Milliseconds of operations and of bytes that a volume at rest serves at
-    /// once.
-    pub bucket_ms: Sourced<u32>,
-    /// Operations beyond the lasting rate that a burst may take, when it has
-    /// rested long enough; 0 if the rate is the same always.
-    pub credits: Sourced<u64>,
-    /// Credits gained a second: operations a second in the long run.
-    pub credits_per_s: Sourced<u64>,
-    /// Latencies of the smallest reads: pairs of reads in a million that are
-    /// faster, ascending from 0 to 1000000, and microseconds.
-    pub read_us: Sourced<Vec<(u32, f64)>>,
-    /// The same of writes.
-    pub write_us: Sourced<Vec<(u32, f64)>>,
-    /// Microseconds more for each KiB.
-    pub us_per_kib: Sourced<f64>,
+parameters! {
+    /// Parameters of a [`Volume`].
+    pub struct Parameters {
+        /// Bytes that it holds.
+        pub capacity_bytes: Sourced<u64> = 4096..,
+        /// Requests that the host has in flight to it; more wait.
+        pub queue: Sourced<u16> = 1..,
+        /// Operations a second, of a burst if there are credits.
+        pub iops: Sourced<u64> = 1..=TOKENS_MAX,
+        /// Bytes of one operation; larger requests are several.
+        pub operation_bytes: Sourced<u32> = 1..,
+        /// Whether contiguous requests in flight are one operation.
+        pub merges: Sourced<bool>,
+        /// Bytes a second.
+        pub bytes_per_s: Sourced<u64> = 1..=TOKENS_MAX,
+        /// Milliseconds of operations and of bytes that a volume at rest serves at
+        /// once.
+        pub bucket_ms: Sourced<u32> = 1..,
+        /// Operations beyond the lasting rate that a burst may take, when it has
+        /// rested long enough; 0 if the rate is the same always.
+        pub credits: Sourced<u64> = ..=TOKENS_MAX,
+        /// Credits gained a second: operations a second in the long run.
+        pub credits_per_s: Sourced<u64> = ..=TOKENS_MAX,
+        /// Latencies of the smallest reads: pairs of reads in a million that are
+        /// faster, ascending from 0 to 1000000, and microseconds.
+        pub read_us: Sourced<Vec<(u32, f64)>>,
+        /// The same of writes.
+        pub write_us: Sourced<Vec<(u32, f64)>>,
+        /// Microseconds more for each KiB.
+        pub us_per_kib: Sourced<f64> = 0.0..=KIB_US_MAX,
+    }
 }
+
+/// The most tokens, and tokens a second, of a bucket: beyond them its level
+/// would not be exact in 128 bits.
+const TOKENS_MAX: u64 = 1 << 50;
 
 impl Parameters {
     pub(crate) fn check(&self) -> Result<(), Impossible> {
-        let positive = [
-            ("volume.queue", u64::from(*self.queue)),
-            ("volume.iops", *self.iops),
-            ("volume.bytes_per_s", *self.bytes_per_s),
-            ("volume.operation_bytes", u64::from(*self.operation_bytes)),
-            ("volume.bucket_ms", u64::from(*self.bucket_ms)),
-        ];
-        if let Some((key, value)) = positive.into_iter().find(|(_, value)| *value == 0) {
-            return Err(Impossible::new(key, value, "nothing would ever be done"));
-        }
-        // Beyond these a bucket's level would not be exact in 128 bits.
-        let bounded = [
-            ("volume.iops", *self.iops),
-            ("volume.bytes_per_s", *self.bytes_per_s),
-            ("volume.credits", *self.credits),
-            ("volume.credits_per_s", *self.credits_per_s),
-        ];
-        if let Some((key, value)) = bounded.into_iter().find(|(_, value)| *value > 1 << 50) {
-            return Err(Impossible::new(key, value, "the largest value is 2^50"));
-        }
-        if *self.capacity_bytes < 4096 {
-            return Err(Impossible::new(
-                "volume.capacity_bytes",
-                *self.capacity_bytes,
-                "a volume holds at least a block of 4096 bytes",
-            ));
-        }
-        if *self.credits > 0 && *self.credits_per_s == 0 {
-            return Err(Impossible::new(
-                "volume.credits_per_s",
-                *self.credits_per_s,
-                "a volume without credits would stand still; without bursts set credits to 0",
-            ));
-        }
-        if !(0.0..=KIB_US_MAX).contains(&*self.us_per_kib) {
-            return Err(Impossible::new(
-                "volume.us_per_kib",
-                *self.us_per_kib,
-                format!("a KiB takes from 0 to {KIB_US_MAX} microseconds"),
-            ));
-        }
-        Spread::check("volume.read_us", &self.read_us)?;
-        Spread::check("volume.write_us", &self.write_us)
+        self.check_bounds()?;
+        require(
+            *self.credits == 0 || *self.credits_per_s > 0,
+            "credits_per_s",
+            0,
+            "a volume without credits would stand still; without bursts set credits to 0",
+        )?;
+        Spread::check("read_us", &self.read_us)?;
+        Spread::check("write_us", &self.write_us)
     }
 
     pub(crate) fn open(&self, seed: Seed) -> Volume {

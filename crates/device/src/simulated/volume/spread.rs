@@ -28,7 +28,7 @@ impl Spread {
     }
 
     /// Refuses tables that do not go from 0 to a million, or fall.
-    pub(super) fn check(key: &'static str, table: &[(u32, f64)]) -> Result<(), Impossible> {
+    pub(super) fn check(key: &str, table: &[(u32, f64)]) -> Result<(), Impossible> {
         let refused = |reason: &str| Impossible::new(key, format!("{table:?}"), reason);
         let (Some(first), Some(last)) = (table.first(), table.last()) else {
             return Err(refused("a table has at least two rows"));

@@ -3,32 +3,32 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    simulated::flash::{limits::check_us, nand::Shape},
-    sourced::{Impossible, Sourced},
+    simulated::flash::{limits::US_MAX, nand::Shape},
+    sourced::{Impossible, Sourced, parameters, require},
 };
 
-/// Parameters of a page-mapped translation layer: `[flash.page]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bytes that one entry of the map stands for.
-    pub unit_bytes: Sourced<u32>,
-    /// Bytes of flash for each byte that the host sees, less 1, not counting
-    /// the few blocks that are always free or open.
-    pub over_provisioning: Sourced<f64>,
-    /// Bytes of writes that wait in memory for being programmed.
-    pub buffer_bytes: Sourced<u64>,
-    /// Microseconds from the data's arrival to the acknowledgement.
-    pub buffer_us: Sourced<f64>,
-    /// Whether the buffer survives a loss of power.
-    pub buffer: Sourced<Buffer>,
-    /// Where cleaning puts what is in use.
-    pub cleaning: Sourced<Cleaning>,
-    /// How cleaning moves it there.
-    pub copying: Sourced<Copying>,
-    /// Erases that a block may lag behind its die's mean before it is cleaned
-    /// for that; 0 for never.
-    pub wear_gap: Sourced<u32>,
+parameters! {
+    /// Parameters of a page-mapped translation layer: `[flash.page]`.
+    pub struct Parameters {
+        /// Bytes that one entry of the map stands for.
+        pub unit_bytes: Sourced<u32> = 512..,
+        /// Bytes of flash for each byte that the host sees, less 1, not counting
+        /// the few blocks that are always free or open.
+        pub over_provisioning: Sourced<f64> = 0.001..=16.0,
+        /// Bytes of writes that wait in memory for being programmed.
+        pub buffer_bytes: Sourced<u64> = ..=MEMORY_MAX,
+        /// Microseconds from the data's arrival to the acknowledgement.
+        pub buffer_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Whether the buffer survives a loss of power.
+        pub buffer: Sourced<Buffer>,
+        /// Where cleaning puts what is in use.
+        pub cleaning: Sourced<Cleaning>,
+        /// How cleaning moves it there.
+        pub copying: Sourced<Copying>,
+        /// Erases that a block may lag behind its die's mean before it is cleaned
+        /// for that; 0 for never.
+        pub wear_gap: Sourced<u32>,
+    }
 }
 
 /// Whether a write buffer survives a loss of power.
@@ -72,84 +72,62 @@ pub(super) const UNITS_MAX: u64 = 1 << 31;
 const MEMORY_MAX: u64 = 16 << 30;
 
 impl Parameters {
+    /// Checks these values for chips that are checked.
     pub(in super::super) fn check(&self, capacity: u64, shape: &Shape) -> Result<(), Impossible> {
+        self.check_bounds()?;
         let unit = self.unit_bytes.value;
-        if !unit.is_power_of_two() || unit < 512 || !shape.page_bytes.is_multiple_of(unit) {
-            return Err(Impossible::new(
-                "flash.page.unit_bytes",
-                unit,
-                format!(
-                    "it is a power of two from 512 bytes up of which the {} bytes of one \
-                     program (flash page, planes and gang) are a multiple",
-                    shape.page_bytes
-                ),
-            ));
-        }
-        if !capacity.is_multiple_of(u64::from(unit)) {
-            return Err(Impossible::new(
-                "flash.capacity_bytes",
-                capacity,
-                format!("it is a multiple of flash.page.unit_bytes, {unit}"),
-            ));
-        }
-        if !(0.001..=16.0).contains(&self.over_provisioning.value) {
-            return Err(Impossible::new(
-                "flash.page.over_provisioning",
-                self.over_provisioning.value,
-                "it is from 0.001 to 16",
-            ));
-        }
-        let units_per_block = u64::from(shape.page_bytes / unit) * u64::from(shape.pages_per_block);
-        if units_per_block > u64::from(u16::MAX) {
-            return Err(Impossible::new(
-                "flash.page.unit_bytes",
-                unit,
-                format!("a block has {units_per_block} of them, and may have 65535"),
-            ));
-        }
+        let program_bytes = shape.page_bytes;
+        require(
+            unit.is_power_of_two() && program_bytes.is_multiple_of(unit),
+            "unit_bytes",
+            unit,
+            format!(
+                "it is a power of two from 512 bytes up of which the {program_bytes} bytes of one \
+                 program (flash page, planes and gang) are a multiple"
+            ),
+        )?;
+        require(
+            capacity.is_multiple_of(u64::from(unit)),
+            "unit_bytes",
+            unit,
+            format!("flash.capacity_bytes, {capacity}, is a multiple of it"),
+        )?;
+        let units_per_block = u64::from(program_bytes / unit) * u64::from(shape.pages_per_block);
+        require(
+            units_per_block <= u64::from(u16::MAX),
+            "unit_bytes",
+            unit,
+            format!("a block has {units_per_block} of them, and may have 65535"),
+        )?;
         let layout = Layout::new(self, capacity, shape);
         let units = u64::from(layout.rows) * u64::from(shape.dies()) * units_per_block;
-        if units >= UNITS_MAX || units * 8 > MEMORY_MAX {
-            return Err(Impossible::new(
-                "flash.page.unit_bytes",
-                unit,
-                format!("there are {units} of them, whose map takes more than 16 GiB"),
-            ));
-        }
-        if layout.spare_units_per_die < 2 * units_per_block {
-            return Err(Impossible::new(
-                "flash.page.over_provisioning",
-                self.over_provisioning.value,
-                format!(
-                    "it makes {} units of a die, and cleaning needs two blocks of {units_per_block}",
-                    layout.spare_units_per_die
-                ),
-            ));
-        }
-        check_us("flash.page.buffer_us", self.buffer_us.value)?;
-        if self.buffer_bytes.value < 2 * u64::from(shape.page_bytes)
-            || self.buffer_bytes.value > MEMORY_MAX
-        {
-            return Err(Impossible::new(
-                "flash.page.buffer_bytes",
-                self.buffer_bytes.value,
-                format!(
-                    "it holds at least two programs of {} bytes, and at most 16 GiB",
-                    shape.page_bytes
-                ),
-            ));
-        }
-        if self.copying.value == Copying::CopyBack && shape.page_bytes != unit {
-            return Err(Impossible::new(
-                "flash.page.copying",
-                "copy-back",
-                format!(
-                    "it moves whole programs of {} bytes: unit_bytes is not that",
-                    shape.page_bytes
-                ),
-            ));
-        }
-        Ok(())
+        require(
+            units < UNITS_MAX && units * 8 <= MEMORY_MAX,
+            "unit_bytes",
+            unit,
+            format!("there are {units} of them, whose map takes more than 16 GiB"),
+        )?;
+        let spare = layout.spare_units_per_die;
+        require(
+            spare >= 2 * units_per_block,
+            "over_provisioning",
+            self.over_provisioning.value,
+            format!(
+                "it makes {spare} units of a die, and cleaning needs two blocks of {units_per_block}"
+            ),
+        )?;
+        require(
+            self.buffer_bytes.value >= 2 * u64::from(program_bytes),
+            "buffer_bytes",
+            self.buffer_bytes.value,
+            format!("it holds at least two programs of {program_bytes} bytes"),
+        )?;
+        require(
+            self.copying.value != Copying::CopyBack || program_bytes == unit,
+            "copying",
+            "copy-back",
+            format!("it moves whole programs of {program_bytes} bytes: unit_bytes is not that"),
+        )
     }
 }
 

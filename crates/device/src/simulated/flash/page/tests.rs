@@ -443,33 +443,30 @@ fn bad_values_are_named() {
         change(parameters.page.as_mut().unwrap());
         parameters.check().unwrap_err().key
     };
-    assert_eq!(
-        refused(|page| page.unit_bytes.value = 0),
-        "flash.page.unit_bytes"
-    );
+    assert_eq!(refused(|page| page.unit_bytes.value = 0), "page.unit_bytes");
     assert_eq!(
         refused(|page| page.unit_bytes.value = 8192),
-        "flash.page.unit_bytes"
+        "page.unit_bytes"
     );
     for bad in [f64::NAN, -1.0, 0.0, 1e300] {
         let mut parameters = flash(64 << 20, 0.3);
         parameters.page.as_mut().unwrap().over_provisioning.value = bad;
         assert_eq!(
             parameters.check().unwrap_err().key,
-            "flash.page.over_provisioning"
+            "page.over_provisioning"
         );
     }
     assert_eq!(
         refused(|page| page.buffer_bytes.value = 4096),
-        "flash.page.buffer_bytes"
+        "page.buffer_bytes"
     );
     assert_eq!(
         refused(|page| page.buffer_us.value = f64::INFINITY),
-        "flash.page.buffer_us"
+        "page.buffer_us"
     );
     let mut parameters = flash(15_000_000_000_000, 0.3);
     parameters.capacity_bytes.value -= parameters.capacity_bytes.value % 4096;
-    assert_eq!(parameters.check().unwrap_err().key, "flash.page.unit_bytes");
+    assert_eq!(parameters.check().unwrap_err().key, "page.unit_bytes");
     parameters.capacity_bytes.value = u64::MAX;
-    assert_eq!(parameters.check().unwrap_err().key, "flash.capacity_bytes");
+    assert_eq!(parameters.check().unwrap_err().key, "capacity_bytes");
 }

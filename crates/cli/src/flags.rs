@@ -12,7 +12,7 @@ use octavo_workload::ycsb::Distribution;
 
 use crate::{
     system::{SystemFlags, database_name, defaults, sizes},
-    workload::WorkloadFlags,
+    workload::{WorkloadFlags, without_loaded_rows},
 };
 
 /// Tells which page size, buffer size and storage an OLTP database should
@@ -53,6 +53,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_args(without_loaded_rows))]
 pub(crate) struct AdviseFlags {
     /// Where to work: a new or empty directory on the storage in question.
     /// octavo.db and report.html stay there
@@ -76,14 +77,8 @@ pub(crate) struct AdviseFlags {
         value_parser = database_name(Registry::standard(), &[]))]
     pub(crate) database: String,
 
-    /// Load to measure with
-    #[arg(long, value_enum, default_value_t = AdviseWorkload::Tpcc)]
-    pub(crate) workload: AdviseWorkload,
-
-    /// TPC-C warehouses, about 75 MB each [default: as many as make the data
-    /// 8 times the largest memory]
-    #[arg(long, value_name = "N")]
-    pub(crate) warehouses: Option<u32>,
+    #[command(flatten)]
+    pub(crate) workload: WorkloadFlags,
 
     /// Memory that may hold data; the data is made 8 times the largest
     #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
@@ -148,11 +143,6 @@ pub(crate) struct AdviseFlags {
 
     #[command(flatten)]
     pub(crate) system: SystemFlags,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum AdviseWorkload {
-    Tpcc,
 }
 
 #[derive(Debug, Args)]

@@ -7,10 +7,12 @@ use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::point::PointSpec;
 use octavo_driver::RETRIES;
 use octavo_emulate::Faults;
+use octavo_experiment::loaded::Description;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
-use octavo_workload::ycsb::Distribution;
+use octavo_workload::{WorkloadSpec, ycsb::Distribution};
 
 use crate::{
+    failure::Failure,
     system::{SystemFlags, database_name, defaults, sizes},
     workload::{WorkloadFlags, without_loaded_rows},
 };
@@ -401,6 +403,14 @@ pub(crate) struct DataFlags {
     /// Random seed [default: that of the loaded rows, else 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<Seed>,
+}
+
+impl DataFlags {
+    /// The workload, with its own mix and distribution, that the flags or the
+    /// `loaded` rows say.
+    pub(crate) fn spec(&self, loaded: Option<&Description>) -> Result<WorkloadSpec, Failure> {
+        self.workload.spec(self.seed, loaded)
+    }
 }
 
 #[derive(Debug, Args)]

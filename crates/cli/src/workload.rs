@@ -12,7 +12,7 @@ use octavo_experiment::{advise::DATA_OVER_MEMORY, loaded::Description};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{DataKind, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec};
 
-use crate::{Failure, flags::DataFlags};
+use crate::failure::Failure;
 
 /// What the flags say of the workload and its rows.
 #[derive(Debug, Default)]
@@ -144,7 +144,7 @@ impl WorkloadFlags {
 
     /// The workload that the flags name, on the rows that they name; where they
     /// say nothing, what is `loaded`; else the defaults.
-    fn spec(
+    pub(crate) fn spec(
         &self,
         seed: Option<Seed>,
         loaded: Option<&Description>,
@@ -160,22 +160,13 @@ impl WorkloadFlags {
         let seed = seed
             .or_else(|| loaded.map(|loaded| loaded.seed))
             .unwrap_or(Seed::new(1));
-        Ok(WorkloadSpec::new(name, data.map_err(refused)?, seed))
+        Ok(WorkloadSpec::new(name, data.map_err(Failure::input)?, seed))
     }
-}
-
-/// The workload, with its own mix and distribution, that flags or loaded rows
-/// say.
-pub(crate) fn spec(
-    flags: &DataFlags,
-    loaded: Option<&Description>,
-) -> Result<WorkloadSpec, Failure> {
-    flags.workload.spec(flags.seed, loaded)
 }
 
 /// Makes the workload of flags.
 pub(crate) fn build(spec: &WorkloadSpec) -> Result<Box<dyn Workload>, Failure> {
-    spec.build().map_err(refused)
+    spec.build().map_err(Failure::input)
 }
 
 /// The workload on loaded rows with the mix of the run that left them; what
@@ -212,10 +203,6 @@ fn refuse_foreign(flag: &str, kind: &DataKind) -> Result<(), Failure> {
         kind.title,
         own.join(", ")
     )))
-}
-
-fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::Input(error.into())
 }
 
 #[cfg(test)]

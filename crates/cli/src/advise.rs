@@ -8,9 +8,9 @@ use octavo_experiment::{
 };
 
 use crate::{
-    Failure,
     devices::{emulator, storage},
-    flags::{AdviseFlags, AdviseWorkload},
+    failure::Failure,
+    flags::AdviseFlags,
     outcome,
     watcher::Watcher,
 };
@@ -41,7 +41,7 @@ fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
 }
 
 fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
-    let AdviseWorkload::Tpcc = flags.workload;
+    let workload = flags.workload.name()?;
     if !(flags.margin > 0.0 && flags.margin < 100.0) {
         return Err(Failure::Input(anyhow!(
             "margin {} is not possible: give a percentage above 0 and below 100",
@@ -53,12 +53,9 @@ fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
             "transactions 0 is not possible: at least 1 is needed"
         )));
     }
-    let refused = |error: CampaignError| Failure::Input(error.into());
     let database = flags.system.database(&flags.database)?;
-    let kind = database
-        .kind()
-        .map_err(|error| Failure::Input(error.into()))?;
-    let mut plan = plan(database).map_err(refused)?;
+    let kind = database.kind().map_err(Failure::input)?;
+    let mut plan = plan(database, workload).map_err(Failure::input)?;
     if !flags.memory.is_empty() {
         plan.memories.clone_from(&flags.memory);
     }
@@ -83,7 +80,7 @@ fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
     plan.isolation = flags.isolation.map(Into::into);
     plan.seed = flags.seed;
     plan.margin = flags.margin / 100.0;
-    complete(&mut plan, memory, flags.warehouses.map(u64::from)).map_err(refused)?;
+    complete(&mut plan, memory, flags.workload.rows()).map_err(Failure::input)?;
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
         plan,

@@ -1,8 +1,8 @@
 //! `octavo calibrate`: flags to settings, the call, and what is printed.
 
-use std::{ops::ControlFlow, path::Path, time::Instant};
+use std::{path::Path, time::Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use octavo_device::{
     preset::Preset,
     probe::{self, Effort, ProfileError as ProbeError, ProfileSettings},
@@ -15,8 +15,8 @@ use octavo_storage::{
 use octavo_units::ByteCount;
 
 use crate::{
-    Failure,
     devices::named,
+    failure::Failure,
     flags::{CalibrateFlags, EngineName},
     interrupt::Interrupt,
     progress::Progress,
@@ -29,9 +29,7 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
             Profile::from_toml(text).is_ok()
         })?;
     }
-    let interrupt = Interrupt::listen()
-        .context("listen for Ctrl-C")
-        .map_err(Failure::Fault)?;
+    let interrupt = Interrupt::listen()?;
     let profile = match (&flags.device, &flags.directory) {
         (Some(device), _) => simulate(device, &flags, &interrupt)?,
         (None, Some(directory)) => measure(directory, &flags, &interrupt)?,
@@ -75,7 +73,7 @@ fn measure(
     let progress = Progress::new();
     let result = run(directory, &settings(flags), &mut |step| {
         progress.show(step.name, step.done, step.total);
-        go_on(interrupt)
+        interrupt.flow()
     });
     progress.finish();
     result.map_err(failure)
@@ -121,21 +119,13 @@ fn simulate(
         let spent = began.elapsed();
         let each = spent.checked_div(done as u32).unwrap_or_default();
         progress.show(&point.to_string(), spent, each * count);
-        go_on(interrupt)
+        interrupt.flow()
     });
     progress.finish();
     result.map_err(|error| match error {
         ProbeError::Stopped => Failure::Interrupted("nothing was changed".into()),
         error => Failure::Input(error.into()),
     })
-}
-
-fn go_on(interrupt: &Interrupt) -> ControlFlow<()> {
-    if interrupt.is_set() {
-        ControlFlow::Break(())
-    } else {
-        ControlFlow::Continue(())
-    }
 }
 
 fn preset(flags: &CalibrateFlags) -> Preset {

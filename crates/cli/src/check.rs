@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use octavo_experiment::{check::check as run, dataset::Dataset};
 
 use crate::{
-    Failure,
+    failure::Failure,
     flags::CheckFlags,
     load::{Chosen, failure},
     report,

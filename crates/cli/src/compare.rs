@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use octavo_experiment::{compare::compare as of, findings::Findings};
 
-use crate::{Failure, flags::CompareFlags, report};
+use crate::{failure::Failure, flags::CompareFlags, report};
 
 pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
     let read = |path: &Path| -> Result<Findings, Failure> {

@@ -1,6 +1,6 @@
 //! `octavo devices`: the catalog, and what its models say.
 
-use std::{fs, ops::ControlFlow, path::PathBuf, time::Instant};
+use std::{fs, path::PathBuf, time::Instant};
 
 use anyhow::{Context, anyhow};
 use octavo_device::{
@@ -12,7 +12,7 @@ use octavo_storage::entry;
 use octavo_units::Seed;
 
 use crate::{
-    Failure,
+    failure::Failure,
     flags::{DevicesCommand, DevicesFlags, FitFlags, ShowFlags},
     interrupt::Interrupt,
     progress::Progress,
@@ -29,7 +29,7 @@ pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
 
 /// The device that a flag names.
 pub(crate) fn named(name: &str) -> Result<Entry, Failure> {
-    entry::named(name).map_err(|error| Failure::Input(error.into()))
+    entry::named(name).map_err(Failure::input)
 }
 
 /// A device to emulate, checked and kept so that it is found from anywhere.
@@ -98,20 +98,14 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     if let Some(output) = &flags.output {
         report::keep_foreign(output, "a device", |text| Entry::from_toml(text).is_ok())?;
     }
-    let interrupt = Interrupt::listen()
-        .context("listen for Ctrl-C")
-        .map_err(Failure::Fault)?;
+    let interrupt = Interrupt::listen()?;
     let progress = Progress::new();
     let began = Instant::now();
     let result = fit::fit(&profile, name, flags.seed, &mut |step| {
         let spent = began.elapsed();
         let whole = step.total as f64 / step.done.max(1) as f64;
         progress.show("fit", spent, spent.mul_f64(whole.max(1.0)));
-        if interrupt.is_set() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        interrupt.flow()
     });
     progress.finish();
     let twin = result.map_err(|error| match error {
@@ -137,9 +131,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
 
 /// Simulates all published figures of an entry.
 fn compare(entry: &Entry, seed: Seed) -> Result<Vec<Compared>, Failure> {
-    let interrupt = Interrupt::listen()
-        .context("listen for Ctrl-C")
-        .map_err(Failure::Fault)?;
+    let interrupt = Interrupt::listen()?;
     let progress = Progress::new();
     let began = Instant::now();
     let count = u32::try_from(entry.published.len())

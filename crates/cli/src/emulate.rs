@@ -23,7 +23,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use signal_hook::{consts::SIGUSR1, flag};
 
 use crate::{
-    Failure, calibrate::RANGE, devices, flags::EmulateFlags, interrupt::Interrupt, report,
+    calibrate::RANGE, devices, failure::Failure, flags::EmulateFlags, interrupt::Interrupt, report,
 };
 
 /// How often signals and the mount are looked at.
@@ -31,9 +31,7 @@ const WATCH: Duration = Duration::from_millis(20);
 
 pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     let settings = settings(&flags)?;
-    let interrupt = Interrupt::listen_also_to_hangup()
-        .context("listen for signals")
-        .map_err(Failure::Fault)?;
+    let interrupt = Interrupt::listen_also_to_hangup()?;
     let cut = Arc::new(AtomicBool::new(false));
     flag::register(SIGUSR1, Arc::clone(&cut))
         .context("listen for SIGUSR1")
@@ -107,10 +105,9 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
 fn failure(error: EmulateError) -> Failure {
     if matches!(error, EmulateError::Interrupted) {
         Failure::Interrupted("nothing was mounted yet".into())
-    } else if error.is_bad_input() {
-        Failure::Input(error.into())
     } else {
-        Failure::Fault(error.into())
+        let is_bad_input = error.is_bad_input();
+        Failure::of(error, is_bad_input)
     }
 }
 

@@ -7,12 +7,14 @@ use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::point::PointSpec;
 use octavo_driver::RETRIES;
 use octavo_emulate::Faults;
+use octavo_experiment::dataset::Manifest;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
-use octavo_workload::ycsb::Distribution;
+use octavo_workload::{WorkloadSpec, ycsb::Distribution};
 
 use crate::{
+    failure::Failure,
     system::{SystemFlags, database_name, defaults, sizes},
-    workload::WorkloadFlags,
+    workload::{WorkloadFlags, without_loaded_rows},
 };
 
 /// Tells which page size, buffer size and storage an OLTP database should
@@ -53,6 +55,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_args(without_loaded_rows))]
 pub(crate) struct AdviseFlags {
     /// Where to work: a new or empty directory on the storage in question.
     /// octavo.db and report.html stay there
@@ -76,14 +79,8 @@ pub(crate) struct AdviseFlags {
         value_parser = database_name(Registry::standard(), &[]))]
     pub(crate) database: String,
 
-    /// Load to measure with
-    #[arg(long, value_enum, default_value_t = AdviseWorkload::Tpcc)]
-    pub(crate) workload: AdviseWorkload,
-
-    /// TPC-C warehouses, about 75 MB each [default: as many as make the data
-    /// 8 times the largest memory]
-    #[arg(long, value_name = "N")]
-    pub(crate) warehouses: Option<u32>,
+    #[command(flatten)]
+    pub(crate) workload: WorkloadFlags,
 
     /// Memory that may hold data; the data is made 8 times the largest
     #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
@@ -148,11 +145,6 @@ pub(crate) struct AdviseFlags {
 
     #[command(flatten)]
     pub(crate) system: SystemFlags,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum AdviseWorkload {
-    Tpcc,
 }
 
 #[derive(Debug, Args)]
@@ -411,6 +403,14 @@ pub(crate) struct DataFlags {
     /// Random seed [default: that of the loaded rows, else 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<Seed>,
+}
+
+impl DataFlags {
+    /// The workload, with its own mix and distribution, that the flags or the
+    /// `loaded` rows say.
+    pub(crate) fn spec(&self, loaded: Option<&Manifest>) -> Result<WorkloadSpec, Failure> {
+        self.workload.spec(self.seed, loaded)
+    }
 }
 
 #[derive(Debug, Args)]

@@ -2,17 +2,20 @@
 //! second one ends the process.
 
 use std::{
-    io,
+    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use anyhow::Context;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
 };
+
+use crate::failure::Failure;
 
 /// Whether a signal came.
 #[derive(Clone, Debug)]
@@ -20,25 +23,27 @@ pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// Listens from now on.
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> Result<Self, Failure> {
         Self::listen_to(&[SIGINT, SIGTERM])
     }
 
     /// The same, and to SIGHUP: a terminal that closes ends what would
     /// otherwise stay, unless nohup says that it is to stay.
-    pub(crate) fn listen_also_to_hangup() -> io::Result<Self> {
+    pub(crate) fn listen_also_to_hangup() -> Result<Self, Failure> {
         if hangup_is_ignored() {
             return Self::listen();
         }
         Self::listen_to(&[SIGINT, SIGTERM, SIGHUP])
     }
 
-    fn listen_to(signals: &[i32]) -> io::Result<Self> {
+    fn listen_to(signals: &[i32]) -> Result<Self, Failure> {
         let flag = Arc::new(AtomicBool::new(false));
         for &signal in signals {
             // In this order: the first signal finds the flag unset.
-            flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
-            flag::register(signal, Arc::clone(&flag))?;
+            flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
+                .and_then(|_| flag::register(signal, Arc::clone(&flag)))
+                .context("listen for Ctrl-C and other signals")
+                .map_err(Failure::Fault)?;
         }
         Ok(Self(flag))
     }
@@ -46,6 +51,15 @@ impl Interrupt {
     /// Whether to stop.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// The same, for work that asks after each step.
+    pub(crate) fn flow(&self) -> ControlFlow<()> {
+        if self.is_set() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 

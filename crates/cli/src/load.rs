@@ -7,7 +7,7 @@ use octavo_workload::{Workload, WorkloadSpec};
 use octavo_report::number;
 
 use crate::{
-    Failure,
+    failure::Failure,
     flags::{DataFlags, LoadFlags},
     report,
     system::{SystemFlags, choose},
@@ -17,7 +17,7 @@ use crate::{
 
 pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let found = Dataset::examine(&flags.directory).map_err(failure)?;
-    let spec = workload::spec(&flags.data, found.as_ref())?;
+    let spec = flags.data.spec(found.as_ref())?;
     let workload = workload::build(&spec)?;
     let database = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
     let settings = settings(
@@ -112,9 +112,8 @@ pub(crate) fn settings<'a>(
 pub(crate) fn failure(error: LoadError) -> Failure {
     if matches!(error, LoadError::Stopped) {
         Failure::Interrupted("nothing was loaded".into())
-    } else if error.is_bad_input() {
-        Failure::Input(error.into())
     } else {
-        Failure::Fault(error.into())
+        let is_bad_input = error.is_bad_input();
+        Failure::of(error, is_bad_input)
     }
 }

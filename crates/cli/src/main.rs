@@ -10,6 +10,7 @@ mod check;
 mod compare;
 mod devices;
 mod emulate;
+mod failure;
 mod flags;
 mod interrupt;
 mod load;
@@ -25,18 +26,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use failure::Failure;
 use flags::{Command, Flags};
-
-/// How a command ended without a result.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The input was bad: exit code 2.
-    Input(anyhow::Error),
-    /// Something went wrong: exit code 1.
-    Fault(anyhow::Error),
-    /// Ctrl-C: exit code 130, with what to do next.
-    Interrupted(String),
-}
 
 fn main() -> ExitCode {
     let flags = match Flags::try_parse() {

@@ -10,7 +10,7 @@ use octavo_experiment::{
     findings::Findings,
 };
 
-use crate::{Failure, report};
+use crate::{failure::Failure, report};
 
 /// Prints what was found in `directory` and writes the page.
 pub(crate) fn publish(findings: &Findings, directory: &Path, json: bool) -> Result<(), Failure> {
@@ -42,19 +42,11 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
             "nothing was measured yet".into()
         });
     }
-    if error.is_bad_input() {
-        Failure::Input(error.into())
-    } else {
-        Failure::Fault(error.into())
-    }
+    let is_bad_input = error.is_bad_input();
+    Failure::of(error, is_bad_input)
 }
 
 /// The same with what to do about it.
 pub(crate) fn with_remedy(error: &CampaignError, remedy: &str) -> Failure {
-    let message = anyhow!("{error}: {remedy}");
-    if error.is_bad_input() {
-        Failure::Input(message)
-    } else {
-        Failure::Fault(message)
-    }
+    Failure::of(anyhow!("{error}: {remedy}"), error.is_bad_input())
 }

@@ -7,14 +7,10 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use octavo_experiment::{
-    directory::STORE,
-    findings::Findings,
-    store::{Store, StoreError},
-};
+use octavo_experiment::{directory::STORE, findings::Findings, store::Store};
 use octavo_report::Document;
 
-use crate::{Failure, flags::ReportFlags};
+use crate::{failure::Failure, flags::ReportFlags};
 
 pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     let findings = findings(&flags.directory)?;
@@ -52,13 +48,15 @@ pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
     } else {
         path.to_owned()
     };
-    let store = Store::open(&path).map_err(refused)?;
-    Findings::of(&store).map_err(refused)?.ok_or_else(|| {
-        Failure::Input(anyhow!(
-            "{} holds no plan yet: repeat the command that made it",
-            path.display()
-        ))
-    })
+    let store = Store::open(&path).map_err(Failure::input)?;
+    Findings::of(&store)
+        .map_err(Failure::input)?
+        .ok_or_else(|| {
+            Failure::Input(anyhow!(
+                "{} holds no plan yet: repeat the command that made it",
+                path.display()
+            ))
+        })
 }
 
 /// Refuses to overwrite an existing file unless it is `ours`, which is `what`.
@@ -98,10 +96,6 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
         .context("write as JSON")
         .map_err(Failure::Fault)?;
     print(&format!("{text}\n"))
-}
-
-fn refused(error: StoreError) -> Failure {
-    Failure::Input(error.into())
 }
 
 /// Writes a file whole or not at all.

@@ -5,22 +5,19 @@ use std::path::{Path, PathBuf};
 use octavo_experiment::{
     campaign::{CampaignError, CampaignSettings, campaign},
     forecast::Forecast,
-    plan::{
-        Storage,
-        file::{PlanFile, PlanFileError},
-    },
+    plan::{Storage, file::PlanFile},
 };
 
 use crate::{
-    Failure,
     devices::{emulator, storage},
+    failure::Failure,
     flags::RunFlags,
     outcome, report,
     watcher::Watcher,
 };
 
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
-    let mut file = PlanFile::read(&flags.plan).map_err(refused)?;
+    let mut file = PlanFile::read(&flags.plan).map_err(Failure::input)?;
     file.budget = flags.budget.or(file.budget);
     file.rounds = flags.rounds.or(file.rounds);
     if let Some(device) = &flags.device {
@@ -30,7 +27,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         .directory
         .clone()
         .unwrap_or_else(|| directory_of(&flags.plan));
-    file.check(&directory).map_err(refused)?;
+    file.check(&directory).map_err(Failure::input)?;
     let settings = CampaignSettings {
         directory,
         plan: file.plan.clone(),
@@ -50,7 +47,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
             || octavo_report::json(&forecast),
             || octavo_report::forecast(&forecast),
         )?;
-        // What would be refused ends like the refusal itself.
+        // What would be Failure::input ends like the refusal itself.
         return requirements.check(&settings).map_err(failure);
     }
     let watcher = Watcher::new()?;
@@ -63,7 +60,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
 /// Puts a device in the place of the storage that a plan does not name.
 fn emulate(file: &mut PlanFile, device: &str) -> Result<(), Failure> {
     if file.has("storage") {
-        return Err(refused(file.refuse(
+        return Err(Failure::input(file.refuse(
             "storage",
             "--device is for plans that name no storages: write \"device:NAME\" here instead",
         )));
@@ -77,10 +74,6 @@ fn directory_of(plan: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from("octavo-");
     name.push(plan.file_stem().unwrap_or_default());
     name.into()
-}
-
-fn refused(error: PlanFileError) -> Failure {
-    Failure::Input(error.into())
 }
 
 /// Points at the line of the plan that a refusal is about, where there is one.
@@ -103,7 +96,7 @@ fn failure(
         _ => return outcome::failure(error, &settings.directory),
     };
     match key {
-        Some(key) => refused(file.refuse(key, format!("{error}: {remedy}"))),
+        Some(key) => Failure::input(file.refuse(key, format!("{error}: {remedy}"))),
         None => outcome::with_remedy(&error, remedy),
     }
 }

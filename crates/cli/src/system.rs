@@ -9,7 +9,7 @@ use octavo_database::{Database, Defaults, OptionKind, Registry, SharedOption};
 use octavo_experiment::plan::TestedDatabase;
 use octavo_units::ByteCount;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The heading over options of databases in help texts.
 const HEADING: &str = "Options of databases";
@@ -60,7 +60,7 @@ impl SystemFlags {
     /// The database for a plan, with the options that are conditions of figures
     /// even where they were not given.
     pub(crate) fn database(&self, name: &str) -> Result<TestedDatabase, Failure> {
-        TestedDatabase::new(name, self.options(&[])).map_err(|error| Failure::Input(error.into()))
+        TestedDatabase::new(name, self.options(&[])).map_err(Failure::input)
     }
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn choose(
     name: &str,
     options: &[(String, String)],
 ) -> Result<Box<dyn Database>, Failure> {
-    octavo_database::choose(name, options).map_err(|error| Failure::Input(error.into()))
+    octavo_database::choose(name, options).map_err(Failure::input)
 }
 
 #[cfg(test)]

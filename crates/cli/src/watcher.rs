@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use octavo_experiment::observer::Observer;
 
-use crate::{Failure, interrupt::Interrupt, progress::Progress};
+use crate::{failure::Failure, interrupt::Interrupt, progress::Progress};
 
 pub(crate) struct Watcher {
     progress: Progress,
@@ -16,9 +15,7 @@ impl Watcher {
     pub(crate) fn new() -> Result<Self, Failure> {
         Ok(Self {
             progress: Progress::new(),
-            interrupt: Interrupt::listen()
-                .context("listen for Ctrl-C")
-                .map_err(Failure::Fault)?,
+            interrupt: Interrupt::listen()?,
         })
     }
 

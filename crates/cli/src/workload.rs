@@ -8,11 +8,11 @@ use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_experiment::dataset::Manifest;
+use octavo_experiment::{advise::DATA_OVER_MEMORY, dataset::Manifest};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{DataKind, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec};
 
-use crate::{Failure, flags::DataFlags};
+use crate::failure::Failure;
 
 /// What the flags say of the workload and its rows.
 #[derive(Debug, Default)]
@@ -104,16 +104,53 @@ impl FromArgMatches for WorkloadFlags {
     }
 }
 
+/// The same flags where rows are chosen by memory instead of by default.
+pub(crate) fn without_loaded_rows(flag: Arg) -> Arg {
+    if flag.get_id() == WORKLOAD {
+        return flag.help(format!("Workload [default: {}]", WorkloadName::default()));
+    }
+    let registry = Registry::standard();
+    let mut scales = registry.families().iter().map(|family| family.data.scale());
+    match scales.find(|scale| flag.get_id() == scale.name) {
+        Some(scale) => flag.help(format!(
+            "{} [default: as many as make the data {DATA_OVER_MEMORY} times the largest memory]",
+            scale.help
+        )),
+        None => flag,
+    }
+}
+
 impl WorkloadFlags {
+    /// The workload that the flags name, or the default, where no rows are
+    /// loaded.
+    pub(crate) fn name(&self) -> Result<WorkloadName, Failure> {
+        self.name_or(WorkloadName::default())
+    }
+
+    /// The parameters of rows that were given, by name.
+    pub(crate) fn rows(&self) -> &[(&'static str, u64)] {
+        &self.given
+    }
+
+    /// The workload that the flags name, or `other`. Refuses flags of other
+    /// rows.
+    fn name_or(&self, other: WorkloadName) -> Result<WorkloadName, Failure> {
+        let name = self.name.unwrap_or(other);
+        for (flag, _) in &self.given {
+            refuse_foreign(flag, &name.family().data)?;
+        }
+        Ok(name)
+    }
+
     /// The workload that the flags name, on the rows that they name; where they
     /// say nothing, what is `loaded`; else the defaults.
-    fn spec(&self, seed: Option<Seed>, loaded: Option<&Manifest>) -> Result<WorkloadSpec, Failure> {
-        let on_loaded = || first_on(loaded?);
-        let name = self.name.or_else(on_loaded).unwrap_or_default();
+    pub(crate) fn spec(
+        &self,
+        seed: Option<Seed>,
+        loaded: Option<&Manifest>,
+    ) -> Result<WorkloadSpec, Failure> {
+        let name = self.name_or(loaded.and_then(first_on).unwrap_or_default())?;
         let kind = &name.family().data;
-        for (flag, _) in &self.given {
-            refuse_foreign(flag, kind)?;
-        }
         // Rows of another kind say nothing of this one; opening them will be
         // refused.
         let data = match loaded.map(|loaded| loaded.data) {
@@ -123,19 +160,13 @@ impl WorkloadFlags {
         let seed = seed
             .or_else(|| loaded.map(|loaded| loaded.seed))
             .unwrap_or(Seed::new(1));
-        Ok(WorkloadSpec::new(name, data.map_err(refused)?, seed))
+        Ok(WorkloadSpec::new(name, data.map_err(Failure::input)?, seed))
     }
-}
-
-/// The workload, with its own mix and distribution, that flags or loaded rows
-/// say.
-pub(crate) fn spec(flags: &DataFlags, loaded: Option<&Manifest>) -> Result<WorkloadSpec, Failure> {
-    flags.workload.spec(flags.seed, loaded)
 }
 
 /// Makes the workload of flags.
 pub(crate) fn build(spec: &WorkloadSpec) -> Result<Box<dyn Workload>, Failure> {
-    spec.build().map_err(refused)
+    spec.build().map_err(Failure::input)
 }
 
 /// The workload on loaded rows with the mix of the run that left them; what
@@ -172,10 +203,6 @@ fn refuse_foreign(flag: &str, kind: &DataKind) -> Result<(), Failure> {
         kind.title,
         own.join(", ")
     )))
-}
-
-fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::Input(error.into())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::{DataSet, WorkloadError, WorkloadName, WorkloadSpec};
+use octavo_workload::{DataSet, WorkloadError, WorkloadName, WorkloadSpec, ycsb::Distribution};
 
 use crate::{
     error::CampaignError,
@@ -13,15 +13,14 @@ use crate::{
 /// How many times larger than the largest memory the data has to be.
 pub const DATA_OVER_MEMORY: u64 = 8;
 
-/// The default workload at the smallest scale, with the page sizes, memories
-/// and clients that the database's description gives. A caller changes what it
+/// A plan with the page sizes, memories and clients that the database's
+/// description gives, and the workload's default rows. A caller changes what it
 /// wants otherwise and calls [`complete`].
 ///
 /// # Errors
 /// When there is no such database.
-pub fn plan(database: TestedDatabase) -> Result<Plan, CampaignError> {
+pub fn plan(database: TestedDatabase, workload: WorkloadName) -> Result<Plan, CampaignError> {
     let defaults = database.kind()?.defaults;
-    let workload = WorkloadName::default();
     Ok(Plan {
         name: None,
         workload,
@@ -31,7 +30,7 @@ pub fn plan(database: TestedDatabase) -> Result<Plan, CampaignError> {
         seed: Seed::new(1),
         margin: 0.03,
         design: Design::Race,
-        data: vec![rows(workload, 1)?],
+        data: vec![rows(workload, &[])?],
         storages: vec![Storage::Own],
         page_sizes: defaults.page_sizes.to_vec(),
         memories: defaults.memories.to_vec(),
@@ -45,53 +44,77 @@ pub fn plan(database: TestedDatabase) -> Result<Plan, CampaignError> {
 }
 
 /// Adds the database's default page size, sorts page sizes and memories, and
-/// chooses the rows: those of `scale`, or else the fewest whose data has
-/// [`DATA_OVER_MEMORY`] times `memory` at every page size.
+/// chooses the rows by the parameters that are `given`. Without the workload's
+/// scale among them it is the smallest whose data has [`DATA_OVER_MEMORY`]
+/// times `memory` at every page size.
 ///
 /// # Errors
-/// When the workload cannot have rows at that scale, or the database cannot be
-/// made.
+/// When the workload cannot have such rows, or the database cannot be made.
 ///
 /// # Panics
 /// When the plan has no database.
 pub fn complete(
     plan: &mut Plan,
     memory: ByteCount,
-    scale: Option<u64>,
+    given: &[(&str, u64)],
 ) -> Result<(), CampaignError> {
     plan.page_sizes.push(plan.databases[0].default_page_size);
     plan.page_sizes.sort_unstable();
     plan.page_sizes.dedup();
     plan.memories.sort_unstable();
     plan.memories.dedup();
-    let scale = match scale {
-        Some(scale) => scale,
-        None => scale_for(plan, memory.saturating_mul(DATA_OVER_MEMORY))?,
-    };
-    plan.data = vec![rows(plan.workload, scale)?];
+    let scale = plan.workload.family().data.scale().name;
+    plan.data = vec![if given.iter().any(|(name, _)| *name == scale) {
+        rows(plan.workload, given)?
+    } else {
+        smallest(plan, given, memory.saturating_mul(DATA_OVER_MEMORY))?
+    }];
     Ok(())
 }
 
-/// The smallest scale whose data has the wanted size at every page size.
-fn scale_for(plan: &Plan, wanted: ByteCount) -> Result<u64, CampaignError> {
+/// The rows of the smallest scale whose data has the wanted size at every page
+/// size.
+fn smallest(
+    plan: &Plan,
+    given: &[(&str, u64)],
+    wanted: ByteCount,
+) -> Result<DataSet, CampaignError> {
     let database = plan.databases[0].make()?;
-    // Data grows in proportion, except for what does not depend on the scale:
-    // two points give the line.
-    let size = |scale: u64| -> Result<u64, CampaignError> {
-        let data = rows(plan.workload, scale)?;
-        let workload = WorkloadSpec::new(plan.workload, data, plan.seed).build()?;
-        let sizes = plan.page_sizes.iter();
-        let estimates = sizes.map(|&size| database.estimate(workload.as_ref(), size).get());
-        Ok(estimates.min().unwrap_or_default())
+    let family = plan.workload.family();
+    let scale = family.data.scale();
+    let at = |value: u64| rows(plan.workload, &[given, &[(scale.name, value)]].concat());
+    let is_enough = |value: u64| -> Result<bool, CampaignError> {
+        let workload = WorkloadSpec {
+            // Sizes do not depend on it, and this one takes no time to set up.
+            distribution: family.takes_distribution.then_some(Distribution::Uniform),
+            ..WorkloadSpec::new(plan.workload, at(value)?, plan.seed)
+        };
+        let workload = workload.build()?;
+        let mut sizes = plan.page_sizes.iter();
+        Ok(sizes.all(|&size| database.estimate(workload.as_ref(), size) >= wanted))
     };
-    let (one, two) = (size(1)?, size(2)?);
-    let each = two.saturating_sub(one).max(1);
-    Ok(wanted.get().saturating_sub(one).div_ceil(each) + 1)
+    // In steps of what the parameter allows: first a scale that is enough, then
+    // the smallest by halving. One beyond the largest is refused in the end.
+    let multiple = scale.multiple_of;
+    let beyond = scale.max / multiple + 1;
+    let mut low = (scale.min)(0).div_ceil(multiple);
+    let mut high = low;
+    while high < beyond && !is_enough(high * multiple)? {
+        (low, high) = (high + 1, (high * 2).clamp(high + 1, beyond));
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_enough(middle * multiple)? {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(at(high * multiple)?)
 }
 
-fn rows(workload: WorkloadName, scale: u64) -> Result<DataSet, WorkloadError> {
-    let name = workload.family().data.scale().name;
-    Ok(workload.data_set(&[(name, scale)])?)
+fn rows(workload: WorkloadName, given: &[(&str, u64)]) -> Result<DataSet, WorkloadError> {
+    Ok(workload.data_set(given)?)
 }
 
 #[cfg(test)]
@@ -100,36 +123,54 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_data_is_eight_times_the_memory_at_every_page_size() {
+    fn plan_of(workload: &str) -> Plan {
         let database = TestedDatabase::new("sqlite", Vec::new()).unwrap();
-        let mut plan = plan(database).unwrap();
-        plan.page_sizes = [65536, 8192]
-            .map(|bytes| PageSize::new(bytes).unwrap())
-            .to_vec();
-        plan.memories.reverse();
-        complete(&mut plan, ByteCount::mib(32), None).unwrap();
-        let sizes: Vec<u32> = plan.page_sizes.iter().map(|size| size.get()).collect();
-        assert_eq!(sizes, [4096, 8192, 65536], "with the default");
-        assert!(plan.memories.is_sorted());
-        let database = plan.databases[0].make().unwrap();
-        let least = |data| {
-            let workload = plan.workload(data).unwrap();
-            let sizes = plan.page_sizes.iter();
-            let estimates = sizes.map(|&size| database.estimate(workload.as_ref(), size));
-            estimates.min().unwrap()
-        };
-        let scale = plan.data[0].scale();
-        assert!(least(plan.data[0]) >= ByteCount::mib(8 * 32));
-        assert!(least(rows(plan.workload, scale - 1).unwrap()) < ByteCount::mib(8 * 32));
+        plan(database, workload.parse().unwrap()).unwrap()
     }
 
     #[test]
-    fn a_scale_that_is_given_stays() {
-        let database = TestedDatabase::new("sqlite", Vec::new()).unwrap();
-        let mut plan = plan(database).unwrap();
-        complete(&mut plan, ByteCount::mib(32), Some(7)).unwrap();
+    fn data_is_eight_times_the_memory_at_every_page_size() {
+        for workload in ["tpcc", "ycsb-a", "pgbench"] {
+            let mut plan = plan_of(workload);
+            plan.page_sizes = [65536, 8192]
+                .map(|bytes| PageSize::new(bytes).unwrap())
+                .to_vec();
+            plan.memories.reverse();
+            complete(&mut plan, ByteCount::mib(32), &[]).unwrap();
+            let sizes: Vec<u32> = plan.page_sizes.iter().map(|size| size.get()).collect();
+            assert_eq!(sizes, [4096, 8192, 65536], "with the default");
+            assert!(plan.memories.is_sorted());
+            let database = plan.databases[0].make().unwrap();
+            let least = |data| {
+                let workload = plan.workload(data).unwrap();
+                let sizes = plan.page_sizes.iter();
+                let estimates = sizes.map(|&size| database.estimate(workload.as_ref(), size));
+                estimates.min().unwrap()
+            };
+            let data = plan.data[0];
+            let scale = plan.workload.family().data.scale().name;
+            let smaller = data.with(&[(scale, data.scale() - 1)]).unwrap();
+            assert!(least(data) >= ByteCount::mib(8 * 32), "{data}");
+            assert!(least(smaller) < ByteCount::mib(8 * 32), "{data}");
+        }
+    }
+
+    #[test]
+    fn rows_that_are_given_stay() {
+        let mut plan = plan_of("tpcc");
+        complete(&mut plan, ByteCount::mib(32), &[("warehouses", 7)]).unwrap();
         assert_eq!(plan.data[0].scale(), 7);
-        assert!(complete(&mut plan, ByteCount::mib(32), Some(0)).is_err());
+        assert!(complete(&mut plan, ByteCount::mib(32), &[("warehouses", 0)]).is_err());
+        let mut plan = plan_of("ycsb-a");
+        complete(&mut plan, ByteCount::mib(1), &[("row-bytes", 500)]).unwrap();
+        assert_eq!(plan.data[0].get("row-bytes"), Some(500));
+        assert!(plan.data[0].scale() > 8000, "{}", plan.data[0]);
+    }
+
+    #[test]
+    fn memory_beyond_the_largest_scale_is_refused() {
+        let mut plan = plan_of("pgbench");
+        let error = complete(&mut plan, ByteCount::new(u64::MAX), &[]).unwrap_err();
+        assert!(error.to_string().contains("scale must be"), "{error}");
     }
 }

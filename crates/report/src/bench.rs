@@ -1,6 +1,6 @@
 //! The report of a bench, and its series.
 
-use octavo_database::{RestoreMethod, StoragePath};
+use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_driver::{ArrivalProcess, Load, Percentiles};
 use octavo_experiment::{
     audit::{Agreement, AuditFinding, Figure},
@@ -356,8 +356,9 @@ fn load(result: &BenchResult) -> Section {
             number(result.driver.transactions_per_second),
         ),
     ));
-    // SQLite and the database that answers at once are part of the client.
-    let is_server = !["sqlite", "noop"].contains(&result.subject.database.as_str());
+    // A database that is no server is part of the client.
+    let kind = Registry::standard().find(&result.subject.database);
+    let is_server = kind.is_ok_and(|kind| kind.is_server);
     let cpu = result.figures.machine.client_cpu_s.filter(|_| is_server);
     if let Some(seconds) = cpu.filter(|_| result.figures.load.transactions() > 0) {
         values.push((

@@ -53,15 +53,9 @@ impl Section {
         }
     }
 
+    /// Adds a block, unless nothing is in it.
     pub(crate) fn push(&mut self, block: Block) {
-        let is_empty = match &block {
-            Block::List(items) | Block::Warnings(items) => items.is_empty(),
-            Block::Values(values) => values.is_empty(),
-            Block::Table(table) => table.rows.is_empty(),
-            Block::Details { blocks, .. } => blocks.is_empty(),
-            _ => false,
-        };
-        if !is_empty {
+        if !block.is_empty() {
             self.blocks.push(block);
         }
     }
@@ -74,7 +68,8 @@ impl Section {
         self.push(Block::Paragraph(text.into()));
     }
 
-    pub(crate) fn details(&mut self, summary: impl Into<String>, blocks: Vec<Block>) {
+    pub(crate) fn details(&mut self, summary: impl Into<String>, mut blocks: Vec<Block>) {
+        blocks.retain(|block| !block.is_empty());
         self.push(Block::Details {
             summary: summary.into(),
             blocks,
@@ -114,6 +109,18 @@ pub(crate) enum Block {
         summary: String,
         blocks: Vec<Self>,
     },
+}
+
+impl Block {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::List(items) | Self::Warnings(items) => items.is_empty(),
+            Self::Values(values) => values.is_empty(),
+            Self::Table(table) => table.rows.is_empty(),
+            Self::Details { blocks, .. } => blocks.iter().all(Self::is_empty),
+            _ => false,
+        }
+    }
 }
 
 /// A chart, for where there are pictures. What it shows is also in a table.

@@ -112,19 +112,14 @@ fn latencies(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
         let level = findings.plan.level(&cell.cell, findings.plan.compare);
         table::latencies(naming::capital(&level.with_noun()), cell)
     });
-    tables
-        .filter(|table| !table.rows.is_empty())
-        .map(Block::Table)
-        .collect()
+    tables.map(Block::Table).collect()
 }
 
 fn interactions(findings: &Findings) -> Section {
     let mut section = Section::new("interactions", "Interactions");
     section.extend(paragraphs(sentence::interactions(findings)));
     let table = table::interactions(findings);
-    if !table.rows.is_empty() {
-        section.details("All interactions", vec![Block::Table(table)]);
-    }
+    section.details("All interactions", vec![Block::Table(table)]);
     section
 }
 
@@ -184,9 +179,7 @@ fn diagnostics(findings: &Findings) -> Section {
     section.heading("Generated load");
     section.push(Block::Table(table::audit(findings)));
     let distributions = table::distributions(findings);
-    if !distributions.rows.is_empty() {
-        section.details("Distributions", vec![Block::Table(distributions)]);
-    }
+    section.details("Distributions", vec![Block::Table(distributions)]);
     if !findings.runs_failed.is_empty() {
         section.heading("Failed runs");
         section.push(Block::Table(table::failed(findings)));
@@ -198,9 +191,7 @@ fn conditions(findings: &Findings) -> Section {
     let mut section = Section::new("conditions", "Conditions");
     section.push(Block::Values(sentence::conditions(findings)));
     let snapshots = table::snapshots(findings);
-    if !snapshots.rows.is_empty() {
-        section.details("Loaded data", vec![Block::Table(snapshots)]);
-    }
+    section.details("Loaded data", vec![Block::Table(snapshots)]);
     section
 }
 
@@ -298,7 +289,8 @@ mod tests {
         let expected = "\
 With 32\u{a0}MiB of memory: use 8\u{a0}KiB pages.
   12% more new orders per minute than the default 4\u{a0}KiB (95% CI 9% to 15%, 5 fresh rounds).
-  Run once, with no other connection open and space for a second copy of the database:
+  Run once, for 8\u{a0}KiB pages (needs all other connections closed and space for a second copy of the
+  database):
     PRAGMA journal_mode = DELETE;
     PRAGMA page_size = 8192; VACUUM;
     PRAGMA journal_mode = WAL;

@@ -4,13 +4,13 @@ use anyhow::anyhow;
 use octavo_database::{DatabaseError, SCHEMA, Url, connect};
 use octavo_experiment::bench::{ExternalError, ExternalRows, ExternalSettings, Reuse, Target};
 
-use super::{Wanted, check_files, measure, settings_given};
-use crate::{Failure, flags::BenchFlags, report, watcher::Watcher};
+use super::measure::{Wanted, check_files, measure, settings_given};
+use crate::{failure::Failure, flags::BenchFlags, report, watcher::Watcher};
 
 pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     let url: Url = url
         .parse()
-        .map_err(|error: octavo_database::UrlError| Failure::Input(error.into()))?;
+        .map_err(|error: octavo_database::UrlError| Failure::input(error))?;
     if let Some(flag) = settings_given(flags).first() {
         return Err(Failure::Input(anyhow!(
             "{flag} is not possible with --url: the server's own settings hold"
@@ -56,7 +56,9 @@ fn failure(error: ExternalError) -> Failure {
                     .into(),
             )
         }
-        error if error.is_bad_input() => Failure::Input(error.into()),
-        error => Failure::Fault(error.into()),
+        error => {
+            let is_bad_input = error.is_bad_input();
+            Failure::of(error, is_bad_input)
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! What to type to follow an answer, in the words of the database.
+//! What to type to follow an answer, from the database's own description.
 
-use octavo_database::Sqlite;
+use octavo_database::{Change, ChangePlace, Cost, DatabaseKind};
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
     plan::{Cell, Factor, Level},
@@ -8,17 +8,13 @@ use octavo_experiment::{
 };
 use octavo_units::PageSize;
 
-use crate::document::Block;
+use crate::{document::Block, number::list};
 
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared.
 pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
-    let Some(cell) = group
-        .cells
-        .first()
-        .map(|cell| &cell.cell)
-        .filter(|_| findings.plan.compare == Factor::PageSize)
-    else {
+    let cell = group.cells.first().map(|cell| &cell.cell);
+    let Some(cell) = cell.filter(|_| findings.plan.compare == Factor::PageSize) else {
         return Vec::new();
     };
     let wanted = match group.verdict {
@@ -28,98 +24,210 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
         } => Some(page_size),
         _ => None,
     };
-    match cell.database.name.as_str() {
-        "sqlite" => sqlite(cell, wanted),
-        "postgres" => postgres(cell, wanted),
-        "mysql" | "mariadb" => innodb(cell, wanted),
-        _ => Vec::new(),
+    match cell.database.kind() {
+        Ok(kind) => changes(kind, cell, wanted),
+        Err(_) => Vec::new(),
     }
 }
 
-/// Sources: <https://www.sqlite.org/pragma.html#pragma_page_size> (the page
-/// size of a database that exists changes with the next `VACUUM`, and not in
-/// WAL mode) and <https://www.sqlite.org/pragma.html#pragma_cache_size>
-/// (negative: KiB; for the connection alone).
-fn sqlite(cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
-    let mut commands = Vec::new();
-    if let Some(page_size) = wanted {
-        let change = format!("PRAGMA page_size = {}; VACUUM;", page_size.get());
-        let mode = cell
-            .database
-            .option("journal-mode")
-            .unwrap_or(Sqlite::default().journal_mode.name());
-        let statements = if mode.eq_ignore_ascii_case("wal") {
-            vec![
-                "PRAGMA journal_mode = DELETE;".into(),
-                change,
-                "PRAGMA journal_mode = WAL;".into(),
-            ]
-        } else {
-            vec![change]
-        };
-        commands.push(Block::Commands {
-            purpose: "Run once, with no other connection open and space for a second copy of the \
-                      database"
-                .into(),
-            statements,
-        });
-    }
-    let shared = if cell.clients > 1 {
-        ", divided among your connections"
-    } else {
-        ""
+/// The commands for the wanted page size and for the buffer of a cell. Changes
+/// that go to the same place are one block. Empty if the cell has options that
+/// its database does not know.
+fn changes(kind: &DatabaseKind, cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
+    let known = cell.database.options.iter();
+    let known = known.filter(|(name, _)| kind.option(name).is_some());
+    let Ok(options) = kind.read(&known.cloned().collect::<Vec<_>>()) else {
+        return Vec::new();
     };
-    commands.push(Block::Commands {
-        purpose: format!(
-            "Run on every connection, for {} of cache{shared}",
-            cell.memory
-        ),
-        statements: vec![format!(
-            "PRAGMA cache_size = -{};",
-            cell.memory.get() / 1024
-        )],
+    let page_size = wanted.map(|size| {
+        let change = &kind.advice.page_size;
+        (change, size.bytes(), format!("{size} pages"))
     });
-    commands
-}
-
-/// Source: <https://www.postgresql.org/docs/current/install-make.html> (the
-/// block size is that of the build, and the cluster has to be made anew by its
-/// own initdb).
-fn postgres(cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
-    let mut commands = Vec::new();
-    if let Some(page_size) = wanted {
-        commands.push(Block::Commands {
-            purpose: "Run once: build PostgreSQL for this page size, create a cluster with its \
-                      initdb, and move the data by dump and restore"
-                .into(),
-            statements: vec![
-                format!("./configure --with-blocksize={}", page_size.get() / 1024),
-                "pg_dumpall > everything.sql".into(),
-            ],
-        });
+    let buffer = format!("{} of cache", cell.memory);
+    let buffer = (&kind.advice.buffer, cell.memory, buffer);
+    let mut parts: Vec<Part> = Vec::new();
+    for (change, size, aim) in page_size.into_iter().chain([buffer]) {
+        let lines: Vec<String> = change.lines(size, &options).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        if parts.last().is_none_or(|part| part.place != change.place) {
+            parts.push(Part::new(change.place));
+        }
+        if let Some(part) = parts.last_mut() {
+            part.statements.extend(lines);
+            let (needs, qualified) = costs(change, kind, cell);
+            part.aims.push(aim + qualified);
+            part.needs.extend(needs);
+        }
     }
-    commands.push(Block::Commands {
-        purpose: "In postgresql.conf, for the memory that was measured".into(),
-        statements: vec![format!("shared_buffers = {}kB", cell.memory.get() / 1024)],
-    });
-    commands
+    parts.into_iter().map(Part::block).collect()
 }
 
-/// Source:
-/// <https://mariadb.com/kb/en/innodb-system-variables/#innodb_page_size> and
-/// <https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html> (the page
-/// size is fixed when the data directory is made).
-fn innodb(cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
-    let mut statements = vec!["[mysqld]".to_owned()];
-    statements.extend(wanted.map(|page_size| format!("innodb_page_size = {}", page_size.get())));
-    statements.push(format!("innodb_buffer_pool_size = {}", cell.memory.get()));
-    vec![Block::Commands {
-        purpose: match wanted {
-            Some(_) => "In the server's configuration, before you create a new data directory and \
-                        move the data by dump and restore"
-                .into(),
-            None => "In the server's configuration".into(),
-        },
-        statements,
-    }]
+/// The changes at one place.
+struct Part {
+    place: ChangePlace,
+    statements: Vec<String>,
+    aims: Vec<String>,
+    needs: Vec<String>,
+}
+
+impl Part {
+    fn new(place: ChangePlace) -> Self {
+        let section = match place {
+            ChangePlace::Configuration { section, .. } => section,
+            _ => None,
+        };
+        Self {
+            place,
+            statements: section.into_iter().map(str::to_owned).collect(),
+            aims: Vec::new(),
+            needs: Vec::new(),
+        }
+    }
+
+    fn block(self) -> Block {
+        let place = match self.place {
+            ChangePlace::OneSession => "Run once".into(),
+            ChangePlace::EverySession => "Run on every connection".into(),
+            ChangePlace::Shell => "Run once in a shell".into(),
+            ChangePlace::Configuration { file, .. } => format!("In {file}"),
+        };
+        let needs = match self.needs.as_slice() {
+            [] => String::new(),
+            needs => format!(" (needs {})", list(needs, "and")),
+        };
+        Block::Commands {
+            purpose: format!("{place}, for {}{needs}", list(&self.aims, "and")),
+            statements: self.statements,
+        }
+    }
+}
+
+/// What a change needs, and what qualifies its aim.
+fn costs(change: &Change, kind: &DatabaseKind, cell: &Cell) -> (Vec<String>, &'static str) {
+    let mut needs = Vec::new();
+    let mut qualified = "";
+    for cost in change.costs {
+        match cost {
+            Cost::ExclusiveAccess => needs.push("all other connections closed".into()),
+            Cost::RoomForCopy => needs.push("space for a second copy of the database".into()),
+            // The lines say so where it applies.
+            Cost::LeaveWal => {}
+            Cost::Build => needs.push(format!("a build of {} for this page size", kind.title)),
+            Cost::NewDataDirectory => needs.push("a new data directory".into()),
+            Cost::DumpAndRestore => needs.push("moving the data by dump and restore".into()),
+            Cost::DividedBySessions if cell.clients > 1 => {
+                qualified = ", divided among your connections";
+            }
+            Cost::DividedBySessions => {}
+            Cost::LittlePageCache => qualified = ", with little page cache beside it",
+        }
+    }
+    (needs, qualified)
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_database::{Advice, ChangeLine, Registry};
+    use octavo_units::ByteCount;
+
+    use super::*;
+    use crate::fixture;
+
+    /// The blocks as text, for a database that differs from SQLite in its advice.
+    fn told(advice: Advice) -> Vec<(String, Vec<String>)> {
+        let sqlite = Registry::standard().default_kind();
+        let toy = DatabaseKind {
+            name: "toy",
+            aliases: &[],
+            title: "ToyDB",
+            is_server: true,
+            options: sqlite.options,
+            page_sizes: sqlite.page_sizes,
+            defaults: sqlite.defaults,
+            advice,
+            make: sqlite.make,
+        };
+        let mut cell = fixture::findings().groups[0].cells[0].cell.clone();
+        cell.memory = ByteCount::mib(32);
+        let blocks = changes(&toy, &cell, Some(PageSize::kib(8)));
+        let told = |block| match block {
+            Block::Commands {
+                purpose,
+                statements,
+            } => (purpose, statements),
+            other => panic!("no command: {other:?}"),
+        };
+        blocks.into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn made_up_database_gets_commands_from_its_description() {
+        let buffer = Change {
+            place: ChangePlace::EverySession,
+            lines: const { &[ChangeLine::always("CACHE {kib}")] },
+            costs: &[],
+        };
+        let advice = Advice {
+            page_size: Change {
+                place: ChangePlace::Shell,
+                lines: const { &[ChangeLine::always("toy rebuild {bytes}")] },
+                costs: &[Cost::Build, Cost::DumpAndRestore],
+            },
+            buffer,
+        };
+        assert_eq!(
+            told(advice),
+            [
+                (
+                    "Run once in a shell, for 8 KiB pages (needs a build of ToyDB for this page \
+                     size and moving the data by dump and restore)"
+                        .into(),
+                    vec!["toy rebuild 8192".into()]
+                ),
+                (
+                    "Run on every connection, for 32 MiB of cache".into(),
+                    vec!["CACHE 32768".into()]
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn changes_of_one_file_are_one_block_with_one_section() {
+        let change = |lines| Change {
+            place: ChangePlace::Configuration {
+                file: "toy.conf",
+                section: Some("[toy]"),
+            },
+            lines,
+            costs: &[],
+        };
+        let advice = Advice {
+            page_size: change(const { &[ChangeLine::always("page = {kib}")] }),
+            buffer: change(const { &[ChangeLine::always("cache = {bytes}")] }),
+        };
+        assert_eq!(
+            told(advice),
+            [(
+                "In toy.conf, for 8 KiB pages and 32 MiB of cache".into(),
+                vec!["[toy]".into(), "page = 8".into(), "cache = 33554432".into()]
+            )]
+        );
+    }
+
+    #[test]
+    fn database_without_advice_gets_no_commands() {
+        let nothing = Change {
+            place: ChangePlace::Shell,
+            lines: &[],
+            costs: &[],
+        };
+        let advice = Advice {
+            page_size: nothing,
+            buffer: nothing,
+        };
+        assert!(told(advice).is_empty());
+    }
 }

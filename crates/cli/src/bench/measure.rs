@@ -1,0 +1,248 @@
+//! One run of a bench on whatever target: flags to settings, the call, and the
+//! output.
+
+use std::{
+    fs::{self, File},
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use octavo_driver::{ArrivalProcess, Load};
+use octavo_experiment::{
+    bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
+    dataset::Manifest,
+    plan::RunLength,
+};
+use octavo_workload::{Workload, WorkloadSpec};
+
+use crate::{
+    failure::Failure,
+    flags::{ArrivalsName, BenchFlags, PaceName, WarmUp},
+    report,
+    watcher::Watcher,
+    workload,
+};
+
+/// How an HdrHistogram log of ours begins.
+const HDR_LOG_HEAD: &str = "#octavo bench";
+
+/// What the flags want to be run, on whatever it is.
+pub(super) struct Wanted {
+    pub(super) spec: WorkloadSpec,
+    pub(super) workload: Box<dyn Workload>,
+    load: Load,
+    length: RunLength,
+}
+
+impl Wanted {
+    pub(super) fn of(flags: &BenchFlags, found: Option<&Manifest>) -> Result<Self, Failure> {
+        let spec = WorkloadSpec {
+            mix: flags.mix.clone(),
+            distribution: flags.distribution,
+            ..flags.data.spec(found)?
+        };
+        let workload = workload::build(&spec)?;
+        let load = way(flags, workload.as_ref())?;
+        Ok(Self {
+            spec,
+            load,
+            length: length(flags, load)?,
+            workload,
+        })
+    }
+}
+
+/// Makes the run, prints what it found and writes the files.
+pub(super) fn measure(
+    flags: &BenchFlags,
+    wanted: &Wanted,
+    target: Target<'_>,
+    watcher: Watcher,
+) -> Result<(), Failure> {
+    let mut hdr_log = flags.hdr_log.as_deref().map(HdrFile::create).transpose()?;
+    let settings = BenchSettings {
+        target,
+        workload: wanted.workload.as_ref(),
+        seed: wanted.spec.seed,
+        clients: flags.clients,
+        load: wanted.load,
+        retries: flags.retries,
+        isolation: flags.isolation.map(Into::into),
+        length: wanted.length,
+        hdr_log: hdr_log.as_mut().map(|log| &mut log.file as &mut dyn Write),
+        octavo_version: env!("CARGO_PKG_VERSION"),
+    };
+    let result = run(settings, &watcher);
+    watcher.finish();
+    let Benched {
+        result,
+        hdr_log: logged,
+    } = result.map_err(failure)?;
+    // The result first: what goes wrong with files must not cost it.
+    report::show(
+        flags.json,
+        || octavo_report::bench_json(&result),
+        || octavo_report::bench(&result),
+    )?;
+    if let Some(csv) = &flags.csv {
+        report::write(csv, &octavo_report::bench_csv(&result))?;
+    }
+    if let Some(log) = hdr_log {
+        logged.map_err(|error| Failure::Fault(error.into()))?;
+        log.finish()?;
+    }
+    if result.figures.load.interrupted {
+        return Err(Failure::Interrupted(
+            "what was measured before is shown".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The flags that were given of those that say how a database is set up.
+pub(super) fn settings_given(flags: &BenchFlags) -> Vec<String> {
+    let mut given = Vec::new();
+    for (is_given, flag) in [
+        (flags.memory.is_some(), "--memory"),
+        (flags.data.page_size.is_some(), "--page-size"),
+    ] {
+        if is_given {
+            given.push(flag.to_owned());
+        }
+    }
+    given.extend(flags.system.names());
+    given
+}
+
+/// Refuses files that are somebody else's or cannot be written, before minutes
+/// of measuring.
+pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
+    if flags.csv.is_some() && flags.csv == flags.hdr_log {
+        return Err(Failure::Input(anyhow!(
+            "--csv and --hdr-log name the same file: name two"
+        )));
+    }
+    for (file, what, head) in [
+        (&flags.csv, "a series of Octavo", "at_s,length_s,"),
+        (&flags.hdr_log, "a log of Octavo", HDR_LOG_HEAD),
+    ] {
+        if let Some(file) = file {
+            // Nothing is lost with an empty file.
+            report::keep_foreign(file, what, |text| text.is_empty() || text.starts_with(head))?;
+            report::probe(file)?;
+        }
+    }
+    Ok(())
+}
+
+/// The log of latencies, beside its place until it is whole.
+struct HdrFile {
+    path: PathBuf,
+    unfinished: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl HdrFile {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        let unfinished = report::unfinished(path);
+        let file = File::create_new(&unfinished)
+            .with_context(|| format!("create {}", unfinished.display()))
+            .map_err(Failure::Fault)?;
+        Ok(Self {
+            path: path.to_owned(),
+            unfinished,
+            file: BufWriter::new(file),
+        })
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.file
+            .flush()
+            .and_then(|()| fs::rename(&self.unfinished, &self.path))
+            .with_context(|| format!("write {}", self.path.display()))
+            .map_err(Failure::Fault)
+    }
+}
+
+impl Drop for HdrFile {
+    fn drop(&mut self) {
+        // After `finish` it has its name, and nothing is here to remove.
+        let _removed = fs::remove_file(&self.unfinished);
+    }
+}
+
+/// How transactions come to the connections.
+fn way(flags: &BenchFlags, workload: &dyn Workload) -> Result<Load, Failure> {
+    if let Some(rate) = flags.rate {
+        return Ok(Load::Open {
+            rate,
+            arrivals: match flags.arrivals {
+                ArrivalsName::Constant => ArrivalProcess::Constant,
+                ArrivalsName::Poisson => ArrivalProcess::Poisson,
+            },
+        });
+    }
+    if let Some(PaceName::Spec) = flags.pace {
+        let specified = workload.terminals().ok_or_else(|| {
+            Failure::Input(anyhow!(
+                "--pace spec is not possible with {}: it has no keying and think times; give a \
+                 --rate instead",
+                workload.name()
+            ))
+        })?;
+        return Ok(Load::Paced {
+            terminals: enough(flags.terminals.unwrap_or(specified), flags.clients)?,
+        });
+    }
+    let terminals = flags.terminals.unwrap_or(flags.clients);
+    Ok(Load::Closed {
+        terminals: enough(terminals, flags.clients)?,
+    })
+}
+
+/// Refuses less terminals than connections.
+fn enough(terminals: u32, clients: u32) -> Result<u32, Failure> {
+    if terminals < clients {
+        return Err(Failure::Input(anyhow!(
+            "{terminals} terminals are less than --clients {clients}: a connection without a \
+             terminal would have nothing to do"
+        )));
+    }
+    Ok(terminals)
+}
+
+fn length(flags: &BenchFlags, load: Load) -> Result<RunLength, Failure> {
+    if let Some(measured) = flags.transactions {
+        if load
+            != (Load::Closed {
+                terminals: flags.clients,
+            })
+        {
+            return Err(Failure::Input(anyhow!(
+                "--transactions needs as many --terminals as --clients: it counts by client"
+            )));
+        }
+        return Ok(RunLength::Transactions {
+            warm_up: measured / 10,
+            measured,
+        });
+    }
+    Ok(match flags.warm_up {
+        WarmUp::Auto => automatic_warm_up(flags.duration),
+        WarmUp::Time(time) => RunLength::Time {
+            warm_up_min: time,
+            warm_up_max: time,
+            measured: flags.duration,
+        },
+    })
+}
+
+fn failure(error: BenchError) -> Failure {
+    if error.is_stop() {
+        Failure::Interrupted("nothing was measured yet; the loaded rows are kept".into())
+    } else {
+        let is_bad_input = error.is_bad_input();
+        Failure::of(error, is_bad_input)
+    }
+}

@@ -670,3 +670,6 @@ pub fn share(line: &AuditLine) -> f64 {
 pub fn throughput_mean(cell: &CellFindings) -> Option<f64> {
     (!cell.throughput_per_minute.is_empty()).then(|| mean(&cell.throughput_per_minute))
 }
+
+#[cfg(test)]
+mod tests;

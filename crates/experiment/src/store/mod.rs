@@ -4,6 +4,7 @@
 //! Each run is committed in one transaction, durably, so that an end at any
 //! moment loses no finished run and leaves no half one.
 
+mod migrations;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -23,14 +24,12 @@ use crate::{
     run_cost::RunCost,
 };
 
+use migrations::{OLDEST, STEPS, Step, VERSION};
 pub use runs::RunOutcome;
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
 const APPLICATION_ID: i64 = 0x4f43_5456;
-
-/// The schema that this version reads and writes.
-const VERSION: i64 = 3;
 
 /// The topic of facts that were not the same in all sessions.
 pub const CHANGED: &str = "changed";
@@ -47,11 +46,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The store is of another version.
+    /// The store is of a version that is not read.
     #[error(
-        "{} has store version {found}, this octavo reads version {VERSION}: use the octavo that \
-         made it or name another directory",
-        path.display()
+        "{} has store version {found}, this octavo reads {}: use the octavo that made it or name \
+         another directory",
+        path.display(),
+        versions_read()
     )]
     Version {
         /// The file.
@@ -131,10 +131,18 @@ pub struct Store {
 
 impl Store {
     /// Opens the store at `path` for reading and writing, creating it when
-    /// there is none.
+    /// there is none. One of an earlier version is migrated in place.
+    ///
+    /// # Errors
+    /// When the file is no store, one of a version that is not read, damaged,
+    /// or cannot be written.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
+        Self::open_or_create_with(path, STEPS)
+    }
+
+    fn open_or_create_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
         let new = !path.exists();
-        let store = Self::connect(
+        let mut store = Self::connect(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         )?;
@@ -149,8 +157,9 @@ impl Store {
                      PRAGMA user_version = {VERSION}; COMMIT;"
                 ))
                 .map_err(|error| store.error(error))?;
-        } else {
-            store.verify()?;
+        } else if store.verify(steps)? {
+            migrations::migrate(&mut store.connection, steps)
+                .map_err(|error| store.error(error))?;
         }
         store
             .connection
@@ -159,8 +168,17 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens an existing store for reading.
+    /// Opens an existing store for reading. One of an earlier version is
+    /// migrated in memory, so that the file stays as it is.
+    ///
+    /// # Errors
+    /// When there is no such file, or it is no store, one of a version that is
+    /// not read, damaged, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, STEPS)
+    }
+
+    fn open_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing {
                 path: path.to_owned(),
@@ -168,14 +186,21 @@ impl Store {
         }
         // A rollback journal left by a kill must be played back, which needs
         // writing; only where that is not allowed is it opened read-only.
-        let store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .or_else(|_| Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
-        store.verify()?;
+        if store.verify(steps)? {
+            store.connection = migrations::copy_to_memory(&store.connection)
+                .map_err(|error| store.error(error))?;
+            migrations::migrate(&mut store.connection, steps)
+                .map_err(|error| store.error(error))?;
+        }
         Ok(store)
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        // With URIs, which a copy in memory is named by.
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(path, flags)
             .map(|connection| Self {
                 path: path.to_owned(),
                 connection,
@@ -204,7 +229,9 @@ impl Store {
         Ok(application == 0 && objects == 0)
     }
 
-    fn verify(&self) -> Result<(), StoreError> {
+    /// Refuses what is not a sound store of a version that is read; whether it
+    /// needs some of the `steps`.
+    fn verify(&self, steps: &[Step]) -> Result<bool, StoreError> {
         let pragma = |name: &str| {
             self.connection
                 .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
@@ -216,7 +243,8 @@ impl Store {
             });
         }
         let found = pragma("user_version")?;
-        if found != VERSION {
+        let current = OLDEST + steps.len() as i64;
+        if !(OLDEST..=current).contains(&found) {
             return Err(StoreError::Version {
                 path: self.path.clone(),
                 found,
@@ -232,7 +260,7 @@ impl Store {
                 what: check.lines().last().unwrap_or_default().to_owned(),
             });
         }
-        Ok(())
+        Ok(found < current)
     }
 
     fn error(&self, error: rusqlite::Error) -> StoreError {
@@ -607,6 +635,13 @@ impl Store {
         text: Option<String>,
     ) -> Result<Option<T>, StoreError> {
         text.map(|text| self.parse_json(what, &text)).transpose()
+    }
+}
+
+fn versions_read() -> String {
+    match STEPS {
+        [] => format!("version {VERSION}"),
+        _ => format!("versions {OLDEST} to {VERSION}"),
     }
 }
 

@@ -229,6 +229,9 @@ pub struct PerTransaction {
 
 impl Findings {
     /// Reads a store. `None` when it has no plan yet.
+    ///
+    /// # Errors
+    /// When the store cannot be read or holds what Octavo does not write.
     pub fn of(store: &Store) -> Result<Option<Self>, StoreError> {
         let Some(plan) = store.plan()? else {
             return Ok(None);

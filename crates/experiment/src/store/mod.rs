@@ -287,6 +287,10 @@ impl Store {
     /// Keeps the plan of a new store, or checks that the store was made for
     /// this one, by this version of Octavo, and with runs of this length when
     /// one is wanted.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherPlan`] with the first setting that differs, or when the
+    /// store cannot be written.
     pub fn adopt(
         &mut self,
         plan: &Plan,
@@ -345,6 +349,9 @@ impl Store {
     }
 
     /// The plan, when one was kept.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds what Octavo does not write.
     pub fn plan(&self) -> Result<Option<Plan>, StoreError> {
         let text: Option<String> = self
             .connection
@@ -364,6 +371,9 @@ impl Store {
     }
 
     /// The version of Octavo that made the store and when, as RFC 3339.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn origin(&self) -> Result<(String, String), StoreError> {
         self.connection
             .query_row("SELECT octavo, created FROM plan", [], |row| {
@@ -373,6 +383,9 @@ impl Store {
     }
 
     /// How long runs are, once that was decided.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds what Octavo does not write.
     pub fn run_length(&self) -> Result<Option<RunLength>, StoreError> {
         let text: Option<String> = self
             .connection
@@ -383,6 +396,9 @@ impl Store {
     }
 
     /// Decides how long runs are, for all that follow.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn set_run_length(&self, length: RunLength) -> Result<(), StoreError> {
         self.connection
             .execute("UPDATE plan SET length = ?1", [to_json(&length)])
@@ -392,6 +408,9 @@ impl Store {
 
     /// Keeps facts under a topic. The first value of a name stays; what it has
     /// become since is kept under the topic [`CHANGED`].
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn put_facts(
         &mut self,
         topic: &str,
@@ -417,6 +436,9 @@ impl Store {
     }
 
     /// The facts under a topic, by name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn facts(&self, topic: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.collect(
             "SELECT name, value FROM fact WHERE topic = ?1 ORDER BY name",
@@ -427,6 +449,9 @@ impl Store {
 
     /// The facts under a topic and under those that begin with it and a blank,
     /// whose names then begin with the rest of the topic.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn facts_below(&self, topic: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.collect(
             "SELECT ltrim(substr(topic, length(?1) + 1) || ': ' || name, ': '), value
@@ -438,6 +463,9 @@ impl Store {
     }
 
     /// Keeps the device profile, as TOML.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn put_calibration(&self, profile: &str) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -449,6 +477,9 @@ impl Store {
     }
 
     /// The device profile, as TOML.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn calibration(&self) -> Result<Option<String>, StoreError> {
         self.connection
             .query_row("SELECT profile FROM calibration", [], |row| row.get(0))
@@ -514,6 +545,9 @@ impl Store {
 
     /// Begins a session, whose time counts against the budget; returns its
     /// number.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn begin_session(&self) -> Result<i64, StoreError> {
         self.connection
             .execute(
@@ -525,6 +559,9 @@ impl Store {
     }
 
     /// Notes how long a session has lasted.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn extend_session(&self, session: i64, elapsed: Duration) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -537,6 +574,9 @@ impl Store {
 
     /// In how many sessions runs were made: how often there was something new
     /// to look at, whether or not the session came to its end.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn looks(&self) -> Result<usize, StoreError> {
         self.connection
             .query_row("SELECT count(DISTINCT session) FROM run", [], |row| {
@@ -548,6 +588,9 @@ impl Store {
 
     /// Sets the runs of a round aside: they stay in the store and are compared
     /// with nothing.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn set_aside(&self, round: u32) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -561,6 +604,9 @@ impl Store {
 
     /// How long ago the last run was begun; `None` without any, or when the
     /// clock was set back since.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn since_last_run(&self) -> Result<Option<Duration>, StoreError> {
         let last: Option<String> = self
             .connection
@@ -576,6 +622,9 @@ impl Store {
     }
 
     /// The time of all sessions.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn time_spent(&self) -> Result<Duration, StoreError> {
         self.connection
             .query_row("SELECT total(elapsed_s) FROM session", [], |row| {

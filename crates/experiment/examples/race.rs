@@ -7,7 +7,7 @@
 //! line in the order of time: `round cell throughput`. Its runs are then
 //! replayed in place of a model.
 
-#[path = "../src/race/simulated.rs"]
+#[path = "../tests/race/simulated.rs"]
 #[expect(
     unreachable_pub,
     reason = "a module of the library, included for its tests and here"

@@ -186,7 +186,11 @@ pub struct Dataset {
 
 impl Dataset {
     /// Reads what a directory holds, without locking or changing it; `None`
-    /// when it does not exist, is empty, or was left in the middle of a load.
+    /// when it does not exist, is empty, or has an unfinished load.
+    ///
+    /// # Errors
+    /// When the directory holds results or other files, or a manifest that cannot
+    /// be read.
     pub fn examine(path: &Path) -> Result<Option<Manifest>, LoadError> {
         if !WorkDirectory::examine(path)? {
             return Ok(None);
@@ -223,6 +227,10 @@ impl Dataset {
     }
 
     /// Opens what was loaded.
+    ///
+    /// # Errors
+    /// When nothing was loaded there, another process has locked it, or as
+    /// [`Self::examine`].
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         let Some(manifest) = Self::examine(path)? else {
             return Err(LoadError::Nothing {
@@ -238,6 +246,11 @@ impl Dataset {
     /// Opens what the settings want, loading it first where it is not there
     /// yet. Anything else in the directory is refused. An earlier load that
     /// did not come to its end is taken away.
+    ///
+    /// # Errors
+    /// When the directory holds anything else, has too little space or cannot be
+    /// written, or the database refuses; [`LoadError::Stopped`] when the observer
+    /// wants it.
     pub fn open_or_load(
         settings: &LoadSettings<'_>,
         observer: &dyn Observer,
@@ -295,6 +308,9 @@ impl Dataset {
 
     /// The directory for a copy to run on with this mix, made where it is
     /// missing. Until the next run it holds what the last one left.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
     pub fn copy(&self, mix: &str) -> Result<PathBuf, LoadError> {
         let copy = self.directory.data(COPY);
         create(&copy)?;

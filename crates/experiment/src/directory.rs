@@ -31,12 +31,19 @@ pub struct WorkDirectory(MarkedDirectory);
 impl WorkDirectory {
     /// Opens Octavo's directory at `path`, making and marking it when it does
     /// not exist or is empty. Everything else is refused unchanged.
+    ///
+    /// # Errors
+    /// When it holds files that are not Octavo's, another process has locked it,
+    /// or it cannot be made.
     pub fn open(path: &Path) -> Result<Self, DirectoryError> {
         MarkedDirectory::open(path, &WORK).map(Self)
     }
 
     /// Whether `path` may become or is Octavo's, without changing anything;
     /// true when it exists.
+    ///
+    /// # Errors
+    /// When it holds files that are not Octavo's, or cannot be read.
     pub fn examine(path: &Path) -> Result<bool, DirectoryError> {
         examine(path, &WORK)
     }
@@ -62,6 +69,9 @@ impl WorkDirectory {
     }
 
     /// Deletes all databases below `data/`; results stay.
+    ///
+    /// # Errors
+    /// When a file cannot be deleted.
     pub fn remove_data(&self) -> Result<(), DirectoryError> {
         let data = self.path().join("data");
         match fs::remove_dir_all(&data) {
@@ -74,12 +84,18 @@ impl WorkDirectory {
 
     /// Takes the directory back when this call made it and nothing was kept in
     /// it: for input that is refused after the directory was opened.
+    ///
+    /// # Errors
+    /// When the directory cannot be taken back.
     pub fn abandon(self) -> Result<(), DirectoryError> {
         self.0.abandon()
     }
 }
 
 /// The space that is free for a directory that may not exist yet.
+///
+/// # Errors
+/// When the file system cannot be asked.
 pub fn free_space(path: &Path) -> Result<ByteCount, DirectoryError> {
     let existing = path
         .ancestors()

@@ -229,6 +229,9 @@ pub struct PerTransaction {
 
 impl Findings {
     /// Reads a store. `None` when it has no plan yet.
+    ///
+    /// # Errors
+    /// When the store cannot be read or holds what Octavo does not write.
     pub fn of(store: &Store) -> Result<Option<Self>, StoreError> {
         let Some(plan) = store.plan()? else {
             return Ok(None);
@@ -670,3 +673,6 @@ pub fn share(line: &AuditLine) -> f64 {
 pub fn throughput_mean(cell: &CellFindings) -> Option<f64> {
     (!cell.throughput_per_minute.is_empty()).then(|| mean(&cell.throughput_per_minute))
 }
+
+#[cfg(test)]
+mod tests;

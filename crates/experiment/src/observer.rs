@@ -1,4 +1,4 @@
-//! Who is told how far a long job has come, and may stop it.
+//! Progress of a long job, and the wish to stop it.
 
 use std::time::Duration;
 

@@ -23,6 +23,7 @@ mod outcome;
 mod pairs;
 mod rules;
 #[cfg(test)]
+#[path = "../tests/race/simulated.rs"]
 #[expect(
     dead_code,
     unreachable_pub,

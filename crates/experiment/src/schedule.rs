@@ -182,8 +182,8 @@ mod tests {
         level * (1.0 + 0.01 * wobble)
     }
 
-    /// Conducts a plan to its end, or at most so many rounds.
-    fn conduct(plan: &Plan, rounds: u32) -> Vec<RunOutcome> {
+    /// Carries a plan out to its end, or at most so many rounds.
+    fn carry_out(plan: &Plan, rounds: u32) -> Vec<RunOutcome> {
         let rules = rules(plan, Some(rounds), 1);
         let mut outcomes = Vec::new();
         while let Some(round) = Schedule::of(plan, &rules, &outcomes).next
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn losers_leave_and_the_winner_is_measured_again() {
         let plan = plan();
-        let outcomes = conduct(&plan, 100);
+        let outcomes = carry_out(&plan, 100);
         let rules = rules(&plan, Some(100), 1);
         let schedule = Schedule::of(&plan, &rules, &outcomes);
         assert!(schedule.next.is_none());
@@ -231,7 +231,7 @@ mod tests {
     fn an_end_at_any_run_changes_nothing() {
         let plan = plan();
         let rules = rules(&plan, Some(100), 1);
-        let outcomes = conduct(&plan, 100);
+        let outcomes = carry_out(&plan, 100);
         for end in 0..outcomes.len() {
             let next = Schedule::of(&plan, &rules, &outcomes[..end])
                 .next
@@ -246,7 +246,7 @@ mod tests {
     fn a_full_factorial_runs_every_cell_to_the_end() {
         let mut plan = plan();
         plan.design = Design::Full;
-        let outcomes = conduct(&plan, 7);
+        let outcomes = carry_out(&plan, 7);
         assert_eq!(outcomes.len(), 7 * 6);
         let schedule = Schedule::of(&plan, &rules(&plan, Some(7), 1), &outcomes);
         assert_eq!(schedule.rounds, 7);
@@ -258,13 +258,13 @@ mod tests {
         let mut plan = plan();
         plan.page_sizes.truncate(1);
         plan.memories.truncate(1);
-        assert_eq!(conduct(&plan, 4).len(), 4);
+        assert_eq!(carry_out(&plan, 4).len(), 4);
     }
 
     #[test]
     fn a_run_without_a_result_does_not_stop_the_others() {
         let plan = plan();
-        let mut outcomes = conduct(&plan, 3);
+        let mut outcomes = carry_out(&plan, 3);
         for outcome in outcomes.iter_mut().filter(|o| o.key.cell == 1) {
             outcome.throughput_per_minute = None;
         }

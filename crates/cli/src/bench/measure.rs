@@ -241,6 +241,8 @@ fn length(flags: &BenchFlags, load: Load) -> Result<RunLength, Failure> {
 fn failure(error: BenchError) -> Failure {
     if error.is_stop() {
         Failure::Interrupted("nothing was measured yet; the loaded rows are kept".into())
+    } else if matches!(error, BenchError::NothingMeasured(_)) {
+        Failure::Fault(anyhow!("{error}: give a longer --duration or a lower load"))
     } else {
         let is_bad_input = error.is_bad_input();
         Failure::of(error, is_bad_input)

@@ -56,9 +56,22 @@ fn failure(error: ExternalError) -> Failure {
                     .into(),
             )
         }
-        error => {
-            let is_bad_input = error.is_bad_input();
-            Failure::of(error, is_bad_input)
+        error if error.is_bad_input() => Failure::Input(match remedy(&error) {
+            Some(remedy) => anyhow!("{error}: {remedy}"),
+            None => error.into(),
+        }),
+        error => Failure::Fault(error.into()),
+    }
+}
+
+/// What to do about rows that cannot be used.
+fn remedy(error: &ExternalError) -> Option<&'static str> {
+    match error {
+        ExternalError::Note { .. } => Some("--reload loads it again, --remove takes it away"),
+        ExternalError::Other { .. } => {
+            Some("--reload loads these in their place, --remove takes away what is there")
         }
+        ExternalError::Inserted { .. } => Some("--reload loads the rows again before it runs"),
+        _ => None,
     }
 }

@@ -51,10 +51,7 @@ pub enum ExternalError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The note beside the rows cannot be read.
-    #[error(
-        "what {SCHEMA} of {place} holds cannot be told ({reason}): --reload loads it again, \
-         --remove takes it away"
-    )]
+    #[error("what {SCHEMA} of {place} holds is unknown ({reason})")]
     Note {
         /// The server.
         place: String,
@@ -62,10 +59,7 @@ pub enum ExternalError {
         reason: String,
     },
     /// Other rows are there.
-    #[error(
-        "{SCHEMA} of {place} holds {found}, not {wanted}: --reload loads these in their place, \
-         --remove takes away what is there"
-    )]
+    #[error("{SCHEMA} of {place} holds {found}, not {wanted}")]
     Other {
         /// The server.
         place: String,
@@ -77,7 +71,7 @@ pub enum ExternalError {
     /// An earlier run has inserted what this one would insert.
     #[error(
         "an earlier bench has inserted the keys that this one would insert into {SCHEMA} of \
-         {place}: --reload loads the rows again before it runs"
+         {place}"
     )]
     Inserted {
         /// The server.
@@ -130,12 +124,19 @@ pub struct ExternalRows<'a> {
 impl<'a> ExternalRows<'a> {
     /// What was loaded on a server; `None` when there is nothing, or loading
     /// did not come to its end.
+    ///
+    /// # Errors
+    /// When the server refuses, or the note beside the rows cannot be read.
     pub fn examine(server: &dyn ExternalServer) -> Result<Option<Manifest>, ExternalError> {
         Ok(read(server)?.map(|note| note.loaded))
     }
 
     /// The rows that the settings want, loaded first where they are not there
     /// yet. Refuses to run twice what would insert the same keys twice.
+    ///
+    /// # Errors
+    /// When the server refuses, its schema holds other rows or keys that this run
+    /// would insert; [`ExternalError::Stopped`] when the observer wants it.
     pub fn open_or_load(
         server: &'a dyn ExternalServer,
         settings: &ExternalSettings<'_>,

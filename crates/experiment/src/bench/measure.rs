@@ -76,10 +76,7 @@ pub enum BenchError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// No transaction ended in the measured part.
-    #[error(
-        "no transaction ended in the {0:.1} s that were measured: give a longer --duration or a \
-         lower load"
-    )]
+    #[error("no transaction ended in the {0:.1} s that were measured")]
     NothingMeasured(f64),
 }
 

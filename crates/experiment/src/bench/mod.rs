@@ -1,6 +1,6 @@
 //! One run of one workload against one database, with all that is needed to
 //! believe it: the generated load against the specified one, the driver's own
-//! cost, what waited, what failed, and the consistency of what is left.
+//! cost, what waited, what failed, and the consistency of the rows afterwards.
 
 mod cost;
 mod external;

@@ -96,7 +96,7 @@ impl<'a> Campaign<'a> {
         &self.settings.plan
     }
 
-    /// A full disk shows in many places; the user is told one thing.
+    /// A full disk makes many calls fail: all of these become one error.
     fn explain(&self, error: CampaignError) -> CampaignError {
         let full = match &error {
             CampaignError::Database(error) => error.is_full(),

@@ -20,7 +20,7 @@ pub struct CampaignSettings {
     pub run_length: Option<RunLength>,
     /// Whether to calibrate the storage first.
     pub calibrate: bool,
-    /// The program that emulates devices when it is told `emulate`: octavo.
+    /// The program whose command `emulate` emulates devices: octavo.
     pub emulator: PathBuf,
     /// Whether the loaded databases stay when everything is finished.
     pub keep_data: bool,

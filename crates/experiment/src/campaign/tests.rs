@@ -1,6 +1,7 @@
 //! Whole campaigns on an executor that takes no time.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -163,6 +164,25 @@ fn every_round_has_a_record_of_every_cell_with_its_source() {
     assert!(mean(1) > 1.05 * mean(0), "{} {}", mean(1), mean(0));
     let conditions = findings.database;
     assert_eq!(conditions, [("synchronous".to_owned(), "FULL".to_owned())]);
+}
+
+/// Stores of earlier versions have to stay readable: `tests/stores/` has a
+/// sample of each. Before a change of the store's version, this command made
+/// the sample of the version that it left:
+///
+/// ```sh
+/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-3.db \
+///     cargo test -p octavo-experiment --lib stored_sample
+/// ```
+#[test]
+fn a_stored_sample_is_small() {
+    let directory = tempfile::tempdir().unwrap();
+    carry_out(directory.path(), Calculated::default()).unwrap();
+    let store = directory.path().join("octavo.db");
+    assert!(fs::metadata(&store).unwrap().len() < 200 << 10);
+    if let Some(sample) = std::env::var_os("OCTAVO_STORE_SAMPLE") {
+        fs::copy(store, sample).unwrap();
+    }
 }
 
 #[test]

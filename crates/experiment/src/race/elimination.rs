@@ -465,7 +465,7 @@ impl Elimination {
             .collect()
     }
 
-    /// How many more rounds it takes if all goes on as it has gone.
+    /// How many more rounds it takes if means and spreads stay as they are.
     fn more_rounds(&self) -> Option<usize> {
         if let Some(fresh) = &self.under_way {
             return Some(fresh.rounds - fresh.done(self.reference));

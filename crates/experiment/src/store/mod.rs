@@ -4,6 +4,7 @@
 //! Each run is committed in one transaction, durably, so that an end at any
 //! moment loses no finished run and leaves no half one.
 
+mod migrations;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -23,14 +24,12 @@ use crate::{
     run_cost::RunCost,
 };
 
+use migrations::{OLDEST, STEPS, Step, VERSION};
 pub use runs::RunOutcome;
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
 const APPLICATION_ID: i64 = 0x4f43_5456;
-
-/// The schema that this version reads and writes.
-const VERSION: i64 = 3;
 
 /// The topic of facts that were not the same in all sessions.
 pub const CHANGED: &str = "changed";
@@ -47,11 +46,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The store is of another version.
+    /// The store is of a version that is not read.
     #[error(
-        "{} has store version {found}, this octavo reads version {VERSION}: use the octavo that \
-         made it or name another directory",
-        path.display()
+        "{} has store version {found}, this octavo reads {}: use the octavo that made it or name \
+         another directory",
+        path.display(),
+        versions_read()
     )]
     Version {
         /// The file.
@@ -131,10 +131,18 @@ pub struct Store {
 
 impl Store {
     /// Opens the store at `path` for reading and writing, creating it when
-    /// there is none.
+    /// there is none. One of an earlier version is migrated in place.
+    ///
+    /// # Errors
+    /// When the file is no store, one of a version that is not read, damaged,
+    /// or cannot be written.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
+        Self::open_or_create_with(path, STEPS)
+    }
+
+    fn open_or_create_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
         let new = !path.exists();
-        let store = Self::connect(
+        let mut store = Self::connect(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         )?;
@@ -149,8 +157,9 @@ impl Store {
                      PRAGMA user_version = {VERSION}; COMMIT;"
                 ))
                 .map_err(|error| store.error(error))?;
-        } else {
-            store.verify()?;
+        } else if store.verify(steps)? {
+            migrations::migrate(&mut store.connection, steps)
+                .map_err(|error| store.error(error))?;
         }
         store
             .connection
@@ -159,8 +168,17 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens an existing store for reading.
+    /// Opens an existing store for reading. One of an earlier version is
+    /// migrated in memory, so that the file stays as it is.
+    ///
+    /// # Errors
+    /// When there is no such file, or it is no store, one of a version that is
+    /// not read, damaged, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, STEPS)
+    }
+
+    fn open_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing {
                 path: path.to_owned(),
@@ -168,14 +186,21 @@ impl Store {
         }
         // A rollback journal left by a kill must be played back, which needs
         // writing; only where that is not allowed is it opened read-only.
-        let store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .or_else(|_| Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
-        store.verify()?;
+        if store.verify(steps)? {
+            store.connection = migrations::copy_to_memory(&store.connection)
+                .map_err(|error| store.error(error))?;
+            migrations::migrate(&mut store.connection, steps)
+                .map_err(|error| store.error(error))?;
+        }
         Ok(store)
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        // With URIs, which a copy in memory is named by.
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(path, flags)
             .map(|connection| Self {
                 path: path.to_owned(),
                 connection,
@@ -204,7 +229,9 @@ impl Store {
         Ok(application == 0 && objects == 0)
     }
 
-    fn verify(&self) -> Result<(), StoreError> {
+    /// Refuses what is not a sound store of a version that is read; whether it
+    /// needs some of the `steps`.
+    fn verify(&self, steps: &[Step]) -> Result<bool, StoreError> {
         let pragma = |name: &str| {
             self.connection
                 .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
@@ -216,7 +243,8 @@ impl Store {
             });
         }
         let found = pragma("user_version")?;
-        if found != VERSION {
+        let current = OLDEST + steps.len() as i64;
+        if !(OLDEST..=current).contains(&found) {
             return Err(StoreError::Version {
                 path: self.path.clone(),
                 found,
@@ -232,7 +260,7 @@ impl Store {
                 what: check.lines().last().unwrap_or_default().to_owned(),
             });
         }
-        Ok(())
+        Ok(found < current)
     }
 
     fn error(&self, error: rusqlite::Error) -> StoreError {
@@ -259,6 +287,10 @@ impl Store {
     /// Keeps the plan of a new store, or checks that the store was made for
     /// this one, by this version of Octavo, and with runs of this length when
     /// one is wanted.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherPlan`] with the first setting that differs, or when the
+    /// store cannot be written.
     pub fn adopt(
         &mut self,
         plan: &Plan,
@@ -317,6 +349,9 @@ impl Store {
     }
 
     /// The plan, when one was kept.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds what Octavo does not write.
     pub fn plan(&self) -> Result<Option<Plan>, StoreError> {
         let text: Option<String> = self
             .connection
@@ -336,6 +371,9 @@ impl Store {
     }
 
     /// The version of Octavo that made the store and when, as RFC 3339.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn origin(&self) -> Result<(String, String), StoreError> {
         self.connection
             .query_row("SELECT octavo, created FROM plan", [], |row| {
@@ -345,6 +383,9 @@ impl Store {
     }
 
     /// How long runs are, once that was decided.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds what Octavo does not write.
     pub fn run_length(&self) -> Result<Option<RunLength>, StoreError> {
         let text: Option<String> = self
             .connection
@@ -355,6 +396,9 @@ impl Store {
     }
 
     /// Decides how long runs are, for all that follow.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn set_run_length(&self, length: RunLength) -> Result<(), StoreError> {
         self.connection
             .execute("UPDATE plan SET length = ?1", [to_json(&length)])
@@ -364,6 +408,9 @@ impl Store {
 
     /// Keeps facts under a topic. The first value of a name stays; what it has
     /// become since is kept under the topic [`CHANGED`].
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn put_facts(
         &mut self,
         topic: &str,
@@ -389,6 +436,9 @@ impl Store {
     }
 
     /// The facts under a topic, by name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn facts(&self, topic: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.collect(
             "SELECT name, value FROM fact WHERE topic = ?1 ORDER BY name",
@@ -399,6 +449,9 @@ impl Store {
 
     /// The facts under a topic and under those that begin with it and a blank,
     /// whose names then begin with the rest of the topic.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn facts_below(&self, topic: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.collect(
             "SELECT ltrim(substr(topic, length(?1) + 1) || ': ' || name, ': '), value
@@ -410,6 +463,9 @@ impl Store {
     }
 
     /// Keeps the device profile, as TOML.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn put_calibration(&self, profile: &str) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -421,6 +477,9 @@ impl Store {
     }
 
     /// The device profile, as TOML.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn calibration(&self) -> Result<Option<String>, StoreError> {
         self.connection
             .query_row("SELECT profile FROM calibration", [], |row| row.get(0))
@@ -486,6 +545,9 @@ impl Store {
 
     /// Begins a session, whose time counts against the budget; returns its
     /// number.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn begin_session(&self) -> Result<i64, StoreError> {
         self.connection
             .execute(
@@ -497,6 +559,9 @@ impl Store {
     }
 
     /// Notes how long a session has lasted.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn extend_session(&self, session: i64, elapsed: Duration) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -509,6 +574,9 @@ impl Store {
 
     /// In how many sessions runs were made: how often there was something new
     /// to look at, whether or not the session came to its end.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn looks(&self) -> Result<usize, StoreError> {
         self.connection
             .query_row("SELECT count(DISTINCT session) FROM run", [], |row| {
@@ -520,6 +588,9 @@ impl Store {
 
     /// Sets the runs of a round aside: they stay in the store and are compared
     /// with nothing.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
     pub fn set_aside(&self, round: u32) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -533,6 +604,9 @@ impl Store {
 
     /// How long ago the last run was begun; `None` without any, or when the
     /// clock was set back since.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn since_last_run(&self) -> Result<Option<Duration>, StoreError> {
         let last: Option<String> = self
             .connection
@@ -548,6 +622,9 @@ impl Store {
     }
 
     /// The time of all sessions.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
     pub fn time_spent(&self) -> Result<Duration, StoreError> {
         self.connection
             .query_row("SELECT total(elapsed_s) FROM session", [], |row| {
@@ -607,6 +684,13 @@ impl Store {
         text: Option<String>,
     ) -> Result<Option<T>, StoreError> {
         text.map(|text| self.parse_json(what, &text)).transpose()
+    }
+}
+
+fn versions_read() -> String {
+    match STEPS {
+        [] => format!("version {VERSION}"),
+        _ => format!("versions {OLDEST} to {VERSION}"),
     }
 }
 

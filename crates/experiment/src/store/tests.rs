@@ -1,16 +1,22 @@
 //! What is kept is what is read.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use jiff::Timestamp;
 use octavo_driver::Backlog;
 use octavo_workload::connection::Conflict;
 
-use super::{APPLICATION_ID, Store, StoreError, VERSION};
+use super::{
+    APPLICATION_ID, Store, StoreError,
+    migrations::{OLDEST, STEPS, Step, VERSION},
+};
 use crate::{
+    compare::compare,
+    findings::Findings,
     plan::tests::plan,
     race::Phase,
     record::{RunKey, RunRecord, Source, tests::figures},
+    statistics::Decision,
 };
 
 fn store(directory: &Path) -> Store {
@@ -143,4 +149,134 @@ fn other_files_and_unknown_versions_are_refused() {
         panic!("a later version was read");
     };
     assert_eq!(found, VERSION + 1);
+}
+
+#[test]
+fn versions_before_the_oldest_are_refused_with_both_versions() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    drop(store(directory.path()));
+    for version in [1, 2] {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection
+            .pragma_update(None, "user_version", version)
+            .unwrap();
+        drop(connection);
+        for refused in [Store::open(&path), Store::open_or_create(&path)] {
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains(&format!("has store version {version}")));
+            assert!(message.contains("reads version 3"), "{message}");
+        }
+    }
+}
+
+/// What two later versions might change.
+const MADE_UP: [Step; 2] = [
+    Step {
+        from: OLDEST,
+        sql: "ALTER TABLE fact RENAME COLUMN value TO text; CREATE TABLE note (text TEXT);",
+    },
+    Step {
+        from: OLDEST + 1,
+        sql: "INSERT INTO note SELECT text FROM fact; ALTER TABLE fact RENAME COLUMN text TO value;",
+    },
+];
+
+fn notes(store: &Store) -> Vec<String> {
+    store
+        .collect("SELECT text FROM note", &[], |row| row.get(0))
+        .unwrap()
+}
+
+#[test]
+fn steps_are_in_order_and_without_gaps() {
+    for steps in [STEPS, &MADE_UP] {
+        assert!((OLDEST..).zip(steps).all(|(from, step)| step.from == from));
+    }
+}
+
+#[test]
+fn reading_migrates_a_copy_and_leaves_the_file_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    let facts = [("kernel".to_owned(), "6.1".to_owned())];
+    store(directory.path())
+        .put_facts("machine", &facts)
+        .unwrap();
+    let before = fs::read(&path).unwrap();
+    let migrated = Store::open_with(&path, &MADE_UP).unwrap();
+    assert_eq!(notes(&migrated), ["6.1"]);
+    assert_eq!(migrated.facts("machine").unwrap(), facts);
+    assert_eq!(migrated.plan().unwrap(), Some(plan()));
+    assert_eq!(migrated.path(), path);
+    // A second copy is another database.
+    let second = Store::open_with(&path, &MADE_UP).unwrap();
+    assert_eq!(notes(&second), ["6.1"]);
+    drop((migrated, second));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    Store::open(&path).unwrap();
+}
+
+#[test]
+fn resuming_migrates_in_place_and_only_what_is_left_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    let facts = [("kernel".to_owned(), "6.1".to_owned())];
+    store(directory.path())
+        .put_facts("machine", &facts)
+        .unwrap();
+    drop(Store::open_or_create_with(&path, &MADE_UP[..1]).unwrap());
+    let migrated = Store::open_or_create_with(&path, &MADE_UP).unwrap();
+    assert_eq!(notes(&migrated), ["6.1"]);
+    drop(migrated);
+    let again = Store::open_or_create_with(&path, &MADE_UP).unwrap();
+    assert_eq!(notes(&again), ["6.1"]);
+    drop(again);
+    let Err(StoreError::Version { found, .. }) = Store::open(&path) else {
+        panic!("a later version was read");
+    };
+    assert_eq!(found, OLDEST + 2);
+}
+
+#[test]
+fn a_step_that_fails_leaves_the_store_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    drop(store(directory.path()));
+    let wrong = [Step {
+        from: OLDEST,
+        sql: "CREATE TABLE note (text TEXT); INSERT INTO missing VALUES (1);",
+    }];
+    let refused = Store::open_or_create_with(&path, &wrong);
+    assert!(matches!(refused, Err(StoreError::Sqlite { .. })));
+    let unchanged = Store::open(&path).unwrap();
+    assert!(
+        unchanged
+            .collect("SELECT text FROM note", &[], |_| Ok(()))
+            .is_err()
+    );
+}
+
+/// `tests/stores/version-3.db` has four rounds of a full factorial of three
+/// page sizes. [`campaign`](crate::campaign)'s tests made it, and say how.
+#[test]
+fn a_stored_sample_of_version_3_is_read_and_equals_itself() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/version-3.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    fs::copy(sample, &path).unwrap();
+    let before = fs::read(&path).unwrap();
+    let findings = Findings::of(&Store::open(&path).unwrap()).unwrap().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!((findings.rounds, findings.runs_done), (4, 12));
+    let cells = &findings.groups[0].cells;
+    assert_eq!(cells[1].decision, Some(Decision::Better));
+    assert_eq!(cells[2].decision, Some(Decision::Equivalent));
+    let comparison = compare(&findings, &findings);
+    assert_eq!(comparison.cells.len(), 3);
+    assert_eq!(comparison.differences, []);
+    for cell in &comparison.cells {
+        assert_eq!(cell.decision, Decision::Equivalent, "{}", cell.name);
+        assert!((cell.ratio.estimate - 1.0).abs() < 1e-12);
+    }
 }

@@ -28,9 +28,9 @@ pub trait Client: Send {
     /// database with the workload's rows does not give.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome>;
 
-    /// What was drawn and run so far, for the audit: a transaction counts at
-    /// its first try, whatever comes of it. What is drawn and never run counts
-    /// for nothing, and so does a retry.
+    /// The transactions drawn and run so far, for the audit: each counts at its
+    /// first try, however that ends. Neither retries nor transactions that are
+    /// drawn and never run count.
     fn audit(&self) -> Audit;
 }
 

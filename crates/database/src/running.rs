@@ -11,7 +11,7 @@ pub trait Running: Send + Sync {
     /// [`crate::Settings::clients`]).
     ///
     /// # Errors
-    /// [`DatabaseError::Connection`] when the database refuses or is gone.
+    /// [`crate::DatabaseError::Connection`] when the database refuses or is gone.
     ///
     /// # Panics
     /// When `client` is not below [`crate::Settings::clients`].

@@ -21,10 +21,10 @@ pub trait Client: Send {
 
     /// Runs the transaction drawn last. After an error it has been rolled
     /// back and can be run again with the same inputs, or another one can be
-    /// drawn; after [`ConnectionError::Lost`] on another connection.
+    /// drawn; after [`crate::ConnectionError::Lost`] on another connection.
     ///
     /// # Errors
-    /// The connection's, and [`ConnectionError::Other`] for answers that a
+    /// The connection's, and [`crate::ConnectionError::Other`] for answers that a
     /// database with the workload's rows does not give.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome>;
 

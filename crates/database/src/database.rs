@@ -49,9 +49,9 @@ pub trait Database: Send + Sync {
         ByteCount::ZERO
     }
 
-    /// Gets what is needed to run with these page sizes, such as programs that
-    /// have to be built first. `step` is told what is being done, again and
-    /// again, and may stop it.
+    /// Gets the programs that are needed to run with these page sizes, and
+    /// builds them where necessary. `step` is told the current phase again and
+    /// again and may stop it.
     ///
     /// # Errors
     /// [`DatabaseError::Stopped`] when `step` stopped it;

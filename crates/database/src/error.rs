@@ -20,7 +20,7 @@ pub enum DatabaseError {
         setting: &'static str,
         /// Its value.
         value: String,
-        /// What is possible.
+        /// The possible values, or why this one is not.
         reason: String,
     },
     /// There is no database of this name.
@@ -49,13 +49,13 @@ pub enum DatabaseError {
         action: &'static str,
         /// The program.
         program: PathBuf,
-        /// What is wrong, with the last lines of its log where there are any.
+        /// Why it failed, with the last lines of its log where there are any.
         reason: String,
     },
     /// Something that servers need is not there.
     #[error("{what}: {remedy}")]
     Missing {
-        /// What is not there.
+        /// The missing thing, in words.
         what: String,
         /// What to do about it.
         remedy: String,

@@ -130,7 +130,7 @@ fn within<T: PartialOrd>(range: &RangeInclusive<T>, value: T) -> Option<T> {
     range.contains(&value).then_some(value)
 }
 
-/// What is possible, after "choose".
+/// The possible values, in words that follow "choose".
 impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

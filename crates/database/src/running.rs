@@ -11,7 +11,7 @@ pub trait Running: Send + Sync {
     /// [`crate::Settings::clients`]).
     ///
     /// # Errors
-    /// [`DatabaseError::Connection`] when the database refuses or is gone.
+    /// [`crate::DatabaseError::Connection`] when the database refuses or is gone.
     ///
     /// # Panics
     /// When `client` is not below [`crate::Settings::clients`].
@@ -21,7 +21,8 @@ pub trait Running: Send + Sync {
     fn counters(&self) -> Counters;
 
     /// How the database was run, as name and value, for every figure's
-    /// conditions: what is the same for all settings of the same clients.
+    /// conditions. They are the same for all page sizes and memories with the
+    /// same clients.
     fn conditions(&self) -> Vec<(&'static str, String)>;
 
     /// How the storage was reached.

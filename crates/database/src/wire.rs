@@ -219,7 +219,7 @@ impl Wire {
         Ok(send(self.stream.as_fd(), &self.output[sent..], flags)?)
     }
 
-    /// Reads what is there, if anything is.
+    /// Reads the bytes that have arrived, without waiting for any.
     pub(crate) fn receive_now(&mut self) -> io::Result<()> {
         self.make_room()?;
         let room = &mut self.input[self.end..];

@@ -21,16 +21,16 @@ pub trait Client: Send {
 
     /// Runs the transaction drawn last. After an error it has been rolled
     /// back and can be run again with the same inputs, or another one can be
-    /// drawn; after [`ConnectionError::Lost`] on another connection.
+    /// drawn; after [`crate::ConnectionError::Lost`] on another connection.
     ///
     /// # Errors
-    /// The connection's, and [`ConnectionError::Other`] for answers that a
+    /// The connection's, and [`crate::ConnectionError::Other`] for answers that a
     /// database with the workload's rows does not give.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome>;
 
-    /// What was drawn and run so far, for the audit: a transaction counts at
-    /// its first try, whatever comes of it. What is drawn and never run counts
-    /// for nothing, and so does a retry.
+    /// The transactions drawn and run so far, for the audit: each counts at its
+    /// first try, however that ends. Neither retries nor transactions that are
+    /// drawn and never run count.
     fn audit(&self) -> Audit;
 }
 

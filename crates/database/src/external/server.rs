@@ -140,7 +140,7 @@ pub(crate) fn entangled(database: &'static str, url: &Url, what: &str) -> Databa
     )
 }
 
-/// What is told while another Octavo holds the lock.
+/// The refusal while another Octavo holds the lock.
 pub(crate) fn busy(url: &Url) -> DatabaseError {
     DatabaseError::Missing {
         what: format!("another octavo works in {SCHEMA} of {url}"),

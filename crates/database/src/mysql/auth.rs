@@ -1,4 +1,4 @@
-//! Proving who we are: what is sent in place of a password
+//! Authentication: the proofs that are sent in place of a password
 //! (<https://mariadb.com/kb/en/connection/#authentication-plugins>).
 
 use sha1::Sha1;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::wire::{Stream, Wire};
 
-/// A packet of this length goes on in the next one.
+/// A packet of this length continues in the next one.
 const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
 /// A message of several packets is refused beyond this: a server's own limit,
@@ -200,7 +200,7 @@ impl Channel {
         self.head_here()
     }
 
-    /// As [`Self::head`], for an answer that goes on from the last packet.
+    /// As [`Self::head`], for an answer that begins with the last packet read.
     pub(crate) fn head_here(&self) -> Result<Head, Failure> {
         let payload = self.payload();
         match payload.first() {

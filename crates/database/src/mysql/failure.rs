@@ -19,7 +19,7 @@ pub(crate) struct ServerError {
 }
 
 impl ServerError {
-    /// Reads an error packet; one that is cut short gives what is there.
+    /// Reads an error packet; of one that is cut short, the fields that arrived.
     pub(crate) fn parse(payload: &[u8]) -> Self {
         let code = match payload {
             [_, low, high, ..] => u16::from_le_bytes([*low, *high]),
@@ -52,7 +52,7 @@ impl ServerError {
 /// Why an exchange with a server failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The server answered with an error; the session goes on.
+    /// The server answered with an error; the session stays open.
     #[error(transparent)]
     Server(#[from] ServerError),
     /// The stream broke.

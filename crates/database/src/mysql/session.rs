@@ -510,7 +510,7 @@ impl Session {
 }
 
 impl Connection for Session {
-    /// Sends nothing: what is needed goes in front of the first statement.
+    /// Sends nothing: the transaction begins with its first statement.
     fn begin(&mut self, access: Access) -> Result<()> {
         self.check_open()?;
         if self.transaction != Transaction::None {

@@ -34,7 +34,7 @@ impl DateTime {
         })
     }
 
-    /// Microseconds since 1970; `None` for what is no time, such as month 0.
+    /// Microseconds since 1970; `None` for an impossible time, such as month 0.
     pub(crate) fn microseconds(self) -> Option<i64> {
         let is_time = (1..=12).contains(&self.month)
             && (1..=31).contains(&self.day)

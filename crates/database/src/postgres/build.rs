@@ -1,11 +1,11 @@
 //! Servers built from source, one for each block size, which PostgreSQL fixes
 //! when it is compiled.
 //!
-//! What is built is the server, `initdb` and `pg_ctl`, with as few options as
-//! there can be: a C compiler and make are enough for versions up to 16; later
+//! The parts are the server, `initdb` and `pg_ctl`, with as few options as
+//! possible: a C compiler and make are enough for versions up to 16; later
 //! ones, and checkouts of git, need bison, flex and perl besides.
 
-pub(crate) use std::{
+use std::{
     ffi::OsString,
     fs::{self, File},
     num::NonZero,
@@ -55,7 +55,7 @@ const OPTIONS: [&str; 5] = [
     "CFLAGS=-O2",
 ];
 
-/// What is made, in this order; all else is left out.
+/// The parts that are built, in this order.
 const PARTS: [&str; 11] = [
     "src/port",
     "src/common",

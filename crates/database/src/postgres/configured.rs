@@ -22,10 +22,10 @@ const DIRECT_IO_MAJOR: u32 = 16;
 /// 18.
 ///
 /// From version 16 on, its files are opened for direct I/O and
-/// [`crate::Settings::memory`] is its `shared_buffers`. Before, the server and the
-/// page cache of what it reads are held to that memory together, of which an
-/// eighth is left to the page cache; what the server's processes take for
-/// themselves comes on top, as it changes.
+/// [`crate::Settings::memory`] is its `shared_buffers`. Before, the buffer and the
+/// page cache of its files are held to that memory together, with an eighth
+/// left to the page cache; the memory that the server's processes take for
+/// themselves comes on top and varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postgres {
     /// Where the programs come from.

@@ -58,7 +58,7 @@ impl StdError for ServerError {}
 
 impl ServerError {
     /// Reads the fields of an error or a notice: each a letter and a text that
-    /// ends in NUL. What is damaged stays empty.
+    /// ends in NUL. Damaged fields stay empty.
     pub(crate) fn parse(body: &[u8]) -> Self {
         let mut error = Self::default();
         for field in body.split(|&byte| byte == 0) {
@@ -120,7 +120,7 @@ pub(crate) enum Failure {
     Server(Box<ServerError>),
     /// The stream broke, or was closed by the server.
     Stream(io::Error),
-    /// The server sent what the protocol does not allow: what is wrong.
+    /// The server broke the protocol: in which way.
     Protocol(&'static str),
 }
 

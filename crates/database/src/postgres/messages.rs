@@ -32,7 +32,7 @@ pub(crate) enum Status {
     Failed,
 }
 
-/// A message that has arrived, at the start of what is buffered.
+/// A message that has arrived, at the start of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     /// Its letter.

@@ -97,7 +97,7 @@ pub(crate) fn decode(bytes: &[u8], scale: u8) -> Option<i64> {
     signed(magnitude, sign)
 }
 
-/// As [`decode`], for what is longer than 64 bits before its last zeros go.
+/// As [`decode`], for digits that exceed 64 bits until trailing zeros are gone.
 #[cold]
 fn decode_long(digits: &[u8], weight: i16, sign: u16, scale: u8) -> Option<i64> {
     let mut magnitude = 0_u128;

@@ -202,8 +202,8 @@ fn column_types(body: &[u8]) -> Option<Vec<u32>> {
     rest.is_empty().then_some(types)
 }
 
-/// How columns of these types are read as what was declared, or what is wrong
-/// with them.
+/// The decoders of columns of these types for the declared kinds, or the
+/// mismatch in words.
 pub(crate) fn decoders(types: &[u32], kinds: &[ColumnKind]) -> Result<Box<[Decoder]>, String> {
     if types.len() != kinds.len() {
         return Err(format!(

@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// A group of processes whose memory can be limited, page cache included.
-/// Dropping it ends what is still in it and removes it.
+/// Dropping it kills the processes that are still in it and removes it.
 #[derive(Debug)]
 pub(crate) struct MemoryGroup {
     path: PathBuf,
@@ -284,7 +284,7 @@ fn wait_until_empty(group: &Path) -> bool {
     true
 }
 
-/// Kills what is in a group, again while it starts more.
+/// Kills all processes of a group, again while they start more.
 fn end_processes(group: &Path) {
     for _ in 0..ATTEMPTS {
         let processes = processes(group);

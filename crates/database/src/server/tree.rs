@@ -204,7 +204,7 @@ impl Copier<'_> {
     }
 }
 
-/// What is at a path, links not followed; `None` when nothing is.
+/// The metadata of a path, links not followed; `None` for a path without a file.
 fn existing(path: &Path) -> Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,4 +1,4 @@
-//! Reading a database at rest, outside of what is measured.
+//! Reading a database at rest, without counting it.
 
 use std::{
     ffi::OsStr,

@@ -59,8 +59,7 @@ enum Drawn {
 }
 
 impl Terminals {
-    /// The terminals of client `index` out of `clients`, of which there is at
-    /// least one.
+    /// The terminals of client `index` out of at least one `clients`.
     pub(super) fn new(workload: &Tpcc, seed: Seed, index: u32, clients: u32) -> Self {
         let (index, clients) = (u64::from(index), u64::from(clients.max(1)));
         let all = all_terminals(workload);
@@ -72,10 +71,9 @@ impl Terminals {
         }
     }
 
-    /// The terminal of operator `index` out of `operators`, of which there is
-    /// at least one. They are spread evenly over the warehouses and, for
-    /// Stock-Level, over the districts: no terminal has a second operator
-    /// before each has one.
+    /// The terminal of operator `index` out of `operators`, at least one. They
+    /// are spread evenly over the warehouses and, for Stock-Level, over the
+    /// districts: no terminal has a second operator before each has one.
     pub(super) fn of_operator(workload: &Tpcc, seed: Seed, index: u32, operators: u32) -> Self {
         let (index, districts) = (u64::from(index), DISTRICTS.unsigned_abs());
         let manned = u64::from(operators.max(1)).min(all_terminals(workload));

@@ -30,7 +30,7 @@ pub(super) enum State {
     Marked(String),
 }
 
-/// What is in the database.
+/// The objects in the database.
 struct Contents {
     /// Its tables: no views, no sequences.
     tables: Vec<String>,
@@ -79,9 +79,9 @@ impl Contents {
     }
 }
 
-/// Views and tables outside that are made from what is in the database, as far
-/// as the account may see them, and foreign keys between tables in it, which
-/// Octavo makes none of.
+/// Views and tables outside of the database that depend on it, as far as the
+/// account may see them, and foreign keys between its tables, since Octavo
+/// makes none.
 fn dependents(session: &mut Session) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for (what, sql) in [

@@ -182,7 +182,7 @@ mod tests {
     /// busy the disks are, so that there is a range; EC with a 10 % buffer from
     /// the use of the CPUs, and with it the ratio of joules a transaction.
     #[test]
-    fn lee_2009_adds_up() {
+    fn watts_match_lee_2009_within_nine_percent() {
         let ec = crate::catalog::find("ec").unwrap().draw().unwrap();
         let raid = crate::catalog::find("raid0-8x15k").unwrap().draw().unwrap();
         // Inputs: bare, with EC, with the eight disks; EC at its peak.

@@ -51,34 +51,30 @@ pub struct Request {
 
 impl Request {
     /// The request for durability.
-    pub const FLUSH: Self = Self {
-        command: Command::Flush,
-        offset: 0,
-        length: 0,
-    };
+    pub const FLUSH: Self = Self::new(Command::Flush, 0, 0);
 
     /// A read of `length` bytes from `offset` on.
+    #[inline]
     pub const fn read(offset: u64, length: u32) -> Self {
-        Self {
-            command: Command::Read,
-            offset,
-            length,
-        }
+        Self::new(Command::Read, offset, length)
     }
 
     /// A write of `length` bytes from `offset` on.
+    #[inline]
     pub const fn write(offset: u64, length: u32) -> Self {
-        Self {
-            command: Command::Write,
-            offset,
-            length,
-        }
+        Self::new(Command::Write, offset, length)
     }
 
     /// A trim of `length` bytes from `offset` on.
+    #[inline]
     pub const fn trim(offset: u64, length: u32) -> Self {
+        Self::new(Command::Trim, offset, length)
+    }
+
+    #[inline]
+    const fn new(command: Command, offset: u64, length: u32) -> Self {
         Self {
-            command: Command::Trim,
+            command,
             offset,
             length,
         }
@@ -87,15 +83,6 @@ impl Request {
     /// The first byte after the extent.
     pub const fn end(&self) -> u64 {
         self.offset.saturating_add(self.length as u64)
-    }
-}
-
-impl From<Operation> for Command {
-    fn from(operation: Operation) -> Self {
-        match operation {
-            Operation::Read => Self::Read,
-            Operation::Write => Self::Write,
-        }
     }
 }
 

@@ -164,7 +164,7 @@ fn memory_answers_what_was_read_and_forgets_what_was_written() {
 }
 
 #[test]
-fn nothing_starves() {
+fn every_queued_request_is_served_in_bounded_time() {
     let waited = |age_share: &str| {
         let changed = format!("age_share = [{age_share},");
         let mut device = cheetah(&[("age_share = [0.02,", &changed)]).open(SEED);

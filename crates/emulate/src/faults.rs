@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_meet_their_fate_by_number() {
+    fn faults_hit_requests_by_number() {
         let faults: Faults = "cut=7,eio=write:2:2".parse().unwrap();
         let requests = Requests::default();
         let fates: Vec<Fate> = [

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_is_its_own_twin() {
+    fn fitting_a_station_finds_its_rates_again() {
         let known = station::tests::parameters();
         let mut profile = profile(&known);
         // On part of the points, for time.

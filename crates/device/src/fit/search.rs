@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_avoided_and_errors_are_told() {
+    fn the_search_avoids_nan_costs_and_returns_errors() {
         let mut half = |place: &[f64]| Ok::<f64, ()>((place[0] - 0.1).sqrt());
         let (place, _) = minimise(&[3.0], 1.0, 200, &mut half).unwrap();
         assert!((place[0] - 0.1).abs() < 1e-3);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_has_mean_one_as_well() {
+    fn unusable_quantiles_give_a_spread_of_mean_one() {
         for values in [
             [0.0; 5],
             [f64::NAN; 5],

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_or_written_around() {
+    fn an_array_moves_no_neighboring_sectors() {
         let mut device = open();
         for size in [512u32, 1536, 4096, 32768] {
             let before = device.counters();

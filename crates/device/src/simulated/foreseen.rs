@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_queue_waits_in_order() {
+    fn requests_beyond_the_queue_wait_in_order() {
         let mut device = Foreseen::limited(geometry(2), Hundred);
         for at in [0, 10, 20, 30, 400] {
             submit(&mut device, at);

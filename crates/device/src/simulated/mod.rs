@@ -11,6 +11,7 @@ pub(crate) mod members;
 mod pending;
 mod prefetch;
 pub mod raid;
+mod slots;
 pub mod station;
 pub mod volume;
 

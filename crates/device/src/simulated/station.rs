@@ -293,7 +293,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_spread_softens_the_knee_and_leaves_the_ends() {
+    fn a_spread_lowers_rates_near_saturation_only() {
         let sharp = parameters();
         let mut soft = parameters();
         soft.read.p50.value = 0.7;

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_fetched_once_and_waited_for() {
+    fn sequential_reads_fetch_ahead_once_and_wait_for_it() {
         let sequence: Vec<_> = (0..20).map(|index| (index * 50, 50)).collect();
         let (there, fetched) = reads(200, &sequence);
         // The second read begins the sequence; reads of what it fetched wait

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn one_way_takes_what_adding_up_gives() {
+    fn one_way_takes_the_sum_of_its_operations() {
         for (copying, copy_ns) in [
             (Copying::Controller, 425_000),
             (Copying::CopyBackChecked, 325_000),

@@ -619,6 +619,4 @@ impl Translation for PageMapped {
 const SMALL_RANGE: u64 = 5;
 
 #[cfg(test)]
-mod reference;
-#[cfg(test)]
 pub(super) mod tests;

@@ -25,7 +25,7 @@ use crate::{
     Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
     point::PointSpec,
     request::Mix,
-    simulated::pending::Pending,
+    simulated::{pending::Pending, slots::Slots},
     stream::{Load, Stream},
 };
 
@@ -61,10 +61,8 @@ pub(crate) struct Ssd<T> {
     link: [Timeline; 2],
     /// Completions, and moments at which writes come to the translation.
     events: Pending,
-    /// By index, which is the tag of events. Those of requests that are over
-    /// are in `unused`.
-    requests: Vec<Held>,
-    unused: Vec<u32>,
+    /// By index, which is the tag of events.
+    requests: Slots<Held>,
     /// Requests that the device holds.
     held: u32,
     /// Reads of these that were not begun yet, in order; see
@@ -111,8 +109,7 @@ impl<T: Translation> Ssd<T> {
             controller: Moment::START,
             link: Default::default(),
             events: Pending::default(),
-            requests: Vec::new(),
-            unused: Vec::new(),
+            requests: Slots::default(),
             held: 0,
             fresh: VecDeque::new(),
             outside: VecDeque::new(),
@@ -223,16 +220,7 @@ impl<T: Translation> Ssd<T> {
             request,
             stage,
         };
-        let index = match self.unused.pop() {
-            Some(index) => {
-                self.requests[index as usize] = held;
-                index
-            }
-            None => {
-                self.requests.push(held);
-                (self.requests.len() - 1) as u32
-            }
-        };
+        let index = self.requests.insert(held);
         self.events.add(event, Tag(index));
     }
 
@@ -240,21 +228,21 @@ impl<T: Translation> Ssd<T> {
     /// came, as far as it has room.
     fn admit(&mut self, at: Moment) {
         while let Some(&index) = self.stalled.front() {
-            let request = self.requests[index as usize].request;
+            let request = self.requests[index].request;
             let extent = Extent::from(request);
             let over = if request.command == Command::Flush {
                 self.translation.flush(&mut self.nand, at)
             } else {
                 let room = self.translation.admit(&mut self.nand, at, extent);
                 if room > at {
-                    self.requests[index as usize].stage = Stage::Admission;
+                    self.requests[index].stage = Stage::Admission;
                     self.events.add(room, Tag(index));
                     return;
                 }
                 self.translation.write(&mut self.nand, at, extent)
             };
             self.stalled.pop_front();
-            self.requests[index as usize].stage = Stage::Completion;
+            self.requests[index].stage = Stage::Completion;
             self.events
                 .add(over.after(self.front.latency_ns), Tag(index));
         }
@@ -270,7 +258,7 @@ impl<T: Translation> Ssd<T> {
             tag: Tag(index),
             at,
         } = self.events.next(until)?;
-        let Held { tag, stage, .. } = self.requests[index as usize];
+        let Held { tag, stage, .. } = self.requests[index];
         if stage != Stage::Completion || !self.outside.is_empty() {
             self.begin_fresh();
         }
@@ -290,7 +278,7 @@ impl<T: Translation> Ssd<T> {
                 Some(Step::Inside)
             }
             Stage::Completion => {
-                self.unused.push(index);
+                self.requests.release(index);
                 if let Some((tag, request)) = self.outside.pop_front() {
                     self.begin(at, tag, request);
                 } else {

@@ -13,8 +13,6 @@
 //! the spare areas of the superblocks.
 
 #[cfg(test)]
-mod reference;
-#[cfg(test)]
 mod tests;
 
 use octavo_units::Moment;

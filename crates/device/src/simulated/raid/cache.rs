@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::simulated::slots::Slots;
+
 /// Dirty bytes of one column, by offset: where each extent begins and ends.
 /// Extents neither overlap nor touch.
 #[derive(Clone, Debug, Default)]
@@ -79,8 +81,7 @@ pub(super) struct WriteCache {
     depth: u32,
     columns: Vec<Dirty>,
     in_flight: Vec<u32>,
-    destaging: Vec<Destaging>,
-    free: Vec<u32>,
+    destaging: Slots<Destaging>,
 }
 
 /// A write from the cache to a column.
@@ -103,8 +104,7 @@ impl WriteCache {
             depth,
             columns: vec![Dirty::default(); columns],
             in_flight: vec![0; columns],
-            destaging: Vec::new(),
-            free: Vec::new(),
+            destaging: Slots::default(),
         }
     }
 
@@ -142,22 +142,12 @@ impl WriteCache {
         }
         let (begins, ends) = self.columns[column].take(self.write_bytes_max)?;
         self.in_flight[column] += 1;
-        let destaging = Destaging {
+        let slot = self.destaging.insert(Destaging {
             column,
             begins,
             ends,
             remaining: mirrors,
-        };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.destaging[slot as usize] = destaging;
-                slot
-            }
-            None => {
-                self.destaging.push(destaging);
-                self.destaging.len() as u32 - 1
-            }
-        };
+        });
         Some(Destage {
             slot,
             offset: begins,
@@ -168,15 +158,17 @@ impl WriteCache {
     /// Notes that a mirror has completed a write, and tells the column that
     /// has room for another when it was the last.
     pub(super) fn arrived(&mut self, slot: u32) -> Option<usize> {
-        let destaging = &mut self.destaging[slot as usize];
+        let destaging = &mut self.destaging[slot];
         destaging.remaining -= 1;
         if destaging.remaining > 0 {
             return None;
         }
         self.used -= destaging.ends - destaging.begins;
         self.in_flight[destaging.column] -= 1;
-        self.free.push(slot);
-        Some(destaging.column)
+
+        let column = destaging.column;
+        self.destaging.release(slot);
+        Some(column)
     }
 }
 

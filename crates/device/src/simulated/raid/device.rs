@@ -17,7 +17,7 @@ use crate::{
     Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag,
     point::PointSpec,
     request::Pattern,
-    simulated::{cost::Cost, members::Members},
+    simulated::{cost::Cost, members::Members, slots::Slots},
 };
 
 /// Devices behind a controller.
@@ -45,8 +45,7 @@ pub struct Raid {
     /// Moment, order among equals, what.
     events: BinaryHeap<Reverse<(Moment, u64, Event)>>,
     ordered: u64,
-    commands: Vec<InFlight>,
-    free: Vec<u32>,
+    commands: Slots<InFlight>,
     /// Commands that the controller holds.
     held: u32,
     /// Commands that wait in the host.
@@ -129,8 +128,7 @@ impl Raid {
             second_last: vec![true; columns],
             events: BinaryHeap::new(),
             ordered: 0,
-            commands: Vec::new(),
-            free: Vec::new(),
+            commands: Slots::default(),
             held: 0,
             waiting: VecDeque::new(),
             primed: false,
@@ -144,7 +142,7 @@ impl Raid {
 
     fn plan(&mut self, at: Moment, event: Event) {
         let order = match event {
-            Event::Completes(command) => LAST | self.commands[command as usize].submission,
+            Event::Completes(command) => LAST | self.commands[command].submission,
             _ => {
                 self.ordered += 1;
                 self.ordered
@@ -176,12 +174,12 @@ impl Raid {
             Event::Completes(command) => {
                 self.held -= 1;
                 self.in_flight -= 1;
-                self.free.push(command);
+                self.commands.release(command);
                 if let Some(next) = self.waiting.pop_front() {
                     self.hold(at, next);
                 }
                 return Ok(Some(Completion {
-                    tag: self.commands[command as usize].tag,
+                    tag: self.commands[command].tag,
                     at,
                 }));
             }
@@ -193,13 +191,13 @@ impl Raid {
     /// has done with those before.
     fn hold(&mut self, at: Moment, command: u32) {
         self.held += 1;
-        let bytes = self.commands[command as usize].request.length;
+        let bytes = self.commands[command].request.length;
         self.processor_free = at.max(self.processor_free).after(self.processor.of(bytes));
         self.plan(self.processor_free, Event::Dispatched(command));
     }
 
     fn dispatched(&mut self, at: Moment, command: u32) -> Result<(), DeviceError> {
-        let request = self.commands[command as usize].request;
+        let request = self.commands[command].request;
         match request.command {
             Command::Read => {
                 for extent in self.layout.extents(request.offset, request.length) {
@@ -216,7 +214,7 @@ impl Raid {
                         Request::read(extent.offset, extent.length),
                     )?;
                 }
-                if self.commands[command as usize].remaining == 0 {
+                if self.commands[command].remaining == 0 {
                     self.answer(at, command);
                 }
             }
@@ -238,7 +236,7 @@ impl Raid {
                 for extent in self.layout.extents(request.offset, request.length) {
                     self.ask_mirrors(at, command, extent, Request::trim)?;
                 }
-                if self.commands[command as usize].remaining == 0 {
+                if self.commands[command].remaining == 0 {
                     self.answer(at, command);
                 }
             }
@@ -250,7 +248,7 @@ impl Raid {
     /// as it has room, or without a cache to the members.
     fn fill_cache(&mut self, at: Moment) -> Result<(), DeviceError> {
         while let Some(&command) = self.roomless.front() {
-            let request = self.commands[command as usize].request;
+            let request = self.commands[command].request;
             match &mut self.cache {
                 // More than the cache can ever hold goes past it.
                 Some(cache) if u64::from(request.length) <= cache.capacity() => {
@@ -269,7 +267,7 @@ impl Raid {
                     for extent in self.layout.extents(request.offset, request.length) {
                         self.ask_mirrors(at, command, extent, Request::write)?;
                     }
-                    if self.commands[command as usize].remaining == 0 {
+                    if self.commands[command].remaining == 0 {
                         self.answer(at, command);
                     }
                 }
@@ -368,14 +366,14 @@ impl Raid {
         command: u32,
         request: Request,
     ) -> Result<(), DeviceError> {
-        self.commands[command as usize].remaining += 1;
+        self.commands[command].remaining += 1;
         self.members.submit(member, at, Tag(command), request)
     }
 
     /// A member has completed a request.
     fn member_done(&mut self, at: Moment, tag: Tag) -> Result<(), DeviceError> {
         if tag.0 & DESTAGE == 0 {
-            let command = &mut self.commands[tag.0 as usize];
+            let command = &mut self.commands[tag.0];
             command.remaining -= 1;
             if command.remaining == 0 {
                 self.answer(at, tag.0);
@@ -394,7 +392,7 @@ impl Raid {
 
     /// Sends the host what it waits for: read bytes over the link.
     fn answer(&mut self, at: Moment, command: u32) {
-        let request = self.commands[command as usize].request;
+        let request = self.commands[command].request;
         let done = match request.command {
             Command::Read => {
                 let sent = at
@@ -428,16 +426,7 @@ impl Device for Raid {
             submission: self.submitted,
             remaining: 0,
         };
-        let command = match self.free.pop() {
-            Some(command) => {
-                self.commands[command as usize] = in_flight;
-                command
-            }
-            None => {
-                self.commands.push(in_flight);
-                self.commands.len() as u32 - 1
-            }
-        };
+        let command = self.commands.insert(in_flight);
         self.plan(at, Event::Arrives(command));
         Ok(())
     }

@@ -1,8 +1,11 @@
+mod reference;
+
 use octavo_units::{ByteCount, QueueDepth, RequestSize, Seed};
 
 use rand::RngExt as _;
 
-use super::{cleaning::FREE_BLOCKS, reference::Reference, *};
+use self::reference::Reference;
+use super::{cleaning::FREE_BLOCKS, *};
 use crate::{
     Command, Completion, Device, Request, Tag,
     point::{Durability, PointSpec},

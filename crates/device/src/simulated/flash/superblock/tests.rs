@@ -1,10 +1,10 @@
+mod reference;
+
 use octavo_units::{ByteCount, QueueDepth, Seed};
 use rand::RngExt;
 
-use super::{
-    reference::{Drive, Reference},
-    *,
-};
+use self::reference::{Drive, Reference};
+use super::*;
 use crate::{
     Device, Geometry, Request, Tag, catalog,
     simulated::flash::ssd::{Front, Ssd},
@@ -117,7 +117,7 @@ fn the_buffer_answers_at_once_and_flushing_empties_it() {
 }
 
 #[test]
-fn the_slow_reference_agrees() {
+fn a_superblock_drive_matches_the_slow_reference() {
     for (seed, ways, replacements, buffer, through_controller) in [
         (1, 1, 4, 64, true),
         (2, 2, 8, 300, true),
@@ -190,7 +190,7 @@ fn a_shared_log_takes_more_of_a_narrow_skew() {
 }
 
 #[test]
-fn memory_is_little() {
+fn translation_tables_take_little_memory() {
     for name in ["pc-a", "pc-b"] {
         let entry = catalog::find(name).unwrap();
         let catalog::Model::Flash(parameters) = entry.model() else {

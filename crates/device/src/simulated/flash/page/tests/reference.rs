@@ -12,7 +12,10 @@ use std::{
     collections::{BTreeMap, BinaryHeap, VecDeque},
 };
 
-use super::{super::Parameters as Flash, PageMapped, Spot};
+use super::{
+    super::{PageMapped, Spot},
+    Flash,
+};
 
 /// What a closed loop measured.
 pub(super) struct Measured {

@@ -516,7 +516,7 @@ mod tests {
     use crate::{bench_json, fixture::bench as result};
 
     #[test]
-    fn what_a_client_of_a_server_costs_is_told() {
+    fn client_cpu_of_a_server_is_printed() {
         let mut result = result();
         let transactions = result.figures.load.transactions();
         result.figures.machine.client_cpu_s = Some(transactions as f64 * 500e-6);
@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_said() {
+    fn failures_are_printed_as_warnings() {
         let mut result = result();
         let transactions = Tpcc::new(2, Seed::new(1)).unwrap().transactions();
         let kinds = &mut result.figures.load.counts.kinds;
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_the_user_is_said_to_be_one() {
+    fn external_server_is_marked() {
         let mut result = result();
         result.subject.server = Some("postgres://anna@db:5432/shop".into());
         result.subject.size = Some(octavo_units::ByteCount::mib(150));

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named() {
+    fn differing_conditions_are_listed() {
         let first = fixture::findings();
         let mut second = fixture::one_memory();
         second.machine[0].1 = "Linux 7.0".into();

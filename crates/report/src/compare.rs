@@ -19,10 +19,7 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     let mut section = Section::new("answer", "Answer");
     let (what, why) = answer(comparison);
     section.push(Block::Decision { what, why });
-    section.push(Block::Values(vec![
-        ("first".into(), first.into()),
-        ("second".into(), second.into()),
-    ]));
+    section.values([("first", first.into()), ("second", second.into())]);
     document.push(section);
     let mut section = Section::new("comparison", "Throughput, second ÷ first");
     section.push(Block::Table(cells(comparison)));

@@ -44,14 +44,12 @@ fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
     let workload = flags.workload.name()?;
     if !(flags.margin > 0.0 && flags.margin < 100.0) {
         return Err(Failure::Input(anyhow!(
-            "margin {} is not possible: give a percentage above 0 and below 100",
+            "--margin must be above 0 and below 100, not {}",
             flags.margin
         )));
     }
     if flags.transactions == Some(0) {
-        return Err(Failure::Input(anyhow!(
-            "transactions 0 is not possible: at least 1 is needed"
-        )));
+        return Err(Failure::Input(anyhow!("--transactions must be at least 1")));
     }
     let database = flags.system.database(&flags.database)?;
     let kind = database.kind().map_err(Failure::input)?;
@@ -62,7 +60,7 @@ fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
     let memory = plan.memories.iter().copied().max().unwrap_or_default();
     if let Some(cache) = flags.cache.iter().copied().find(|&cache| cache > memory) {
         return Err(Failure::Input(anyhow!(
-            "cache {cache} is larger than the memory {memory}: give a larger --memory"
+            "--cache {cache} is larger than the memory {memory}; give a larger --memory"
         )));
     }
     if !flags.cache.is_empty() {

@@ -43,7 +43,7 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
             .map_err(Failure::Fault)?;
         // It may have ended before that.
         if getppid() != parent {
-            return Err(Failure::Interrupted("the parent has ended".into()));
+            return Err(Failure::Interrupted("the parent process has ended".into()));
         }
     }
     let mounted = Mounted::mount(&settings, &|| interrupt.is_set()).map_err(failure)?;
@@ -79,7 +79,7 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
             let range = flags.precondition_range.unwrap_or(RANGE.min(capacity));
             if range > capacity || range.get() < size {
                 return Err(Failure::Input(anyhow!(
-                    "--precondition-range {range}: give a range from {request_size} to the device's {capacity}"
+                    "--precondition-range must be {request_size} to the device's {capacity}, not {range}"
                 )));
             }
             Some(PointSpec {
@@ -129,7 +129,7 @@ fn told(statistics: &Statistics, device: &str) -> String {
     } else {
         text.push_str(&format!(
             "kept pace in {:.2}% of requests (within {} µs of the model), at most {:.2} ms late; \
-             answers were sent {:.0} µs early to allow for the kernel\n",
+             answers sent {:.0} µs early to allow for the kernel\n",
             pace.kept * 100.0,
             LATE.as_micros(),
             pace.late_us_max / 1e3,
@@ -163,7 +163,7 @@ fn told(statistics: &Statistics, device: &str) -> String {
         ));
     }
     if statistics.power_cut {
-        text.push_str("the power was cut; --backing holds the device's data after it\n");
+        text.push_str("power was cut; --backing holds the data that survived\n");
     }
     text
 }

@@ -17,8 +17,8 @@ use crate::{
     workload::{WorkloadFlags, without_loaded_rows},
 };
 
-/// Tells which page size, buffer size and storage an OLTP database should
-/// have, by measuring.
+/// Finds the page size, buffer size and storage for an OLTP database, by
+/// measuring.
 #[derive(Debug, Parser)]
 #[command(name = "octavo", version)]
 pub(crate) struct Flags {
@@ -28,18 +28,18 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure page and cache sizes on the storage under a directory and say
-    /// which to use
+    /// Measure page and cache sizes on the storage under a directory and
+    /// recommend some
     Advise(AdviseFlags),
-    /// Carry out a plan that is written in a file: any combination of
-    /// databases, rows, storages, memory, page sizes, CPUs and clients
+    /// Run the plan in a file: any combination of databases, rows, storages,
+    /// memory, page sizes, CPUs and clients
     Run(RunFlags),
     /// Measure the storage under a directory, or a device of the catalog
     Calibrate(CalibrateFlags),
     /// List the devices that Octavo has models of
     Devices(DevicesFlags),
-    /// Mount a directory whose files are read, written and synced at the pace
-    /// of a device that is not here
+    /// Mount a directory that reads, writes and syncs as fast as a modeled
+    /// device
     Emulate(EmulateFlags),
     /// Print the results of an earlier advise or run again
     Report(ReportFlags),
@@ -47,10 +47,10 @@ pub(crate) enum Command {
     Compare(CompareFlags),
     /// Load a workload's rows into a database of its own, for bench
     Load(LoadFlags),
-    /// Drive one database with one workload, loading it first where needed
+    /// Run one workload on one database, loading its rows first if needed
     Bench(BenchFlags),
-    /// Look whether a loaded database, and what the last bench left of it, are
-    /// sound
+    /// Check the consistency of a loaded database, and of the last bench's copy
+    /// of it
     Check(CheckFlags),
 }
 
@@ -62,9 +62,9 @@ pub(crate) struct AdviseFlags {
     #[arg(default_value = "octavo-advice")]
     pub(crate) directory: PathBuf,
 
-    /// Time for everything, building programs included
+    /// Total time, including building programs
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help = with_defaults(
-        "Time for everything, building programs included",
+        "Total time, including building programs",
         |defaults| format!("{}m", defaults.budget.as_secs() / 60),
     ))]
     pub(crate) budget: Option<Duration>,
@@ -101,9 +101,9 @@ pub(crate) struct AdviseFlags {
     ))]
     pub(crate) page_sizes: Vec<PageSize>,
 
-    /// Sessions at the same time
+    /// Concurrent sessions
     #[arg(long, value_name = "N", help = with_defaults(
-        "Sessions at the same time",
+        "Concurrent sessions",
         |defaults| defaults.clients.to_string(),
     ))]
     pub(crate) clients: Option<u32>,
@@ -120,8 +120,7 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
     pub(crate) margin: f64,
 
-    /// Make at most this many rounds, instead of as many as fit into the
-    /// budget
+    /// Rounds at most [default: as many as fit into the budget]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
 
@@ -131,11 +130,11 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "N")]
     pub(crate) transactions: Option<u64>,
 
-    /// Leave out calibrating the storage
+    /// Skip calibrating the storage
     #[arg(long)]
     pub(crate) no_calibrate: bool,
 
-    /// Leave the loaded databases in DIR/data when finished
+    /// Keep the loaded databases in DIR/data
     #[arg(long)]
     pub(crate) keep_data: bool,
 
@@ -152,8 +151,8 @@ pub(crate) struct RunFlags {
     /// The plan, a TOML file
     pub(crate) plan: PathBuf,
 
-    /// Where to work: a new or empty directory, or that of the same plan to go
-    /// on with it. octavo.db and report.html stay there [default: octavo- and
+    /// Where to work: a new or empty directory, or that of the same plan to
+    /// resume it. octavo.db and report.html stay there [default: octavo- and
     /// the plan's name without its ending]
     pub(crate) directory: Option<PathBuf>,
 
@@ -162,11 +161,11 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
 
-    /// Print what would be done and about how long it takes, and change nothing
+    /// Print a forecast of steps, time and space, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Time for everything, instead of the plan's
+    /// Total time, instead of the plan's
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
 
@@ -178,11 +177,11 @@ pub(crate) struct RunFlags {
     #[arg(long)]
     pub(crate) calibrate: bool,
 
-    /// Leave the loaded databases when finished
+    /// Keep the loaded databases
     #[arg(long)]
     pub(crate) keep_data: bool,
 
-    /// Print the findings, or what would be done, as JSON
+    /// Print the findings, or the forecast, as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -211,8 +210,7 @@ pub(crate) struct CalibrateFlags {
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Measure all points this often, and keep the median of each: for storage
-    /// that others use as well
+    /// Passes over all points, of which the medians count; for shared storage
     #[arg(long, value_name = "N", default_value_t = NonZeroU32::MIN, conflicts_with = "device")]
     pub(crate) passes: NonZeroU32,
 
@@ -221,7 +219,7 @@ pub(crate) struct CalibrateFlags {
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<ByteCount>,
 
-    /// How requests are submitted
+    /// I/O engine
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     pub(crate) engine: EngineName,
 
@@ -250,8 +248,8 @@ pub(crate) struct DevicesFlags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DevicesCommand {
-    /// Show a device's parameters with their sources, and what was published
-    /// of it beside what the model says
+    /// Show a device's parameters with their sources, and published figures
+    /// beside the model's
     Show(ShowFlags),
     /// Fit a model to storage that octavo calibrate --output measured: a twin
     /// of your disk
@@ -263,7 +261,7 @@ pub(crate) struct FitFlags {
     /// A device profile, as octavo calibrate --output writes it
     pub(crate) profile: PathBuf,
 
-    /// What the twin is called [default: the profile's name without its ending]
+    /// Name of the twin [default: the profile's name without its ending]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
@@ -300,9 +298,9 @@ pub(crate) struct ShowFlags {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineName {
-    /// io_uring, or threads where it is forbidden
+    /// io_uring, or threads where it is not allowed
     Auto,
-    /// io_uring alone
+    /// io_uring only
     IoUring,
     /// One thread with pread and pwrite for each request in flight
     Threads,
@@ -319,12 +317,12 @@ pub(crate) struct EmulateFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) backing: PathBuf,
 
-    /// Where they are seen: an empty directory, made where there is none
+    /// Mount point: an empty directory, created if missing
     #[arg(long, value_name = "DIR")]
     pub(crate) mount: PathBuf,
 
-    /// Seconds that a second of the device takes: above 1 for devices that this
-    /// machine cannot keep pace with
+    /// Factor by which time is slowed: above 1 for devices that are too fast for
+    /// this machine
     #[arg(long, value_name = "F", default_value_t = 1.0)]
     pub(crate) time_scale: f64,
 
@@ -333,8 +331,8 @@ pub(crate) struct EmulateFlags {
     #[arg(long)]
     pub(crate) volatile_backing: bool,
 
-    /// What goes wrong, such as cut=5000,lose=1/2,tear=1/4 or eio=write:50:3;
-    /// docs/emulation.md has them all
+    /// Faults to inject, such as cut=5000,lose=1/2,tear=1/4 or eio=write:50:3;
+    /// docs/emulation.md lists all
     #[arg(long, value_name = "SPEC")]
     pub(crate) faults: Option<Faults>,
 
@@ -348,7 +346,7 @@ pub(crate) struct EmulateFlags {
     #[arg(long, value_name = "SIZE", requires = "precondition")]
     pub(crate) precondition_range: Option<ByteCount>,
 
-    /// Unmount and end when the program that started this one does
+    /// Unmount and end with the parent process
     #[arg(long)]
     pub(crate) end_with_parent: bool,
 
@@ -381,7 +379,7 @@ pub(crate) struct CompareFlags {
     /// The octavo.db of an advise or run, or its directory
     pub(crate) first: PathBuf,
 
-    /// Another one, whose throughputs are told as ratios to the first's
+    /// Another one, compared with the first
     pub(crate) second: PathBuf,
 
     /// Print the comparison as JSON
@@ -426,7 +424,7 @@ pub(crate) struct LoadFlags {
     #[command(flatten)]
     pub(crate) data: DataFlags,
 
-    /// Print what was loaded as JSON
+    /// Print a description of the loaded rows as JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -434,7 +432,7 @@ pub(crate) struct LoadFlags {
     pub(crate) system: SystemFlags,
 }
 
-/// Where load, bench and check work when nobody says.
+/// The default directory of load, bench and check.
 const BENCH_DIRECTORY: &str = "octavo-bench";
 
 #[derive(Debug, Args)]
@@ -468,14 +466,14 @@ pub(crate) struct BenchFlags {
     #[command(flatten)]
     pub(crate) data: DataFlags,
 
-    /// Shares of the kinds of transactions, such as
+    /// Mix of transactions, such as
     /// new-order=45,payment=43,... or read=80,update=20 [default: the
     /// workload's]
     #[arg(long, value_name = "NAME=WEIGHT,...")]
     pub(crate) mix: Option<String>,
 
-    /// How often YCSB's operations fall on which keys: uniform, zipfian,
-    /// true-zipfian, latest, hotspot or sequential, with figures such as
+    /// Distribution of YCSB's keys: uniform, zipfian, true-zipfian, latest,
+    /// hotspot or sequential, with parameters such as
     /// zipfian:0.8 or hotspot:10/90 [default: the workload's]
     #[arg(long, value_name = "NAME")]
     pub(crate) distribution: Option<Distribution>,
@@ -491,16 +489,16 @@ pub(crate) struct BenchFlags {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) terminals: Option<u32>,
 
-    /// Transactions that arrive a second, whatever the database does (open
-    /// loop) [default: each begins when the last has ended]
+    /// Arrivals per second, regardless of the database (open loop) [default:
+    /// closed loop: each transaction starts when the last ends]
     #[arg(long, value_name = "N", conflicts_with = "pace")]
     pub(crate) rate: Option<Rate>,
 
-    /// How arrivals follow each other
+    /// Arrival process
     #[arg(long, value_enum, default_value_t = ArrivalsName::Poisson, requires = "rate")]
     pub(crate) arrivals: ArrivalsName,
 
-    /// Have each terminal's operator key in and think (TPC-C)
+    /// Keying and think times of terminals (TPC-C)
     #[arg(long, value_enum)]
     pub(crate) pace: Option<PaceName>,
 
@@ -529,7 +527,7 @@ pub(crate) struct BenchFlags {
     #[arg(long, value_enum)]
     pub(crate) isolation: Option<IsolationName>,
 
-    /// How often a transaction is run again after a conflict
+    /// Retries of a transaction after a conflict
     #[arg(long, value_name = "N", default_value_t = RETRIES)]
     pub(crate) retries: u32,
 
@@ -559,9 +557,9 @@ fn with_defaults(text: &str, show: impl Fn(&Defaults) -> String) -> String {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ArrivalsName {
-    /// In equal distances
+    /// Equal intervals
     Constant,
-    /// Independently of each other
+    /// Independent arrivals
     Poisson,
 }
 
@@ -601,7 +599,7 @@ pub(crate) struct CheckFlags {
     #[arg(default_value = BENCH_DIRECTORY)]
     pub(crate) directory: PathBuf,
 
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 

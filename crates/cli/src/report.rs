@@ -53,7 +53,7 @@ pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
         .map_err(Failure::input)?
         .ok_or_else(|| {
             Failure::Input(anyhow!(
-                "{} holds no plan yet: repeat the command that made it",
+                "{} holds no plan yet; repeat the command that made it",
                 path.display()
             ))
         })
@@ -74,7 +74,7 @@ pub(crate) fn keep_foreign(
         return Ok(());
     }
     Err(Failure::Input(anyhow!(
-        "{} exists and is not {what}: name another file",
+        "{} exists and is not {what}; name another file",
         path.display()
     )))
 }

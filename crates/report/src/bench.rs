@@ -95,7 +95,7 @@ fn answer(result: &BenchResult) -> Section {
         );
     }
     values.extend(subject(result));
-    section.push(Block::Values(named(values)));
+    section.values(values);
     if let Some(server) = &result.subject.server {
         section.paragraph(format!(
             "{server} is yours: its own settings, memory and storage hold, its memory may have \
@@ -104,11 +104,6 @@ fn answer(result: &BenchResult) -> Section {
     }
     section.push(Block::Warnings(warnings(result)));
     section
-}
-
-fn named(values: Vec<(&str, String)>) -> Vec<(String, String)> {
-    let named = |(name, value): (&str, String)| (name.to_owned(), value);
-    values.into_iter().map(named).collect()
 }
 
 fn us(microseconds: u64) -> String {
@@ -369,7 +364,7 @@ fn load(result: &BenchResult) -> Section {
             ),
         ));
     }
-    section.push(Block::Values(named(values)));
+    section.values(values);
     section
 }
 
@@ -394,24 +389,16 @@ fn work(result: &BenchResult) -> Section {
     ];
     if let Some(device) = &result.figures.device {
         let words = |count: u64, amount: u64| format!("{} of {}", per(count), bytes(amount));
-        let (reads, writes) = (
-            words(device.reads, device.read_bytes.get()),
-            words(device.writes, device.written_bytes.get()),
-        );
-        values.push((
-            "device reads",
-            format!("{reads} in all, other programs included"),
-        ));
-        values.push((
-            "device writes",
-            format!("{writes} in all, other programs included"),
-        ));
+        for (name, requests, amount) in [
+            ("device reads", device.reads, device.read_bytes),
+            ("device writes", device.writes, device.written_bytes),
+        ] {
+            let all = words(requests, amount.get());
+            values.push((name, format!("{all} in all, other programs included")));
+        }
     }
-    let energy = result
-        .figures
-        .device
-        .as_ref()
-        .and_then(|device| device.energy);
+    let device = result.figures.device.as_ref();
+    let energy = device.and_then(|device| device.energy);
     if let Some(energy) = energy.filter(|_| result.figures.load.transactions() > 0) {
         values.push((
             "device energy",
@@ -423,7 +410,7 @@ fn work(result: &BenchResult) -> Section {
             ),
         ));
     }
-    section.push(Block::Values(named(values)));
+    section.values(values);
     if result.data_fits {
         section.paragraph("All data fits into the cache, so only writes show the disk.");
     }
@@ -498,9 +485,11 @@ fn conditions(result: &BenchResult) -> Section {
     }));
     let path = result.figures.storage_path;
     all.extend(path.map(|path| ("file access", storage_path(path).to_owned())));
-    let mut all = named(all);
-    all.extend(result.figures.conditions.iter().cloned());
-    section.push(Block::Values(all));
+    let measured = result.figures.conditions.iter().cloned();
+    let all = all
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    section.values(all.chain(measured));
     section
 }
 
@@ -516,7 +505,7 @@ mod tests {
     use crate::{bench_json, fixture::bench as result};
 
     #[test]
-    fn what_a_client_of_a_server_costs_is_told() {
+    fn client_cpu_of_a_server_is_printed() {
         let mut result = result();
         let transactions = result.figures.load.transactions();
         result.figures.machine.client_cpu_s = Some(transactions as f64 * 500e-6);
@@ -561,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_said() {
+    fn failures_are_printed_as_warnings() {
         let mut result = result();
         let transactions = Tpcc::new(2, Seed::new(1)).unwrap().transactions();
         let kinds = &mut result.figures.load.counts.kinds;
@@ -590,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_the_user_is_said_to_be_one() {
+    fn external_server_is_marked() {
         let mut result = result();
         result.subject.server = Some("postgres://anna@db:5432/shop".into());
         result.subject.size = Some(octavo_units::ByteCount::mib(150));

@@ -19,10 +19,7 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     let mut section = Section::new("answer", "Answer");
     let (what, why) = answer(comparison);
     section.push(Block::Decision { what, why });
-    section.push(Block::Values(vec![
-        ("first".into(), first.into()),
-        ("second".into(), second.into()),
-    ]));
+    section.values([("first", first.into()), ("second", second.into())]);
     document.push(section);
     let mut section = Section::new("comparison", "Throughput, second ÷ first");
     section.push(Block::Table(cells(comparison)));
@@ -180,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named() {
+    fn differing_conditions_are_listed() {
         let first = fixture::findings();
         let mut second = fixture::one_memory();
         second.machine[0].1 = "Linux 7.0".into();

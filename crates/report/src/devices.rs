@@ -83,8 +83,7 @@ pub fn twin(fit: &Fit) -> Document {
             format!("median {} apart", percent(apart)),
         ));
     }
-    let values = values.into_iter().map(|(name, value)| (name.into(), value));
-    section.push(Block::Values(values.collect()));
+    section.values(values);
     let points = Table::of("", &fit.points)
         .label("point", |point| point.spec.to_string())
         .figure("measured IOPS", |point| number(point.measured_iops.get()))

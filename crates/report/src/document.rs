@@ -68,6 +68,14 @@ impl Section {
         self.push(Block::Paragraph(text.into()));
     }
 
+    pub(crate) fn values<N: Into<String>>(
+        &mut self,
+        values: impl IntoIterator<Item = (N, String)>,
+    ) {
+        let values = values.into_iter().map(|(name, value)| (name.into(), value));
+        self.push(Block::Values(values.collect()));
+    }
+
     pub(crate) fn details(&mut self, summary: impl Into<String>, mut blocks: Vec<Block>) {
         blocks.retain(|block| !block.is_empty());
         self.push(Block::Details {

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn lack_of_time_and_space_is_printed() {
         let mut of = fixture::forecast();
         of.time_min = Duration::from_secs(3600);
         of.space[0].free = octavo_units::ByteCount::mib(1);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_said_is_among_the_sentences() {
+    fn json_has_every_sentence_of_the_report() {
         let text = findings_json(&fixture::findings());
         for said in [
             "early saved",

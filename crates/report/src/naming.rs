@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_size_that_nobody_has_by_default_is_a_reference() {
+    fn page_size_that_is_no_default_is_a_reference() {
         let mut findings = fixture::findings();
         assert_eq!(reference_word(&findings), "default");
         fixture::change_database(&mut findings, |database| {

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_is_not_called_a_winner_before_its_final() {
+    fn leader_is_no_winner_before_its_final() {
         let leader = |more_rounds| {
             answer_to(
                 fixture::one_memory(),
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_cells_that_differ_are_a_fault() {
+    fn differing_copies_are_a_fault() {
         let mut findings = fixture::copies();
         assert_eq!(
             answers(&findings),
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rounds_and_no_round_are_told_apart() {
+    fn few_rounds_and_no_rounds_read_differently() {
         let text = answers(&fixture::one_round()).join(" ");
         assert!(text.contains("from 1 round."), "{text}");
         let mut findings = fixture::one_round();
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_told_in_their_own_words() {
+    fn servers_get_their_own_commands() {
         let mut findings = fixture::findings();
         fixture::change_database(&mut findings, |database| database.name = "postgres".into());
         assert_eq!(
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_race_saved_is_said() {
+    fn time_saved_by_a_race_is_printed() {
         let mut findings = fixture::findings();
         findings.rounds = 12;
         findings.saved = Some(octavo_experiment::findings::Saved {
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn who_left_is_said_with_the_reason() {
+    fn dropped_cells_have_a_reason() {
         let findings = fixture::findings();
         let group = naming::groups(&findings)[0];
         let places: Vec<String> = group
@@ -739,7 +739,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_told_apart_by_what_they_depend_on() {
+    fn facts_keep_the_topic_they_depend_on() {
         let mut findings = fixture::clients();
         findings.database = vec![("4 clients: memory".into(), "shared".into())];
         assert_eq!(of(&findings, "4 clients: memory limit"), ["shared"]);

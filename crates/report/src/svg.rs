@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_not_drawn() {
+    fn values_that_are_not_finite_are_not_drawn() {
         let mut svg = Svg::new(10.0, 10.0);
         svg.mark(Series(0), (f64::NAN, 1.0), "x");
         svg.line("grid", (0.0, f64::INFINITY), (1.0, 1.0));

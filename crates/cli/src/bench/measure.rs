@@ -120,7 +120,7 @@ pub(super) fn settings_given(flags: &BenchFlags) -> Vec<String> {
 pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
     if flags.csv.is_some() && flags.csv == flags.hdr_log {
         return Err(Failure::Input(anyhow!(
-            "--csv and --hdr-log name the same file: name two"
+            "--csv and --hdr-log name the same file; name two"
         )));
     }
     for (file, what, head) in [
@@ -205,8 +205,7 @@ fn way(flags: &BenchFlags, workload: &dyn Workload) -> Result<Load, Failure> {
 fn enough(terminals: u32, clients: u32) -> Result<u32, Failure> {
     if terminals < clients {
         return Err(Failure::Input(anyhow!(
-            "{terminals} terminals are less than --clients {clients}: a connection without a \
-             terminal would have nothing to do"
+            "--terminals must be at least --clients ({clients}), not {terminals}"
         )));
     }
     Ok(terminals)

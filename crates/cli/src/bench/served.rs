@@ -13,10 +13,10 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
         .map_err(|error: octavo_database::UrlError| Failure::input(error))?;
     if let Some(flag) = settings_given(flags).first() {
         return Err(Failure::Input(anyhow!(
-            "{flag} is not possible with --url: the server's own settings hold"
+            "{flag} is not possible with --url: the server keeps its own settings"
         )));
     }
-    // What is wrong without any server is told without one.
+    // Refused before connecting to the server.
     check_files(flags)?;
     let server = connect(&url).map_err(|error| failure(error.into()))?;
     let server = server.as_ref();
@@ -51,8 +51,8 @@ fn failure(error: ExternalError) -> Failure {
     match error {
         ExternalError::Stopped | ExternalError::Database(DatabaseError::Stopped) => {
             Failure::Interrupted(
-                "loading is unfinished: the next bench begins it again, --remove takes away what \
-                 there is"
+                "loading is unfinished; the next bench starts it again, --remove deletes the partial \
+                 rows"
                     .into(),
             )
         }

@@ -25,12 +25,15 @@ fn impossible_values_are_named() {
         (&["advise", "--clients=0"], &["clients 0"]),
         (&["advise", "--warehouses=0"], &["warehouses", "not 0"]),
         (&["advise", "--rounds=0"], &["rounds 0"]),
-        (&["advise", "--transactions=0"], &["transactions 0"]),
+        (
+            &["advise", "--transactions=0"],
+            &["--transactions must be at least 1"],
+        ),
         (
             &["advise", "--transactions=9", "--clients=2"],
             &["one client"],
         ),
-        (&["advise", "--margin=0"], &["margin 0"]),
+        (&["advise", "--margin=0"], &["--margin must be above 0"]),
         (
             &["advise", "--memory=1TiB", "--rounds=1"],
             &["free", "but needs"],

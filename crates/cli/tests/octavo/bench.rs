@@ -280,12 +280,12 @@ fn bad_input_is_named_and_changes_nothing() {
         (
             &new,
             &["bench", "--clients=4", "--terminals=2"],
-            &["2 terminals"],
+            &["--terminals", "not 2"],
         ),
         (
             &new,
             &["bench", "--clients=31", "--warehouses=3", "--pace=spec"],
-            &["30 terminals"],
+            &["--terminals", "not 30"],
         ),
         (
             &new,

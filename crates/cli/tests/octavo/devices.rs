@@ -88,7 +88,7 @@ fn a_simulation_is_the_same_every_time() {
 }
 
 #[test]
-fn what_is_wrong_with_a_device_is_said() {
+fn errors_of_a_device_file_are_printed() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("bad.toml");
     let path = file.to_str().unwrap();

@@ -290,7 +290,7 @@ fn faults_strike() {
 }
 
 #[test]
-fn what_was_synced_survives_a_cut_though_the_backing_was_not() {
+fn synced_data_survives_a_power_cut_without_synced_backing() {
     if !can_mount() {
         return;
     }
@@ -574,7 +574,7 @@ fn an_interrupt_is_heard_while_an_experiments_device_starts() {
 }
 
 #[test]
-fn what_is_not_fit_is_refused_in_one_line() {
+fn unfit_devices_and_directories_are_refused_in_one_line() {
     let home = tempfile::tempdir().unwrap();
     let (full, empty) = (home.path().join("full"), home.path().join("empty"));
     fs::create_dir(&full).unwrap();

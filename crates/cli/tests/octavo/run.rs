@@ -215,7 +215,7 @@ fn bad_plans_are_refused_at_their_line() {
 }
 
 #[test]
-fn what_is_not_of_the_plan_is_told_in_one_line() {
+fn bad_flags_of_run_are_refused_in_one_line() {
     let place = Place::with(&SMALL.replace("rounds = 2", ""));
     for (arguments, words) in [
         (&["--budget=5s"][..], "budget of 5 s"),

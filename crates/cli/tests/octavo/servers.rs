@@ -188,7 +188,7 @@ fn a_run_whose_server_dies_is_marked_and_the_plan_goes_on() {
 }
 
 #[test]
-fn a_server_that_cannot_be_made_is_told_with_its_last_words() {
+fn failed_server_start_prints_its_log() {
     let place = place();
     let programs = place.path().join("bin");
     fs::create_dir(&programs).unwrap();

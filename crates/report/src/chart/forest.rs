@@ -104,20 +104,16 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
                             ratio_interval(ratio)
                         ),
                     );
-                    if ratio.estimate < 1.0 / FARTHEST {
-                        svg.text(
-                            "label",
-                            (place + 8.0, middle + 4.0),
-                            Anchor::Start,
-                            "◂ farther",
-                        );
+                    // Beside the whisker, or it would cross the word.
+                    let farther = if ratio.estimate < 1.0 / FARTHEST {
+                        Some((high.max(place) + 8.0, Anchor::Start, "◂ farther"))
                     } else if ratio.estimate > FARTHEST {
-                        svg.text(
-                            "label",
-                            (place - 8.0, middle + 4.0),
-                            Anchor::End,
-                            "farther ▸",
-                        );
+                        Some((low.min(place) - 8.0, Anchor::End, "farther ▸"))
+                    } else {
+                        None
+                    };
+                    if let Some((x, anchor, text)) = farther {
+                        svg.text("label", (x, middle + 4.0), anchor, text);
                     }
                     format!("{}: {said}", ratio_interval(ratio))
                 }

@@ -133,7 +133,6 @@ fn map(
     Some(Figure {
         drawing: svg.finish(&title),
         title,
-        caption: "Means. The darker on a light page, or the lighter on a dark one, the more."
-            .into(),
+        caption: "Means. Darker cells are larger values (lighter ones in dark mode).".into(),
     })
 }

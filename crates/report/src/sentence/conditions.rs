@@ -5,6 +5,7 @@ use octavo_experiment::{
     findings::Findings,
     plan::{Factor, Level, RunLength, Storage},
 };
+use octavo_workload::DataSet;
 
 use crate::{
     naming,
@@ -32,7 +33,8 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         add("rows", rows);
     }
     add("clients", joined(&plan.clients));
-    add("CPUs", cpus(findings));
+    let cpus = plan.cpus.iter().map(|cpus| Level::Cpus(*cpus));
+    add("CPUs", joined(cpus));
     add("page sizes", page_sizes(findings));
     add("memory", joined(&plan.memories));
     if plan.storages.iter().any(|storage| *storage != Storage::Own) {
@@ -104,8 +106,8 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     conditions
 }
 
-fn joined<T: ToString>(values: &[T]) -> String {
-    let texts: Vec<String> = values.iter().map(T::to_string).collect();
+fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    let texts: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
     texts.join(", ")
 }
 
@@ -136,24 +138,9 @@ fn scale(findings: &Findings) -> String {
 
 /// The widths of rows; `None` where the specification sets them.
 fn rows(findings: &Findings) -> Option<String> {
-    let widths: Vec<String> = findings
-        .plan
-        .data
-        .iter()
-        .filter_map(|data| data.row_bytes())
-        .map(|row| row.to_string())
-        .collect();
-    (!widths.is_empty()).then(|| format!("of {}", widths.join(", ")))
-}
-
-fn cpus(findings: &Findings) -> String {
-    let counts: Vec<String> = findings
-        .plan
-        .cpus
-        .iter()
-        .map(|cpus| Level::Cpus(*cpus).to_string())
-        .collect();
-    counts.join(", ")
+    let widths = findings.plan.data.iter().filter_map(DataSet::row_bytes);
+    let widths = joined(widths);
+    (!widths.is_empty()).then(|| format!("of {widths}"))
 }
 
 fn page_sizes(findings: &Findings) -> String {
@@ -168,16 +155,10 @@ fn page_sizes(findings: &Findings) -> String {
 }
 
 fn storages(findings: &Findings) -> String {
-    let names: Vec<String> = findings
-        .plan
-        .storages
-        .iter()
-        .map(|storage| match storage {
-            Storage::Own => "the working directory".into(),
-            other => other.to_string(),
-        })
-        .collect();
-    names.join(", ")
+    joined(findings.plan.storages.iter().map(|storage| match storage {
+        Storage::Own => "the working directory".into(),
+        other => other.to_string(),
+    }))
 }
 
 fn systems(findings: &Findings) -> String {
@@ -213,15 +194,14 @@ fn data(findings: &Findings) -> String {
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else {
         return "not loaded yet".into();
     };
-    let others: Vec<&str> = [Factor::Database, Factor::Rows]
-        .into_iter()
-        .filter(|&factor| findings.plan.count(factor) > 1)
-        .map(Factor::noun)
-        .collect();
-    let size = match (least == most, others.as_slice()) {
-        (true, _) => least.to_string(),
-        (false, []) => format!("{least} to {most} by page size"),
-        (false, others) => format!("{least} to {most} by page size, {}", others.join(", ")),
+    let others = [Factor::Database, Factor::Rows].into_iter();
+    let others = others.filter(|&factor| findings.plan.count(factor) > 1);
+    let varied = [Factor::PageSize].into_iter().chain(others);
+    let size = if least == most {
+        least.to_string()
+    } else {
+        let varied = joined(varied.map(Factor::noun));
+        format!("{least} to {most} by {varied}")
     };
     let times: Vec<String> = findings
         .plan
@@ -229,10 +209,8 @@ fn data(findings: &Findings) -> String {
         .iter()
         .filter(|memory| memory.get() > 0)
         .map(|memory| {
-            format!(
-                "{} times {memory}",
-                number(least.get() as f64 / memory.get() as f64)
-            )
+            let times = least.get() as f64 / memory.get() as f64;
+            format!("{} times {memory}", number(times))
         })
         .collect();
     format!("{size}, at least {}", list(&times, "and"))

@@ -92,7 +92,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn the_least_is_told_beside_the_reference() {
+    fn least_energy_is_compared_with_the_reference() {
         assert_eq!(energy(&fixture::findings()), [""; 0]);
         let mut findings = fixture::one_memory();
         fixture::give_energy(&mut findings);

@@ -42,12 +42,12 @@ pub(super) static TRANSACTIONS: [TransactionKind; Kind::ALL.len()] = [
 
 /// The core workloads in the order of [`Core`].
 pub(super) static MEMBERS: [Member; Core::ALL.len()] = [
-    member("ycsb-a", "50 % reads, 50 % updates, zipfian"),
-    member("ycsb-b", "95 % reads, 5 % updates, zipfian"),
+    member("ycsb-a", "50% reads, 50% updates, zipfian"),
+    member("ycsb-b", "95% reads, 5% updates, zipfian"),
     member("ycsb-c", "Reads alone, zipfian"),
-    member("ycsb-d", "95 % reads, 5 % inserts, latest"),
-    member("ycsb-e", "95 % scans, 5 % inserts, zipfian"),
-    member("ycsb-f", "50 % reads, 50 % read-modify-writes, zipfian"),
+    member("ycsb-d", "95% reads, 5% inserts, latest"),
+    member("ycsb-e", "95% scans, 5% inserts, zipfian"),
+    member("ycsb-f", "50% reads, 50% read-modify-writes, zipfian"),
 ];
 
 const fn member(name: &'static str, help: &'static str) -> Member {
@@ -59,13 +59,13 @@ const fn member(name: &'static str, help: &'static str) -> Member {
 pub enum Core {
     /// Half reads, half updates.
     A,
-    /// 95 % reads, 5 % updates.
+    /// 95% reads, 5% updates.
     B,
     /// Reads alone.
     C,
-    /// 95 % reads of the latest records, 5 % inserts.
+    /// 95% reads of the latest records, 5% inserts.
     D,
-    /// 95 % scans of 1 to 100 records, 5 % inserts.
+    /// 95% scans of 1 to 100 records, 5% inserts.
     E,
     /// Half reads, half read-modify-writes.
     F,

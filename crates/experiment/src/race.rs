@@ -11,7 +11,7 @@
 //! wrongly with a probability of at most 2 × 2.5 %.
 //!
 //! Dropping out follows repeated confidence intervals at planned looks
-//! ([`spending`]); racing as such is Maron and
+//! ([`spending`](crate::statistics::spending)); racing as such is Maron and
 //! Moore's (NIPS 6, 1993). `docs/verdicts.md` has the whole of it with the
 //! simulations behind its constants.
 //!

@@ -25,11 +25,11 @@ mod recorder;
 
 use std::{error::Error, fs, hint::black_box, sync::Mutex, time::Duration, time::Instant};
 
-use counts::Counts;
+use counts::{Counts, Event};
 use octavo_driver::Sample;
 use octavo_units::Seed;
 use octavo_workload::{Outcome, Tpcc, Workload};
-use recorder::{Event, Recorder, lock};
+use recorder::{Recorder, lock};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -52,6 +52,41 @@ impl From<Outcome> for TryOutcome {
     }
 }
 
+/// One outcome, in 16 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) kind: u8,
+    pub(crate) outcome: TryOutcome,
+    pub(crate) changed_bytes: u32,
+    latency_us: f32,
+    late_us: f32,
+}
+
+impl Event {
+    /// An outcome of a transaction of `kind` after `latency`, begun `late`
+    /// after its schedule.
+    pub(crate) fn new(
+        kind: usize,
+        outcome: TryOutcome,
+        changed_bytes: u64,
+        latency: Duration,
+        late: Duration,
+    ) -> Self {
+        Self {
+            kind: u8::try_from(kind).unwrap_or(u8::MAX),
+            outcome,
+            changed_bytes: u32::try_from(changed_bytes).unwrap_or(u32::MAX),
+            latency_us: microseconds(latency),
+            late_us: microseconds(late),
+        }
+    }
+}
+
+/// Seven digits of it: nanoseconds up to some milliseconds.
+fn microseconds(time: Duration) -> f32 {
+    (time.as_secs_f64() * 1e6) as f32
+}
+
 /// How often each outcome was, in the order of [`KindCounts::OUTCOMES`].
 pub type Outcomes = [u64; OUTCOMES];
 
@@ -267,25 +302,18 @@ impl Counts {
         all.percentiles()
     }
 
-    /// Counts the outcome of a transaction of the kind at `kind`, after so
-    /// many microseconds, begun so many later than due.
-    #[inline]
-    pub(crate) fn count(
-        &mut self,
-        kind: usize,
-        outcome: TryOutcome,
-        latency_us: f32,
-        late_us: f32,
-        changed_bytes: u32,
-    ) {
-        let kind = &mut self.kinds[kind];
-        kind.outcomes[outcome.position()] += 1;
-        if outcome.is_success() {
-            kind.latencies.record(latency_us);
-            self.late.record(late_us);
-        }
-        if outcome == TryOutcome::Committed {
-            self.changed_bytes += u64::from(changed_bytes);
+    /// Counts the events of a buffer, which is empty then.
+    pub(crate) fn take(&mut self, events: &mut Vec<Event>) {
+        for event in events.drain(..) {
+            let kind = &mut self.kinds[usize::from(event.kind)];
+            kind.outcomes[event.outcome.position()] += 1;
+            if event.outcome.is_success() {
+                kind.latencies.record(event.latency_us);
+                self.late.record(event.late_us);
+            }
+            if event.outcome == TryOutcome::Committed {
+                self.changed_bytes += u64::from(event.changed_bytes);
+            }
         }
     }
 
@@ -337,9 +365,9 @@ mod tests {
             TryOutcome::Lost,
         ];
         for (times, outcome) in (1..).zip(outcomes) {
-            for _ in 0..times {
-                counts.count(1, outcome, 1e11, 3.0, 10);
-            }
+            let late = Duration::from_micros(3);
+            let event = Event::new(1, outcome, 10, Duration::from_secs(100_000), late);
+            counts.take(&mut vec![event; times]);
         }
         let kind = &counts.kinds[1];
         assert_eq!((kind.committed(), kind.rolled_back()), (1, 2));

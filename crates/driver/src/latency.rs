@@ -40,9 +40,9 @@ pub struct Percentiles {
 #[derive(Clone, Debug)]
 pub struct Latencies {
     form: Form,
-    /// The sum of all, not rounded, in µs; `None` where only the histogram is
+    /// The sum of all, not rounded, in µs; NaN where only the histogram is
     /// known.
-    sum_us: Option<f64>,
+    sum_us: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Default for Latencies {
     fn default() -> Self {
         Self {
             form: Form::Open(empty()),
-            sum_us: Some(0.0),
+            sum_us: 0.0,
         }
     }
 }
@@ -71,7 +71,7 @@ impl Latencies {
         add_packed(&bytes, |_, _| {})?;
         Ok(Self {
             form: Form::Packed(bytes),
-            sum_us: None,
+            sum_us: f64::NAN,
         })
     }
 
@@ -96,11 +96,13 @@ impl Latencies {
     /// ones.
     #[inline]
     pub fn record(&mut self, latency_us: f32) {
+        let histogram = match &mut self.form {
+            Form::Open(histogram) => histogram,
+            Form::Packed(_) => self.open(),
+        };
         // Casts of positive floats round down and saturate.
-        self.open().saturating_record((latency_us + 0.5) as u64);
-        if let Some(sum) = &mut self.sum_us {
-            *sum += f64::from(latency_us);
-        }
+        histogram.saturating_record((latency_us + 0.5) as u64);
+        self.sum_us += f64::from(latency_us);
     }
 
     /// Adds all of another.
@@ -115,13 +117,13 @@ impl Latencies {
             })
             .expect("it was read when it was made"),
         }
-        self.sum_us = self.sum_us.zip(other.sum_us).map(|(own, more)| own + more);
+        self.sum_us += other.sum_us;
     }
 
     /// Forgets all, and keeps the memory.
     pub fn clear(&mut self) {
         self.open().reset();
-        self.sum_us = Some(0.0);
+        self.sum_us = 0.0;
     }
 
     /// How many there are.
@@ -150,9 +152,10 @@ impl Latencies {
     pub fn percentiles(&self) -> Percentiles {
         let histogram = self.histogram();
         Percentiles {
-            mean_us: match self.sum_us {
-                Some(sum) => sum / histogram.len().max(1) as f64,
-                None => histogram.mean(),
+            mean_us: if self.sum_us.is_nan() {
+                histogram.mean()
+            } else {
+                self.sum_us / histogram.len().max(1) as f64
             },
             p50_us: histogram.value_at_quantile(0.5),
             p90_us: histogram.value_at_quantile(0.9),
@@ -287,7 +290,7 @@ mod tests {
     fn packed(histogram: Histogram<u64>) -> Latencies {
         let open = Latencies {
             form: Form::Open(histogram),
-            sum_us: None,
+            sum_us: f64::NAN,
         };
         Latencies::from_packed(open.packed()).unwrap()
     }

@@ -7,47 +7,9 @@
 //! the rate and however long the run: [`Recorder::EVENTS`] events a
 //! connection, and two sets of histograms for all of them.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::counts::{Counts, TryOutcome};
-
-/// One outcome, in 16 bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Event {
-    pub(crate) kind: u8,
-    pub(crate) outcome: TryOutcome,
-    pub(crate) changed_bytes: u32,
-    latency_us: f32,
-    late_us: f32,
-}
-
-impl Event {
-    /// An outcome of a transaction of `kind` after `latency`, begun `late`
-    /// after its schedule.
-    pub(crate) fn new(
-        kind: usize,
-        outcome: TryOutcome,
-        changed_bytes: u64,
-        latency: Duration,
-        late: Duration,
-    ) -> Self {
-        Self {
-            kind: u8::try_from(kind).unwrap_or(u8::MAX),
-            outcome,
-            changed_bytes: u32::try_from(changed_bytes).unwrap_or(u32::MAX),
-            latency_us: microseconds(latency),
-            late_us: microseconds(late),
-        }
-    }
-}
-
-/// Seven digits of it: nanoseconds up to some milliseconds.
-fn microseconds(time: Duration) -> f32 {
-    (time.as_secs_f64() * 1e6) as f32
-}
+use crate::counts::{Counts, Event};
 
 /// One connection's buffer.
 #[derive(Debug)]
@@ -71,7 +33,7 @@ impl Recorder {
         let mut events = lock(&self.events);
         events.push(event);
         if events.len() == Self::EVENTS {
-            take(&mut lock(counts), &mut events);
+            lock(counts).take(&mut events);
         }
     }
 
@@ -80,25 +42,12 @@ impl Recorder {
     /// takes the second while it holds the first.
     pub(crate) fn drain(&self, counts: &Mutex<Counts>, spare: &mut Vec<Event>) {
         std::mem::swap(&mut *lock(&self.events), spare);
-        take(&mut lock(counts), spare);
+        lock(counts).take(spare);
     }
 
     /// A buffer to drain with.
     pub(crate) fn spare() -> Vec<Event> {
         Vec::with_capacity(Self::EVENTS)
-    }
-}
-
-/// Counts the events of a buffer, which is empty then.
-fn take(counts: &mut Counts, events: &mut Vec<Event>) {
-    for event in events.drain(..) {
-        counts.count(
-            usize::from(event.kind),
-            event.outcome,
-            event.latency_us,
-            event.late_us,
-            event.changed_bytes,
-        );
     }
 }
 
@@ -109,9 +58,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use octavo_workload::TransactionKind;
 
     use super::*;
+    use crate::counts::TryOutcome;
 
     fn event(outcome: TryOutcome, latency: Duration) -> Event {
         Event::new(1, outcome, 10, latency, Duration::from_micros(3))

@@ -13,11 +13,11 @@ use octavo_workload::{Audit, Client, ConnectionError};
 use crate::{
     arrivals::Arrivals,
     barrier::Participant,
-    counts::TryOutcome,
+    counts::{Event, TryOutcome},
     error::DriverError,
     metered::Metered,
     pool::{Pool, Waiting},
-    recorder::{Event, Recorder, lock},
+    recorder::{Recorder, lock},
     settings::{DriverSettings, RunLength},
     shared::Shared,
     wait,

@@ -17,6 +17,8 @@ const RIGHT: f64 = 452.0;
 const ROW: f64 = 26.0;
 /// The axis ends at this factor from 1.
 const FARTHEST: f64 = 1.6;
+/// What the word for a point beyond the axis needs beside the whisker.
+const ROOM: f64 = 64.0;
 
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let margin = 1.0 + findings.plan.margin;
@@ -104,8 +106,16 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
                             ratio_interval(ratio)
                         ),
                     );
-                    // Beside the whisker, or it would cross the word.
-                    let farther = if ratio.estimate < 1.0 / FARTHEST {
+                    // Beside the whisker, or it would cross the word; where there
+                    // is no room for it, the figure to the right has to do.
+                    let room = if ratio.estimate < 1.0 {
+                        RIGHT - high.max(place)
+                    } else {
+                        low.min(place) - left
+                    };
+                    let farther = if room < ROOM {
+                        None
+                    } else if ratio.estimate < 1.0 / FARTHEST {
                         Some((high.max(place) + 8.0, Anchor::Start, "◂ farther"))
                     } else if ratio.estimate > FARTHEST {
                         Some((low.min(place) - 8.0, Anchor::End, "farther ▸"))

@@ -236,7 +236,7 @@ fn add_packed(encoded: &[u8], mut take: impl FnMut(u64, u64)) -> Result<(), Stri
                 if count > 0 {
                     take(value(index), count);
                 }
-                index += 1;
+                index = index.saturating_add(1);
             }
             // So many indexes with no count.
             Err(_) => index = index.saturating_add(number.unsigned_abs()),

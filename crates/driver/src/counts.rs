@@ -171,16 +171,14 @@ impl KindCounts {
 
     /// Tries that ended in a conflict and were repeated.
     pub fn retries(&self) -> u64 {
-        [
+        let conflicts = [
             Conflict::Deadlock,
             Conflict::Serialisation,
             Conflict::LockTimeout,
-        ]
-        .into_iter()
-        .map(|conflict| self.conflicts(conflict))
-        .sum::<u64>()
-        // The last conflict may have been just before the time in question.
-        .saturating_sub(self.gave_up())
+        ];
+        total(conflicts.map(|conflict| self.conflicts(conflict)))
+            // The last conflict may have been just before the time in question.
+            .saturating_sub(self.gave_up())
     }
 
     /// Transactions that ended in a conflict once more than they may be
@@ -202,7 +200,7 @@ impl KindCounts {
 
     /// Transactions that failed in any way.
     pub fn failed(&self) -> u64 {
-        self.gave_up() + self.timed_out() + self.lost()
+        total([self.gave_up(), self.timed_out(), self.lost()])
     }
 
     /// Whether no transaction of the kind was even tried.
@@ -246,6 +244,12 @@ impl Serialize for KindCounts {
     }
 }
 
+/// The sum, or the largest number where that is less: a damaged store may hold
+/// any counts.
+fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 /// What all connections did in some time. As JSON it has `kinds` without those
 /// that were never tried, the sums over them (`transactions`, `failed`,
 /// `counted`), and `latency_us`, of all kinds together.
@@ -273,24 +277,24 @@ impl Counts {
 
     /// Transactions that ended as the workload wants.
     pub fn transactions(&self) -> u64 {
-        let ended = |kind: &KindCounts| kind.committed() + kind.rolled_back();
-        self.kinds.iter().map(ended).sum()
+        let ended = |kind: &KindCounts| [kind.committed(), kind.rolled_back()];
+        total(self.kinds.iter().flat_map(ended))
     }
 
     /// Commits of the kinds that count.
     pub fn counted(&self) -> u64 {
         let counted = self.kinds.iter().filter(|kind| kind.counted);
-        counted.map(KindCounts::committed).sum()
+        total(counted.map(KindCounts::committed))
     }
 
     /// Transactions that failed.
     pub fn failed(&self) -> u64 {
-        self.kinds.iter().map(KindCounts::failed).sum()
+        total(self.kinds.iter().map(KindCounts::failed))
     }
 
     /// Tries that were repeated after conflicts.
     pub fn retries(&self) -> u64 {
-        self.kinds.iter().map(KindCounts::retries).sum()
+        total(self.kinds.iter().map(KindCounts::retries))
     }
 
     /// The latencies of all kinds together as figures.
@@ -382,5 +386,22 @@ mod tests {
         assert_eq!((sum.transactions(), sum.failed()), (6, 42));
         sum.clear();
         assert_eq!((sum.transactions(), sum.percentiles().max_us), (0, 0));
+    }
+
+    #[test]
+    fn counts_of_a_damaged_store_do_not_overflow() {
+        let kind = KindCounts::of(
+            &TransactionKind::PLAIN,
+            [u64::MAX; OUTCOMES],
+            Latencies::default(),
+        );
+        let mut counts = Counts::new(&[]);
+        counts.kinds = vec![kind.clone(), kind];
+        assert_eq!(counts.transactions(), u64::MAX);
+        assert_eq!((counts.counted(), counts.failed()), (u64::MAX, u64::MAX));
+        assert_eq!(counts.retries(), 0);
+        let twice = counts.clone();
+        counts.add(&twice);
+        assert_eq!(counts.kinds[0].committed(), u64::MAX);
     }
 }

@@ -27,7 +27,7 @@ use crate::{
 /// How an HdrHistogram log of ours begins.
 const HDR_LOG_HEAD: &str = "#octavo bench";
 
-/// What the flags want to be run, on whatever it is.
+/// The run that the flags ask for.
 pub(super) struct Wanted {
     pub(super) spec: WorkloadSpec,
     pub(super) workload: Box<dyn Workload>,

@@ -493,7 +493,8 @@ fn stability(runs: &[&Figures]) -> Option<CellStability> {
 }
 
 fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
-    let transactions: u64 = runs.iter().map(|run| run.load.transactions()).sum();
+    let of_runs = runs.iter().map(|run| run.load.transactions());
+    let transactions: u64 = of_runs.fold(0, u64::saturating_add);
     if transactions == 0 {
         return None;
     }

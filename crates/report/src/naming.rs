@@ -185,7 +185,7 @@ pub(crate) fn latency_kind(findings: &Findings) -> Option<String> {
     let mut kinds: Vec<(&str, u64)> = Vec::new();
     for latency in latencies() {
         match kinds.iter_mut().find(|(name, _)| *name == latency.name) {
-            Some((_, committed)) => *committed += latency.committed(),
+            Some((_, committed)) => *committed = committed.saturating_add(latency.committed()),
             None => kinds.push((&latency.name, latency.committed())),
         }
     }

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use octavo_experiment::{
     advise::{complete, plan},
     campaign::{CampaignError, CampaignSettings, campaign},
-    plan::{RunLength, Storage},
+    plan::{SliceLength, Storage},
 };
 
 use crate::{
@@ -17,11 +17,11 @@ use crate::{
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let settings = settings(&flags)?;
-    let watcher = Watcher::new()?;
+    let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;
-    outcome::publish(&findings, &flags.directory, flags.json)
+    outcome::publish(&findings, &flags.directory, flags.json, flags.verbose)
 }
 
 /// Adds the flag that would help, where there is one.
@@ -34,7 +34,7 @@ fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
             "name a directory on a larger file system, or use less --memory or fewer \
              --page-sizes"
         }
-        CampaignError::TooSlow { .. } => "repeat the command with a larger --budget",
+        CampaignError::UsedUp { .. } => "repeat the command with a larger --budget",
         _ => return outcome::failure(error, &flags.directory),
     };
     outcome::with_remedy(&error, remedy)
@@ -83,14 +83,15 @@ fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
         directory: flags.directory.clone(),
         plan,
         budget: Some(flags.budget.unwrap_or(kind.defaults.budget)),
-        rounds: flags.rounds,
-        run_length: flags.transactions.map(|measured| RunLength::Transactions {
-            warm_up: measured / 10,
-            measured,
-        }),
+        passes: flags.passes,
+        slices: SliceLength {
+            transactions: flags.transactions,
+            warm_up: flags.warm_up,
+        },
         calibrate: !flags.no_calibrate,
         emulator: emulator()?,
         keep_data: flags.keep_data,
+        command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
     })
 }

@@ -37,7 +37,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
         refuse_for_noop(&flags)?;
     }
     check_files(&flags)?;
-    let watcher = Watcher::new()?;
+    let watcher = Watcher::new(flags.progress)?;
     let on = if is_noop {
         None
     } else {

@@ -70,7 +70,7 @@ fn measure(
             directory.display()
         )));
     }
-    let progress = Progress::new();
+    let progress = Progress::new(flags.progress);
     let result = run(directory, &settings(flags), &mut |step| {
         progress.show(step.name, step.done, step.total);
         interrupt.flow()
@@ -113,7 +113,7 @@ fn simulate(
         seed: flags.seed,
     };
     let count = settings.points.0.len() as u32;
-    let progress = Progress::new();
+    let progress = Progress::new(flags.progress);
     let began = Instant::now();
     let result = probe::profile(&mut *device, &settings, &mut |point, done| {
         let spent = began.elapsed();

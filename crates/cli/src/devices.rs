@@ -9,7 +9,6 @@ use octavo_device::{
     profile::Profile,
 };
 use octavo_storage::entry;
-use octavo_units::Seed;
 
 use crate::{
     failure::Failure,
@@ -71,7 +70,7 @@ fn show(flags: &ShowFlags) -> Result<(), Failure> {
     if flags.toml {
         return report::print(&entry.to_toml());
     }
-    let compared = compare(&entry, flags.seed)?;
+    let compared = compare(&entry, flags)?;
     report::show(
         flags.json,
         || octavo_report::device_json(&entry, &compared),
@@ -99,7 +98,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
         report::keep_foreign(output, "a device", |text| Entry::from_toml(text).is_ok())?;
     }
     let interrupt = Interrupt::listen()?;
-    let progress = Progress::new();
+    let progress = Progress::new(flags.progress);
     let began = Instant::now();
     let result = fit::fit(&profile, name, flags.seed, &mut |step| {
         let spent = began.elapsed();
@@ -130,9 +129,9 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
 }
 
 /// Simulates all published figures of an entry.
-fn compare(entry: &Entry, seed: Seed) -> Result<Vec<Compared>, Failure> {
+fn compare(entry: &Entry, flags: &ShowFlags) -> Result<Vec<Compared>, Failure> {
     let interrupt = Interrupt::listen()?;
-    let progress = Progress::new();
+    let progress = Progress::new(flags.progress);
     let began = Instant::now();
     let count = u32::try_from(entry.published.len())
         .map_err(|_| Failure::Input(anyhow!("device {} has too many figures", entry.name)))?;
@@ -146,7 +145,7 @@ fn compare(entry: &Entry, seed: Seed) -> Result<Vec<Compared>, Failure> {
         let each = spent.checked_div(done).unwrap_or_default();
         progress.show(&published.at.to_string(), spent, each * count);
         let compared = published
-            .compare(entry, seed)
+            .compare(entry, flags.seed)
             .with_context(|| format!("simulate {} on {}", published.at, entry.name))
             .map_err(Failure::Input)?;
         all.push(compared);

@@ -13,6 +13,7 @@ use octavo_workload::{WorkloadSpec, ycsb::Distribution};
 
 use crate::{
     failure::Failure,
+    progress::ProgressFlags,
     system::{SystemFlags, database_name, defaults, sizes},
     workload::{WorkloadFlags, without_loaded_rows},
 };
@@ -120,15 +121,19 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
     pub(crate) margin: f64,
 
-    /// Rounds at most [default: as many as fit into the budget]
+    /// Passes at most. In a pass every page size executes the same transactions
+    /// [default: as many as fit into the budget]
     #[arg(long, value_name = "N")]
-    pub(crate) rounds: Option<u32>,
+    pub(crate) passes: Option<u32>,
 
-    /// Measure each run for this many transactions a client instead of a
-    /// time, after a tenth as many for warming up: with one client, counts
-    /// then repeat exactly
-    #[arg(long, value_name = "N")]
+    /// Transactions that each page size executes in a pass [default: as many
+    /// as take about 75 ms, with a server 1.5 s]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) transactions: Option<u64>,
+
+    /// Transactions of the warm-up [default: until the cache is warm]
+    #[arg(long, value_name = "N")]
+    pub(crate) warm_up: Option<u64>,
 
     /// Skip calibrating the storage
     #[arg(long)]
@@ -138,9 +143,16 @@ pub(crate) struct AdviseFlags {
     #[arg(long)]
     pub(crate) keep_data: bool,
 
+    /// Print all tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+
     /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
 
     #[command(flatten)]
     pub(crate) system: SystemFlags,
@@ -169,9 +181,9 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
 
-    /// Rounds at most, instead of the plan's
+    /// Passes at most, instead of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) rounds: Option<u32>,
+    pub(crate) passes: Option<u32>,
 
     /// Calibrate the first storage before anything else
     #[arg(long)]
@@ -181,9 +193,16 @@ pub(crate) struct RunFlags {
     #[arg(long)]
     pub(crate) keep_data: bool,
 
+    /// Print all tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+
     /// Print the findings, or the forecast, as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
 }
 
 #[derive(Debug, Args)]
@@ -234,6 +253,9 @@ pub(crate) struct CalibrateFlags {
     /// Print the profile as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
 }
 
 #[derive(Debug, Args)]
@@ -276,6 +298,9 @@ pub(crate) struct FitFlags {
     /// Print the twin and the errors as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
 }
 
 #[derive(Debug, Args)]
@@ -294,6 +319,9 @@ pub(crate) struct ShowFlags {
     /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -369,6 +397,10 @@ pub(crate) struct ReportFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
+    /// Print all tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+
     /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -427,6 +459,9 @@ pub(crate) struct LoadFlags {
     /// Print a description of the loaded rows as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
 
     #[command(flatten)]
     pub(crate) system: SystemFlags,
@@ -534,6 +569,9 @@ pub(crate) struct BenchFlags {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
 
     /// Write the run second by second to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]

@@ -28,7 +28,7 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
         &spec,
         workload.as_ref(),
     );
-    let watcher = Watcher::new()?;
+    let watcher = Watcher::new(flags.progress)?;
     let loaded = Dataset::open_or_load(&settings, &watcher);
     watcher.finish();
     let loaded = loaded.map_err(failure)?;

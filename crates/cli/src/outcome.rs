@@ -13,19 +13,25 @@ use octavo_experiment::{
 use crate::{failure::Failure, report};
 
 /// Prints what was found in `directory` and writes the page.
-pub(crate) fn publish(findings: &Findings, directory: &Path, json: bool) -> Result<(), Failure> {
+pub(crate) fn publish(
+    findings: &Findings,
+    directory: &Path,
+    json: bool,
+    verbose: bool,
+) -> Result<(), Failure> {
+    report::show_findings(findings, json, verbose)?;
     let page = directory.join(REPORT);
-    let document = octavo_report::findings(findings);
-    let html = document.html();
-    report::show(json, || octavo_report::findings_json(findings), || document)?;
     if !json {
-        report::print(&format!(
-            "\nResults: {}\nReport:  {}\n",
-            directory.join(STORE).display(),
-            page.display()
-        ))?;
+        let tables = match verbose {
+            true => String::new(),
+            false => format!(
+                "     All tables: octavo report {} --verbose",
+                directory.display()
+            ),
+        };
+        report::print(&format!("Report: {}{tables}\n", page.display()))?;
     }
-    report::write(&page, &html)
+    report::write(&page, &octavo_report::findings(findings).html())
 }
 
 /// What an experiment in `directory` that ended without findings comes to.
@@ -35,7 +41,7 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
         let runs = fs::exists(&store).unwrap_or(false);
         return Failure::Interrupted(if runs {
             format!(
-                "finished runs are kept in {}; repeat the command to resume",
+                "what was measured is kept in {}; repeat the command to resume",
                 store.display()
             )
         } else {
@@ -49,4 +55,46 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
 /// The same with what to do about it.
 pub(crate) fn with_remedy(error: &CampaignError, remedy: &str) -> Failure {
     Failure::of(anyhow!("{error}: {remedy}"), error.is_bad_input())
+}
+
+/// This command as it can be repeated with another budget.
+pub(crate) fn command() -> String {
+    without_budget(std::env::args().skip(1))
+}
+
+fn without_budget(arguments: impl Iterator<Item = String>) -> String {
+    let mut words = vec!["octavo".to_owned()];
+    let mut arguments = arguments.peekable();
+    while let Some(argument) = arguments.next() {
+        if argument == "--budget" {
+            arguments.next();
+        } else if !argument.starts_with("--budget=") {
+            words.push(quoted(&argument));
+        }
+    }
+    words.join(" ")
+}
+
+/// As a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_repeated_without_its_budget_and_as_a_shell_reads_it() {
+        let command = |words: &[&str]| without_budget(words.iter().map(|&word| word.into()));
+        let plain = ["advise", "a/b", "--budget", "5m", "--memory=8MiB"];
+        assert_eq!(command(&plain), "octavo advise a/b --memory=8MiB");
+        let odd = ["run", "it's.toml", "--budget=1h", "x y"];
+        assert_eq!(command(&odd), "octavo run 'it'\\''s.toml' 'x y'");
+    }
 }

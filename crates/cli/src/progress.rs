@@ -1,40 +1,106 @@
-//! A progress bar over time on a terminal; nothing in a pipe.
+//! Progress over time: a live line on a terminal, a line now and then in a
+//! pipe. Both go to the standard error.
 
-use std::time::Duration;
+use std::{
+    fmt::Write,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// Shows what is done now and how much time is left.
+/// How often progress is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ProgressFlags {
+    /// Seconds between lines of progress where the standard error is no
+    /// terminal; 0 prints none
+    #[arg(long = "progress", value_name = "SECS", default_value_t = 10)]
+    seconds: u32,
+}
+
+/// Shows what is done now, or who leads, and how much time is left.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    time: Arc<Mutex<Time>>,
+    every: Duration,
+    /// When the last line was printed in a pipe.
+    printed: Mutex<Instant>,
+}
+
+/// The time that was left, and when.
+#[derive(Clone, Copy, Debug)]
+struct Time {
+    left: Duration,
+    at: Instant,
+}
+
+impl Time {
+    /// What is left by now.
+    fn left(self) -> String {
+        clock(self.left.saturating_sub(self.at.elapsed()))
+    }
 }
 
 impl Progress {
-    /// A bar on the standard error; hidden when that is no terminal.
-    pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    /// A live line on the standard error; lines where that is no terminal.
+    pub(crate) fn new(flags: ProgressFlags) -> Self {
+        let now = Instant::now();
+        let time = Arc::new(Mutex::new(Time {
+            left: Duration::ZERO,
+            at: now,
+        }));
+        let shown = Arc::clone(&time);
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        // Time goes by between two steps of the job: the line is made anew at
+        // each tick.
         bar.set_style(
-            ProgressStyle::with_template("{bar:24} {prefix:>11}  {msg}")
+            ProgressStyle::with_template("{left} left · {wide_msg}")
                 .expect("the template is a sound constant")
-                .progress_chars("=> "),
+                .with_key("left", move |_: &ProgressState, line: &mut dyn Write| {
+                    // A line that cannot be drawn is drawn at the next tick.
+                    let _drawn = line.write_str(&locked(&shown).left());
+                }),
         );
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { bar }
+        Self {
+            bar,
+            time,
+            every: Duration::from_secs(flags.seconds.into()),
+            printed: Mutex::new(now),
+        }
     }
 
     /// What is done now, the time spent and the time that all of it takes.
     pub(crate) fn show(&self, now: &str, spent: Duration, expected: Duration) {
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.bar.set_length(millis(expected).max(1));
-        self.bar.set_position(millis(spent).min(millis(expected)));
-        let left = expected.saturating_sub(spent).as_secs();
-        self.bar
-            .set_prefix(format!("{}:{:02} left", left / 60, left % 60));
-        self.bar.set_message(now.to_owned());
+        *locked(&self.time) = Time {
+            left: expected.saturating_sub(spent),
+            at: Instant::now(),
+        };
+        self.say(now.to_owned());
     }
 
-    /// A line that stays; on a terminal above the bar.
+    /// What to show beside the time left until the next step.
+    pub(crate) fn say(&self, what: String) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(what);
+        } else if self.is_due() {
+            eprintln!("{} left · {what}", locked(&self.time).left());
+        }
+    }
+
+    /// Whether the time for another line has come; then it begins anew.
+    fn is_due(&self) -> bool {
+        let mut printed = locked(&self.printed);
+        let is_due = !self.every.is_zero() && printed.elapsed() >= self.every;
+        if is_due {
+            *printed = Instant::now();
+        }
+        is_due
+    }
+
+    /// A line that stays; on a terminal above the live one.
     pub(crate) fn note(&self, line: &str) {
         if self.bar.is_hidden() {
             eprintln!("{line}");
@@ -43,8 +109,49 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Takes the live line away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `3:12`, `1:02:05`.
+fn clock(time: Duration) -> String {
+    let time = time.as_secs();
+    match (time / 3600, time / 60 % 60, time % 60) {
+        (0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
+        (hours, minutes, seconds) => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_has_hours_where_it_needs_them() {
+        assert_eq!(clock(Duration::from_secs(192)), "3:12");
+        assert_eq!(clock(Duration::from_secs(3725)), "1:02:05");
+        assert_eq!(clock(Duration::ZERO), "0:00");
+    }
+
+    #[test]
+    fn progress_of_zero_seconds_prints_nothing() {
+        let progress = |seconds| Progress::new(ProgressFlags { seconds });
+        let past = Instant::now().checked_sub(Duration::from_secs(3601));
+        for (seconds, is_due) in [(0, false), (3600, true), (4_000_000, false)] {
+            let progress = progress(seconds);
+            assert!(!progress.is_due(), "{seconds}");
+            if let Some(past) = past {
+                *locked(&progress.printed) = past;
+                assert_eq!(progress.is_due(), is_due, "{seconds}");
+                // Then the time begins anew.
+                assert!(!progress.is_due(), "{seconds}");
+            }
+        }
     }
 }

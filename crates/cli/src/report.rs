@@ -21,11 +21,21 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
         })?;
         write(page, &text)?;
     }
-    show(
-        flags.json,
-        || octavo_report::findings_json(&findings),
-        || octavo_report::findings(&findings),
-    )
+    show_findings(&findings, flags.json, flags.verbose)
+}
+
+/// Prints findings: the answer alone, or with all tables.
+pub(crate) fn show_findings(findings: &Findings, json: bool, verbose: bool) -> Result<(), Failure> {
+    if json {
+        return print(&format!("{}\n", octavo_report::findings_json(findings)));
+    }
+    let (width, color) = screen();
+    let document = octavo_report::findings(findings);
+    print(&if verbose {
+        document.verbose(width, color)
+    } else {
+        document.terminal(width, color)
+    })
 }
 
 /// Prints a result as JSON or as text for this terminal.

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     let mut file = PlanFile::read(&flags.plan).map_err(Failure::input)?;
     file.budget = flags.budget.or(file.budget);
-    file.rounds = flags.rounds.or(file.rounds);
+    file.passes = flags.passes.or(file.passes);
     if let Some(device) = &flags.device {
         emulate(&mut file, device)?;
     }
@@ -32,11 +32,12 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         directory,
         plan: file.plan.clone(),
         budget: file.budget,
-        rounds: file.rounds,
-        run_length: file.run_length,
+        passes: file.passes,
+        slices: file.slices,
         calibrate: flags.calibrate,
         emulator: emulator()?,
         keep_data: flags.keep_data,
+        command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
     let failure = |error| failure(error, &file, &flags, &settings);
@@ -50,11 +51,11 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         // What would be Failure::input ends like the refusal itself.
         return requirements.check(&settings).map_err(failure);
     }
-    let watcher = Watcher::new()?;
+    let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(failure)?;
-    outcome::publish(&findings, &settings.directory, flags.json)
+    outcome::publish(&findings, &settings.directory, flags.json, flags.verbose)
 }
 
 /// Puts a device in the place of the storage that a plan does not name.
@@ -88,11 +89,11 @@ fn failure(
             Some("budget").filter(|_| flags.budget.is_none()),
             "use a larger budget, shorter lists or less data",
         ),
-        CampaignError::TooSlow { .. } => (None, "repeat the command with a larger budget"),
         CampaignError::Space { .. } => (
             Some("storage").filter(|key| file.has(key)),
             "name a directory on a larger file system, or use less data or fewer page sizes",
         ),
+        CampaignError::UsedUp { .. } => (None, "repeat the command with a larger budget"),
         _ => return outcome::failure(error, &settings.directory),
     };
     match key {

@@ -31,7 +31,7 @@ impl SystemFlags {
         let options = registry.options();
         let given = options.iter().filter_map(|shared| {
             let (_, option) = shared.of[0];
-            let value: &String = matches.get_one(option.flag())?;
+            let value: &String = matches.get_one(option.name)?;
             Some((option, value.clone()))
         });
         Self {
@@ -43,7 +43,7 @@ impl SystemFlags {
     pub(crate) fn names(&self) -> Vec<String> {
         let given = self.given.iter();
         given
-            .map(|(option, _)| format!("--{}", option.flag()))
+            .map(|(option, _)| format!("--{}", option.name))
             .collect()
     }
 
@@ -89,12 +89,12 @@ impl Args for SystemFlags {
 fn argument(shared: &SharedOption) -> Arg {
     let (kind, option) = shared.of[0];
     let excluded = option.excludes.and_then(|name| kind.option(name));
-    Arg::new(option.flag())
-        .long(option.flag())
+    Arg::new(option.name)
+        .long(option.name)
         .value_name(option.value_name)
         .help(help(shared))
         .help_heading(HEADING)
-        .conflicts_with_all(excluded.map(OptionKind::flag))
+        .conflicts_with_all(excluded.map(|option| option.name))
 }
 
 /// What the databases say of an option: "PostgreSQL: on or off [default: on]".

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use octavo_experiment::observer::Observer;
+use octavo_experiment::{lockstep::Judgement, observer::Observer, plan::Plan};
 
-use crate::{failure::Failure, interrupt::Interrupt, progress::Progress};
+use crate::{
+    failure::Failure,
+    interrupt::Interrupt,
+    progress::{Progress, ProgressFlags},
+};
 
 pub(crate) struct Watcher {
     progress: Progress,
@@ -12,14 +16,14 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new(progress: ProgressFlags) -> Result<Self, Failure> {
         Ok(Self {
-            progress: Progress::new(),
+            progress: Progress::new(progress),
             interrupt: Interrupt::listen()?,
         })
     }
 
-    /// Takes the progress bar away.
+    /// Takes the live line away.
     pub(crate) fn finish(&self) {
         self.progress.finish();
     }
@@ -28,6 +32,10 @@ impl Watcher {
 impl Observer for Watcher {
     fn progress(&self, now: &str, spent: Duration, expected: Duration) {
         self.progress.show(now, spent, expected);
+    }
+
+    fn standings(&self, plan: &Plan, judgement: &Judgement) {
+        self.progress.say(octavo_report::standings(plan, judgement));
     }
 
     fn note(&self, line: &str) {

@@ -1,6 +1,9 @@
 //! What a started database has counted.
 
-use std::{ops::Sub, time::Duration};
+use std::{
+    ops::{Add, Sub},
+    time::Duration,
+};
 
 use octavo_units::ByteCount;
 use serde::{Deserialize, Serialize};
@@ -30,13 +33,28 @@ pub struct Counters {
     pub log_written_bytes: ByteCount,
     /// Time spent in both kinds of writes, summed over sessions.
     pub write_time: Duration,
+    /// Of these, in writes of the log or journal.
+    #[serde(default)]
+    pub log_write_time: Duration,
     /// Flushes of files to stable storage.
     pub syncs: u64,
     /// Time spent in them, summed over sessions.
     pub sync_time: Duration,
+    /// Of these, in flushes of the log or journal.
+    #[serde(default)]
+    pub log_sync_time: Duration,
     /// Checkpoints that ended: changed pages were copied from the log to the
     /// data files. 0 for a database without such.
     pub checkpoints: u64,
+    /// Time that sessions spent in writing and flushing data files for
+    /// checkpoints, which is in the times above as well. Zero where other
+    /// threads or processes than the sessions' do that.
+    #[serde(default)]
+    pub checkpoint_time: Duration,
+    /// Time that the database's own processes ran on a CPU in user mode. Zero
+    /// for one that runs in the client's threads.
+    #[serde(default)]
+    pub cpu_time: Duration,
 }
 
 impl Counters {
@@ -72,9 +90,13 @@ impl Counters {
             log_writes: count(self.log_writes, other.log_writes),
             log_written_bytes: bytes(self.log_written_bytes, other.log_written_bytes),
             write_time: time(self.write_time, other.write_time),
+            log_write_time: time(self.log_write_time, other.log_write_time),
             syncs: count(self.syncs, other.syncs),
             sync_time: time(self.sync_time, other.sync_time),
+            log_sync_time: time(self.log_sync_time, other.log_sync_time),
             checkpoints: count(self.checkpoints, other.checkpoints),
+            checkpoint_time: time(self.checkpoint_time, other.checkpoint_time),
+            cpu_time: time(self.cpu_time, other.cpu_time),
         }
     }
 
@@ -83,6 +105,15 @@ impl Counters {
     /// they change, or begins them anew.
     pub(crate) fn max(self, other: Self) -> Self {
         self.combine(other, u64::max, Duration::max)
+    }
+}
+
+impl Add for Counters {
+    type Output = Self;
+
+    /// The counts of two intervals together.
+    fn add(self, other: Self) -> Self {
+        self.combine(other, u64::saturating_add, Duration::saturating_add)
     }
 }
 

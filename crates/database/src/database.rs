@@ -44,6 +44,12 @@ pub trait Database: Send + Sync {
     /// About how many bytes a snapshot of this workload has at this page size.
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
 
+    /// About how many bytes of these are rows and their indexes, without what the
+    /// database has when it is empty.
+    fn estimate_rows(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+        self.estimate(workload, page_size)
+    }
+
     /// About how many bytes a load or a run needs beside the data, for logs.
     fn logs(&self) -> ByteCount {
         ByteCount::ZERO

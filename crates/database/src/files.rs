@@ -45,6 +45,18 @@ pub(crate) fn flush_and_forget(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Waits until the kernel has written all changed pages of a file.
+pub(crate) fn write_back(file: &File) -> io::Result<()> {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: a descriptor that is open, and numbers; 0 bytes are all.
+    match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Drops a clean file's pages from the page cache, as far as the kernel does.
 pub(crate) fn forget(file: &File) {
     // Advice: a file system without it keeps the pages, which costs memory

@@ -22,6 +22,9 @@ mod noop;
 mod options;
 mod postgres;
 mod registry;
+#[cfg(test)]
+#[path = "../tests/resident/mod.rs"]
+mod resident;
 mod running;
 #[cfg(test)]
 mod scratch;

@@ -9,10 +9,9 @@ use crate::DatabaseError;
 /// One option of a database.
 #[derive(Debug)]
 pub struct OptionKind {
-    /// The name in plans and stores.
+    /// The name in plans and stores, and of its command-line flag without
+    /// dashes.
     pub name: &'static str,
-    /// The name of its command-line flag, without dashes, where it is another.
-    pub flag: Option<&'static str>,
     /// What values it takes.
     pub values: ValueKind,
     /// What stands for a value in help, such as `SIZE`.
@@ -38,7 +37,6 @@ impl OptionKind {
     ) -> Self {
         Self {
             name,
-            flag: None,
             value_name: values.placeholder(),
             values,
             default,
@@ -46,11 +44,6 @@ impl OptionKind {
             is_condition: false,
             excludes: None,
         }
-    }
-
-    /// The name of its command-line flag, without dashes.
-    pub fn flag(&self) -> &'static str {
-        self.flag.unwrap_or(self.name)
     }
 }
 

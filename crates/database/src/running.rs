@@ -17,7 +17,8 @@ pub trait Running: Send + Sync {
     /// When `client` is not below [`crate::Settings::clients`].
     fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>>;
 
-    /// What was counted since the start. Callable at any time from any thread.
+    /// What was counted since the start. Callable at any time from any thread;
+    /// while the database is held still, it is what was read last.
     fn counters(&self) -> Counters;
 
     /// How the database was run, as name and value, for every figure's
@@ -32,6 +33,34 @@ pub trait Running: Send + Sync {
     /// while it is.
     fn death(&self) -> Option<String> {
         None
+    }
+
+    /// Holds still everything that the database runs besides its sessions, until
+    /// [`Self::thaw`]. No session may be at work. Does nothing where a database
+    /// runs in the client's threads alone, or is held still already.
+    ///
+    /// # Errors
+    /// When its processes cannot be held.
+    fn freeze(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Lets it go on; nothing where it is not held.
+    ///
+    /// # Errors
+    /// When its processes cannot be let go.
+    fn thaw(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Waits until the kernel has written what it still had to write of its
+    /// files, which is nothing where all writes are direct, and has sessions
+    /// report what they counted. No session may be at work.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or a session is lost.
+    fn flush(&self) -> Result<()> {
+        Ok(())
     }
 
     /// Stops cleanly. Every connection must have been dropped before.
@@ -51,7 +80,8 @@ pub enum StoragePath {
     /// Through the page cache, which shares one memory limit with the
     /// database's buffer.
     Limited,
-    /// Through the page cache, without a limit: figures may show RAM.
+    /// Through the page cache, without a limit or beyond it by a tenth of the
+    /// memory on average: figures may show RAM.
     PageCache,
     /// Nothing is stored.
     None,

@@ -1,38 +1,16 @@
 //! What the buffer misses reaches the storage, and nothing of it stays in the
 //! page cache.
 
+mod resident;
 mod support;
-
-use std::{fs::File, os::fd::AsRawFd, path::Path, ptr};
 
 use octavo_database::{Sqlite, StoragePath};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::connection::{Access, Value};
 use rand::RngExt;
+use resident::resident_pages;
+use std::path::Path;
 use support::*;
-
-/// How many memory pages of the file the kernel holds.
-fn resident_pages(path: &Path) -> usize {
-    let file = File::open(path).unwrap();
-    let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
-    // SAFETY: maps a file that stays open until after munmap; nothing is read
-    // through the map, and the vector has a byte for each memory page.
-    unsafe {
-        let map = libc::mmap(
-            ptr::null_mut(),
-            length,
-            libc::PROT_READ,
-            libc::MAP_SHARED,
-            file.as_raw_fd(),
-            0,
-        );
-        assert_ne!(map, libc::MAP_FAILED);
-        let mut pages = vec![0u8; length.div_ceil(4096)];
-        assert_eq!(libc::mincore(map, length, pages.as_mut_ptr()), 0);
-        libc::munmap(map, length);
-        pages.iter().filter(|&&page| page & 1 == 1).count()
-    }
-}
 
 #[test]
 fn misses_are_reads_and_leave_nothing_behind() {

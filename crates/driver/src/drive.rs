@@ -15,6 +15,7 @@ use octavo_workload::Audit;
 use crate::{
     arrivals::Arrivals,
     barrier::Barrier,
+    commits::Commits,
     counts::Counts,
     error::DriverError,
     measurement::Measurement,
@@ -98,6 +99,7 @@ pub fn drive(
         ending: AtomicBool::new(false),
         failure: Mutex::new(None),
         counts: Mutex::new(Counts::new(settings.workload.transactions())),
+        commits: Commits::default(),
         started: AtomicU64::new(0),
         start: OnceLock::new(),
     };
@@ -109,12 +111,19 @@ pub fn drive(
             let session = Session {
                 index,
                 connection: Metered::new(connection, settings.workload.statements()),
-                database,
-                settings,
-                shared: &shared,
+                lasting: Some((database, &shared)),
+                kinds: settings.workload.transactions(),
+                statements: settings.workload.statements(),
+                retries: settings.retries,
                 recorder,
+                counts: &shared.counts,
             };
-            let worker = Worker::new(source(), session);
+            let worker = Worker {
+                source: source(),
+                session,
+                shared: &shared,
+                length: settings.length,
+            };
             let participant = barrier.join();
             let thread =
                 thread::Builder::new().spawn_scoped(scope, move || worker.work(&participant));
@@ -138,7 +147,9 @@ pub fn drive(
             (None, Some(pool), Load::Paced { terminals }) => Queue::Pool(pool, terminals),
             _ => Queue::None,
         };
-        let sampler = Sampler::new(database, &shared, &recorders, settings, observer, queue);
+        let sampler = Sampler::new(
+            scope, database, &shared, &recorders, settings, observer, queue,
+        );
         let measurement = sampler.follow(&barrier, interrupted);
         let mut audit = Audit::default();
         for thread in threads {

@@ -20,12 +20,14 @@
 //! connection is replaced. All of these are counted apart and the run goes
 //! on; any other error ends it.
 //!
-//! The figures are of the time in which the run was steady: what MSER-5 cuts
-//! off the beginning of the measured part is left out of all of them
-//! (docs/steady-state.md).
+//! The figures of a closed loop are of the time in which the run was steady:
+//! the warm-up that MSER-5 cuts off the beginning of the measured part is left
+//! out of all of them (docs/steady-state.md).
 
 mod arrivals;
 mod barrier;
+mod commits;
+mod counter_reader;
 mod counts;
 mod drive;
 mod error;
@@ -41,6 +43,7 @@ mod sampler;
 mod series;
 mod settings;
 mod shared;
+mod slices;
 pub mod stability;
 pub mod steady;
 #[cfg(test)]
@@ -53,8 +56,9 @@ pub use counts::{Counts, KindCounts, Outcomes, ResponseTime};
 pub use drive::drive;
 pub use error::DriverError;
 pub use latency::{Latencies, Percentiles};
-pub use measurement::{Backlog, Measurement, seconds};
+pub use measurement::{Backlog, Measurement, WarmUpSlices, seconds};
 pub use observer::{DriverObserver, Second, Unobserved};
 pub use sample::Sample;
 pub use series::{mean, standard_deviation};
-pub use settings::{DriverSettings, Extension, Load, RETRIES, RunLength};
+pub use settings::{DriverSettings, Load, RETRIES, RunLength};
+pub use slices::{LoadSlice, SliceSettings, SlicedLoad};

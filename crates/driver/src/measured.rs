@@ -25,8 +25,8 @@ const TICKS_MAX: usize = 4096;
 
 /// Batches in the planned length.
 const BATCHES: u32 = 20;
-/// More batches than this are put together in pairs: a run that was extended
-/// once has as many.
+/// More batches than this, of a run that waits long for checkpoints, are put
+/// together in pairs.
 const BATCHES_MAX: usize = 40;
 
 /// A part of the measured part, at whose beginning the figures can begin.
@@ -54,7 +54,9 @@ pub(crate) struct Measured {
     tick: Duration,
     /// Where the tick under way began, and what had been counted by then.
     last: (Instant, Counters, u64),
-    /// `None` where the figures always begin with the measured part.
+    /// `None` where the figures always begin with the measured part: with
+    /// numbers of transactions, and where latencies count from a schedule, of
+    /// which nothing may be left out.
     batch: Option<Duration>,
     /// Since the beginning: when the next batch is due.
     next_batch: Duration,
@@ -62,13 +64,13 @@ pub(crate) struct Measured {
 
 impl Measured {
     /// Measures from the beginning of `first` on, when `counted` had been
-    /// counted.
-    pub(crate) fn new(length: RunLength, first: Batch, counted: u64) -> Self {
+    /// counted, in a closed loop or another one.
+    pub(crate) fn new(length: RunLength, is_closed: bool, first: Batch, counted: u64) -> Self {
         let (tick, batch) = match length {
             RunLength::Time { measured, .. } => {
                 let looks = (measured / TICKS).as_secs_f64() / LOOK.as_secs_f64();
                 let tick = LOOK.mul_f64(looks.round().clamp(1.0, 50.0));
-                (tick.min(TICK_MAX), Some(measured / BATCHES))
+                (tick.min(TICK_MAX), is_closed.then_some(measured / BATCHES))
             }
             RunLength::Transactions { .. } => (LOOK, None),
         };
@@ -94,13 +96,21 @@ impl Measured {
         (now - self.begin).checked_sub(self.next_batch)
     }
 
-    /// Ends a tick.
-    pub(crate) fn end_tick(&mut self, now: Instant, counters: Counters, counted: u64) {
+    /// Ends a tick; `gap` is the longest time without a counted commit that
+    /// ended in it or still lasts.
+    pub(crate) fn end_tick(
+        &mut self,
+        now: Instant,
+        counters: Counters,
+        counted: u64,
+        gap: Duration,
+    ) {
         let (begin, before, counted_before) = self.last;
         let since = counters - before;
         let tick = Tick {
             length_s: (now - begin).as_secs_f64(),
             counted: counted - counted_before,
+            gap_s: gap.as_secs_f64(),
             buffer_misses: since.buffer_misses,
             buffer_references: since.buffer_hits + since.buffer_misses,
         };
@@ -257,5 +267,99 @@ pub(crate) fn cycles(count: u64, whole: bool) -> Cycles {
         CYCLES_MANY.. => Cycles::Many { count },
         _ if whole => Cycles::Whole { count },
         _ => Cycles::Partial { count },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Two seconds in ticks of 20 ms, with the edges of batches where they are
+    /// due.
+    fn measured(is_closed: bool) -> Measured {
+        let length = RunLength::Time {
+            warm_up_min: Duration::ZERO,
+            warm_up_max: Duration::ZERO,
+            measured: 2000 * MS,
+        };
+        let begin = Instant::now();
+        let batch = |begin| Batch {
+            begin,
+            edge: 0,
+            counters: Counters::default(),
+            backlog: None,
+            at_checkpoint: false,
+            counts: Counts::new(&[]),
+        };
+        let mut measured = Measured::new(length, is_closed, batch(begin), 0);
+        for tick in 1..100 {
+            let now = begin + tick * 20 * MS;
+            measured.end_tick(now, Counters::default(), u64::from(tick), 3 * MS);
+            if measured.batch_due(now).is_some() {
+                measured.begin_batch(batch(now));
+            }
+        }
+        measured
+    }
+
+    #[test]
+    fn figures_of_a_closed_loop_begin_with_the_batch_after_the_cut() {
+        let measured = measured(true);
+        assert_eq!((measured.ticks.len(), measured.batches.len()), (99, 20));
+        assert_eq!(measured.first_batch(0), (0, 0));
+        // Five ticks a batch.
+        assert_eq!(measured.first_batch(10), (2, 10));
+        assert_eq!(measured.first_batch(11), (3, 15));
+        assert_eq!(measured.batches[3].begin - measured.begin, 300 * MS);
+        assert_eq!(measured.batches[3].edge, 3);
+    }
+
+    #[test]
+    fn figures_of_other_loops_begin_with_the_measured_part() {
+        let measured = measured(false);
+        assert_eq!((measured.ticks.len(), measured.batches.len()), (99, 1));
+        assert_eq!(measured.first_batch(50), (0, 0));
+    }
+
+    #[test]
+    fn a_short_rest_joins_the_tick_before_with_its_gap() {
+        let mut measured = measured(true);
+        let now = measured.begin + 1985 * MS;
+        measured.end_tick(now, Counters::default(), 120, 9 * MS);
+        let last = measured.ticks[98];
+        assert_eq!((measured.ticks.len(), last.counted), (99, 22));
+        assert!((last.length_s - 0.025).abs() < 1e-9 && last.gap_s == 0.009);
+    }
+
+    #[test]
+    fn few_checkpoints_are_waited_for_and_many_are_not() {
+        let start = Instant::now();
+        let after = |cycle: Duration, ends: u32| {
+            let mut checkpoints = Checkpoints::new(start, 7);
+            assert!(!checkpoints.look(start + cycle / 2, 7));
+            for number in 1..=ends {
+                let now = start + cycle * number;
+                assert!(checkpoints.look(now, 7 + u64::from(number)));
+                assert!(!checkpoints.look(now + cycle / 2, 7 + u64::from(number)));
+                assert_eq!(checkpoints.last(), Some(now));
+            }
+            let planned = 1200 * MS;
+            (checkpoints.wait(planned), checkpoints.wait_in(planned))
+        };
+        assert_eq!(after(230 * MS, 0), (None, None), "none has ended");
+        assert_eq!(after(230 * MS, 3), (Some(345 * MS), Some(345 * MS)));
+        // Two cycles do not fit into 1.2 s, and the wait is half of it at most.
+        assert_eq!(after(700 * MS, 2), (Some(600 * MS), None));
+        assert_eq!(after(70 * MS, 9), (None, None), "17 are many");
+    }
+
+    #[test]
+    fn cycles_are_named_by_their_number_and_ends() {
+        assert_eq!(cycles(0, true), Cycles::None);
+        assert_eq!(cycles(14, true), Cycles::Whole { count: 14 });
+        assert_eq!(cycles(14, false), Cycles::Partial { count: 14 });
+        assert_eq!(cycles(15, true), Cycles::Many { count: 15 });
     }
 }

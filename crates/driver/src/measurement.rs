@@ -7,7 +7,12 @@ use octavo_units::ByteCount;
 use octavo_workload::Audit;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{counts::Counts, sample::Sample, stability::Stability, steady::Steadiness};
+use crate::{
+    counts::Counts,
+    sample::Sample,
+    stability::Stability,
+    steady::{Cycles, Label, Steadiness},
+};
 
 /// What waited: arrivals of an open loop, or terminals whose operators have
 /// submitted, for a connection.
@@ -77,6 +82,17 @@ pub struct Measurement {
     pub stability: Stability,
 }
 
+/// A warm-up in slices.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WarmUpSlices {
+    /// Time within them.
+    pub elapsed: Duration,
+    /// Pages read in them.
+    pub misses: u64,
+    /// Pages that fill the buffer.
+    pub frames: u64,
+}
+
 /// Writes a time in seconds.
 ///
 /// # Errors
@@ -86,18 +102,39 @@ pub fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S
 }
 
 impl Measurement {
+    /// What slices gave together, between which the database stood still. They
+    /// are no series in time, so nothing says how steady or even they were.
+    pub fn in_slices(
+        warm_up: WarmUpSlices,
+        measured: Duration,
+        counts: Counts,
+        counters: Counters,
+    ) -> Self {
+        Self {
+            warm_up: warm_up.elapsed,
+            warm_up_misses: warm_up.misses,
+            buffer_filled: warm_up.misses >= warm_up.frames,
+            measured,
+            interrupted: false,
+            counts,
+            counters,
+            backlog: None,
+            series: Vec::new(),
+            audit: Audit::default(),
+            steadiness: Steadiness {
+                label: Label::NotJudged,
+                cut_s: 0.0,
+                tick_s: 0.0,
+                ticks: 0,
+                cycles: Cycles::None,
+            },
+            stability: Stability::default(),
+        }
+    }
+
     /// Commits of the counted kinds, measured.
     pub fn counted(&self) -> u64 {
         self.counts.counted()
-    }
-
-    /// Commits of the counted kinds a minute; 0 when nothing was measured.
-    pub fn throughput_per_minute(&self) -> f64 {
-        if self.measured.is_zero() {
-            0.0
-        } else {
-            self.counted() as f64 * 60.0 / self.measured.as_secs_f64()
-        }
     }
 
     /// Transactions that ended as the workload wants, measured.

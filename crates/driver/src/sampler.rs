@@ -3,7 +3,7 @@
 
 use std::{
     sync::atomic::Ordering,
-    thread,
+    thread::{self, Scope},
     time::{Duration, Instant},
 };
 
@@ -13,6 +13,7 @@ use octavo_workload::Audit;
 use crate::{
     arrivals::Arrivals,
     barrier::Barrier,
+    counter_reader::{CounterReader, Reading},
     counts::{Counts, Event},
     error::DriverError,
     measured::{Batch, Checkpoints, Measured, cycles},
@@ -21,14 +22,11 @@ use crate::{
     pool::Pool,
     recorder::{Recorder, lock},
     sample::Sample,
-    settings::{DriverSettings, Extension, RunLength},
+    settings::{DriverSettings, Load, RunLength},
     shared::{LOOK, Shared},
     stability::stability,
-    steady::{self, Label, Steadiness, WarmUp, Why, effective_samples, lag_1, throughput, warm_up},
+    steady::{self, Label, Steadiness, WarmUp, Why, warm_up},
 };
-
-/// How often a run is extended that is still warming up.
-const EXTENSIONS_MAX: u32 = 2;
 
 /// Where transactions wait that are due.
 pub(crate) enum Queue<'a> {
@@ -49,7 +47,7 @@ struct Looks<'l> {
 
 /// Sums up each second and moves the run from phase to phase.
 pub(crate) struct Sampler<'a> {
-    database: &'a dyn Running,
+    database: CounterReader,
     shared: &'a Shared,
     recorders: &'a [Recorder],
     settings: DriverSettings<'a>,
@@ -69,6 +67,8 @@ pub(crate) struct Sampler<'a> {
     second: Counts,
     /// Taken over so far: commits of the counted kinds, and transactions.
     taken: (u64, u64),
+    /// Arrivals that had begun by then.
+    started: u64,
     series: Vec<Sample>,
 }
 
@@ -77,8 +77,9 @@ impl<'a> Sampler<'a> {
     /// fiftieth of the wait, but not less than this.
     const LOOK_MIN: Duration = Duration::from_millis(2);
 
-    pub(crate) fn new(
-        database: &'a dyn Running,
+    pub(crate) fn new<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        database: &'scope dyn Running,
         shared: &'a Shared,
         recorders: &'a [Recorder],
         settings: DriverSettings<'a>,
@@ -89,7 +90,13 @@ impl<'a> Sampler<'a> {
         let start = shared.start();
         let counters = database.counters();
         Self {
-            database,
+            database: CounterReader::start(scope, database, counters, |source| {
+                let connections = settings.connections;
+                shared.fail(DriverError::Thread {
+                    connections,
+                    source,
+                });
+            }),
             shared,
             recorders,
             settings,
@@ -103,6 +110,7 @@ impl<'a> Sampler<'a> {
             portion: Counts::new(kinds),
             second: Counts::new(kinds),
             taken: (0, 0),
+            started: 0,
             series: Vec::new(),
         }
     }
@@ -140,7 +148,7 @@ impl<'a> Sampler<'a> {
             RunLength::Transactions { .. } => barrier.wait_for_all_within(Duration::ZERO),
         });
         let at_checkpoint = self.await_checkpoint(&looks, planned);
-        self.sum_up();
+        self.sum_up(Duration::MAX);
         if interrupted() {
             self.shared.end();
             barrier.open();
@@ -149,49 +157,21 @@ impl<'a> Sampler<'a> {
         let (begin, before) = self.last;
         let backlog = self.backlog(begin);
         let first = self.batch(begin, before, backlog, at_checkpoint);
-        self.measured = Some(Measured::new(length, first, self.taken.0));
+        let is_closed = matches!(self.settings.load, Load::Closed { .. });
+        self.measured = Some(Measured::new(length, is_closed, first, self.taken.0));
         self.observer.begin();
 
         barrier.release();
-        let mut extensions = 0;
-        let mut due = planned;
-        let mut planned_end = None;
-        let (at_checkpoint, warm_up) = loop {
-            self.watch(&looks, LOOK, |now, _| match due {
-                Some(due) => now - begin >= due,
-                None => barrier.wait_for_all_within(Duration::ZERO),
-            });
-            let at_checkpoint = self.await_checkpoint(&looks, planned);
-            let extension = planned.filter(|_| {
-                self.settings.extension == Extension::WhileWarming
-                    && extensions < EXTENSIONS_MAX
-                    && !interrupted()
-                    && !self.shared.is_ending()
-            });
-            if extension.is_none() {
-                self.shared.end();
-            }
-            let now = self.sum_up();
-            planned_end.get_or_insert(now);
-            self.observer.edge();
-            // Those at work go on meanwhile; what they record comes after the
-            // edge.
-            if let Some(more) = extension {
-                let found = self.warm_up();
-                if found.goes_on {
-                    extensions += 1;
-                    due = Some((now - begin).saturating_add(more));
-                    let backlog = self.backlog(now);
-                    self.begin_batch(now, self.last.1, backlog, at_checkpoint);
-                    continue;
-                }
-                self.shared.end();
-                self.observer.end();
-                break (at_checkpoint, found);
-            }
-            self.observer.end();
-            break (at_checkpoint, self.warm_up());
-        };
+        self.watch(&looks, LOOK, |now, _| match planned {
+            Some(planned) => now - begin >= planned,
+            None => barrier.wait_for_all_within(Duration::ZERO),
+        });
+        let at_checkpoint = self.await_checkpoint(&looks, planned);
+        self.shared.end();
+        self.sum_up(Duration::MAX);
+        self.observer.edge();
+        self.observer.end();
+        let warm_up = self.warm_up();
         let (end, after) = self.last;
         let backlog_after = self.backlog(end);
         // Those that still wait may end.
@@ -231,16 +211,12 @@ impl<'a> Sampler<'a> {
             steady::judge(&measured.ticks, ticks)
         };
         let ticks = &measured.ticks[ticks..];
-        let series = throughput(ticks);
         let counters = after - figures.counters;
         let steadiness = Steadiness {
             label,
             cut_s: (figures.begin - begin).as_secs_f64(),
-            extended_s: planned_end.map_or(0.0, |planned| (end - planned).as_secs_f64()),
             tick_s: (end - figures.begin).as_secs_f64() / ticks.len().max(1) as f64,
             ticks: ticks.len() as u64,
-            autocorrelation: lag_1(&series),
-            effective_samples: effective_samples(&series),
             cycles: cycles(counters.checkpoints, figures.at_checkpoint && at_checkpoint),
         };
         let backlog = figures
@@ -277,13 +253,13 @@ impl<'a> Sampler<'a> {
                     looks.barrier.wait_for_all_within(look);
                 }
             }
+            let counters = self.database.read(CounterReader::PATIENCE).counters;
             let now = Instant::now();
-            let counters = self.database.counters();
             let at_checkpoint = self.checkpoints.look(now, counters.checkpoints);
             if done(now, counters) || (looks.interrupted)() || self.shared.is_ending() {
                 return;
             }
-            self.look(now, at_checkpoint);
+            self.look(now, counters, at_checkpoint);
         }
     }
 
@@ -298,7 +274,8 @@ impl<'a> Sampler<'a> {
         }
         let begin = Instant::now();
         let before = self.checkpoints.last();
-        let count = self.database.counters().checkpoints;
+        let reading = self.database.read(CounterReader::PATIENCE);
+        let count = reading.counters.checkpoints;
         let look = (longest / 50).clamp(Self::LOOK_MIN, LOOK);
         self.watch(looks, look, |now, counters| {
             counters.checkpoints != count || now - begin >= longest
@@ -307,21 +284,25 @@ impl<'a> Sampler<'a> {
     }
 
     /// What has to be done now.
-    fn look(&mut self, now: Instant, at_checkpoint: bool) {
+    fn look(&mut self, now: Instant, counters: Counters, at_checkpoint: bool) {
         self.drain();
         if self.is_batch_due(now, at_checkpoint) {
-            let (now, counters) = self.take_over();
-            let backlog = self.backlog(now);
-            self.begin_batch(now, counters, backlog, at_checkpoint);
-            self.observer.edge();
+            let (now, reading) = self.take_over(CounterReader::PATIENCE);
+            // Figures cannot begin where the counters are older: later, then.
+            if reading.is_fresh {
+                let backlog = self.backlog(now);
+                self.begin_batch(now, reading.counters, backlog, at_checkpoint);
+                self.observer.edge();
+            }
         } else if let Some(measured) = &mut self.measured
             && measured.is_tick_due(now)
         {
             let counted = self.taken.0 + lock(&self.shared.counts).counted();
-            measured.end_tick(Instant::now(), self.database.counters(), counted);
+            let gap = self.shared.commits.take_longest_gap(now - self.start);
+            measured.end_tick(now, counters, counted, gap);
         }
         if now - self.last.0 >= Duration::from_secs(1) {
-            self.sum_up();
+            self.sum_up(CounterReader::PATIENCE);
         }
     }
 
@@ -387,29 +368,32 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Takes over what was recorded until now, which ends a tick.
-    fn take_over(&mut self) -> (Instant, Counters) {
+    /// Takes over what was recorded until now, which ends a tick. The counters
+    /// are older where they do not come within `patience`.
+    fn take_over(&mut self, patience: Duration) -> (Instant, Reading) {
         let now = Instant::now();
+        self.started = self.shared.started.load(Ordering::Relaxed);
         self.drain();
         // The workers go on with empty counts; these are looked at here.
         std::mem::swap(&mut *lock(&self.shared.counts), &mut self.portion);
-        let counters = self.database.counters();
+        let gap = self.shared.commits.take_longest_gap(now - self.start);
+        let reading = self.database.read(patience);
         self.taken.0 += self.portion.counted();
         self.taken.1 += self.portion.transactions();
         self.second.add(&self.portion);
         if let Some(measured) = &mut self.measured {
-            measured.end_tick(now, counters, self.taken.0);
+            measured.end_tick(now, reading.counters, self.taken.0, gap);
             if let Some(batch) = measured.batches.last_mut() {
                 batch.counts.add(&self.portion);
             }
         }
         self.portion.clear();
-        (now, counters)
+        (now, reading)
     }
 
-    /// Ends a sample.
-    fn sum_up(&mut self) -> Instant {
-        let (now, counters) = self.take_over();
+    /// Ends a sample; the counters as in [`Self::take_over`].
+    fn sum_up(&mut self, patience: Duration) -> Instant {
+        let (now, Reading { counters, .. }) = self.take_over(patience);
         let since = counters - self.last.1;
         let latency = self.second.percentiles();
         let sample = Sample {
@@ -438,15 +422,14 @@ impl<'a> Sampler<'a> {
         now
     }
 
-    /// What is due and not begun, and all that was due so far.
+    /// What is due and not begun, and all that was due so far, when
+    /// [`Self::take_over`] was called last: at `now`.
     fn backlog(&mut self, now: Instant) -> Option<(u64, u64)> {
         match &mut self.queue {
             Queue::None => None,
             Queue::Arrivals(arrivals) => {
                 let due = arrivals.due_by(now - self.start);
-                // Begun a moment later than `now`, where that was taken before.
-                let started = self.shared.started.load(Ordering::Relaxed);
-                Some((due.saturating_sub(started), due))
+                Some((due.saturating_sub(self.started), due))
             }
             Queue::Pool(pool, _) => {
                 let waiting = pool.standing_in_line(now);

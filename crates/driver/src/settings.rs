@@ -66,17 +66,6 @@ impl fmt::Display for RunLength {
     }
 }
 
-/// What becomes of a run by the clock that is still warming up at its planned
-/// end ([`WarmUp::goes_on`](crate::steady::WarmUp::goes_on)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Extension {
-    /// It ends and is labelled.
-    #[default]
-    Never,
-    /// It goes on for the planned length, twice at most.
-    WhileWarming,
-}
-
 /// What a run is driven with.
 #[derive(Clone, Copy)]
 pub struct DriverSettings<'a> {
@@ -93,9 +82,6 @@ pub struct DriverSettings<'a> {
     /// How long. Numbers of transactions need a closed loop with as many
     /// terminals as connections.
     pub length: RunLength,
-    /// Whether a run by the clock that is still warming up at its end is
-    /// extended.
-    pub extension: Extension,
     /// Whether an interrupt in the measured part ends that part and keeps what
     /// was measured, instead of giving up the run.
     pub keep_interrupted: bool,

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{counts::Counts, error::DriverError, recorder::lock};
+use crate::{commits::Commits, counts::Counts, error::DriverError, recorder::lock};
 
 /// Between two looks of the sampler at the clock, the buffers and the
 /// interrupt.
@@ -20,6 +20,7 @@ pub(crate) struct Shared {
     pub(crate) failure: Mutex<Option<DriverError>>,
     /// Of the second that is under way.
     pub(crate) counts: Mutex<Counts>,
+    pub(crate) commits: Commits,
     /// Arrivals begun.
     pub(crate) started: AtomicU64,
     pub(crate) start: OnceLock<Instant>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     sample::Sample,
     series::{mean, standard_deviation},
-    steady::{Tick, throughput},
+    steady::{Tick, longest_gap_s, throughput},
 };
 
 /// The longest window that throughputs are compared over, s, as Lee et al.
@@ -25,7 +25,7 @@ const WINDOWS: f64 = 10.0;
 const SECOND_MIN_S: f64 = 0.9;
 
 /// How even the throughput was in the time of the figures.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
     /// Length of the windows, s: 10, or a tenth of the run where that is less.
     pub window_s: f64,
@@ -33,8 +33,8 @@ pub struct Stability {
     /// deviation ÷ mean. `None` with fewer than two windows, or nothing
     /// counted.
     pub variation: Option<f64>,
-    /// The longest time without a counted commit, s, in whole ticks: up to two
-    /// ticks less than it was.
+    /// The longest time without a counted commit, s, from the workers' own
+    /// clocks; what was before the figures' time is left out.
     pub longest_stall_s: f64,
     /// The lowest throughput of a whole second ÷ the mean; `None` without one.
     pub lowest_second: Option<f64>,
@@ -50,15 +50,6 @@ pub fn stability(ticks: &[Tick], samples: &[Sample]) -> Stability {
     let windows = throughput(&windows(ticks, window_s));
     let variation =
         (windows.len() > 1 && counted > 0).then(|| standard_deviation(&windows) / mean(&windows));
-    let (mut stall_s, mut longest_stall_s) = (0.0, 0.0_f64);
-    for tick in ticks {
-        stall_s = if tick.counted == 0 {
-            stall_s + tick.length_s
-        } else {
-            0.0
-        };
-        longest_stall_s = longest_stall_s.max(stall_s);
-    }
     let lowest_second = samples
         .iter()
         .filter(|sample| sample.measured && sample.length.as_secs_f64() >= SECOND_MIN_S)
@@ -69,7 +60,7 @@ pub fn stability(ticks: &[Tick], samples: &[Sample]) -> Stability {
     Stability {
         window_s,
         variation,
-        longest_stall_s,
+        longest_stall_s: longest_gap_s(ticks),
         lowest_second,
     }
 }
@@ -100,11 +91,21 @@ mod tests {
 
     use super::*;
 
+    /// Each commit is at the end of its tick.
     fn ticks(counted: impl IntoIterator<Item = u64>, length_s: f64) -> Vec<Tick> {
-        let tick = |counted| Tick {
-            length_s,
-            counted,
-            ..Tick::default()
+        let mut gap_s = 0.0;
+        let tick = |counted| {
+            gap_s += length_s;
+            let tick = Tick {
+                length_s,
+                counted,
+                gap_s,
+                ..Tick::default()
+            };
+            if counted > 0 {
+                gap_s = 0.0;
+            }
+            tick
         };
         counted.into_iter().map(tick).collect()
     }
@@ -153,7 +154,7 @@ mod tests {
             sample(true, 100, 3),
         ];
         let found = stability(&ticks(counted, 0.02), &samples);
-        assert!((found.longest_stall_s - 0.14).abs() < 1e-9, "{found:?}");
+        assert!((found.longest_stall_s - 0.16).abs() < 1e-9, "{found:?}");
         assert!(
             (found.lowest_second.unwrap() - 0.4).abs() < 1e-9,
             "{found:?}"
@@ -161,7 +162,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_stability() {
+    fn a_stall_counts_from_the_beginning_of_the_figures() {
+        let mut ticks = ticks([50; 10], 0.5);
+        ticks[1].gap_s = 2.5;
+        assert_eq!(stability(&ticks, &[]).longest_stall_s, 1.0);
+        // A sampler that was late itself: a long tick with commits at its end.
+        ticks[7].length_s = 2.0;
+        ticks[7].gap_s = 1.9;
+        assert_eq!(stability(&ticks, &[]).longest_stall_s, 1.9);
+    }
+
+    #[test]
+    fn an_empty_series_has_no_variation() {
         let found = stability(&[], &[]);
         assert_eq!((found.variation, found.lowest_second), (None, None));
         let found = stability(&ticks([0; 30], 1.0), &[]);

@@ -8,17 +8,17 @@ use std::{
 };
 
 use octavo_database::Running;
-use octavo_workload::{Audit, Client, ConnectionError};
+use octavo_workload::{Audit, Client, ConnectionError, TransactionKind, connection::Statement};
 
 use crate::{
     arrivals::Arrivals,
     barrier::Participant,
-    counts::{Event, TryOutcome},
+    counts::{Counts, Event, TryOutcome},
     error::DriverError,
     metered::Metered,
     pool::{Pool, Waiting},
     recorder::{Recorder, lock},
-    settings::{DriverSettings, RunLength},
+    settings::RunLength,
     shared::Shared,
     wait,
 };
@@ -53,35 +53,33 @@ impl Source<'_> {
 }
 
 pub(crate) struct Worker<'a> {
-    source: Source<'a>,
-    session: Session<'a>,
+    pub(crate) source: Source<'a>,
+    pub(crate) session: Session<'a>,
+    pub(crate) shared: &'a Shared,
+    pub(crate) length: RunLength,
 }
 
-impl<'a> Worker<'a> {
-    pub(crate) fn new(source: Source<'a>, session: Session<'a>) -> Self {
-        Self { source, session }
-    }
-
+impl Worker<'_> {
     /// Works until told to end; answers what its own terminals have run.
     pub(crate) fn work(mut self, participant: &Participant<'_>) -> Option<Audit> {
         // A panic, a bug of ours, must not leave the others at work.
-        let _guard = EndOnPanic(self.session.shared);
+        let _guard = EndOnPanic(self.shared);
         wait::ask_for_punctual_waking();
         participant.wait();
-        let result = match self.session.settings.length {
+        let result = match self.length {
             RunLength::Time { .. } => self.until_told(),
             RunLength::Transactions { warm_up, measured } => {
                 self.so_many(participant, warm_up, measured)
             }
         };
         if let Err(error) = result {
-            self.session.shared.fail(error);
+            self.shared.fail(error);
         }
         self.source.audit()
     }
 
     fn until_told(&mut self) -> Result<(), DriverError> {
-        while !self.session.stopped() {
+        while !self.shared.is_ending() {
             self.turn()?;
         }
         Ok(())
@@ -95,7 +93,7 @@ impl<'a> Worker<'a> {
     ) -> Result<(), DriverError> {
         for transactions in [warm_up, measured] {
             for _ in 0..transactions {
-                if self.session.stopped() {
+                if self.shared.is_ending() {
                     break;
                 }
                 self.turn()?;
@@ -107,7 +105,13 @@ impl<'a> Worker<'a> {
 
     /// One transaction, unless stopped before.
     fn turn(&mut self) -> Result<(), DriverError> {
-        let Self { source, session } = self;
+        let Self {
+            source,
+            session,
+            shared,
+            ..
+        } = self;
+        let stopped = || shared.is_ending();
         match source {
             Source::Own(client) => {
                 let kind = client.draw();
@@ -119,18 +123,18 @@ impl<'a> Worker<'a> {
                 watch,
             } => {
                 let kind = client.draw();
-                let due = session.shared.start() + lock(arrivals).take();
-                if !wait::until(due, *watch, || session.stopped()) {
+                let due = shared.start() + lock(arrivals).take();
+                if !wait::until(due, *watch, stopped) {
                     return Ok(());
                 }
-                session.shared.started.fetch_add(1, Ordering::Relaxed);
+                shared.started.fetch_add(1, Ordering::Relaxed);
                 let late = due.elapsed();
                 session.transact(client.as_mut(), kind, due, late)
             }
             Source::Pool(pool) => {
                 let Some(Waiting {
                     due, mut terminal, ..
-                }) = pool.take(|| session.stopped())
+                }) = pool.take(stopped)
                 else {
                     return Ok(());
                 };
@@ -158,20 +162,21 @@ impl Drop for EndOnPanic<'_> {
 pub(crate) struct Session<'a> {
     pub(crate) index: u32,
     pub(crate) connection: Metered,
-    pub(crate) database: &'a dyn Running,
-    pub(crate) settings: DriverSettings<'a>,
-    pub(crate) shared: &'a Shared,
+    /// To connect to again when the connection is lost, as long as the load
+    /// has not ended; `None` where that ends the load.
+    pub(crate) lasting: Option<(&'a dyn Running, &'a Shared)>,
+    pub(crate) kinds: &'static [TransactionKind],
+    pub(crate) statements: &'static [Statement],
+    /// How often a transaction is run again after conflicts.
+    pub(crate) retries: u32,
     pub(crate) recorder: &'a Recorder,
+    pub(crate) counts: &'a Mutex<Counts>,
 }
 
 impl Session<'_> {
-    fn stopped(&self) -> bool {
-        self.shared.is_ending()
-    }
-
     /// Runs the transaction drawn last, with its retries; latency counts from
     /// `since`.
-    fn transact(
+    pub(crate) fn transact(
         &mut self,
         client: &mut dyn Client,
         kind: usize,
@@ -184,19 +189,21 @@ impl Session<'_> {
                 Ok(outcome) => break outcome.into(),
                 Err(ConnectionError::Conflict { kind: conflict, .. }) => {
                     self.record(kind, TryOutcome::Conflicted(conflict), since, late);
-                    if retries == self.settings.retries {
+                    if retries == self.retries {
                         break TryOutcome::GaveUp;
                     }
                     retries += 1;
                 }
                 Err(ConnectionError::Timeout(_)) => break TryOutcome::TimedOut,
-                Err(source @ ConnectionError::Lost(_)) => {
-                    self.record(kind, TryOutcome::Lost, since, late);
-                    return self.reconnect(source);
-                }
                 Err(source) => {
+                    if let (ConnectionError::Lost(_), Some((database, shared))) =
+                        (&source, self.lasting)
+                    {
+                        self.record(kind, TryOutcome::Lost, since, late);
+                        return self.reconnect(database, shared, source);
+                    }
                     return Err(DriverError::Transaction {
-                        transaction: self.settings.workload.transactions()[kind].name,
+                        transaction: self.kinds[kind].name,
                         client: self.index,
                         source,
                     });
@@ -209,26 +216,38 @@ impl Session<'_> {
 
     fn record(&mut self, kind: usize, outcome: TryOutcome, since: Instant, late: Duration) {
         let changed = self.connection.take_changed_bytes();
-        let event = Event::new(kind, outcome, changed, since.elapsed(), late);
-        self.recorder.record(event, &self.shared.counts);
+        let now = Instant::now();
+        let event = Event::new(kind, outcome, changed, now - since, late);
+        if let Some((_, shared)) = self.lasting
+            && self.kinds[kind].counted
+            && outcome == TryOutcome::Committed
+        {
+            shared.commits.add(now - shared.start());
+        }
+        self.recorder.record(event, self.counts);
     }
 
     /// Replaces a lost connection.
-    fn reconnect(&mut self, lost: ConnectionError) -> Result<(), DriverError> {
+    fn reconnect(
+        &mut self,
+        database: &dyn Running,
+        shared: &Shared,
+        lost: ConnectionError,
+    ) -> Result<(), DriverError> {
         let since = Instant::now();
         let mut source = lost;
-        while !self.stopped() {
+        while !shared.is_ending() {
             // A server that is gone does not come back.
-            if since.elapsed() > RECONNECT || self.database.death().is_some() {
+            if since.elapsed() > RECONNECT || database.death().is_some() {
                 return Err(DriverError::Reconnect {
                     client: self.index,
                     seconds: since.elapsed().as_secs(),
                     source,
                 });
             }
-            match self.database.connect(self.index) {
+            match database.connect(self.index) {
                 Ok(connection) => {
-                    self.connection = Metered::new(connection, self.settings.workload.statements());
+                    self.connection = Metered::new(connection, self.statements);
                     return Ok(());
                 }
                 Err(octavo_database::DatabaseError::Connection(error)) => source = error,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use octavo_database::Noop;
-use octavo_driver::{DriverObserver, DriverSettings, Extension, Load, RunLength, drive};
+use octavo_driver::{DriverObserver, DriverSettings, Load, RunLength, drive};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     Pgbench, Tpcc, Workload, Ycsb,
@@ -67,7 +67,6 @@ fn allocations(workload: &dyn Workload) -> u64 {
                 warm_up: 5000,
                 measured: 50_000,
             },
-            extension: Extension::Never,
             keep_interrupted: false,
             page_size: PageSize::MIN,
             memory: ByteCount::ZERO,

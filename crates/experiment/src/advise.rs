@@ -91,7 +91,7 @@ fn smallest(
         };
         let workload = workload.build()?;
         let mut sizes = plan.page_sizes.iter();
-        Ok(sizes.all(|&size| database.estimate(workload.as_ref(), size) >= wanted))
+        Ok(sizes.all(|&size| database.estimate_rows(workload.as_ref(), size) >= wanted))
     };
     // In steps of what the parameter allows: first a scale that is enough, then
     // the smallest by halving. One beyond the largest is refused in the end.
@@ -144,7 +144,7 @@ mod tests {
             let least = |data| {
                 let workload = plan.workload(data).unwrap();
                 let sizes = plan.page_sizes.iter();
-                let estimates = sizes.map(|&size| database.estimate(workload.as_ref(), size));
+                let estimates = sizes.map(|&size| database.estimate_rows(workload.as_ref(), size));
                 estimates.min().unwrap()
             };
             let data = plan.data[0];

@@ -44,31 +44,31 @@ pub enum Caveat {
         /// Of so many.
         of: usize,
     },
-    /// A run had few checkpoints, so that one more or less matters.
-    FewCheckpoints {
-        /// In so many cells.
-        cells: usize,
-        /// Of so many.
-        of: usize,
-        /// How many checkpoints a run should have.
-        wanted: u64,
-    },
     /// Copies share blocks with the loaded data, so that the first write of
     /// each block also allocates.
     SharedBlocks,
-    /// Runs were left out since they were not steady.
-    NotSteady {
-        /// So many.
-        runs: usize,
+    /// The device read more than the buffer missed.
+    ReadsPerMiss {
+        /// The cell where it did most.
+        cell: Cell,
+        /// Reads of the device a miss.
+        reads: f64,
+    },
+    /// Many passes were left out.
+    Screened {
+        /// Those that took much longer than others.
+        slow: usize,
+        /// Those in which other programs used the device.
+        foreign_traffic: usize,
         /// Of so many.
         of: usize,
     },
-    /// Runs were too short to be judged for being steady.
-    NotJudged {
-        /// So many.
-        runs: usize,
-        /// Of so many.
-        of: usize,
+    /// The sittings of a cell do not agree.
+    SittingsApart {
+        /// The cell.
+        cell: Cell,
+        /// Its largest ratio to the reference over its smallest.
+        factor: f64,
     },
     /// Much of the data fits in the buffer.
     SmallData {

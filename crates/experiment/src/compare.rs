@@ -53,7 +53,7 @@ pub struct CellComparison {
     /// … and in the second.
     pub second: Interval,
     /// The second's throughput over the first's, 95 % for all cells together
-    /// (Bonferroni). The runs of two stores share no rounds, so that what
+    /// (Bonferroni). The batches of two stores share no time, so that what
     /// changed on the machine between them is part of the ratio.
     pub ratio: Interval,
     /// What the interval says of the second.
@@ -132,11 +132,10 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
         cells: pairs
             .iter()
             .filter_map(|(name, cell, other)| {
-                let ratio = ratio_interval(
-                    &other.throughput_per_minute,
-                    &cell.throughput_per_minute,
-                    confidence,
-                )?;
+                let batches = |of: &CellFindings| -> Vec<f64> {
+                    of.batches.iter().map(|batch| batch.throughput).collect()
+                };
+                let ratio = ratio_interval(&batches(other), &batches(cell), confidence)?;
                 Some(CellComparison {
                     name: (*name).clone(),
                     first: cell.throughput?,
@@ -200,10 +199,10 @@ fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
             ),
             ("seed".to_owned(), plan.seed.to_string()),
             (
-                "run length".to_owned(),
+                "transactions a slice".to_owned(),
                 findings
-                    .run_length
-                    .map_or_else(String::new, |length| length.to_string()),
+                    .slice_transactions
+                    .map_or_else(String::new, |count| count.to_string()),
             ),
         ];
         for (topic, of_topic) in [

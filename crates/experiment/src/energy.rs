@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     record::Figures,
-    statistics::{ByRound, Confidence, Interval, geometric_interval, paired_ratios},
+    statistics::{ByBatch, Confidence, Interval, geometric_interval, paired_ratios},
 };
 
 /// What a cell's transactions took of the device's energy, over its runs.
@@ -24,9 +24,9 @@ pub struct CellEnergy {
     pub idle_joules_per_transaction: f64,
     /// Share of the time in which the device was busy, 0 to 1.
     pub busy: f64,
-    /// Ratio of the joules to those of the reference within rounds (95 %, of
+    /// Ratio of the joules to those of the reference within sittings (95 %, of
     /// this cell alone; nothing is decided by it); `None` for the reference,
-    /// and without a round in which both are known.
+    /// and without a sitting in which both are known.
     pub ratio: Option<Interval>,
 }
 
@@ -51,7 +51,7 @@ impl RunEnergy {
 }
 
 impl CellEnergy {
-    /// Of a cell's runs by round, and of those of the reference that it is
+    /// Of a cell's runs by sitting, and of those of the reference that it is
     /// compared with; `None` where no run's energy is known.
     pub(crate) fn of(
         own: &BTreeMap<u32, RunEnergy>,
@@ -68,7 +68,7 @@ impl CellEnergy {
             busy: all.busy(),
             ratio: reference.and_then(|reference| {
                 geometric_interval(
-                    &paired_ratios(&by_round(own), &by_round(reference)),
+                    &paired_ratios(&by_sitting(own), &by_sitting(reference)),
                     Confidence::family(1),
                 )
             }),
@@ -77,9 +77,9 @@ impl CellEnergy {
 }
 
 /// Joules a transaction.
-fn by_round(runs: &BTreeMap<u32, RunEnergy>) -> ByRound {
+fn by_sitting(runs: &BTreeMap<u32, RunEnergy>) -> ByBatch {
     runs.iter()
-        .map(|(round, run)| (*round, run.energy.joules / run.transactions as f64))
+        .map(|(sitting, run)| ((*sitting, 0), run.energy.joules / run.transactions as f64))
         .collect()
 }
 
@@ -104,10 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_added_and_compared_within_rounds() {
+    fn runs_are_added_and_compared_within_sittings() {
         // 120 J for 60 transactions, 140 J for 70: 2 J each.
         let reference = BTreeMap::from([(0, run(5, 60)), (1, run(10, 70))]);
-        // 108 J for 100, and in a round that the reference did not run in 100 J
+        // 108 J for 100, and in a sitting that the reference did not run in 100 J
         // for 40.
         let own = BTreeMap::from([(1, run(2, 100)), (2, run(0, 40))]);
         let found = CellEnergy::of(&own, Some(&reference)).unwrap();
@@ -115,9 +115,9 @@ mod tests {
         assert!(near(found.joules_per_transaction, 208.0 / 140.0));
         assert!(near(found.idle_joules_per_transaction, 200.0 / 140.0));
         assert!(near(found.busy, 0.1));
-        // 1.08 J to 2 J in the only round of both.
+        // 1.08 J to 2 J in the only sitting of both.
         let ratio = found.ratio.unwrap();
-        assert_eq!(ratio.rounds, 1);
+        assert_eq!(ratio.batches, 1);
         assert!(near(ratio.estimate, 0.54), "{ratio:?}");
 
         let found = CellEnergy::of(&reference, None).unwrap();

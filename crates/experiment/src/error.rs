@@ -71,16 +71,6 @@ pub enum CampaignError {
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),
-    /// A run is so long here that the fewest rounds do not fit.
-    #[error(
-        "a round takes about {round_s} s on this storage, too long for the budget of {budget_s} s"
-    )]
-    TooSlow {
-        /// Seconds of a round.
-        round_s: u64,
-        /// Seconds allowed.
-        budget_s: u64,
-    },
     /// A file could not be made or deleted while at work.
     #[error(transparent)]
     File(DirectoryError),
@@ -92,8 +82,14 @@ pub enum CampaignError {
         /// The first place.
         what: String,
     },
-    /// No run of a whole round gave a result.
-    #[error("every run of a round failed, the last one with: {0}")]
+    /// Nothing could be measured in the budget.
+    #[error("the budget of {budget_s} s was used up before anything could be measured")]
+    UsedUp {
+        /// Seconds allowed.
+        budget_s: u64,
+    },
+    /// No cell of a sitting gave figures.
+    #[error("every run of a sitting failed, the last one with: {0}")]
     AllFailed(String),
     /// The disk ran full; what was finished is kept.
     #[error(

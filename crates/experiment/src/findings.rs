@@ -2,27 +2,26 @@
 //! verdicts and their conditions, in one value that reports print and
 //! `--json` writes.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Duration,
+};
 
 use octavo_database::{Counters, RestoreMethod, StoragePath};
 use octavo_device::profile::Profile;
-use octavo_driver::{
-    KindCounts, Sample,
-    steady::{Cycles, Label},
-};
+use octavo_driver::KindCounts;
 use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
     caveats::Caveat,
     energy::{CellEnergy, RunEnergy},
+    lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
     machine,
-    plan::{Cell, Design, Group, Plan, RunLength},
-    race::{Race, Why},
+    plan::{Cell, Group, Plan},
     record::{Figures, RunRecord},
-    schedule::{Schedule, rules},
-    statistics::{ByRound, Confidence, Decision, Interval, decision, geometric_interval, mean},
-    store::{CHANGED, RunOutcome, Store, StoreError, StoredSnapshot},
+    statistics::{ByBatch, Decision, Interval, mean, standard_deviation},
+    store::{CHANGED, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
@@ -33,23 +32,33 @@ pub struct Findings {
     pub octavo: String,
     /// When the store was made, RFC 3339.
     pub created: String,
+    /// The command that was last carried out, without its budget.
+    pub command: Option<String>,
     /// The plan.
     pub plan: Plan,
-    /// How long runs were; `None` when none was begun.
-    pub run_length: Option<RunLength>,
     /// Time of all sessions, in seconds.
     pub spent_s: f64,
-    /// How often the experiment has been judged, now included. In a full
-    /// factorial, intervals share their error out over the looks.
-    pub looks: usize,
+    /// Of this, time within slices, all cells together, in seconds.
+    pub measured_s: f64,
+    /// Sittings: each begins with fresh copies.
+    pub sittings: usize,
+    /// Passes: in each, every cell that was live had one slice.
+    pub passes: usize,
+    /// Of these, the ones that are left out of all figures, by reason.
+    pub screened: ScreenedPasses,
+    /// Transactions of a slice; `None` of stores without lockstep.
+    pub slice_transactions: Option<u64>,
+    /// Over what the error of all looks is spent; `None` when nothing was
+    /// measured.
+    pub horizon: Option<Horizon>,
+    /// Whether everything that was compared is decided.
+    pub finished: bool,
     /// What the counted transactions are called in the plural, such as "new
     /// orders": throughput is of them.
     pub counted_name: String,
-    /// Rounds that are whole: those of the race and fresh ones of finals.
-    pub rounds: usize,
-    /// What leaving decided cells out saved; `None` in a full factorial and
-    /// before the first round.
-    pub saved: Option<Saved>,
+    /// Time that dropping decided cells early saved, in seconds; 0 where none
+    /// was.
+    pub saved_s: f64,
     /// Runs with a result.
     pub runs_done: usize,
     /// Runs without one, with the reason.
@@ -76,33 +85,37 @@ pub struct Findings {
     pub buffers: Vec<BufferFinding>,
     /// Where one factor changes what another is worth; empty with one group.
     pub interactions: Vec<Interaction>,
-    /// What was generated, over one run of each round, the longest.
+    /// What was generated, over one run of each sitting, the longest.
     pub audit: Audit,
     /// What a reader must know before believing the figures.
     pub caveats: Vec<Caveat>,
 }
 
+/// Passes that are left out of all figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ScreenedPasses {
+    /// Those that took much longer than the others.
+    pub slow: usize,
+    /// Those in which other programs used the device.
+    pub foreign_traffic: usize,
+}
+
+impl ScreenedPasses {
+    /// Both together.
+    pub fn all(&self) -> usize {
+        self.slow + self.foreign_traffic
+    }
+}
+
 /// A run that gave no result.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailedRun {
-    /// Its round, from 1.
-    pub round: u32,
+    /// Its sitting, from 1.
+    pub sitting: u32,
     /// Its cell.
     pub cell: Cell,
     /// Why.
     pub reason: String,
-}
-
-/// What a race saved.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Saved {
-    /// Runs that were made.
-    pub runs: usize,
-    /// Runs of the full factorial: each cell in each of these rounds.
-    pub full_runs: usize,
-    /// Time of the runs that were not made, at the mean of those that were, in
-    /// seconds.
-    pub seconds: f64,
 }
 
 /// What was found in one group of cells.
@@ -127,28 +140,36 @@ pub struct CellFindings {
     pub level: String,
     /// Whether others are compared with it.
     pub reference: bool,
-    /// Throughput a minute of each run, by round.
-    pub throughput_per_minute: Vec<f64>,
-    /// Geometric mean of these with its interval (95 %, this cell alone).
+    /// Throughput a minute over all batches, with its interval (95%, this cell
+    /// alone).
     pub throughput: Option<Interval>,
-    /// Ratio to the reference within rounds: of the fresh rounds of its final
-    /// (95 %) where there was one, else of all rounds (95 % for all cells of
+    /// Its throughput over the reference's within batches (95% for all cells of
     /// the group and all looks together); `None` for the reference.
     pub ratio: Option<Interval>,
-    /// Whether the ratio is of fresh rounds.
-    pub fresh: bool,
     /// What the ratio says.
     pub decision: Option<Decision>,
-    /// After how many of its group's rounds it was decided and ran no more.
-    pub left_after: Option<usize>,
-    /// Why it ran no more.
-    pub left: Option<Why>,
-    /// How even its runs were; `None` without any.
+    /// Where that is open and an interval at 95% for this cell and this moment
+    /// alone is not: faster or slower.
+    pub likely: Option<Decision>,
+    /// When and why it was dropped.
+    pub left: Option<Left>,
+    /// How much more measuring would decide it, in seconds within slices of all
+    /// cells together; `None` where it is decided or that cannot be told.
+    pub more_s: Option<f64>,
+    /// Its ratio within each sitting, by the sitting's number from 0.
+    pub by_sitting: Vec<(u32, f64)>,
+    /// The correlation of a batch's ratio with the next one's.
+    pub autocorrelation: Option<f64>,
+    /// What each batch gave.
+    pub batches: Vec<Batch>,
+    /// Where a transaction's time goes; `None` without slices that tell.
+    pub time: Option<TransactionTime>,
+    /// Latencies of all transactions, and what the slowest of them wait for.
+    pub tail: Option<Tail>,
+    /// How far its data was changed while measured.
+    pub age: Option<Age>,
+    /// How even its batches were; `None` without two of them.
     pub stability: Option<CellStability>,
-    /// Runs that gave no figure since they were not steady, with the reason.
-    pub not_steady: Vec<NotSteady>,
-    /// Runs whose throughput rose and fell periodically.
-    pub periodic: usize,
     /// Means over all runs.
     pub per_transaction: Option<PerTransaction>,
     /// What its transactions took of the device's energy; `None` where that is
@@ -157,34 +178,77 @@ pub struct CellFindings {
     pub energy: Option<CellEnergy>,
     /// Outcomes and latencies by kind of transaction, all runs together.
     pub kinds: Vec<KindCounts>,
-    /// The per-second series of its last runs, by round.
-    pub series: Vec<Vec<Sample>>,
     /// Runs whose warm-up did not fill the buffer.
     pub buffer_not_filled: usize,
-    /// Checkpoints that ended while measuring, in the run with the fewest of
-    /// those that had few and not whole cycles; `None` without such runs.
-    pub checkpoints_min: Option<u64>,
 }
 
-/// A run that gave no figure since it was not steady.
+/// Where a transaction's time goes, in microseconds: means over all
+/// transactions, of the time that a session spends on one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct NotSteady {
-    /// Its round, from 1.
-    pub round: u32,
-    /// What it was like.
-    pub label: Label,
+pub struct TransactionTime {
+    /// All of it.
+    pub total_us: f64,
+    /// Reading pages.
+    pub read_us: f64,
+    /// Writing the log.
+    pub log_write_us: f64,
+    /// Flushing the log.
+    pub log_sync_us: f64,
+    /// Writing and flushing data files for checkpoints.
+    pub checkpoint_us: f64,
+    /// On a CPU in user mode, database and client.
+    pub cpu_us: f64,
+    /// The rest: the kernel's work besides the above, and waiting for a CPU,
+    /// for locks and for other sessions. Negative where the parts, which are
+    /// measured apart, come to more than the whole.
+    pub other_us: f64,
 }
 
-/// How even the runs of a cell were.
+/// Latencies of all transactions together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Tail {
+    /// Median, in microseconds.
+    pub p50_us: u64,
+    /// 99th percentile.
+    pub p99_us: u64,
+    /// Mean time of a checkpoint that a session makes, in microseconds; `None`
+    /// where sessions make none.
+    pub checkpoint_us: Option<f64>,
+    /// Checkpoints a transaction.
+    pub checkpoints: f64,
+}
+
+impl Tail {
+    /// Whether the 99th percentile is the time of checkpoints: at least one in
+    /// a hundred transactions makes one, and it takes at least half as long.
+    pub fn is_checkpoints(&self) -> bool {
+        self.checkpoints >= 0.01
+            && self
+                .checkpoint_us
+                .is_some_and(|mean| mean >= 0.5 * self.p99_us as f64)
+    }
+}
+
+/// How far a cell's data was changed while measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Age {
+    /// Transactions of the longest sitting after its warm-up.
+    pub transactions: u64,
+    /// Misses a transaction in the second half of the sittings over those in
+    /// the first half; `None` without misses.
+    pub miss_trend: Option<f64>,
+}
+
+/// How even a cell's throughput was.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CellStability {
-    /// Median over the runs of the coefficient of variation (standard
-    /// deviation ÷ mean) of throughput over windows.
+    /// Coefficient of variation (standard deviation over mean) of throughput
+    /// between batches.
     pub variation: f64,
-    /// Length of these windows in the first run, in seconds.
-    pub window_s: f64,
-    /// The longest time without a counted commit in any run, in seconds.
-    pub stall_s: f64,
+    /// Mean time of a batch within slices of the cell, in seconds.
+    pub batch_s: f64,
+    /// The longest transaction, in seconds.
+    pub longest_s: f64,
 }
 
 /// Figures of a cell per transaction (committed or rolled back, of every
@@ -222,9 +286,6 @@ pub struct PerTransaction {
     pub read_us_mean: f64,
     /// Mean time of one flush, in microseconds.
     pub sync_us_mean: f64,
-    /// CPUs' worth of time that the machine spent in programs and kernel, of
-    /// whatever process.
-    pub cpu_cores_used: f64,
 }
 
 impl Findings {
@@ -237,9 +298,19 @@ impl Findings {
             return Ok(None);
         };
         let (octavo, created) = store.origin()?;
-        let outcomes = store.outcomes()?;
-        let looks = store.looks()?.max(1);
-        let schedule = Schedule::of(&plan, &rules(&plan, None, looks), &outcomes);
+        let slices = store.slices()?;
+        let horizon = store.horizon()?;
+        // Stores without lockstep have none: they went as far as they go.
+        let passes: HashSet<(u32, u32)> = slices
+            .iter()
+            .map(|slice| (slice.key.sitting, slice.key.pass))
+            .collect();
+        let judged_to = horizon.unwrap_or(Horizon::Passes {
+            passes: passes.len().max(1) as u32,
+        });
+        let plan_groups = plan.groups();
+        let cells = plan.cells();
+        let judgement = judge(&plan.rules(judged_to), &plan_groups, cells.len(), &slices);
         let workload = plan
             .workload(plan.data[0])
             .map_err(|error| StoreError::Damaged {
@@ -247,14 +318,20 @@ impl Findings {
                 what: format!("plan: {error}"),
             })?;
         let counted_name = workload.counted_name();
-        let series_from = schedule.rounds.saturating_sub(SERIES_ROUNDS);
-        let runs = store.runs(workload.transactions(), series_from)?;
-        let by_cell = FiguresByCell::new(&plan, &runs);
-        let groups: Vec<GroupFindings> = schedule
-            .groups
+        let runs = store.runs(workload.transactions())?;
+        let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement);
+        let groups: Vec<GroupFindings> = plan_groups
             .iter()
-            .map(|of| by_cell.group(&of.group, &of.race))
+            .zip(&judgement.groups)
+            .map(|(group, judged)| by_cell.group(group, judged))
             .collect();
+        let throughput = throughput_by_batch(&plan_groups, &judgement, cells.len());
+        let of_cell = |cell: usize| throughput[cell].clone();
+        let screened = |why| {
+            let passes = judgement.screened.iter();
+            passes.filter(|pass| pass.why == why).count()
+        };
+        let sittings: HashSet<u32> = slices.iter().map(|slice| slice.key.sitting).collect();
         let calibration = store
             .calibration()?
             .map(|text| Profile::from_toml(&text))
@@ -266,12 +343,23 @@ impl Findings {
         let mut findings = Self {
             octavo,
             created,
-            run_length: store.run_length()?,
-            looks,
+            command: store.command()?,
             spent_s: store.time_spent()?.as_secs_f64(),
+            measured_s: judgement.measured.as_secs_f64(),
+            sittings: sittings.len(),
+            passes: judgement.passes,
+            screened: ScreenedPasses {
+                slow: screened(Screened::Slow),
+                foreign_traffic: screened(Screened::ForeignTraffic),
+            },
+            slice_transactions: store.slice_transactions()?,
+            horizon,
+            finished: judgement.groups.iter().all(|group| {
+                let mut candidates = group.candidates.iter();
+                candidates.all(|candidate| candidate.decision != Some(Decision::Open))
+            }),
+            saved_s: saved_s(&plan_groups, &judgement, &slices),
             counted_name: counted_name.into(),
-            rounds: schedule.rounds as usize,
-            saved: saved(&plan, &outcomes, &schedule, store)?,
             runs_done: by_cell.all().count(),
             runs_failed: by_cell.failed(&runs),
             machine: store.facts("machine")?,
@@ -281,10 +369,8 @@ impl Findings {
             storage_path: by_cell.storage_path(),
             snapshots: store.snapshots()?,
             calibration,
-            buffers: buffer_findings(&plan, &by_cell.cells, |cell| by_cell.throughput(cell)),
-            interactions: interactions(&plan, &by_cell.cells, &plan.groups(), |cell| {
-                by_cell.throughput(cell)
-            }),
+            buffers: buffer_findings(&plan, &cells, of_cell),
+            interactions: interactions(&plan, &cells, &plan_groups, of_cell),
             groups,
             audit: store.audit()?,
             caveats: Vec::new(),
@@ -307,54 +393,87 @@ impl Findings {
     }
 }
 
-/// Of how many of the last rounds the per-second series are shown.
-const SERIES_ROUNDS: u32 = 24;
+/// Throughput of each cell by batch.
+fn throughput_by_batch(groups: &[Group], judgement: &Judgement, cells: usize) -> Vec<ByBatch> {
+    let mut throughput = vec![ByBatch::new(); cells];
+    for (group, judged) in groups.iter().zip(&judgement.groups) {
+        for (&cell, candidate) in group.cells.iter().zip(&judged.candidates) {
+            let batches = candidate.batches.iter();
+            throughput[cell] = batches
+                .map(|batch| ((batch.sitting, batch.pass), batch.throughput))
+                .collect();
+        }
+    }
+    throughput
+}
 
-/// What leaving decided cells out saved.
-fn saved(
-    plan: &Plan,
-    outcomes: &[RunOutcome],
-    schedule: &Schedule,
-    store: &Store,
-) -> Result<Option<Saved>, StoreError> {
-    let races = plan.design == Design::Race && plan.count(plan.compare) > 1;
-    let (true, 1.., Some(cost)) = (races, schedule.rounds, store.run_cost()?) else {
-        return Ok(None);
-    };
-    let runs = outcomes
+/// The time of slices that cells would have had, at their mean, in passes that
+/// were made after they left.
+fn saved_s(groups: &[Group], judgement: &Judgement, slices: &[Slice]) -> f64 {
+    let left = groups
         .iter()
-        .filter(|outcome| outcome.key.round < schedule.rounds)
-        .count();
-    let full_runs = plan.cells().len() * schedule.rounds as usize;
-    Ok(Some(Saved {
-        runs,
-        full_runs,
-        seconds: full_runs.saturating_sub(runs) as f64 * cost.mean.as_secs_f64(),
-    }))
+        .zip(&judgement.groups)
+        .flat_map(|(group, judged)| {
+            let candidates = group.cells.iter().zip(&judged.candidates);
+            candidates.filter_map(|(&cell, candidate)| Some((cell, candidate.left?)))
+        });
+    left.map(|(cell, left)| {
+        let own = slices.iter().filter(|slice| slice.key.cell == cell);
+        let (count, time) = own.fold((0, Duration::ZERO), |(count, time), slice| {
+            (count + 1, time + slice.elapsed)
+        });
+        let later: HashSet<(u32, u32)> = slices
+            .iter()
+            .map(|slice| (slice.key.sitting, slice.key.pass))
+            .filter(|&at| at > (left.sitting, left.pass))
+            .collect();
+        time.as_secs_f64() / f64::from(count.max(1)) * later.len() as f64
+    })
+    .sum()
 }
 
-/// The runs with figures, by cell and round.
-struct FiguresByCell<'a> {
+/// The runs with figures and the slices that count, by cell.
+struct ByCell<'a> {
     plan: &'a Plan,
-    cells: Vec<Cell>,
+    cells: &'a [Cell],
     figures: Vec<BTreeMap<u32, &'a Figures>>,
+    slices: Vec<Vec<&'a Slice>>,
 }
 
-impl<'a> FiguresByCell<'a> {
-    fn new(plan: &'a Plan, runs: &'a [RunRecord]) -> Self {
-        let cells = plan.cells();
+impl<'a> ByCell<'a> {
+    fn new(
+        plan: &'a Plan,
+        cells: &'a [Cell],
+        runs: &'a [RunRecord],
+        slices: &'a [Slice],
+        judgement: &Judgement,
+    ) -> Self {
         let mut figures = vec![BTreeMap::new(); cells.len()];
         for run in runs {
             if let Some(done) = run.figures()
                 && let Some(of_cell) = figures.get_mut(run.key.cell)
             {
-                of_cell.insert(run.key.round, done);
+                of_cell.insert(run.key.sitting, done);
+            }
+        }
+        let screened: HashSet<(u32, u32)> = judgement
+            .screened
+            .iter()
+            .map(|pass| (pass.sitting, pass.pass))
+            .collect();
+        let mut by_cell = vec![Vec::new(); cells.len()];
+        for slice in slices {
+            if !screened.contains(&(slice.key.sitting, slice.key.pass))
+                && let Some(of_cell) = by_cell.get_mut(slice.key.cell)
+            {
+                of_cell.push(slice);
             }
         }
         Self {
             plan,
             cells,
             figures,
+            slices: by_cell,
         }
     }
 
@@ -368,7 +487,7 @@ impl<'a> FiguresByCell<'a> {
         runs.iter()
             .filter_map(|run| {
                 Some(FailedRun {
-                    round: run.key.round + 1,
+                    sitting: run.key.sitting + 1,
                     cell: self.cells.get(run.key.cell)?.clone(),
                     reason: run.result.as_ref().err()?.clone(),
                 })
@@ -376,90 +495,56 @@ impl<'a> FiguresByCell<'a> {
             .collect()
     }
 
-    /// The runs of a cell that were steady.
-    fn comparable(&self, cell: usize) -> impl Iterator<Item = (u32, &'a Figures)> {
+    fn energy(&self, cell: usize) -> BTreeMap<u32, RunEnergy> {
         self.figures[cell]
             .iter()
-            .filter(|(_, figures)| figures.load.steadiness.label.is_comparable())
-            .map(|(round, figures)| (*round, *figures))
-    }
-
-    fn throughput(&self, cell: usize) -> ByRound {
-        self.comparable(cell)
-            .map(|(round, figures)| (round, figures.load.throughput_per_minute()))
+            .filter_map(|(sitting, figures)| Some((*sitting, RunEnergy::of(figures)?)))
             .collect()
     }
 
-    fn energy(&self, cell: usize) -> BTreeMap<u32, RunEnergy> {
-        self.comparable(cell)
-            .filter_map(|(round, figures)| Some((round, RunEnergy::of(figures)?)))
-            .collect()
-    }
-
-    fn group(&self, group: &Group, race: &Race) -> GroupFindings {
+    fn group(&self, group: &Group, judged: &GroupJudgement) -> GroupFindings {
         GroupFindings {
             name: self.plan.group_name(&self.cells[group.cells[0]]),
             cells: (0..group.cells.len())
-                .map(|candidate| self.cell(group, race, candidate))
+                .map(|place| self.cell(group, judged, place))
                 .collect(),
-            verdict: verdict(self.plan, &self.cells, group, race),
+            verdict: verdict(self.plan, self.cells, group, judged),
         }
     }
 
-    fn cell(&self, group: &Group, race: &Race, candidate: usize) -> CellFindings {
-        let number = group.cells[candidate];
+    fn cell(&self, group: &Group, judged: &GroupJudgement, place: usize) -> CellFindings {
+        let number = group.cells[place];
         let cell = &self.cells[number];
-        let stands = race.candidates[candidate];
-        // A runner-up whose final was lost races on: then the race's interval
-        // is what its decision was read from.
-        let fresh = stands
-            .fresh
-            .filter(|fresh| stands.decision == Some(decision(fresh, self.plan.margin)));
-        let runs: Vec<&Figures> = self.comparable(number).map(|(_, run)| run).collect();
-        let throughput_per_minute: Vec<f64> = self.throughput(number).into_values().collect();
+        let stands = &judged.candidates[place];
+        let runs: Vec<&Figures> = self.figures[number].values().copied().collect();
+        let slices = &self.slices[number];
+        let kinds = kinds(&runs);
         CellFindings {
             cell: cell.clone(),
             level: self.plan.level(cell, self.plan.compare).to_string(),
-            reference: candidate == group.reference,
-            throughput: geometric_interval(&throughput_per_minute, Confidence::family(1)),
-            throughput_per_minute,
-            ratio: fresh.or(stands.ratio),
-            fresh: fresh.is_some(),
+            reference: place == group.reference,
+            throughput: stands.throughput,
+            ratio: stands.ratio,
             decision: stands.decision,
-            left_after: stands.left.map(|left| left.after),
-            left: stands.left.map(|left| left.why),
-            stability: stability(&runs),
-            not_steady: self.figures[number]
-                .iter()
-                .filter(|(_, run)| !run.load.steadiness.label.is_comparable())
-                .map(|(round, run)| NotSteady {
-                    round: round + 1,
-                    label: run.load.steadiness.label,
-                })
-                .collect(),
-            periodic: runs
-                .iter()
-                .filter(|run| matches!(run.load.steadiness.label, Label::Periodic { .. }))
-                .count(),
+            likely: stands.likely,
+            left: stands.left,
+            more_s: stands.more.map(|more| more.as_secs_f64()),
+            by_sitting: stands.by_sitting.clone(),
+            autocorrelation: stands.autocorrelation,
+            batches: stands.batches.clone(),
+            time: transaction_time(slices, cell.clients),
+            tail: tail(&runs, &kinds),
+            age: age(slices),
+            stability: stability(slices, &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::of(
                 &self.energy(number),
-                (candidate != group.reference)
+                (place != group.reference)
                     .then(|| self.energy(group.cells[group.reference]))
                     .as_ref(),
             ),
-            kinds: kinds(&runs),
-            series: runs
-                .iter()
-                .filter(|run| !run.load.series.is_empty())
-                .map(|run| run.load.series.clone())
-                .collect(),
+            kinds,
             buffer_not_filled: runs.iter().filter(|run| !run.load.buffer_filled).count(),
-            checkpoints_min: runs
-                .iter()
-                .filter(|run| matches!(run.load.steadiness.cycles, Cycles::Partial { .. }))
-                .map(|run| run.load.counters.checkpoints)
-                .min(),
         }
     }
 
@@ -471,24 +556,98 @@ impl<'a> FiguresByCell<'a> {
     }
 }
 
-fn stability(runs: &[&Figures]) -> Option<CellStability> {
-    let mut variations: Vec<f64> = runs
+/// Where the time of slices went, a transaction. All of it is the time that
+/// passed, once a session.
+fn transaction_time(slices: &[&Slice], sessions: u32) -> Option<TransactionTime> {
+    let transactions: u64 = slices.iter().map(|slice| slice.transactions).sum();
+    let spent: Vec<Spent> = slices.iter().filter_map(|slice| slice.spent).collect();
+    if transactions == 0 || spent.len() < slices.len() {
+        return None;
+    }
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / transactions as f64;
+    let of = |part: fn(&Spent) -> Duration| micros(spent.iter().map(part).sum());
+    let elapsed: Duration = slices.iter().map(|slice| slice.elapsed).sum();
+    let total_us = micros(elapsed) * f64::from(sessions.max(1));
+    let parts = [
+        of(|spent| spent.read),
+        of(|spent| spent.log_write),
+        of(|spent| spent.log_sync),
+        of(|spent| spent.checkpoint),
+        of(|spent| spent.cpu),
+    ];
+    let [read_us, log_write_us, log_sync_us, checkpoint_us, cpu_us] = parts;
+    Some(TransactionTime {
+        total_us,
+        read_us,
+        log_write_us,
+        log_sync_us,
+        checkpoint_us,
+        cpu_us,
+        other_us: total_us - parts.iter().sum::<f64>(),
+    })
+}
+
+fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
+    let mut all = kinds.first()?.latencies.clone();
+    for kind in &kinds[1..] {
+        all.add(&kind.latencies);
+    }
+    let transactions: u64 = runs.iter().map(|run| run.load.transactions()).sum();
+    if transactions == 0 {
+        return None;
+    }
+    let percentiles = all.percentiles();
+    let checkpoints: u64 = runs.iter().map(|run| run.load.counters.checkpoints).sum();
+    let time: Duration = runs
         .iter()
-        .filter_map(|run| run.load.stability.variation)
-        .collect();
-    variations.sort_by(f64::total_cmp);
-    let middle = variations.len() / 2;
+        .map(|run| run.load.counters.checkpoint_time)
+        .sum();
+    Some(Tail {
+        p50_us: percentiles.p50_us,
+        p99_us: percentiles.p99_us,
+        checkpoint_us: (checkpoints > 0 && !time.is_zero())
+            .then(|| time.as_secs_f64() * 1e6 / checkpoints as f64),
+        checkpoints: checkpoints as f64 / transactions as f64,
+    })
+}
+
+fn age(slices: &[&Slice]) -> Option<Age> {
+    let mut executed: HashMap<u32, u64> = HashMap::new();
+    for slice in slices {
+        *executed.entry(slice.key.sitting).or_default() += slice.transactions;
+    }
+    let transactions = executed.values().copied().max()?;
+    let mut halves = [(0_u64, 0_u64); 2];
+    let mut seen: HashMap<u32, u64> = HashMap::new();
+    for slice in slices {
+        let seen = seen.entry(slice.key.sitting).or_default();
+        let half = &mut halves[usize::from(*seen * 2 >= executed[&slice.key.sitting])];
+        half.0 += slice.misses;
+        half.1 += slice.transactions;
+        *seen += slice.transactions;
+    }
+    let ratio = |(misses, transactions): (u64, u64)| misses as f64 / transactions.max(1) as f64;
+    let [first, second] = halves.map(ratio);
+    Some(Age {
+        transactions,
+        miss_trend: (first > 0.0 && second > 0.0).then(|| second / first),
+    })
+}
+
+fn stability(slices: &[&Slice], batches: &[Batch], kinds: &[KindCounts]) -> Option<CellStability> {
+    let throughput: Vec<f64> = batches.iter().map(|batch| batch.throughput).collect();
+    if throughput.len() < 2 {
+        return None;
+    }
+    let elapsed: Duration = slices.iter().map(|slice| slice.elapsed).sum();
+    let longest_us = kinds
+        .iter()
+        .map(|kind| kind.latencies.percentiles().max_us)
+        .max()?;
     Some(CellStability {
-        variation: match variations.len() {
-            0 => return None,
-            odd if odd % 2 == 1 => variations[middle],
-            _ => f64::midpoint(variations[middle - 1], variations[middle]),
-        },
-        window_s: runs.first()?.load.stability.window_s,
-        stall_s: runs
-            .iter()
-            .map(|run| run.load.stability.longest_stall_s)
-            .fold(0.0, f64::max),
+        variation: standard_deviation(&throughput) / mean(&throughput),
+        batch_s: elapsed.as_secs_f64() / batches.len() as f64,
+        longest_s: longest_us as f64 / 1e6,
     })
 }
 
@@ -511,15 +670,6 @@ fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
     let changed: f64 = runs
         .iter()
         .map(|run| run.load.counts.changed_bytes as f64)
-        .sum();
-    let measured: f64 = runs.iter().map(|run| run.load.measured.as_secs_f64()).sum();
-    let cores: f64 = runs
-        .iter()
-        .map(|run| {
-            (run.machine.user + run.machine.system)
-                * run.machine.cpus
-                * run.load.measured.as_secs_f64()
-        })
         .sum();
     let device: Option<(f64, f64)> = runs.iter().try_fold((0.0, 0.0), |total, run| {
         let device = run.device?;
@@ -546,7 +696,6 @@ fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
             .map(|(_, device)| device / written),
         read_us_mean: mean_time(sum(&|c| micros(c.read_time)), reads),
         sync_us_mean: mean_time(sum(&|c| micros(c.sync_time)), sum(&|c| c.syncs)),
-        cpu_cores_used: ratio(cores, measured),
     })
 }
 
@@ -574,10 +723,18 @@ fn kinds(runs: &[&Figures]) -> Vec<KindCounts> {
 /// The share of misses below which the storage was not seen.
 pub const MISSES_AT_DEVICE_WANTED: f64 = 0.95;
 
-/// Checkpoints that a run should have, for one more or less not to matter.
-const CHECKPOINTS_WANTED: u64 = 3;
+/// Reads of the device a miss above which something else than misses reads:
+/// read-ahead, or what was pushed out of the page cache.
+pub const READS_A_MISS_TOLERATED: f64 = 1.5;
 
-fn caveats(findings: &Findings, by_cell: &FiguresByCell<'_>) -> Vec<Caveat> {
+/// Share of passes that may be left out. Chosen.
+pub const SCREENED_TOLERATED: f64 = 0.1;
+
+/// How far the ratios of two sittings may lie apart: as far as placement and
+/// start-up are worth more than what intervals show. Chosen.
+pub const SITTINGS_TOLERATED: f64 = 0.1;
+
+fn caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let runs: Vec<&Figures> = by_cell.all().collect();
     let of = runs.len();
@@ -599,10 +756,7 @@ fn caveats(findings: &Findings, by_cell: &FiguresByCell<'_>) -> Vec<Caveat> {
     if !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
         caveats.push(Caveat::NoDeviceCounters);
     }
-    if runs
-        .iter()
-        .any(|run| run.load.steadiness.label.is_comparable())
-    {
+    if !runs.is_empty() {
         caveats.extend(findings.groups.iter().filter_map(|group| {
             let mut cells = group.cells.iter();
             let silent = cells.find(|cell| cell.reference && cell.throughput.is_none())?;
@@ -611,36 +765,49 @@ fn caveats(findings: &Findings, by_cell: &FiguresByCell<'_>) -> Vec<Caveat> {
             })
         }));
     }
+    let reads = cells().filter_map(|cell| {
+        let figures = cell.per_transaction?;
+        Some((cell, figures.device_reads_ratio? * figures.misses_read))
+    });
+    let most = reads.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    // With direct I/O nothing reads but misses, and other programs.
+    let direct = findings.storage_path == Some(StoragePath::Direct);
+    let most = most.filter(|(_, reads)| !direct && *reads > READS_A_MISS_TOLERATED);
+    if let Some((cell, reads)) = most {
+        caveats.push(Caveat::ReadsPerMiss {
+            cell: cell.cell.clone(),
+            reads,
+        });
+    }
+    let left_out = findings.screened;
+    if left_out.all() as f64 > SCREENED_TOLERATED * findings.passes as f64 {
+        caveats.push(Caveat::Screened {
+            slow: left_out.slow,
+            foreign_traffic: left_out.foreign_traffic,
+            of: findings.passes,
+        });
+    }
+    let apart = cells().filter_map(|cell| {
+        let ratios = || cell.by_sitting.iter().map(|&(_, ratio)| ratio);
+        let most = ratios().max_by(f64::total_cmp)?;
+        Some((cell, most / ratios().min_by(f64::total_cmp)?))
+    });
+    let most = apart.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    if let Some((cell, factor)) = most.filter(|(_, factor)| *factor > 1.0 + SITTINGS_TOLERATED) {
+        caveats.push(Caveat::SittingsApart {
+            cell: cell.cell.clone(),
+            factor,
+        });
+    }
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
     caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
     let unfilled = runs.iter().filter(|run| !run.load.buffer_filled).count();
     if unfilled > 0 {
         caveats.push(Caveat::BufferNotFilled { runs: unfilled, of });
     }
-    let has_few = |cell: &&CellFindings| {
-        let fewest = cell.checkpoints_min;
-        fewest.is_some_and(|count| count < CHECKPOINTS_WANTED)
-    };
-    let few = cells().filter(has_few).count();
-    if few > 0 {
-        caveats.push(Caveat::FewCheckpoints {
-            cells: few,
-            of: findings.plan.cells().len(),
-            wanted: CHECKPOINTS_WANTED,
-        });
-    }
     let is_shared = |run: &&Figures| run.restored_by == Some(RestoreMethod::Reflink);
     if runs.iter().any(is_shared) {
         caveats.push(Caveat::SharedBlocks);
-    }
-    let unsteady: usize = cells().map(|cell| cell.not_steady.len()).sum();
-    if unsteady > 0 {
-        caveats.push(Caveat::NotSteady { runs: unsteady, of });
-    }
-    let is_short = |run: &&&Figures| run.load.steadiness.label == Label::NotJudged;
-    let short = runs.iter().filter(is_short).count();
-    if short > 0 {
-        caveats.push(Caveat::NotJudged { runs: short, of });
     }
     let smallest = findings
         .snapshots
@@ -668,11 +835,6 @@ pub fn share(line: &AuditLine) -> f64 {
     } else {
         line.count as f64 / line.total as f64
     }
-}
-
-/// The arithmetic mean of a cell's runs, for charts without intervals.
-pub fn throughput_mean(cell: &CellFindings) -> Option<f64> {
-    (!cell.throughput_per_minute.is_empty()).then(|| mean(&cell.throughput_per_minute))
 }
 
 #[cfg(test)]

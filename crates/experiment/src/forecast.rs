@@ -1,7 +1,7 @@
 //! What carrying out a plan takes, before anything is changed: estimates of
 //! sizes and times, and nothing measured.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 use serde::{Serialize, Serializer};
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     campaign::{CampaignError, CampaignSettings, Requirements},
     directory::{STORE, free_space},
-    plan::{Factor, LiveGroup, Plan, RunLength},
+    plan::{Factor, Plan, SliceLength},
     store::{Store, StoreError},
 };
 
@@ -24,21 +24,18 @@ pub struct Forecast {
     pub compared: Factor,
     /// All cells, in the plan's order.
     pub cells: Vec<ForecastCell>,
-    /// Cells in the order of the first round.
-    pub order_of_first_round: Vec<usize>,
+    /// Cells in the order of the first pass.
+    pub order_of_first_pass: Vec<usize>,
     /// Snapshots to be made, in that order.
     pub snapshots: Vec<ForecastSnapshot>,
     /// Space in each directory.
     pub space: Vec<ForecastSpace>,
-    /// Runs that are in the store already.
-    pub runs_done: usize,
-    /// How many rounds are wanted; `None` for as many as fit.
-    pub rounds: Option<u32>,
-    /// About how many whole rounds the budget has room for; `None` without a
-    /// budget.
-    pub rounds_that_fit_about: Option<u64>,
-    /// Length of a run; `None` where it is derived from the budget.
-    pub run_length: Option<RunLength>,
+    /// Passes that are in the store already.
+    pub passes_done: usize,
+    /// How many passes are wanted; `None` for as many as fit.
+    pub passes: Option<u32>,
+    /// How long slices and warm-ups are, where that is not found out.
+    pub slices: SliceLength,
     /// Whether the storage would be calibrated first.
     pub calibrate: bool,
     /// Time for everything; `None` for as long as it takes.
@@ -47,16 +44,13 @@ pub struct Forecast {
     /// About the time of calibrating and of making the snapshots.
     #[serde(rename = "making_s_about", serialize_with = "octavo_driver::seconds")]
     pub making: Duration,
-    /// About the time of a run.
-    #[serde(rename = "run_s_about", serialize_with = "octavo_driver::seconds")]
-    pub run: Duration,
-    /// About the time of a round of all cells.
-    #[serde(rename = "round_s_about", serialize_with = "octavo_driver::seconds")]
-    pub round: Duration,
-    /// About the time of the wanted rounds and all before them; `None`
-    /// without a number of rounds.
-    #[serde(rename = "whole_s_about", serialize_with = "seconds_if_known")]
-    pub whole: Option<Duration>,
+    /// About the time in which a sitting of all cells begins: copies and
+    /// warm-ups.
+    #[serde(
+        rename = "beginning_s_about",
+        serialize_with = "octavo_driver::seconds"
+    )]
+    pub beginning: Duration,
     /// The least time in which the plan makes sense.
     #[serde(rename = "time_s_min", serialize_with = "octavo_driver::seconds")]
     pub time_min: Duration,
@@ -120,15 +114,7 @@ impl Forecast {
         let requirements = Requirements::estimate(settings)?;
         let cells = plan.cells();
         let groups = plan.groups();
-        let round = requirements.run.saturating_mul(cells.len() as u32);
-        let all: Vec<LiveGroup> = groups
-            .iter()
-            .map(|group| LiveGroup {
-                cells: group.cells.clone(),
-                mirrored: false,
-                rounds_before: 0,
-            })
-            .collect();
+        let all: Vec<Vec<usize>> = groups.iter().map(|group| group.cells.clone()).collect();
         let forecast = Self {
             directory: settings.directory.clone(),
             compared: plan.compare,
@@ -145,7 +131,7 @@ impl Forecast {
                         .any(|group| group.cells[group.reference] == number),
                 })
                 .collect(),
-            order_of_first_round: plan.order(0, &all),
+            order_of_first_pass: plan.order(0, 0, &all),
             snapshots: requirements
                 .snapshots
                 .iter()
@@ -168,23 +154,13 @@ impl Forecast {
                     })
                 })
                 .collect::<Result<_, CampaignError>>()?,
-            runs_done: runs_done(settings)?,
-            rounds: settings.rounds,
-            rounds_that_fit_about: settings.budget.map(|budget| {
-                let remaining = budget.saturating_sub(requirements.making).as_secs_f64();
-                (remaining / round.as_secs_f64()) as u64
-            }),
-            run_length: settings.run_length,
+            passes_done: passes_done(settings)?,
+            passes: settings.passes,
+            slices: settings.slices,
             calibrate: settings.calibrate,
             budget: settings.budget,
             making: requirements.making,
-            run: requirements.run,
-            round,
-            whole: settings.rounds.map(|rounds| {
-                requirements
-                    .making
-                    .saturating_add(round.saturating_mul(rounds))
-            }),
+            beginning: requirements.beginning,
             time_min: requirements.time_min,
             plan: plan.clone(),
         };
@@ -192,8 +168,8 @@ impl Forecast {
     }
 }
 
-/// How many runs an earlier session left, which has to be of the same plan.
-fn runs_done(settings: &CampaignSettings) -> Result<usize, StoreError> {
+/// How many passes earlier sessions left, which have to be of the same plan.
+fn passes_done(settings: &CampaignSettings) -> Result<usize, StoreError> {
     let path = settings.directory.join(STORE);
     if !path.exists() {
         return Ok(0);
@@ -201,9 +177,14 @@ fn runs_done(settings: &CampaignSettings) -> Result<usize, StoreError> {
     let mut store = Store::open(&path)?;
     // A store with a plan is compared with it and not changed.
     if store.plan()?.is_some() {
-        store.adopt(&settings.plan, settings.run_length, settings.octavo_version)?;
+        store.adopt(&settings.plan, settings.slices, settings.octavo_version)?;
     }
-    Ok(store.outcomes()?.len())
+    let slices = store.slices()?;
+    let passes: BTreeSet<_> = slices
+        .iter()
+        .map(|slice| (slice.key.sitting, slice.key.pass))
+        .collect();
+    Ok(passes.len())
 }
 
 fn seconds_if_known<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {

@@ -28,16 +28,13 @@ mod error;
 pub mod executor;
 pub mod findings;
 pub mod forecast;
-
+pub mod lockstep;
 pub mod machine;
 pub mod observer;
 pub mod plan;
-pub mod race;
 pub mod record;
 mod resolved;
 mod run;
-mod run_cost;
-mod schedule;
 pub mod statistics;
 pub mod store;
 pub mod verdict;

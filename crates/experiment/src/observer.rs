@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::{lockstep::Judgement, plan::Plan};
+
 /// Told of a job's progress.
 pub trait Observer: Sync {
     /// A step has begun or gone on: what is done now, the time spent so far
@@ -9,6 +11,8 @@ pub trait Observer: Sync {
     fn progress(&self, now: &str, spent: Duration, expected: Duration);
     /// Something worth a line of its own.
     fn note(&self, line: &str);
+    /// The cells of a plan stand like this now.
+    fn standings(&self, _plan: &Plan, _judgement: &Judgement) {}
     /// Whether to stop.
     fn interrupted(&self) -> bool;
 }

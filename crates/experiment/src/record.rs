@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use octavo_database::{RestoreMethod, StoragePath};
+use octavo_database::{Counters, RestoreMethod, StoragePath};
 use octavo_device::power::Energy;
 use octavo_driver::Measurement;
 use octavo_units::ByteCount;
 use octavo_workload::Condition;
 use serde::{Deserialize, Serialize};
 
-use crate::{machine::MachineUse, race::Phase};
+use crate::machine::MachineUse;
 
 /// How a record came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,17 +39,13 @@ impl Source {
     }
 }
 
-/// Which run of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Which run of an experiment: one cell in one sitting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {
-    /// The round, from 0.
-    pub round: u32,
-    /// Its place in the round's order, from 0.
-    pub position: u32,
+    /// The sitting, from 0.
+    pub sitting: u32,
     /// The cell's number in the plan.
     pub cell: usize,
-    /// Whether it selects or confirms.
-    pub phase: Phase,
 }
 
 /// A run of an experiment.
@@ -70,12 +66,6 @@ impl RunRecord {
     pub fn figures(&self) -> Option<&Figures> {
         self.result.as_deref().ok()
     }
-
-    /// The figures, if they may be compared with those of other runs.
-    pub fn comparable(&self) -> Option<&Figures> {
-        self.figures()
-            .filter(|figures| figures.load.steadiness.label.is_comparable())
-    }
 }
 
 /// The figures of a run.
@@ -85,8 +75,7 @@ pub struct Figures {
     /// series, the database's counters, steadiness, stability.
     #[serde(flatten)]
     pub load: Measurement,
-    /// Time that the run took besides warm-up and the time of its figures,
-    /// what was cut off these included.
+    /// Time for copying, starting, stopping and checking.
     #[serde(rename = "overhead_s", serialize_with = "octavo_driver::seconds")]
     pub overhead: Duration,
     /// How the copy was made that was run on; `None` where none was needed.
@@ -96,7 +85,9 @@ pub struct Figures {
     pub storage_path: Option<StoragePath>,
     /// What the device counted, where it can be asked.
     pub device: Option<DeviceUse>,
-    /// How the machine was used.
+    /// How the machine was used: while a `bench` measured, or from the end of
+    /// the warm-up to the end of the sitting, the slices of other cells
+    /// included.
     pub machine: MachineUse,
     /// How the database was run, as name and value. The store keeps these as
     /// facts of the experiment rather than with each run.
@@ -123,6 +114,28 @@ pub struct DeviceUse {
     /// not known, as of real devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
+}
+
+impl DeviceUse {
+    /// What it counted in two spans of time together.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            reads: self.reads.saturating_add(other.reads),
+            read_bytes: self.read_bytes.saturating_add(other.read_bytes),
+            writes: self.writes.saturating_add(other.writes),
+            written_bytes: self.written_bytes.saturating_add(other.written_bytes),
+            energy: self
+                .energy
+                .zip(other.energy)
+                .map(|(own, other)| own.plus(other)),
+        }
+    }
+
+    /// The bytes that the database did not ask for.
+    pub(crate) fn foreign(&self, asked: &Counters) -> ByteCount {
+        let moved = self.read_bytes.saturating_add(self.written_bytes);
+        moved.saturating_sub(asked.read_bytes.saturating_add(asked.written_bytes()))
+    }
 }
 
 #[cfg(test)]
@@ -173,11 +186,8 @@ pub(crate) mod tests {
                 steadiness: Steadiness {
                     label: Label::Steady,
                     cut_s: 0.0,
-                    extended_s: 0.0,
                     tick_s: 0.6,
                     ticks: 100,
-                    autocorrelation: 0.0,
-                    effective_samples: 100.0,
                     cycles: Cycles::None,
                 },
                 stability: Stability {

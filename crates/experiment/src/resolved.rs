@@ -88,6 +88,18 @@ impl<'a> ResolvedPlan<'a> {
         self.directory(storage).join("data")
     }
 
+    /// Where the copies lie that are run on.
+    pub(crate) fn copies(&self, storage: &Storage) -> PathBuf {
+        self.data(storage).join("run")
+    }
+
+    /// Where the rows lie that snapshots are made from.
+    pub(crate) fn loaded(&self, key: &SnapshotKey) -> PathBuf {
+        let mut path = self.snapshot(key).into_os_string();
+        path.push("-loaded");
+        path.into()
+    }
+
     /// Where a snapshot lies.
     pub(crate) fn snapshot(&self, key: &SnapshotKey) -> PathBuf {
         let plan = self.plan();

@@ -1,16 +1,26 @@
 //! One run: started, driven, stopped and checked.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
-use octavo_database::{Database, DatabaseError, Isolation, Noop, RestoreMethod, Running, Settings};
+use octavo_database::{
+    Database, DatabaseError, Isolation, Noop, RestoreMethod, Running, Settings, StoragePath,
+};
 use octavo_driver::{
-    DriverError, DriverObserver, DriverSettings, Extension, Load, RunLength, drive,
+    DriverError, DriverObserver, DriverSettings, Load, Measurement, RunLength, drive,
 };
 use octavo_storage::location::Location;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Condition, ConnectionError, Workload};
 
-use crate::{directory::directory_size, record::Figures, watch::Watch};
+use crate::{
+    directory::directory_size,
+    machine::MachineUse,
+    record::{DeviceUse, Figures},
+    watch::Watch,
+};
 
 /// Why a run gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -119,9 +129,9 @@ pub(crate) struct FreshCopy<'a> {
     /// The database.
     pub(crate) database: &'a dyn Database,
     /// The loaded database at rest.
-    pub(crate) snapshot: &'a Path,
+    pub(crate) snapshot: PathBuf,
     /// Where the copy goes.
-    pub(crate) copy: &'a Path,
+    pub(crate) copy: PathBuf,
     /// Where the copy's bytes go.
     pub(crate) location: &'a Location,
     /// The page size.
@@ -138,14 +148,14 @@ impl Subject for FreshCopy<'_> {
         workload: &dyn Workload,
         isolation: Option<Isolation>,
     ) -> Result<(Box<dyn Running>, Option<RestoreMethod>), DatabaseError> {
-        let restored_by = self.database.restore(self.snapshot, self.copy)?;
+        let restored_by = self.database.restore(&self.snapshot, &self.copy)?;
         let settings = Settings {
             page_size: self.page_size,
             memory: self.memory,
             clients: self.clients,
             isolation,
         };
-        let running = self.database.start(self.copy, &settings, workload)?;
+        let running = self.database.start(&self.copy, &settings, workload)?;
         Ok((running, Some(restored_by)))
     }
 
@@ -155,12 +165,12 @@ impl Subject for FreshCopy<'_> {
 
     fn buffer(&self) -> (PageSize, ByteCount) {
         // What does not fit is what can be missed.
-        let size = directory_size(self.snapshot);
+        let size = directory_size(&self.snapshot);
         (self.page_size, self.memory.min(size))
     }
 
     fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
-        let mut connection = self.database.inspect(self.copy, workload)?;
+        let mut connection = self.database.inspect(&self.copy, workload)?;
         Ok(workload.check(connection.as_mut())?)
     }
 }
@@ -182,10 +192,116 @@ pub(crate) struct RunSettings<'a> {
     pub(crate) seed: Seed,
     /// How long.
     pub(crate) length: RunLength,
-    /// Whether a run that is still warming up at its end is extended.
-    pub(crate) extension: Extension,
     /// Whether an interrupt while measuring keeps what was measured.
     pub(crate) keep_interrupted: bool,
+}
+
+/// A started database, until it is stopped and checked.
+pub(crate) struct Started {
+    /// The database.
+    pub(crate) running: Box<dyn Running>,
+    restored_by: Option<RestoreMethod>,
+    /// What making the copy and starting took.
+    starting: Duration,
+}
+
+/// What is known of a database beside its load.
+pub(crate) struct Around {
+    restored_by: Option<RestoreMethod>,
+    storage_path: Option<StoragePath>,
+    conditions: Vec<(String, String)>,
+    checks: Vec<Condition>,
+    /// What starting, stopping and checking took.
+    overhead: Duration,
+}
+
+impl Started {
+    /// Starts a subject.
+    pub(crate) fn start(
+        subject: &dyn Subject,
+        workload: &dyn Workload,
+        isolation: Option<Isolation>,
+    ) -> Result<Self, DatabaseError> {
+        let begin = Instant::now();
+        let (running, restored_by) = subject.start(workload, isolation)?;
+        Ok(Self {
+            running,
+            restored_by,
+            starting: begin.elapsed(),
+        })
+    }
+
+    /// What is known of it while it runs.
+    pub(crate) fn so_far(&self, subject: &dyn Subject) -> Around {
+        Around {
+            restored_by: self.restored_by,
+            storage_path: subject.location().map(|_| self.running.storage_path()),
+            conditions: self.conditions(subject),
+            checks: Vec::new(),
+            overhead: self.starting,
+        }
+    }
+
+    fn conditions(&self, subject: &dyn Subject) -> Vec<(String, String)> {
+        let own = self.running.conditions().into_iter();
+        own.map(|(name, value)| (name.to_owned(), value))
+            .chain(subject.conditions())
+            .collect()
+    }
+
+    /// Stops it, whose load gave `driven`, and checks what it left.
+    ///
+    /// # Errors
+    /// When the load failed or the database died, cannot be stopped, or left a
+    /// condition of the workload violated.
+    pub(crate) fn stop<T>(
+        self,
+        subject: &dyn Subject,
+        workload: &dyn Workload,
+        driven: Result<T, DriverError>,
+    ) -> Result<(T, Around), RunError> {
+        let begin = Instant::now();
+        let mut around = self.so_far(subject);
+        let death = self.running.death();
+        let stopped = self.running.stop();
+        // Whatever else went wrong followed from it; but who was asked to stop,
+        // or has no room left, is told that.
+        let driven = driven.map_err(RunError::from);
+        if let Some(words) = death
+            && !driven
+                .as_ref()
+                .is_err_and(|error| error.is_stop() || error.is_full())
+        {
+            return Err(RunError::Died(words));
+        }
+        let driven = driven?;
+        stopped?;
+        around.checks = subject.check(workload)?;
+        expect_consistent(&around.checks)?;
+        around.overhead += begin.elapsed();
+        Ok((driven, around))
+    }
+}
+
+impl Around {
+    /// The figures of a run of which everything else is known.
+    pub(crate) fn figures(
+        self,
+        load: Measurement,
+        device: Option<DeviceUse>,
+        machine: MachineUse,
+    ) -> Figures {
+        Figures {
+            overhead: self.overhead,
+            restored_by: self.restored_by,
+            storage_path: self.storage_path,
+            device,
+            machine,
+            conditions: self.conditions,
+            checks: self.checks,
+            load,
+        }
+    }
 }
 
 /// Makes one run. `interrupted` is looked at several times a second.
@@ -200,12 +316,11 @@ pub(crate) fn run(
     observer: &mut dyn DriverObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Figures, RunError> {
-    let begin = Instant::now();
-    let (running, restored_by) = subject.start(settings.workload, settings.isolation)?;
+    let started = Started::start(subject, settings.workload, settings.isolation)?;
     let mut watch = Watch::new(subject.location(), observer);
     let (page_size, memory) = subject.buffer();
     let driven = drive(
-        running.as_ref(),
+        started.running.as_ref(),
         DriverSettings {
             workload: settings.workload,
             seed: settings.seed,
@@ -213,7 +328,6 @@ pub(crate) fn run(
             load: settings.load,
             retries: settings.retries,
             length: settings.length,
-            extension: settings.extension,
             keep_interrupted: settings.keep_interrupted,
             page_size,
             memory,
@@ -221,38 +335,8 @@ pub(crate) fn run(
         &mut watch,
         interrupted,
     );
-    let storage_path = running.storage_path();
-    let conditions = running.conditions().into_iter();
-    let mut conditions: Vec<(String, String)> = conditions
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
-    conditions.extend(subject.conditions());
-    let death = running.death();
-    let stopped = running.stop();
-    // Whatever else went wrong followed from it; but who was asked to stop, or
-    // has no room left, is told that.
-    let driven = driven.map_err(RunError::from);
-    if let Some(words) = death
-        && !driven
-            .as_ref()
-            .is_err_and(|error| error.is_stop() || error.is_full())
-    {
-        return Err(RunError::Died(words));
-    }
-    let load = driven?;
-    stopped?;
-    let checks = subject.check(settings.workload)?;
-    expect_consistent(&checks)?;
-    Ok(Figures {
-        overhead: begin.elapsed().saturating_sub(load.warm_up + load.measured),
-        restored_by,
-        storage_path: subject.location().map(|_| storage_path),
-        device: watch.device(),
-        machine: watch.machine(),
-        conditions,
-        checks,
-        load,
-    })
+    let (load, around) = started.stop(subject, settings.workload, driven)?;
+    Ok(around.figures(load, watch.device(), watch.machine()))
 }
 
 /// Refuses data of which a condition does not hold.

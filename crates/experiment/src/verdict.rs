@@ -1,16 +1,17 @@
-//! What to do, from what the rounds say: which level of what is compared in
+//! What to do, from what the batches say: which level of what is compared in
 //! each group, what a smaller buffer costs and saves, and where one factor
 //! changes what another is worth.
+
+use std::time::Duration;
 
 use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
 use crate::{
+    lockstep::{Candidate, GroupJudgement, Why},
     plan::{Cell, Factor, Group, Level, Plan},
-    race::{Outcome, Race},
     statistics::{
-        ByRound, Confidence, Decision, Interval, decision, geometric_interval, paired_ratios,
-        spending::repeated_interval,
+        ByBatch, Confidence, Decision, Interval, decision, geometric_interval, paired_ratios,
     },
 };
 
@@ -24,12 +25,11 @@ pub enum Verdict {
         level: Level,
         /// Its throughput over the reference's.
         ratio: Interval,
-        /// Whether that is from fresh rounds, which had no part in choosing.
-        fresh: bool,
-        /// The best of the others.
-        runner_up: Option<Level>,
-        /// Levels that may be as good as the one named, or better.
+        /// Levels that are better than the reference too, and may be as good as
+        /// this one.
         ties: Vec<Level>,
+        /// Levels of which that is not known yet.
+        open: Vec<Level>,
     },
     /// None is better than the reference by more than the margin.
     Keep {
@@ -39,8 +39,6 @@ pub enum Verdict {
         equivalent: Vec<Level>,
         /// Levels that are worse.
         worse: Vec<Level>,
-        /// Levels that led, and that fresh rounds did not confirm.
-        not_confirmed: Vec<Level>,
     },
     /// Not decided yet.
     Inconclusive {
@@ -48,49 +46,76 @@ pub enum Verdict {
         open: Vec<Level>,
         /// The level that leads.
         leader: Option<Level>,
-        /// How many more rounds would settle it, if means and spreads stay as
-        /// they are; `None` when that cannot be told.
-        more_rounds: Option<usize>,
+        /// How much more measuring would settle it, in seconds within slices of
+        /// all cells together, if means and spreads stay as they are; `None`
+        /// when that cannot be told.
+        more_s: Option<f64>,
     },
 }
 
-/// Puts a group's race into the plan's words.
-pub(crate) fn verdict(plan: &Plan, cells: &[Cell], group: &Group, race: &Race) -> Verdict {
-    let level = |candidate: usize| plan.level(&cells[group.cells[candidate]], plan.compare);
-    let levels = |candidates: &[usize]| candidates.iter().map(|&c| level(c)).collect();
-    match &race.outcome {
-        Outcome::Winner {
-            candidate,
+/// Puts what is known of a group into the plan's words.
+pub(crate) fn verdict(
+    plan: &Plan,
+    cells: &[Cell],
+    group: &Group,
+    judged: &GroupJudgement,
+) -> Verdict {
+    let level = |place: usize| plan.level(&cells[group.cells[place]], plan.compare);
+    let rivals = || {
+        let all = judged.candidates.iter().enumerate();
+        all.filter(|&(place, _)| place != group.reference)
+    };
+    let levels = |wanted: &dyn Fn(&Candidate) -> bool| -> Vec<Level> {
+        rivals()
+            .filter(|(_, candidate)| wanted(candidate))
+            .map(|(place, _)| level(place))
+            .collect()
+    };
+    let estimate = |candidate: &Candidate| candidate.ratio.map_or(0.0, |ratio| ratio.estimate);
+    let is_open = |candidate: &Candidate| {
+        candidate.left.is_none() && matches!(candidate.decision, None | Some(Decision::Open))
+    };
+    let best = rivals()
+        .filter(|(_, candidate)| candidate.decision == Some(Decision::Better))
+        .max_by(|(_, one), (_, other)| estimate(one).total_cmp(&estimate(other)));
+    if let Some((place, best)) = best
+        && let Some(ratio) = best.ratio
+    {
+        let is_behind = |candidate: &Candidate| {
+            let why = candidate.left.map(|left| left.why);
+            matches!(why, Some(Why::Behind { .. }))
+        };
+        let mut ties =
+            levels(&|other| other.decision == Some(Decision::Better) && !is_behind(other));
+        ties.retain(|tie| *tie != level(place));
+        return Verdict::Use {
+            level: level(place),
             ratio,
-            fresh,
-            runner_up,
             ties,
-        } => Verdict::Use {
-            level: level(*candidate),
-            ratio: *ratio,
-            fresh: *fresh,
-            runner_up: runner_up.map(level),
-            ties: levels(ties),
-        },
-        Outcome::Keep {
-            equivalent,
-            worse,
-            not_confirmed,
-        } => Verdict::Keep {
+            open: levels(&is_open),
+        };
+    }
+    let open = levels(&is_open);
+    if open.is_empty() {
+        return Verdict::Keep {
             level: level(group.reference),
-            equivalent: levels(equivalent),
-            worse: levels(worse),
-            not_confirmed: levels(not_confirmed),
-        },
-        Outcome::Inconclusive {
-            open,
-            leader,
-            more_rounds,
-        } => Verdict::Inconclusive {
-            open: levels(open),
-            leader: leader.map(level),
-            more_rounds: *more_rounds,
-        },
+            equivalent: levels(&|other| other.decision == Some(Decision::Equivalent)),
+            worse: levels(&|other| other.decision == Some(Decision::Worse)),
+        };
+    }
+    let leader = rivals()
+        .filter(|(_, candidate)| is_open(candidate) && estimate(candidate) > 1.0)
+        .max_by(|(_, one), (_, other)| estimate(one).total_cmp(&estimate(other)));
+    let more: Option<Vec<Duration>> = rivals()
+        .filter(|(_, candidate)| is_open(candidate))
+        .map(|(_, candidate)| candidate.more)
+        .collect();
+    Verdict::Inconclusive {
+        open,
+        leader: leader.map(|(place, _)| level(place)),
+        more_s: more
+            .and_then(|more| more.into_iter().max())
+            .map(|more| more.as_secs_f64()),
     }
 }
 
@@ -107,8 +132,8 @@ pub struct Interaction {
     /// What else is the same in both; empty when nothing else varies.
     pub within: String,
     /// Its throughput over the reference's at `at`, over the same at
-    /// `against`: within rounds, at the last planned look, 95 % for all
-    /// interactions of the plan (Bonferroni) and all looks together.
+    /// `against`: within batches, 95% for all interactions of the plan
+    /// (Bonferroni).
     pub ratio: Interval,
     /// What the interval says: [`Decision::Better`] and [`Decision::Worse`]
     /// are interactions that matter.
@@ -116,15 +141,15 @@ pub struct Interaction {
 }
 
 /// All interactions between what is compared and each other factor, the ratio
-/// of two ratios of the same round being one observation (the 2 x 2 contrast
+/// of two ratios of the same batch being one observation (the 2 x 2 contrast
 /// of the factorial experiment: Box, Hunter and Hunter, Statistics for
-/// Experimenters, 2nd ed. 2005, ch. 5). Pairs that no round has in common are
+/// Experimenters, 2nd ed. 2005, ch. 5). Pairs that no batch has in common are
 /// left out.
 pub(crate) fn interactions(
     plan: &Plan,
     cells: &[Cell],
     groups: &[Group],
-    throughput: impl Fn(usize) -> ByRound,
+    throughput: impl Fn(usize) -> ByBatch,
 ) -> Vec<Interaction> {
     let mut found = Vec::new();
     for factor in plan.varied() {
@@ -143,8 +168,8 @@ pub(crate) fn interactions(
                 {
                     continue;
                 }
-                let here = by_round(&throughput(cell), &reference);
-                let there = by_round(&throughput(other), &first_reference);
+                let here = by_batch(&throughput(cell), &reference);
+                let there = by_batch(&throughput(other), &first_reference);
                 let ratios = paired_ratios(&here, &there);
                 let within: Vec<String> = plan
                     .varied()
@@ -161,13 +186,11 @@ pub(crate) fn interactions(
             }
         }
     }
-    let error = Confidence::family(found.len()).error();
-    let seed = plan.seed.derive("bootstrap", 0);
+    let confidence = Confidence::family(found.len());
     found
         .into_iter()
         .filter_map(|((level, at, against), within, ratios)| {
-            let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-            let ratio = repeated_interval(&logs, error, seed)?;
+            let ratio = geometric_interval(&ratios, confidence)?;
             Some(Interaction {
                 level,
                 at,
@@ -201,10 +224,10 @@ fn first_level_of<'a>(
         .filter(|first| *first != group)
 }
 
-/// The ratios of the rounds that both have, by round.
-fn by_round(own: &ByRound, other: &ByRound) -> ByRound {
+/// The ratios of the batches that both have, by batch.
+fn by_batch(own: &ByBatch, other: &ByBatch) -> ByBatch {
     own.iter()
-        .filter_map(|(round, value)| Some((*round, value / other.get(round)?)))
+        .filter_map(|(batch, value)| Some((*batch, value / other.get(batch)?)))
         .collect()
 }
 
@@ -254,7 +277,7 @@ pub enum EqualThroughput {
 pub(crate) fn buffer_findings(
     plan: &Plan,
     cells: &[Cell],
-    throughput: impl Fn(usize) -> ByRound,
+    throughput: impl Fn(usize) -> ByBatch,
 ) -> Vec<BufferFinding> {
     if plan.compare != Factor::PageSize || plan.varied() != [Factor::Memory] {
         return Vec::new();
@@ -326,14 +349,14 @@ mod tests {
     use crate::plan::tests::plan;
 
     /// Throughput by page size and memory with a wobble that all cells of a
-    /// round share and a small one of their own.
-    fn measured(rounds: u32, own: f64, level: impl Fn(&Cell) -> f64) -> impl Fn(&Cell) -> ByRound {
+    /// batch share and a small one of their own.
+    fn measured(batches: u32, own: f64, level: impl Fn(&Cell) -> f64) -> impl Fn(&Cell) -> ByBatch {
         move |cell| {
-            (0..rounds)
-                .map(|round| {
-                    let shared = 1.0 + 0.3 * f64::from(round % 3);
-                    let phase = f64::from(round * 7 + cell.page_size.get() / 512);
-                    (round, level(cell) * shared * (own * phase.sin()).exp())
+            (0..batches)
+                .map(|batch| {
+                    let shared = 1.0 + 0.3 * f64::from(batch % 3);
+                    let phase = f64::from(batch * 7 + cell.page_size.get() / 512);
+                    ((0, batch), level(cell) * shared * (own * phase.sin()).exp())
                 })
                 .collect()
         }

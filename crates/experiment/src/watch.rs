@@ -11,14 +11,14 @@ use crate::{
 
 /// What the device under a database tells of itself.
 #[derive(Clone, Copy)]
-enum DeviceReading {
+pub(crate) enum DeviceReading {
     Real(DiskStats),
     Emulated(EmulatedReading),
 }
 
 impl DeviceReading {
     /// Of now; `None` where there is none, or it does not tell.
-    fn of(location: &Location) -> Option<Self> {
+    pub(crate) fn of(location: &Location) -> Option<Self> {
         if location.is_emulated() {
             location.emulated_reading().map(Self::Emulated)
         } else {
@@ -27,7 +27,7 @@ impl DeviceReading {
     }
 
     /// What it did between `earlier` and now.
-    fn since(&self, earlier: &Self) -> DeviceUse {
+    pub(crate) fn since(&self, earlier: &Self) -> DeviceUse {
         let used = self.counters() - earlier.counters();
         DeviceUse {
             reads: used.reads,

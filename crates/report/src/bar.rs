@@ -2,7 +2,7 @@
 
 use octavo_experiment::{findings::GroupFindings, statistics::Interval};
 
-use crate::number::is_bounded;
+use crate::number::{factor, is_bounded};
 
 /// Intervals drawn with characters, on a logarithmic scale around 1.
 pub(crate) struct Bar {
@@ -12,11 +12,11 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    const CELLS: usize = 25;
+    const CELLS: usize = 21;
     const CENTER: usize = Self::CELLS / 2;
     /// Farther from 1 than this factor an arrow is enough: one page size that
     /// is far off would squeeze all that matters together.
-    const FARTHEST: f64 = 1.35;
+    const FARTHEST: f64 = 1.6;
 
     pub(crate) fn over(group: &GroupFindings, margin: f64) -> Self {
         let margin = margin.ln_1p();
@@ -35,10 +35,10 @@ impl Bar {
     }
 
     pub(crate) fn header(&self) -> String {
-        let side = |value: f64| format!("{:.2}", value.exp());
+        let side = |value: f64| factor(value.exp());
         let (low, high) = (side(-self.span), side(self.span));
         let room = Self::CELLS.saturating_sub(low.len() + high.len());
-        format!("{low}{:^room$}{high}", "1")
+        format!("{low}{:^room$}{high}", "1x")
     }
 
     fn place(&self, logarithm: f64) -> Option<usize> {
@@ -102,20 +102,20 @@ mod tests {
             estimate,
             low,
             high,
-            rounds: 5,
+            batches: 5,
         };
-        assert_eq!(bar.draw(None, true), "··········:·●·:··········");
+        assert_eq!(bar.draw(None, true), "········:·●·:········");
         assert_eq!(
             bar.draw(Some(&interval(1.1, 1.05, 1.16)), false),
-            "··········:·│·:├──●───┤··"
+            "········:·│·:├─●──┤··"
         );
         assert_eq!(
             bar.draw(Some(&interval(1.0, 0.0, f64::INFINITY)), false),
-            "◄─────────:─●─:─────────►"
+            "◄───────:─●─:───────►"
         );
         assert_eq!(
             bar.draw(Some(&interval(0.5, 0.45, 0.55)), false),
-            "◄·········:·│·:··········"
+            "◄·······:·│·:········"
         );
         assert_eq!(bar.header().chars().count(), Bar::CELLS);
     }

@@ -52,10 +52,6 @@ pub fn bench_csv(result: &BenchResult) -> String {
 pub fn bench(result: &BenchResult) -> Document {
     let subject = &result.subject;
     let mut document = Document::new(format!("{} on {}", result.workload, subject.database));
-    document.origin = format!(
-        "Measured by Octavo {}, started {}.",
-        result.octavo, result.started_at
-    );
     for section in [answer, latency, load, work, audit, conditions] {
         document.push(section(result));
     }
@@ -169,8 +165,8 @@ fn warnings(result: &BenchResult) -> Vec<String> {
     }
     if result.figures.storage_path == Some(StoragePath::PageCache) {
         warnings.push(
-            "Reads came through the page cache without a limit (see the conditions), so figures \
-             may show RAM, not your disk."
+            "The page cache had no limit, or went beyond it (see the conditions), so figures may \
+             show RAM, not your disk."
                 .into(),
         );
     }
@@ -570,7 +566,7 @@ mod tests {
             "New-Order 21 28 0 0 7 0 0",
             "5 s FAIL",
             "! Interrupted after",
-            "! Other programs used up to 50% of the CPU. Find them",
+            "! Other programs used up to 50% of the CPU, so figures",
             "not as specified: New-Order among transactions",
             "! The mix is not TPC-C's",
         ] {

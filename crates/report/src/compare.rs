@@ -25,7 +25,7 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     section.push(Block::Table(cells(comparison)));
     if !comparison.cells.is_empty() {
         section.paragraph(
-            "The stores share no rounds, so ratios include every other change of the machine \
+            "The stores share no batches, so ratios include every other change of the machine \
              between them.",
         );
     }
@@ -70,12 +70,12 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
 }
 
 fn cells(comparison: &Comparison) -> Table {
-    Table::of("Per minute, geometric means", &comparison.cells)
+    Table::of("Per minute", &comparison.cells)
         .label("cell", |cell| cell.name.clone())
         .figure(("first", 9), |cell| number(cell.first.estimate))
         .figure(("second", 8), |cell| number(cell.second.estimate))
         .words("ratio (95% CI)", |cell| ratio_interval(&cell.ratio))
-        .words("second is", |cell| decision(Some(cell.decision), None))
+        .words("second is", |cell| decision(cell.decision))
         .build()
 }
 
@@ -98,7 +98,7 @@ fn answer(comparison: &Comparison) -> (String, String) {
             .into_iter()
             .filter_map(|wanted| {
                 let found = cells.iter().filter(|cell| cell.decision == wanted).count();
-                (found > 0).then(|| format!("{} in {found}", decision(Some(wanted), None).text))
+                (found > 0).then(|| format!("{} in {found}", decision(wanted).text))
             })
             .collect();
             (
@@ -119,12 +119,12 @@ fn single(cell: &CellComparison, margin: &str) -> (String, String) {
             )
         }
         Decision::Equivalent => format!("No difference above {margin} ({interval})."),
-        Decision::Open => format!("More rounds are needed ({interval})."),
+        Decision::Open => format!("More time is needed ({interval})."),
     };
     let what = format!(
         "{}: second store {}.",
         cell.name,
-        decision(Some(cell.decision), None).text
+        decision(cell.decision).text
     );
     (what, naming::capital(&said))
 }
@@ -182,8 +182,8 @@ mod tests {
         let mut second = fixture::one_memory();
         second.machine[0].1 = "Linux 7.0".into();
         for cell in &mut second.groups[0].cells {
-            for throughput in &mut cell.throughput_per_minute {
-                *throughput *= 2.0;
+            for batch in &mut cell.batches {
+                batch.throughput *= 2.0;
             }
         }
         let comparison = of(&first, &second);
@@ -196,7 +196,7 @@ mod tests {
                 .all(|cell| cell.decision == Decision::Better)
         );
         let text = compare(&comparison, "a.db", "b.db").terminal(100, false);
-        assert!(text.starts_with("Second store: faster in 5.\n"), "{text}");
+        assert!(text.starts_with("  Second store: faster in 5. "), "{text}");
         assert!(text.contains("Linux 7.0"), "{text}");
         let json = crate::compare_json(&comparison);
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();

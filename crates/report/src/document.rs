@@ -1,18 +1,19 @@
 //! What a report says, before it is known where it is read.
 //!
-//! A [`Document`] is built once from what was found and rendered as text for a
-//! terminal ([`Document::terminal`]) and as a page ([`Document::html`]), so
-//! that every sentence and every table is made in one place. JSON is not
-//! rendered from it: programs read the values themselves.
+//! A [`Document`] is built once from what was found and rendered as a short
+//! text ([`Document::terminal`]), as a long one ([`Document::verbose`]) and as a
+//! page ([`Document::html`]), so that every sentence and every table is made in
+//! one place. What each of them shows follows from a section's [`Depth`]. JSON
+//! is not rendered from it: programs read the values themselves.
 
 use crate::markup::Markup;
 
 /// A report: sections in the order in which they are read.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The page's title; a terminal shows the first section at once.
+    /// The page's title; a terminal begins with the origin.
     pub(crate) title: String,
-    /// Who measured and when, below the title.
+    /// What was measured, where and how long, on one line; may be empty.
     pub(crate) origin: String,
     pub(crate) sections: Vec<Section>,
 }
@@ -34,6 +35,17 @@ impl Document {
     }
 }
 
+/// How far down a reader finds a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// The short text, and the page's first screen.
+    First,
+    /// The page below that, and the long text.
+    Evidence,
+    /// The page where it is opened, and the long text.
+    Method,
+}
+
 /// Blocks under one heading.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
@@ -41,6 +53,7 @@ pub(crate) struct Section {
     pub(crate) id: &'static str,
     /// The heading; none where it is empty.
     pub(crate) title: &'static str,
+    pub(crate) depth: Depth,
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -49,8 +62,13 @@ impl Section {
         Self {
             id,
             title,
+            depth: Depth::First,
             blocks: Vec::new(),
         }
+    }
+
+    pub(crate) fn at(self, depth: Depth) -> Self {
+        Self { depth, ..self }
     }
 
     /// Adds a block, unless nothing is in it.
@@ -108,11 +126,18 @@ pub(crate) enum Block {
     List(Vec<String>),
     /// What a reader must know before believing the figures.
     Warnings(Vec<String>),
+    /// What was checked and holds.
+    Passed(Vec<String>),
     /// Names and their values.
     Values(Vec<(String, String)>),
     Table(Table),
+    /// A table where there are no pictures: the page has a figure beside it.
+    Brief(Table),
     Figure(Figure),
-    /// What few readers want: the page collapses it, a terminal leaves it out.
+    /// Side by side where there is room, else one below the other.
+    Columns(Vec<Self>),
+    /// What few readers want: the page collapses it, the short text leaves it
+    /// out.
     Details {
         summary: String,
         blocks: Vec<Self>,
@@ -122,10 +147,12 @@ pub(crate) enum Block {
 impl Block {
     fn is_empty(&self) -> bool {
         match self {
-            Self::List(items) | Self::Warnings(items) => items.is_empty(),
+            Self::List(items) | Self::Warnings(items) | Self::Passed(items) => items.is_empty(),
             Self::Values(values) => values.is_empty(),
-            Self::Table(table) => table.rows.is_empty(),
-            Self::Details { blocks, .. } => blocks.iter().all(Self::is_empty),
+            Self::Table(table) | Self::Brief(table) => table.rows.is_empty(),
+            Self::Details { blocks, .. } | Self::Columns(blocks) => {
+                blocks.iter().all(Self::is_empty)
+            }
             _ => false,
         }
     }

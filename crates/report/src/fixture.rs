@@ -11,27 +11,25 @@ use octavo_device::{
     profile::{Access, FORMAT, Latency, Means, Point, Profile},
     request::{Mix, Pattern},
 };
+use octavo_driver::{KindCounts, Latencies};
 #[cfg(test)]
-use octavo_driver::Load;
-use octavo_driver::{
-    KindCounts, Latencies, Sample,
-    steady::{Label, Why as Unsteady},
-};
+use octavo_driver::{Load, RunLength};
 #[cfg(test)]
 use octavo_experiment::{
     bench::{BenchResult, BenchSettings, Target},
     energy::CellEnergy,
     forecast::{Forecast, ForecastCell, ForecastSnapshot, ForecastSpace},
     observer::Observer,
+    plan::SliceLength,
 };
 use octavo_experiment::{
     caveats::Caveat,
     findings::{
-        CellFindings, CellStability, FailedRun, Findings, GroupFindings, NotSteady, PerTransaction,
-        Saved,
+        Age, CellFindings, CellStability, FailedRun, Findings, GroupFindings, PerTransaction,
+        ScreenedPasses, Tail, TransactionTime,
     },
-    plan::{Cell, Design, Factor, Group, Level, Plan, RunLength, Storage, TestedDatabase},
-    race::Why,
+    lockstep::{Batch, Horizon, Left, Why},
+    plan::{Cell, Design, Factor, Group, Level, Plan, Storage, TestedDatabase},
     statistics::{Confidence, Decision, Interval, decision, geometric_interval},
     store::StoredSnapshot,
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
@@ -57,11 +55,11 @@ fn page(bytes: u32) -> PageSize {
     PageSize::new(bytes).expect("a page size of the fixture")
 }
 
-fn by_round(level: f64, noise: f64, rounds: u32, phase: u32) -> Vec<f64> {
-    (0..rounds)
-        .map(|round| {
-            let shared = 1.0 + 0.12 * f64::from((round * 2) % 5) / 4.0;
-            let own = noise * f64::from(round * 3 + phase).sin();
+fn by_batch(level: f64, noise: f64, batches: u32, phase: u32) -> Vec<f64> {
+    (0..batches)
+        .map(|batch| {
+            let shared = 1.0 + 0.12 * f64::from((batch * 2) % 5) / 4.0;
+            let own = noise * f64::from(batch * 3 + phase).sin();
             level * shared * own.exp()
         })
         .collect()
@@ -104,26 +102,14 @@ fn plan(mib: &[u64]) -> Plan {
     }
 }
 
-/// The whole: five rounds of a race, which some cells left.
+/// The whole: five batches, cells that were dropped.
 pub(crate) fn findings() -> Findings {
     build(plan(&[8, 32]), 5)
 }
 
-/// The same cells, each in each round.
+/// One pass, which gives no interval.
 #[cfg(test)]
-pub(crate) fn full() -> Findings {
-    build(
-        Plan {
-            design: Design::Full,
-            ..plan(&[8, 32])
-        },
-        5,
-    )
-}
-
-/// One round, which gives no interval.
-#[cfg(test)]
-pub(crate) fn one_round() -> Findings {
+pub(crate) fn one_pass() -> Findings {
     build(plan(&[8, 32]), 1)
 }
 
@@ -234,7 +220,6 @@ pub(crate) fn many_groups() -> Findings {
 pub(crate) fn empty() -> Findings {
     let mut findings = build(plan(&[8, 32]), 0);
     findings.calibration = None;
-    findings.run_length = None;
     findings.snapshots.clear();
     findings.runs_failed.clear();
     findings.caveats.clear();
@@ -243,9 +228,9 @@ pub(crate) fn empty() -> Findings {
     findings
 }
 
-/// Throughput of a cell by round: more clients do more, the rollback journal
+/// Throughput of a cell by batch: more clients do more, the rollback journal
 /// less, copies the same but for a wobble.
-fn measured(cell: &Cell, rounds: u32) -> Vec<f64> {
+fn measured(cell: &Cell, batches: u32) -> Vec<f64> {
     let place = LEVELS
         .iter()
         .position(|level| level.0 == cell.page_size.get())
@@ -268,24 +253,16 @@ fn measured(cell: &Cell, rounds: u32) -> Vec<f64> {
         noise
     };
     let phase = place as u32 + 1 + cell.copy + cell.clients - 1;
-    by_round(level * clients * journal, noise, rounds, phase)
+    by_batch(level * clients * journal, noise, batches, phase)
 }
 
-fn build(plan: Plan, rounds: u32) -> Findings {
+fn build(plan: Plan, batches: u32) -> Findings {
     let cells = plan.cells();
-    let race = plan.design == Design::Race && rounds > 1;
-    let runs: Vec<Vec<f64>> = cells
-        .iter()
-        .map(|cell| {
-            // 64 KiB pages are so much worse that they leave early.
-            let leaves = race && plan.compare == Factor::PageSize && cell.page_size == page(65536);
-            measured(cell, if leaves { 3 } else { rounds })
-        })
-        .collect();
+    let measured: Vec<Vec<f64>> = cells.iter().map(|cell| measured(cell, batches)).collect();
     let groups: Vec<GroupFindings> = plan
         .groups()
         .iter()
-        .map(|group| group_findings(&plan, &cells, group, &runs, race))
+        .map(|group| group_findings(&plan, &cells, group, &measured))
         .collect();
     let by_memory = plan.compare == Factor::PageSize && plan.varied() == [Factor::Memory];
     let facts = |facts: &[(&str, &str)]| -> Vec<(String, String)> {
@@ -294,33 +271,34 @@ fn build(plan: Plan, rounds: u32) -> Findings {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect()
     };
-    let done = runs.iter().map(Vec::len).sum::<usize>();
-    let full_runs = cells.len() * rounds as usize;
+    let is_measured = batches > 0;
     Findings {
         octavo: "0.1.0".into(),
         created: "2026-03-01T12:00:00Z".into(),
-        run_length: Some(RunLength::Time {
-            warm_up_min: Duration::from_secs(2),
-            warm_up_max: Duration::from_secs(6),
-            measured: Duration::from_secs(12),
+        command: Some("octavo advise 'my advice'".into()),
+        spent_s: 300.0,
+        measured_s: if is_measured { 200.0 } else { 0.0 },
+        sittings: if is_measured { 2 } else { 0 },
+        passes: if is_measured { 88 } else { 0 },
+        screened: ScreenedPasses {
+            slow: if is_measured { 5 } else { 0 },
+            foreign_traffic: if is_measured { 2 } else { 0 },
+        },
+        slice_transactions: is_measured.then_some(50),
+        horizon: is_measured.then_some(Horizon::Time {
+            measured: Duration::from_secs(200),
         }),
-        looks: 1,
-        spent_s: 1130.0,
+        finished: false,
         counted_name: if plan.workload == WorkloadName::default() {
             "new orders"
         } else {
             "operations"
         }
         .into(),
-        rounds: rounds as usize,
-        saved: race.then(|| Saved {
-            runs: done,
-            full_runs,
-            seconds: 21.0 * (full_runs - done) as f64,
-        }),
-        runs_done: done,
+        saved_s: if is_measured { 36.0 } else { 0.0 },
+        runs_done: if is_measured { 2 * cells.len() } else { 0 },
         runs_failed: vec![FailedRun {
-            round: 6,
+            sitting: 2,
             cell: cells[plan.count(plan.compare) - 1].clone(),
             reason: "the disk is full".into(),
         }],
@@ -347,17 +325,12 @@ fn build(plan: Plan, rounds: u32) -> Findings {
                 "write-ahead log with frame checksums",
             ),
         ]),
-        storage_path: (done > 0).then_some(StoragePath::Direct),
+        storage_path: is_measured.then_some(StoragePath::Direct),
         snapshots: plan
             .snapshots()
             .into_iter()
             .map(|key| StoredSnapshot {
-                made_by: if key.page_size == page(4096) {
-                    "load"
-                } else {
-                    "derive"
-                }
-                .into(),
+                made_by: "load".into(),
                 rows: 1_500_000,
                 size: LEVELS
                     .iter()
@@ -370,12 +343,12 @@ fn build(plan: Plan, rounds: u32) -> Findings {
             .collect(),
         calibration: Some(profile()),
         buffers: if by_memory {
-            buffers(rounds)
+            buffers(batches)
         } else {
             Vec::new()
         },
         interactions: if by_memory {
-            interactions(&plan, &cells, &runs)
+            interactions(&plan, &cells, &measured)
         } else {
             Vec::new()
         },
@@ -386,7 +359,7 @@ fn build(plan: Plan, rounds: u32) -> Findings {
     }
 }
 
-fn levels(memory: ByteCount, rounds: u32) -> Vec<(PageSize, Vec<f64>)> {
+fn levels(memory: ByteCount, batches: u32) -> Vec<(PageSize, Vec<f64>)> {
     LEVELS
         .iter()
         .zip(1..)
@@ -396,19 +369,19 @@ fn levels(memory: ByteCount, rounds: u32) -> Vec<(PageSize, Vec<f64>)> {
             } else {
                 large
             };
-            (page(bytes), by_round(level, noise, rounds, phase))
+            (page(bytes), by_batch(level, noise, batches, phase))
         })
         .collect()
 }
 
 /// The interactions of page size and memory, against the first memory.
-fn interactions(plan: &Plan, cells: &[Cell], runs: &[Vec<f64>]) -> Vec<Interaction> {
+fn interactions(plan: &Plan, cells: &[Cell], measured: &[Vec<f64>]) -> Vec<Interaction> {
     let groups = plan.groups();
     let (first, second) = (&groups[0], &groups[1]);
     let own = |group: &Group, place: usize| {
         ratios(
-            &runs[group.cells[place]],
-            &runs[group.cells[group.reference]],
+            &measured[group.cells[place]],
+            &measured[group.cells[group.reference]],
         )
     };
     (0..first.cells.len())
@@ -439,78 +412,50 @@ fn group_findings(
     plan: &Plan,
     cells: &[Cell],
     group: &Group,
-    runs: &[Vec<f64>],
-    race: bool,
+    measured: &[Vec<f64>],
 ) -> GroupFindings {
-    let reference = &runs[group.cells[group.reference]];
-    let mut found: Vec<CellFindings> = group
+    let reference = &measured[group.cells[group.reference]];
+    let found: Vec<CellFindings> = group
         .cells
         .iter()
         .enumerate()
         .map(|(place, &number)| {
-            let of = cell(
-                plan,
-                &cells[number],
-                place == group.reference,
-                runs[number].clone(),
-                reference,
-            );
-            let why = match of.decision {
-                Some(Decision::Worse) => Some(Why::Worse),
-                Some(Decision::Equivalent) => Some(Why::Equivalent),
-                _ => None,
-            }
-            .filter(|_| race);
-            CellFindings {
-                left: why,
-                left_after: why.map(|_| runs[number].len()),
-                ..of
-            }
+            let is_reference = place == group.reference;
+            let own = &measured[number];
+            cell(plan, &cells[number], is_reference, own, reference)
         })
         .collect();
     let level = |cell: &CellFindings| plan.level(&cell.cell, plan.compare);
-    let with = |wanted: Decision| -> Vec<Level> {
-        found
-            .iter()
-            .filter(|cell| cell.decision == Some(wanted))
-            .map(level)
-            .collect()
+    let with = |wanted: Option<Decision>| -> Vec<Level> {
+        let found = found.iter();
+        let found = found.filter(|cell| !cell.reference && cell.decision == wanted);
+        found.map(level).collect()
     };
     let best = found
         .iter()
-        .enumerate()
-        .filter(|(_, cell)| cell.decision == Some(Decision::Better))
-        .filter_map(|(place, cell)| Some((place, cell.ratio?)))
+        .filter(|cell| cell.decision == Some(Decision::Better))
+        .filter_map(|cell| Some((cell, cell.ratio?)))
         .max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate));
-    // One round leaves everything open.
-    let open: Vec<Level> = found
-        .iter()
-        .filter(|cell| !cell.reference && matches!(cell.decision, Some(Decision::Open) | None))
-        .map(level)
-        .collect();
+    // One batch leaves everything open.
+    let open = [with(Some(Decision::Open)), with(None)].concat();
     let verdict = match best {
-        Some((place, ratio)) => Verdict::Use {
-            level: level(&found[place]),
+        Some((cell, ratio)) => Verdict::Use {
+            level: level(cell),
             ratio,
-            fresh: race,
-            runner_up: None,
             ties: Vec::new(),
+            open,
         },
         None if open.is_empty() => Verdict::Keep {
             level: plan.level(&cells[group.cells[group.reference]], plan.compare),
-            equivalent: with(Decision::Equivalent),
-            worse: with(Decision::Worse),
-            not_confirmed: Vec::new(),
+            equivalent: with(Some(Decision::Equivalent)),
+            worse: with(Some(Decision::Worse)),
         },
         None => Verdict::Inconclusive {
-            more_rounds: (reference.len() > 1).then_some(4),
-            leader: None,
             open,
+            leader: None,
+            more_s: (reference.len() > 1).then_some(120.0),
         },
     };
-    if let Some((place, _)) = best {
-        found[place].fresh = race;
-    }
     GroupFindings {
         name: plan.group_name(&cells[group.cells[0]]),
         cells: found,
@@ -522,24 +467,70 @@ fn cell(
     plan: &Plan,
     cell: &Cell,
     is_reference: bool,
-    runs: Vec<f64>,
+    measured: &[f64],
     reference: &[f64],
 ) -> CellFindings {
     let ratio = if is_reference {
         None
     } else {
-        geometric_interval(&ratios(&runs, reference), Confidence::family(4))
+        geometric_interval(&ratios(measured, reference), Confidence::family(4))
     };
+    let decision = ratio.map(|ratio| decision(&ratio, MARGIN));
+    let is_largest = cell.page_size == page(65536);
     let size = f64::from(cell.page_size.get());
     let small = cell.memory == ByteCount::mib(8);
     let misses = (if small { 11.0 } else { 5.0 }) * (4096.0 / size).powf(0.25);
+    let is_measured = !measured.is_empty();
+    let why = match decision {
+        Some(Decision::Worse) => Some(Why::Slower),
+        Some(Decision::Equivalent) => Some(Why::Equal),
+        _ => None,
+    };
+    let time = measured.first().map(|level| time(*level, size, misses));
     CellFindings {
         cell: cell.clone(),
+        level: plan.level(cell, plan.compare).to_string(),
         reference: is_reference,
-        throughput: geometric_interval(&runs, Confidence::family(1)),
+        throughput: geometric_interval(measured, Confidence::family(1)),
         ratio,
-        decision: ratio.map(|ratio| decision(&ratio, MARGIN)),
-        per_transaction: (!runs.is_empty()).then(|| PerTransaction {
+        decision,
+        likely: None,
+        left: why.map(|why| Left {
+            sitting: 0,
+            pass: if is_largest { 20 } else { 40 },
+            measured: Duration::from_secs(if is_largest { 20 } else { 40 }),
+            why,
+        }),
+        more_s: (decision == Some(Decision::Open) && measured.len() > 1).then_some(120.0),
+        by_sitting: ratio
+            .map(|ratio| vec![(0, ratio.estimate * 1.01), (1, ratio.estimate / 1.01)])
+            .unwrap_or_default(),
+        autocorrelation: ratio.map(|_| -0.01),
+        batches: (0..)
+            .zip(measured)
+            .map(|(number, &throughput)| Batch {
+                sitting: number / 3,
+                pass: number % 3 * 4,
+                throughput,
+            })
+            .collect(),
+        time,
+        tail: time.map(|time| Tail {
+            p50_us: (time.total_us * 0.6) as u64,
+            p99_us: 41_000 + (size / 10.0) as u64,
+            checkpoint_us: Some(40_000.0),
+            checkpoints: 1.0 / 80.0,
+        }),
+        age: is_measured.then_some(Age {
+            transactions: 4400,
+            miss_trend: Some(1.04),
+        }),
+        stability: is_measured.then_some(CellStability {
+            variation: if is_largest { 0.21 } else { 0.064 },
+            batch_s: 0.4,
+            longest_s: if is_largest { 2.6 } else { 0.031 },
+        }),
+        per_transaction: is_measured.then(|| PerTransaction {
             transactions: 14_000,
             hit_ratio: 1.0 - misses / 95.0,
             buffer_misses: misses,
@@ -553,50 +544,35 @@ fn cell(
             device_written_ratio: Some(1.08),
             read_us_mean: 62.0 + size / 700.0,
             sync_us_mean: 118.0,
-            cpu_cores_used: 0.62,
         }),
-        level: plan.level(cell, plan.compare).to_string(),
-        fresh: false,
-        left_after: None,
-        left: None,
-        stability: (!runs.is_empty()).then(|| CellStability {
-            variation: if cell.page_size == page(65536) {
-                0.21
-            } else {
-                0.064
-            },
-            window_s: 1.0,
-            stall_s: if cell.page_size == page(65536) {
-                2.6
-            } else {
-                0.031
-            },
-        }),
-        not_steady: if cell.page_size == page(65536) && small && !runs.is_empty() {
-            vec![
-                NotSteady {
-                    round: 2,
-                    label: Label::NotSteady {
-                        why: Unsteady::Drift { change: -0.18 },
-                    },
-                },
-                NotSteady {
-                    round: 4,
-                    label: Label::NotSteady {
-                        why: Unsteady::StillWarming,
-                    },
-                },
-            ]
-        } else {
-            Vec::new()
-        },
-        periodic: usize::from(cell.page_size == page(2048) && !runs.is_empty()),
         energy: None,
-        kinds: kinds(plan, &runs),
-        series: runs.iter().map(|&level| series(level, small)).collect(),
+        kinds: kinds(plan, measured),
         buffer_not_filled: 0,
-        checkpoints_min: Some(6),
-        throughput_per_minute: runs,
+    }
+}
+
+/// The time of a transaction at this throughput a minute.
+fn time(level: f64, size: f64, misses: f64) -> TransactionTime {
+    let total_us = 60e6 / level / 2.2;
+    // What reading and writing this page size would take, scaled to the whole.
+    let parts = [
+        misses * (62.0 + size / 700.0),
+        60.0 + size / 200.0,
+        110.0,
+        150.0 + size / 60.0,
+        160.0,
+    ];
+    let scale = 0.95 * total_us / parts.iter().sum::<f64>();
+    let [read_us, log_write_us, log_sync_us, checkpoint_us, cpu_us] =
+        parts.map(|part| part * scale);
+    TransactionTime {
+        total_us,
+        read_us,
+        log_write_us,
+        log_sync_us,
+        checkpoint_us,
+        cpu_us,
+        other_us: 0.05 * total_us,
     }
 }
 
@@ -636,41 +612,19 @@ fn kinds(plan: &Plan, runs: &[f64]) -> Vec<KindCounts> {
         .collect()
 }
 
-fn series(level: f64, small: bool) -> Vec<Sample> {
-    let warm_up: u32 = if small { 3 } else { 5 };
-    (1..=warm_up + 12)
-        .map(|second| {
-            let warm = (f64::from(second) / f64::from(warm_up)).min(1.0);
-            let wave = 1.0 + 0.06 * f64::from(second * 5).sin();
-            let counted = level / 60.0 * (0.4 + 0.6 * warm) * wave;
-            Sample {
-                at: Duration::from_secs(u64::from(second)),
-                measured: second > warm_up,
-                length: Duration::from_secs(1),
-                transactions: (counted * 2.2) as u64,
-                counted: counted as u64,
-                buffer_misses: 900,
-                read_bytes: ByteCount::mib(4),
-                written_bytes: ByteCount::mib(2),
-                ..Sample::default()
-            }
-        })
-        .collect()
-}
-
 /// Some ratio that is surely below 1.
 const BELOW: Interval = Interval {
     estimate: 0.8,
     low: 0.7,
     high: 0.9,
-    rounds: 5,
+    batches: 5,
 };
 
-fn buffers(rounds: u32) -> Vec<BufferFinding> {
+fn buffers(batches: u32) -> Vec<BufferFinding> {
     let (small, large) = (ByteCount::mib(8), ByteCount::mib(32));
-    levels(small, rounds)
+    levels(small, batches)
         .into_iter()
-        .zip(levels(large, rounds))
+        .zip(levels(large, batches))
         .zip([
             EqualThroughput::AboveLargest { ratio: BELOW },
             EqualThroughput::About { memory: large },
@@ -694,7 +648,7 @@ fn buffers(rounds: u32) -> Vec<BufferFinding> {
                     ..interval
                 },
             ),
-            equal_to_reference: if rounds == 0 {
+            equal_to_reference: if batches == 0 {
                 EqualThroughput::Unknown
             } else {
                 equal
@@ -871,7 +825,7 @@ pub(crate) fn forecast() -> Forecast {
                 reference: groups[0].cells[groups[0].reference] == number,
             })
             .collect(),
-        order_of_first_round: (0..cells.len()).rev().collect(),
+        order_of_first_pass: (0..cells.len()).rev().collect(),
         snapshots: vec![ForecastSnapshot {
             database: "sqlite".into(),
             rows: plan.data[0].to_string(),
@@ -884,16 +838,13 @@ pub(crate) fn forecast() -> Forecast {
             needed: ByteCount::mib(700),
             free: ByteCount::mib(9000),
         }],
-        runs_done: 0,
-        rounds: None,
-        rounds_that_fit_about: Some(2),
-        run_length: None,
+        passes_done: 0,
+        passes: None,
+        slices: SliceLength::default(),
         calibrate: true,
         budget: Some(Duration::from_secs(600)),
         making: Duration::from_secs(60),
-        run: Duration::from_secs(40),
-        round: Duration::from_secs(200),
-        whole: None,
+        beginning: Duration::from_secs(40),
         time_min: Duration::from_secs(300),
         plan,
     }

@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     forecast::{Forecast, ForecastCell},
-    plan::{Design, RunLength},
+    plan::Design,
 };
 
 use crate::{
@@ -32,8 +32,8 @@ fn summary(forecast: &Forecast) -> Vec<(String, String)> {
     let plan = &forecast.plan;
     let data: Vec<String> = plan.data.iter().map(ToString::to_string).collect();
     let design = match plan.design {
-        Design::Race => "race: decided cells stop",
-        Design::Full => "every cell in every round",
+        Design::Race => "lockstep, decided cells are dropped",
+        Design::Full => "lockstep, every cell to the end",
     };
     let mut values = vec![
         (
@@ -48,11 +48,11 @@ fn summary(forecast: &Forecast) -> Vec<(String, String)> {
         ),
         ("directory", forecast.directory.display().to_string()),
     ];
-    if forecast.runs_done > 0 {
-        let done = counted(forecast.runs_done, "run");
+    if forecast.passes_done > 0 {
+        let done = forecast.passes_done;
         values.push((
             "finished",
-            format!("{done}, which stay; below is the whole plan"),
+            format!("{done} passes, which stay; below is the whole plan"),
         ));
     }
     values
@@ -67,7 +67,7 @@ fn cells(forecast: &Forecast) -> Section {
     let mut section = Section::new("cells", "Cells");
     let place = |cell: &ForecastCell| {
         let found = forecast
-            .order_of_first_round
+            .order_of_first_pass
             .iter()
             .position(|&of| of == cell.cell);
         found.map_or_else(String::new, |place| (place + 1).to_string())
@@ -82,7 +82,7 @@ fn cells(forecast: &Forecast) -> Section {
     if forecast.cells.iter().any(|cell| !cell.group.is_empty()) {
         table = table.prose("group", |cell| cell.group.clone());
     }
-    let table = table.figure("in first round", place);
+    let table = table.figure("in first pass", place);
     section.push(Block::Table(table.build()));
     section
 }
@@ -97,7 +97,7 @@ fn space(forecast: &Forecast) -> Section {
         .prose("directory", |of| of.directory.display().to_string());
     section.push(Block::Table(snapshots.build()));
     let space = Table::of(
-        "Disk space, with the copy that runs change",
+        "Disk space, with the copies that sittings change",
         &forecast.space,
     )
     .prose("directory", |space| space.directory.display().to_string())
@@ -108,58 +108,47 @@ fn space(forecast: &Forecast) -> Section {
         .space
         .iter()
         .filter(|space| space.free < space.needed);
-    let warnings = full.map(|space| format!("{} is too small.", space.directory.display()));
+    let warnings = full.map(|space| {
+        format!(
+            "{} is too small. Name a directory on a larger disk.",
+            space.directory.display()
+        )
+    });
     section.push(Block::Warnings(warnings.collect()));
     section
 }
 
 fn times(forecast: &Forecast) -> Section {
     let mut section = Section::new("time", "Time (estimates)");
-    let run = estimate(forecast.run);
-    let run = match forecast.run_length {
-        Some(RunLength::Time {
-            warm_up_max,
-            warm_up_min,
-            ..
-        }) => format!(
-            "{run}, up to {} more where the cache fills slowly",
-            estimate(warm_up_max.saturating_sub(warm_up_min))
-        ),
-        Some(RunLength::Transactions { measured, .. }) => {
-            format!("at least {run}, plus {}", counted(measured, "transaction"))
-        }
-        None => format!("{run}, set from the budget after a trial run"),
-    };
     let loading = if forecast.calibrate {
         "calibrate and load"
     } else {
         "load"
     };
-    let round = format!(
-        "{} ({})",
-        estimate(forecast.round),
-        counted(forecast.cells.len(), "run")
-    );
+    let slice = match forecast.slices.transactions {
+        Some(count) => counted(count, "transaction"),
+        None => "set after a trial".into(),
+    };
     let mut values = vec![
         (loading.to_owned(), estimate(forecast.making)),
-        ("run".into(), run),
-        ("round".into(), round),
+        (
+            "copies and warm-up".into(),
+            format!("{} in each sitting", estimate(forecast.beginning)),
+        ),
+        ("slice".into(), slice),
     ];
-    if let (Some(rounds), Some(whole)) = (forecast.rounds, forecast.whole) {
-        values.push((
-            format!("all of {}", counted(rounds, "round")),
-            estimate(whole),
-        ));
+    if let Some(passes) = forecast.passes {
+        values.push(("passes".into(), format!("at most {passes}")));
     }
-    if let (Some(budget), Some(fit)) = (forecast.budget, forecast.rounds_that_fit_about) {
-        let fit = format!("fits about {}", counted(fit, "round"));
-        let said = match forecast.rounds {
-            None if forecast.time_min > budget => {
-                format!("too small, needs at least {}", estimate(forecast.time_min))
-            }
-            None => fit,
-            Some(_) if forecast.whole > Some(budget) => format!("{fit}; all rounds are run anyway"),
-            Some(_) => "enough".into(),
+    if let Some(budget) = forecast.budget {
+        let said = if forecast.time_min > budget {
+            format!(
+                "too small, must be at least {}",
+                estimate(forecast.time_min)
+            )
+        } else {
+            let rest = budget.saturating_sub(forecast.making + forecast.beginning);
+            format!("leaves about {} for measuring", estimate(rest))
         };
         values.push((format!("budget of {}", estimate(budget)), said));
     }
@@ -190,8 +179,8 @@ mod tests {
         for said in [
             "workload tpcc, TPC-C, warehouses: 3 compared page size design",
             " 2 4 KiB pages (reference) 4 3 8 KiB",
-            "calibrate and load 60 s run 40 s, set from the budget",
-            "round 3 min (5 runs) budget of 10 min fits about 2 rounds",
+            "calibrate and load 60 s copies and warm-up 40 s in each sitting",
+            "slice set after a trial budget of 10 min leaves about 8 min for measuring",
         ] {
             assert!(text.contains(said), "{said}: {text}");
         }
@@ -204,7 +193,10 @@ mod tests {
         of.space[0].free = octavo_units::ByteCount::mib(1);
         let text = forecast(&of).terminal(100, false);
         let text = text.replace('\u{a0}', " ");
-        assert!(text.contains("too small, needs at least 60 min"), "{text}");
+        assert!(
+            text.contains("too small, must be at least 60 min"),
+            "{text}"
+        );
         assert!(text.contains("! octavo-sample is too small."), "{text}");
     }
 }

@@ -1,40 +1,39 @@
-//! A document as one HTML page that opens offline: style, charts and the
-//! small script for hovering are all inside it.
+//! A document as one HTML page that opens offline: style, charts and a small
+//! script are all inside it.
 
 use crate::{
-    document::{Block, Cell, Column, Document, Kind, Section, Table, Tone},
+    document::{Block, Cell, Column, Depth, Document, Kind, Section, Table, Tone},
     markup::{Markup, tag},
+    naming::capital,
     number::held,
 };
 
 const STYLE: &str = include_str!("style.css");
-const HOVER: &str = include_str!("hover.js");
+const SCRIPT: &str = include_str!("page.js");
 const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
     <meta name=\"color-scheme\" content=\"light dark\">\n";
 
 impl Document {
-    /// The report as an HTML page. It loads nothing from anywhere, reads
-    /// without JavaScript (which adds tooltips alone), on paper and on a
-    /// phone.
+    /// The report as an HTML page. It loads nothing from anywhere and reads
+    /// without JavaScript (which adds tooltips and copy buttons), on two sheets
+    /// of paper and on a phone.
     pub fn html(&self) -> String {
         let mut main = vec![tag("h1").text(&self.title)];
         if !self.origin.is_empty() {
             main.push(tag("p").class("origin").text(&self.origin));
         }
-        for (number, section) in self.sections.iter().enumerate() {
-            main.push(self::section(section));
-            if number == 0 {
-                main.push(self.contents());
-            }
-        }
+        let first = |section: &&Section| section.depth == Depth::First;
+        main.extend(self.sections.iter().filter(first).map(section));
+        main.push(self.contents());
+        main.extend(self.sections.iter().filter(|of| !first(of)).map(section));
         let page: Markup = [
             Markup::literal(HEAD),
             tag("title").text(&self.title),
             tag("style").around([Markup::literal(STYLE)]),
             Markup::literal("</head>\n<body>\n"),
             tag("main").around(main),
-            tag("script").around([Markup::literal(HOVER)]),
+            tag("script").around([Markup::literal(SCRIPT)]),
             Markup::literal("</body>\n</html>\n"),
         ]
         .into_iter()
@@ -53,13 +52,39 @@ impl Document {
 }
 
 fn section(section: &Section) -> Markup {
-    let mut content = Vec::new();
-    if !section.title.is_empty() {
-        content.push(tag("h2").text(section.title));
+    let heading = tag("h2").text(section.title);
+    let content = blocks(&section.blocks);
+    let end = Markup::literal("\n");
+    let element = tag("section").attr("id", section.id);
+    match section.depth {
+        Depth::First => element.class("first").around([content, end]),
+        Depth::Evidence => element.around([heading, content, end]),
+        // Inside, so that browsers open it for who follows a link to it.
+        Depth::Method => tag("details").class("method").around([
+            tag("summary").around([heading]),
+            element.around([content, end]),
+        ]),
     }
-    content.extend(section.blocks.iter().map(block));
-    content.push(Markup::literal("\n"));
-    tag("section").attr("id", section.id).around(content)
+}
+
+/// Blocks one after another; neighbors that belong together share a box.
+fn blocks(blocks: &[Block]) -> Markup {
+    let shared = |block: &Block| match block {
+        Block::Decision { .. } => Some(("div", "decisions")),
+        Block::Commands { .. } => Some(("div", "actions")),
+        Block::Warnings(_) | Block::Passed(_) => Some(("ul", "checks")),
+        _ => None,
+    };
+    let chunks = blocks.chunk_by(|one, next| shared(one).is_some() && shared(one) == shared(next));
+    chunks
+        .map(|chunk| {
+            let all = chunk.iter().map(block);
+            match shared(&chunk[0]) {
+                Some((name, class)) => tag(name).class(class).around(all),
+                None => all.collect(),
+            }
+        })
+        .collect()
 }
 
 fn block(block: &Block) -> Markup {
@@ -70,13 +95,9 @@ fn block(block: &Block) -> Markup {
             .around([content])
     };
     match block {
-        Block::Decision { what, why } => tag("div").class("answer").around([
-            tag("p").class("verdict").text(held(what)),
-            if why.is_empty() {
-                Markup::default()
-            } else {
-                tag("p").text(held(why))
-            },
+        Block::Decision { what, why } => tag("div").class("decision").around([
+            tag("p").class("what").text(held(what)),
+            tag("p").text(held(&capital(why))),
         ]),
         Block::Commands {
             purpose,
@@ -89,11 +110,9 @@ fn block(block: &Block) -> Markup {
         ]),
         Block::Heading(text) => tag("h3").text(text),
         Block::Paragraph(text) => tag("p").text(held(text)),
-        Block::List(items) => list(items),
-        Block::Warnings(warnings) => tag("div")
-            .class("warnings")
-            .attr("role", "note")
-            .around([tag("h3").text("Warnings"), list(warnings)]),
+        Block::List(items) => tag("ul").around(items.iter().map(|of| tag("li").text(held(of)))),
+        Block::Warnings(items) => checks(items, "warning", "!"),
+        Block::Passed(items) => checks(items, "passed", "✓"),
         Block::Values(values) => {
             tag("dl").around(values.iter().map(|(name, value)| {
                 tag("div").around([tag("dt").text(name), tag("dd").text(value)])
@@ -105,20 +124,29 @@ fn block(block: &Block) -> Markup {
         ]
         .into_iter()
         .collect(),
-        Block::Figure(figure) => tag("figure").around([
-            tag("h3").text(&figure.title),
-            boxed(figure.drawing.clone()),
-            tag("figcaption").text(held(&figure.caption)),
-        ]),
+        Block::Brief(_) => Markup::default(),
+        Block::Figure(figure) => {
+            let mut content = vec![tag("h3").text(&figure.title), figure.drawing.clone()];
+            if !figure.caption.is_empty() {
+                content.push(tag("figcaption").text(held(&figure.caption)));
+            }
+            tag("figure").around(content)
+        }
+        Block::Columns(all) => tag("div")
+            .class("columns")
+            .around(all.iter().map(|of| tag("div").around([self::block(of)]))),
         Block::Details { summary, blocks } => {
-            let summary = tag("summary").text(summary);
-            tag("details").around([summary].into_iter().chain(blocks.iter().map(self::block)))
+            tag("details").around([tag("summary").text(summary), self::blocks(blocks)])
         }
     }
 }
 
-fn list(items: &[String]) -> Markup {
-    tag("ul").around(items.iter().map(|item| tag("li").text(held(item))))
+fn checks(items: &[String], class: &str, mark: &str) -> Markup {
+    let item = |text: &String| {
+        let item = tag("li").class(class).attr("data-mark", mark);
+        item.text(held(text))
+    };
+    items.iter().map(item).collect()
 }
 
 fn grid(table: &Table) -> Markup {

@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn every_document_has_its_format() {
-        let comparison = octavo_experiment::compare::compare(&fixture::full(), &fixture::full());
+        let comparison =
+            octavo_experiment::compare::compare(&fixture::findings(), &fixture::findings());
         let instant = catalog::find("instant").unwrap();
         let check = CheckResult {
             loaded: Manifest {
@@ -180,33 +181,34 @@ mod tests {
     fn words_come_with_the_figures() {
         let value = read(&fixture::one_memory());
         assert!(value["sentences"][0].as_str().unwrap().contains("8 KiB"));
-        assert_eq!(value["warnings"][0], "1 run failed.");
+        let warning = value["warnings"][0].as_str().unwrap();
+        assert!(warning.starts_with("1 run failed"), "{warning}");
         assert_eq!(value["caveats"][0]["caveat"], "runs_failed");
         assert_eq!(value["caveats"][0]["runs"], 1);
         assert_eq!(value["plan"]["compare"], "page-size");
         let verdict = &value["groups"][0]["verdict"];
         assert_eq!(verdict["verdict"], "use");
         assert_eq!(verdict["level"]["page_size"], 8192);
-        assert_eq!(verdict["fresh"], true);
     }
 
     #[test]
     fn json_has_every_sentence_of_the_report() {
         let text = findings_json(&fixture::findings());
         for said in [
-            "early saved",
+            "Dropping losers early saved 36 s.",
+            "passes were left out",
+            "Why: with 32 MiB",
             "depend on memory",
             "much less stable",
             "instead of 32",
         ] {
             assert!(text.contains(said), "{said}");
         }
-        assert!(!findings_json(&fixture::full()).contains("early saved"));
     }
 
     #[test]
     fn unknown_ends_are_null() {
-        let value = read(&fixture::one_round());
+        let value = read(&fixture::one_pass());
         let ratio = &value["groups"][0]["cells"][0]["ratio"];
         assert!(ratio["estimate"].is_number());
         assert!(ratio["high"].is_null());

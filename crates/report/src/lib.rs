@@ -40,3 +40,4 @@ pub use findings::findings;
 pub use forecast::forecast;
 pub use json::{FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json};
 pub use profile::profile;
+pub use sentence::standings;

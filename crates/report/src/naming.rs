@@ -3,7 +3,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
-    plan::{Design, Factor, Level, Storage},
+    plan::{Cell, Factor, Level, Plan, Storage, TestedDatabase},
 };
 use octavo_units::PageSize;
 
@@ -54,7 +54,12 @@ pub(crate) fn with(group: &str, sentence: &str) -> String {
 
 /// The level of a cell, alone: in a table's first column, at an axis.
 pub(crate) fn cell(findings: &Findings, cell: &CellFindings) -> String {
-    match findings.plan.level(&cell.cell, findings.plan.compare) {
+    level_alone(&findings.plan, &cell.cell)
+}
+
+/// The same of a plan's cell.
+pub(crate) fn level_alone(plan: &Plan, cell: &Cell) -> String {
+    match plan.level(cell, plan.compare) {
         Level::PageSize(size) => size.to_string(),
         Level::Storage(Storage::Own) => WORKING_DIRECTORY.into(),
         level => level.to_string(),
@@ -129,6 +134,12 @@ pub(crate) fn reference_in_full(findings: &Findings, group: &GroupFindings) -> S
     }
 }
 
+/// What people call a database: "SQLite".
+pub(crate) fn database(of: &TestedDatabase) -> String {
+    let kind = of.kind();
+    kind.map_or_else(|_| of.name.clone(), |kind| kind.title.to_owned())
+}
+
 /// What the reference of all groups is called in headers and captions: their
 /// page sizes are the defaults, or not.
 pub(crate) fn reference_word(findings: &Findings) -> &'static str {
@@ -139,13 +150,8 @@ pub(crate) fn reference_word(findings: &Findings) -> &'static str {
     if defaults { "default" } else { "reference" }
 }
 
-/// Whether decided cells leave.
-pub(crate) fn is_race(findings: &Findings) -> bool {
-    findings.plan.design == Design::Race && findings.plan.count(findings.plan.compare) > 1
-}
-
-/// NOPM where new orders are counted.
-fn has_nopm(findings: &Findings) -> bool {
+/// Whether new orders are counted.
+pub(crate) fn has_nopm(findings: &Findings) -> bool {
     findings.counted_name == "new orders"
 }
 
@@ -163,38 +169,10 @@ pub(crate) fn rate_in_full(findings: &Findings) -> String {
     }
 }
 
-/// The unit of throughput where there is little room.
+/// The unit of throughput where there is little room: "orders/min".
 pub(crate) fn rate_in_short(findings: &Findings) -> String {
-    if has_nopm(findings) {
-        "NOPM".into()
-    } else {
-        format!("{}/min", findings.counted_name)
-    }
-}
-
-/// The kind of transaction whose latencies stand for all: TPC-C's New-Order,
-/// else the one that was committed most often. `None` without any run.
-pub(crate) fn latency_kind(findings: &Findings) -> Option<String> {
-    let latencies = || {
-        findings
-            .groups
-            .iter()
-            .flat_map(|group| &group.cells)
-            .flat_map(|cell| &cell.kinds)
-    };
-    let mut kinds: Vec<(&str, u64)> = Vec::new();
-    for latency in latencies() {
-        match kinds.iter_mut().find(|(name, _)| *name == latency.name) {
-            Some((_, committed)) => *committed = committed.saturating_add(latency.committed()),
-            None => kinds.push((&latency.name, latency.committed())),
-        }
-    }
-    kinds
-        .iter()
-        .find(|(name, _)| *name == "New-Order")
-        // Of equal ones the first.
-        .or_else(|| kinds.iter().rev().max_by_key(|(_, committed)| committed))
-        .map(|(name, _)| (*name).to_owned())
+    let name = &findings.counted_name;
+    format!("{}/min", name.rsplit(' ').next().unwrap_or(name))
 }
 
 /// The text, with a capital at its beginning.
@@ -203,15 +181,6 @@ pub(crate) fn capital(text: &str) -> String {
     rest.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(rest).collect()
     })
-}
-
-/// The text in at most so many characters, where a chart has no more room.
-pub(crate) fn short(text: &str, characters: usize) -> String {
-    if text.chars().count() <= characters {
-        return text.into();
-    }
-    let kept: String = text.chars().take(characters.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 #[cfg(test)]
@@ -238,21 +207,13 @@ mod tests {
 
     #[test]
     fn only_new_orders_are_nopm() {
-        assert_eq!(rate_in_short(&fixture::findings()), "NOPM");
+        assert_eq!(rate_in_short(&fixture::findings()), "orders/min");
         assert_eq!(
             rate_in_full(&fixture::findings()),
             "new orders per minute (NOPM)"
         );
         assert_eq!(rate_in_short(&fixture::clients()), "operations/min");
         assert_eq!(rate_in_full(&fixture::clients()), "operations per minute");
-    }
-
-    #[test]
-    fn the_latency_of_the_counted_kind_stands_for_all() {
-        let kind = |findings| latency_kind(&findings);
-        assert_eq!(kind(fixture::findings()).as_deref(), Some("New-Order"));
-        assert_eq!(kind(fixture::clients()).as_deref(), Some("READ"));
-        assert_eq!(kind(fixture::empty()), None);
     }
 
     #[test]
@@ -267,9 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_cut_by_characters() {
-        assert_eq!(short("ärger", 5), "ärger");
-        assert_eq!(short("ärgerlich", 6), "ärger…");
+    fn capitals_begin_texts() {
         assert_eq!(capital("use"), "Use");
         assert_eq!(capital(""), "");
     }

@@ -144,6 +144,18 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
+/// A time in a heading: `4m 53s`, `2h 5m`.
+pub(crate) fn clock(value: f64) -> String {
+    let whole = Duration::try_from_secs_f64(value)
+        .unwrap_or_default()
+        .as_secs();
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, minutes, _) => format!("{hours}h {minutes}m"),
+    }
+}
+
 /// A time that is an estimate, without digits that make no sense: `2.3 s`,
 /// `96 s`, `3 min`, `2.5 h`.
 pub(crate) fn estimate(time: Duration) -> String {
@@ -179,6 +191,15 @@ fn percent_with(share: f64, decimals: usize) -> String {
     }
 }
 
+/// A ratio as a difference in whole percent: `+7%`, `-55%`, `0%`.
+pub(crate) fn signed(ratio: f64) -> String {
+    match (ratio - 1.0) * 100.0 {
+        percent if !percent.is_finite() => UNKNOWN.into(),
+        percent if percent.abs() < 0.5 => "0%".into(),
+        percent => format!("{percent:+.0}%"),
+    }
+}
+
 /// A difference from what was expected: `+3.1%`, `-0.4%`.
 pub(crate) fn off_by(error: f64) -> String {
     format!("{:+.1}%", error * 100.0)
@@ -193,7 +214,17 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// Whether an interval has two ends: too few rounds give none.
+/// A ratio as a factor with two digits: `1.8x`, `0.95x`, `12x`.
+pub(crate) fn factor(ratio: f64) -> String {
+    match ratio {
+        ratio if !ratio.is_finite() => UNKNOWN.into(),
+        ratio if ratio < 0.995 => format!("{ratio:.2}x"),
+        ratio if ratio < 9.95 => format!("{ratio:.1}x"),
+        ratio => format!("{ratio:.0}x"),
+    }
+}
+
+/// Whether an interval has two ends: too few batches give none.
 pub(crate) fn is_bounded(interval: &Interval) -> bool {
     interval.low.is_finite() && interval.high.is_finite() && interval.low > 0.0
 }
@@ -203,7 +234,7 @@ pub(crate) fn ends(interval: &Interval, words: impl Fn(f64) -> String) -> String
     if is_bounded(interval) {
         format!("{} to {}", words(interval.low), words(interval.high))
     } else {
-        format!("no interval from {}", counted(interval.rounds, "round"))
+        "no interval yet".into()
     }
 }
 
@@ -333,6 +364,11 @@ mod tests {
         assert_eq!(percent(0.03), "3%");
         assert_eq!(percent(0.1249), "12%");
         assert_eq!(percent(-0.0001), "0%");
+        assert_eq!(
+            [1.84, 0.954, 12.3, 1.0].map(factor),
+            ["1.8x", "0.95x", "12x", "1.0x"]
+        );
+        assert_eq!([1.07, 0.45, 0.999].map(signed), ["+7%", "-55%", "0%"]);
     }
 
     #[test]
@@ -351,25 +387,22 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_of_few_rounds_is_not_printed_as_infinite() {
-        let interval = |rounds| Interval {
+    fn interval_without_ends_is_not_printed_as_infinite() {
+        let interval = Interval {
             estimate: 1.2,
             low: 0.0,
             high: f64::INFINITY,
-            rounds,
+            batches: 1,
         };
-        assert_eq!(
-            ratio_interval(&interval(1)),
-            "1.200 (no interval from 1 round)"
-        );
-        assert_eq!(change_interval(&interval(2)), "no interval from 2 rounds");
+        assert_eq!(ratio_interval(&interval), "1.200 (no interval yet)");
+        assert_eq!(change_interval(&interval), "no interval yet");
     }
 
     #[test]
     fn units_stay_with_their_figures() {
         assert_eq!(
-            held("8% of 32 MiB, or 4 more rounds"),
-            "8% of 32\u{a0}MiB, or 4 more rounds"
+            held("8% of 32 MiB, or 4 more"),
+            "8% of 32\u{a0}MiB, or 4 more"
         );
     }
 

@@ -3,7 +3,10 @@
 use octavo_driver::{KindCounts, Percentiles};
 use octavo_experiment::{
     energy::CellEnergy,
-    findings::{CellFindings, CellStability, Findings, GroupFindings, PerTransaction, share},
+    findings::{
+        Age, CellFindings, CellStability, Findings, GroupFindings, PerTransaction, Tail,
+        TransactionTime, share,
+    },
     plan::{Factor, SnapshotKey},
     statistics::Interval,
 };
@@ -14,8 +17,9 @@ use crate::{
     naming,
     number::{
         UNKNOWN, bytes, count, joules, number, percent, percent_fine, ratio_interval, seconds,
+        signed,
     },
-    sentence::{contrast, not_steady, place, stall, word},
+    sentence::{contrast, place, share_of_data, stall, word},
 };
 
 /// What is known, in words, or the dash.
@@ -50,52 +54,65 @@ fn compared(cell: &CellFindings, ratio: Option<Interval>) -> String {
     }
 }
 
-/// Throughput and how it compares, by what is compared.
-pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
+/// A group at a glance: throughput and how it compares.
+pub(crate) fn brief(findings: &Findings, group: &GroupFindings) -> Table {
     let bar = Bar::over(group, findings.plan.margin);
-    let caption = naming::capital(&naming::rate_in_full(findings));
+    let share = share_of_data(findings, group);
+    let share = share.map_or_else(String::new, |share| format!(" ({share})"));
+    let caption = match group.name.as_str() {
+        "" => String::new(),
+        name => format!("{name}{share}"),
+    };
+    let reference = group.cells.iter().find(|cell| cell.reference);
+    let reference = reference.map_or_else(String::new, |cell| naming::cell(findings, cell));
+    of_cells(findings, group, caption)
+        .figure((naming::rate_in_short(findings), 8), rate)
+        .figure((format!("vs {reference}"), 1), |cell| {
+            cell.ratio
+                .map_or_else(String::new, |ratio| signed(ratio.estimate))
+        })
+        .drawing((bar.header(), 9), |cell| {
+            bar.draw(cell.ratio.as_ref(), cell.reference)
+        })
+        .prose("result", |cell| place(findings, group, cell))
+        .build()
+}
+
+/// Throughput and how it compares, with intervals.
+pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
+    let caption = format!(
+        "{}{}",
+        naming::capital(&naming::rate_in_full(findings)),
+        naming::in_group(group)
+    );
     of_cells(findings, group, caption)
         .figure((naming::rate_in_short(findings), 8), rate)
         .words((vs_reference(findings), 1), |cell| {
             compared(cell, cell.ratio)
         })
-        .drawing((bar.header(), 9), |cell| {
-            bar.draw(cell.ratio.as_ref(), cell.reference)
-        })
-        .words(("rounds", EXTRA), compared_rounds)
+        .figure(("batches", EXTRA), |cell| cell.batches.len().to_string())
+        .words(("by sitting", EXTRA), by_sitting)
         .prose("result", |cell| place(findings, group, cell))
         .build()
 }
 
-/// From how many rounds a ratio is, and whether these were fresh.
-fn compared_rounds(cell: &CellFindings) -> String {
-    let fresh = if cell.fresh { " fresh" } else { "" };
-    known(cell.ratio, |ratio| format!("{}{fresh}", ratio.rounds))
+/// The ratio within each sitting.
+fn by_sitting(cell: &CellFindings) -> String {
+    let ratios = cell.by_sitting.iter().map(|(_, of)| signed(*of));
+    ratios.collect::<Vec<_>>().join(", ")
 }
 
-/// Counted transactions a minute, the geometric mean over the cell's own runs.
+/// Counted transactions a minute.
 fn rate(cell: &CellFindings) -> String {
     known(cell.throughput, |throughput| number(throughput.estimate))
 }
 
 /// What a transaction costs.
 pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
-    let kind = naming::latency_kind(findings);
     let of = |figure: fn(&PerTransaction) -> String| {
         move |cell: &CellFindings| known(cell.per_transaction.as_ref(), figure)
     };
-    let latency = |figure: fn(&Percentiles) -> u64| {
-        let kind = kind.clone();
-        move |cell: &CellFindings| {
-            let mut kinds = cell.kinds.iter();
-            let found = kinds.find(|counts| Some(&*counts.name) == kind.as_deref());
-            known(found, |counts| ms(figure(&counts.latencies.percentiles())))
-        }
-    };
-    let caption = match &kind {
-        Some(kind) => format!("Per transaction, with latency of {kind}"),
-        None => "Per transaction".into(),
-    };
+    let caption = format!("Per transaction{}", naming::in_group(group));
     of_cells(findings, group, caption)
         .figure(("cache hit rate", 4), of(|f| percent_fine(f.hit_ratio)))
         .figure(("misses", 7), of(|f| number(f.buffer_misses)))
@@ -103,8 +120,49 @@ pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
         .figure(("written", 3), of(|f| bytes(f.written_bytes)))
         .figure(("log share", 9), of(|f| percent_fine(log_share(f))))
         .figure(("write ampl.", 8), of(|f| number(f.write_amplification)))
-        .figure(("p50 ms", 6), latency(|l| l.p50_us))
-        .figure(("p99 ms", 5), latency(|l| l.p99_us))
+        .figure(("fsyncs", 9), of(|f| number(f.syncs)))
+        .build()
+}
+
+/// Where a transaction's time goes, in milliseconds.
+pub(crate) fn times(findings: &Findings, group: &GroupFindings) -> Table {
+    let of = |part: fn(&TransactionTime) -> f64| {
+        move |cell: &CellFindings| known(cell.time.as_ref(), |of| number(part(of) / 1e3))
+    };
+    let caption = format!("Time of a transaction in ms{}", naming::in_group(group));
+    let mut table = of_cells(findings, group, caption)
+        .figure("all", of(|of| of.total_us))
+        .figure("read", of(|of| of.read_us))
+        .figure(("log write", 3), of(|of| of.log_write_us))
+        .figure(("log fsync", 4), of(|of| of.log_sync_us))
+        .figure(("checkpoint", 2), of(|of| of.checkpoint_us))
+        .figure(("CPU", 5), of(|of| of.cpu_us))
+        .figure(("other", 6), of(|of| of.other_us))
+        .build();
+    if group.cells.iter().all(|cell| cell.time.is_none()) {
+        table.rows.clear();
+    }
+    table
+}
+
+/// Latencies of all transactions, and how long checkpoints take.
+pub(crate) fn tails(findings: &Findings, group: &GroupFindings) -> Table {
+    let of = |part: fn(&Tail) -> String| move |cell: &CellFindings| known(cell.tail.as_ref(), part);
+    let caption = format!("All transactions{}", naming::in_group(group));
+    of_cells(findings, group, caption)
+        .figure("p50 ms", of(|of| ms(of.p50_us)))
+        .figure("p99 ms", of(|of| ms(of.p99_us)))
+        .figure(
+            ("mean checkpoint ms", 3),
+            of(|of| known(of.checkpoint_us, |us| number(us / 1e3))),
+        )
+        .figure(
+            ("transactions per checkpoint", 4),
+            of(|of| match of.checkpoints > 0.0 {
+                true => number(1.0 / of.checkpoints),
+                false => UNKNOWN.into(),
+            }),
+        )
         .build()
 }
 
@@ -114,20 +172,25 @@ fn log_share(figures: &PerTransaction) -> f64 {
     figures.log_written_bytes / figures.written_bytes
 }
 
-/// How even the runs were.
+/// How even the batches were, and how far the data had changed.
 pub(crate) fn stability(findings: &Findings, group: &GroupFindings) -> Table {
     let of = |figure: fn(&CellStability) -> String| {
         move |cell: &CellFindings| known(cell.stability.as_ref(), figure)
     };
+    let age =
+        |figure: fn(&Age) -> String| move |cell: &CellFindings| known(cell.age.as_ref(), figure);
     of_cells(findings, group, naming::capital(naming::group(group)))
-        .figure("variation", of(|s| percent(s.variation)))
-        .figure(("window", 9), of(|s| seconds(s.window_s)))
-        .figure("longest gap", of(|s| stall(s.stall_s)))
-        .figure(("periodic runs", 8), |cell| cell.periodic.to_string())
-        .prose("not steady", |cell| match cell.not_steady.as_slice() {
-            [] => "0".into(),
-            runs => not_steady(runs),
-        })
+        .figure("variation of batches", of(|s| percent(s.variation)))
+        .figure(("batch", 8), of(|s| seconds(s.batch_s)))
+        .figure("slowest transaction", of(|s| stall(s.longest_s)))
+        .figure(
+            ("age, transactions", 9),
+            age(|of| format!("0 to {}", count(of.transactions))),
+        )
+        .figure(
+            ("misses, 2nd half", 7),
+            age(|of| known(of.miss_trend, signed)),
+        )
         .build()
 }
 
@@ -139,7 +202,7 @@ pub(crate) fn interactions(findings: &Findings) -> Table {
         .any(|interaction| !interaction.within.is_empty());
     let mut table = Table::of(
         format!(
-            "How the ratio to the {} changes with other factors, within rounds, 95% CI for all \
+            "How the ratio to the {} changes with other factors, within batches, 95% CI for all \
              of these together (Bonferroni)",
             naming::reference_word(findings)
         ),
@@ -152,7 +215,6 @@ pub(crate) fn interactions(findings: &Findings) -> Table {
     }
     table
         .words("ratio of ratios (95% CI)", |of| ratio_interval(&of.ratio))
-        .figure("rounds", |of| of.ratio.rounds.to_string())
         .words("ratio is", |of| word(of.decision))
         .build()
 }
@@ -162,8 +224,7 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
     let of = |figure: fn(&PerTransaction) -> Option<f64>, words: fn(f64) -> String| {
         move |cell: &CellFindings| known(cell.per_transaction.as_ref().and_then(figure), words)
     };
-    let caption = "Means. fsyncs per transaction. CPU cores include all programs.";
-    of_cells(findings, group, caption)
+    of_cells(findings, group, "Means")
         .figure("misses read", of(|f| Some(f.misses_read), percent_fine))
         .figure("device reads / ours", of(|f| f.device_reads_ratio, number))
         .figure(
@@ -172,8 +233,6 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
         )
         .figure("read µs", of(|f| Some(f.read_us_mean), number))
         .figure("fsync µs", of(|f| Some(f.sync_us_mean), number))
-        .figure("fsyncs", of(|f| Some(f.syncs), number))
-        .figure("CPU cores", of(|f| Some(f.cpu_cores_used), number))
         .build()
 }
 
@@ -224,7 +283,7 @@ pub(crate) fn latencies(caption: String, cell: &CellFindings) -> Table {
 
 /// The generated load against the specification.
 pub(crate) fn audit(findings: &Findings) -> Table {
-    let caption = "Longest run of each round, warm-up included";
+    let caption = "Longest run of each sitting, warm-up included";
     Table::of(caption, &findings.audit.lines)
         .label("generated", |line| line.name.clone())
         .figure("share", |line| percent_fine(share(line)))
@@ -250,7 +309,7 @@ pub(crate) fn distributions(findings: &Findings) -> Table {
 /// How the data was made that runs begin with.
 pub(crate) fn snapshots(findings: &Findings) -> Table {
     Table::of(
-        "Loaded data, of which every run starts with a fresh copy",
+        "Loaded data, of which every sitting starts with fresh copies",
         &findings.snapshots,
     )
     .label("page", |of| snapshot_name(findings, &of.key))
@@ -280,7 +339,7 @@ fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
 /// Runs without a result.
 pub(crate) fn failed(findings: &Findings) -> Table {
     Table::of("", &findings.runs_failed)
-        .label("round", |run| run.round.to_string())
+        .label("sitting", |run| run.sitting.to_string())
         .prose("cell", |run| findings.plan.cell_name(&run.cell))
         .prose("reason", |run| run.reason.clone())
         .build()

@@ -1,7 +1,7 @@
 //! A document as text for a terminal.
 
 use crate::{
-    document::{Block, Cell, Document, EXTRA, Kind, Table, Tone},
+    document::{Block, Cell, Depth, Document, EXTRA, Kind, Table, Tone},
     number::held,
 };
 
@@ -14,6 +14,8 @@ const WIDTH_MIN: usize = 40;
 const PROSE_COLUMN_MIN: usize = 12;
 /// Names of values get no more columns, with what is between them and values.
 const NAME_WIDTH_MAX: usize = 24;
+/// Before what was decided.
+const DECISION_INDENT: &str = "  ";
 /// Between columns.
 const GAP: usize = 2;
 
@@ -25,52 +27,55 @@ const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";
 
 impl Document {
-    /// The report as text of at most `width` columns (but not fewer than 40).
-    /// Figures and details are left out, and columns of tables where they do
-    /// not fit: the page has them all. With `color`, ANSI escape sequences
-    /// mark headings, warnings and decisions. Ends with a line break.
+    /// The short text: what was found and what to do, of at most `width`
+    /// columns (but not fewer than 40). Columns of tables are left out where
+    /// they do not fit: the page has them all. With `color`, ANSI escape
+    /// sequences mark headings, warnings and decisions. Ends with a line break.
     pub fn terminal(&self, width: usize, color: bool) -> String {
+        self.text(width, color, false)
+    }
+
+    /// The same with all that the page has but its drawings.
+    pub fn verbose(&self, width: usize, color: bool) -> String {
+        self.text(width, color, true)
+    }
+
+    fn text(&self, width: usize, color: bool, verbose: bool) -> String {
         let mut screen = Screen {
             text: String::new(),
             width: width.max(WIDTH_MIN),
             color,
+            verbose,
         };
+        if !self.origin.is_empty() {
+            screen.prose(DIM, "", &self.origin);
+        }
+        let mut is_first = true;
         for section in &self.sections {
-            let mut shown = section
-                .blocks
-                .iter()
-                .filter(|block| is_shown(block))
-                .peekable();
-            if shown.peek().is_none() {
+            if section.depth != Depth::First && !verbose {
                 continue;
             }
             screen.blank();
             // What was decided needs no heading.
-            if !section.title.is_empty() && !screen.text.is_empty() {
+            if !section.title.is_empty() && !std::mem::take(&mut is_first) {
                 screen.prose(BOLD, "", section.title);
             }
-            let mut before: Option<&Block> = None;
-            for block in shown {
-                if before.is_some_and(|before| !belongs_to(before, block)) {
-                    screen.blank();
-                }
-                screen.block(block);
-                before = Some(block);
-            }
+            screen.blocks(&section.blocks);
         }
         screen.text
     }
 }
 
-fn is_shown(block: &Block) -> bool {
-    !matches!(block, Block::Figure(_) | Block::Details { .. })
-}
-
 /// Whether a block follows another without an empty line.
 fn belongs_to(before: &Block, block: &Block) -> bool {
-    matches!(before, Block::Heading(_))
-        || matches!(block, Block::Commands { .. })
-        || matches!((before, block), (Block::Paragraph(_), Block::Paragraph(_)))
+    matches!(
+        (before, block),
+        (Block::Heading(_), _)
+            | (Block::Paragraph(_), Block::Paragraph(_))
+            | (Block::Decision { .. }, Block::Decision { .. })
+            | (Block::Commands { .. }, Block::Commands { .. })
+            | (Block::Warnings(_), Block::Passed(_))
+    )
 }
 
 /// Text under way.
@@ -78,9 +83,24 @@ struct Screen {
     text: String,
     width: usize,
     color: bool,
+    verbose: bool,
 }
 
 impl Screen {
+    fn blocks(&mut self, blocks: &[Block]) {
+        let mut before: Option<&Block> = None;
+        for block in blocks {
+            if !self.shows(block) {
+                continue;
+            }
+            if before.is_some_and(|before| !belongs_to(before, block)) {
+                self.blank();
+            }
+            self.block(block);
+            before = Some(block);
+        }
+    }
+
     fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -113,21 +133,11 @@ impl Screen {
 
     fn block(&mut self, block: &Block) {
         match block {
-            Block::Decision { what, why } => {
-                self.prose(BOLD, "", what);
-                if !why.is_empty() {
-                    self.prose("", "  ", why);
-                }
-            }
+            Block::Decision { what, why } => self.decision(what, why),
             Block::Commands {
                 purpose,
                 statements,
-            } => {
-                self.prose("", "  ", &format!("{purpose}:"));
-                for statement in statements {
-                    self.line("", &format!("    {statement}"));
-                }
-            }
+            } => self.commands(purpose, statements),
             Block::Heading(text) => self.prose(BOLD, "", text),
             Block::Paragraph(text) => self.prose("", "", text),
             Block::List(items) => {
@@ -143,8 +153,67 @@ impl Screen {
             Block::Values(values) => {
                 self.values(values);
             }
-            Block::Table(table) => self.table(table),
-            Block::Figure(_) | Block::Details { .. } => {}
+            Block::Passed(passed) => {
+                self.prose("", "✓ ", &passed.join(" "));
+            }
+            Block::Table(table) | Block::Brief(table) => self.table(table),
+            Block::Figure(_) => {}
+            Block::Columns(blocks) => self.blocks(blocks),
+            Block::Details { summary, blocks } => {
+                self.prose(BOLD, "", summary);
+                self.blocks(blocks);
+            }
+        }
+    }
+
+    fn shows(&self, block: &Block) -> bool {
+        let shows = |all: &[Block]| all.iter().any(|block| self.shows(block));
+        match block {
+            Block::Figure(_) => false,
+            Block::Details { blocks, .. } => self.verbose && shows(blocks),
+            Block::Columns(blocks) => shows(blocks),
+            _ => true,
+        }
+    }
+
+    /// What and why as one paragraph, of which what to do stands out.
+    fn decision(&mut self, what: &str, why: &str) {
+        let colon = match what.ends_with(['.', '!', '?']) || why.is_empty() {
+            true => "",
+            false => ":",
+        };
+        let mut bold = what.chars().count() + colon.len();
+        let text = clean(&format!("{what}{colon} {why}"));
+        for line in self.wrapped(DECISION_INDENT.len(), &text) {
+            let (strong, rest) = match line.char_indices().nth(bold) {
+                Some((end, _)) => line.split_at(end),
+                None => (line.as_str(), ""),
+            };
+            // The blank that the line break took the place of.
+            bold = bold.saturating_sub(line.chars().count() + 1);
+            let strong = styled(strong, BOLD, self.color);
+            self.text += &format!("{DECISION_INDENT}{strong}{rest}\n");
+        }
+    }
+
+    /// One command stands behind its purpose where it fits, and statements that
+    /// end by themselves on one line.
+    fn commands(&mut self, purpose: &str, statements: &[String]) {
+        let fits = |line: &str| line.chars().count() <= self.width;
+        let mut lines: Vec<String> = statements.iter().map(|of| format!("  {of}")).collect();
+        let one = format!("  {}", statements.join(" "));
+        if statements.iter().all(|of| of.ends_with(';')) && fits(&one) {
+            lines = vec![one];
+        }
+        let purpose = format!("{purpose}:");
+        if let [line] = lines.as_slice()
+            && fits(&format!("{purpose}{line}"))
+        {
+            return self.line("", &format!("{purpose}{line}"));
+        }
+        self.prose("", "", &purpose);
+        for line in lines {
+            self.line("", &line);
         }
     }
 
@@ -438,11 +507,38 @@ Speed
     }
 
     #[test]
-    fn details_are_left_out() {
+    fn decision_stands_out_from_its_reason() {
+        let document = document([Block::Decision {
+            what: "KEEP 4 KiB PAGES".into(),
+            why: "nothing is faster.".into(),
+        }]);
+        let line = "  KEEP 4\u{a0}KiB PAGES: nothing is faster.\n";
+        assert_eq!(document.terminal(80, false), line);
+        assert_eq!(
+            document.terminal(80, true),
+            format!("  {BOLD}KEEP 4\u{a0}KiB PAGES:{RESET} nothing is faster.\n")
+        );
+    }
+
+    #[test]
+    fn sections_below_the_first_are_in_the_long_text_alone() {
+        let mut section = Section::new("io", "I/O").at(Depth::Evidence);
+        section.paragraph("8 reads");
+        let mut document = Document::new("Title");
+        document.origin = "Octavo · SQLite".into();
+        document.push(section);
+        assert_eq!(document.terminal(80, false), "Octavo · SQLite\n");
+        assert_eq!(document.verbose(80, false), "Octavo · SQLite\n\n8 reads\n");
+    }
+
+    #[test]
+    fn details_are_in_the_long_text_alone() {
         let details = Block::Details {
             summary: "more".into(),
             blocks: vec![Block::Paragraph("hidden".into())],
         };
-        assert_eq!(document([details]).terminal(80, false), "");
+        let document = document([details]);
+        assert_eq!(document.terminal(80, false), "");
+        assert_eq!(document.verbose(80, false), "more\nhidden\n");
     }
 }

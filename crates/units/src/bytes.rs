@@ -68,6 +68,11 @@ impl ByteCount {
     }
 
     /// The product, or the largest amount when it does not fit.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The product, or the largest number of bytes that there can be.
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }

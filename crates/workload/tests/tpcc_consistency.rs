@@ -1,5 +1,5 @@
-//! The conditions of clause 3.3.2 hold after loading, and each notices what
-//! it is there for.
+//! The conditions of clause 3.3.2 and those beyond it hold after loading, and
+//! each notices what it is there for.
 
 mod sqlite;
 
@@ -8,7 +8,8 @@ use octavo_workload::{Condition, Tpcc, Workload};
 use sqlite::Sqlite;
 
 /// Changes that leave a database inconsistent, and the conditions of clause
-/// 3.3.2 that notice (0 for the constants).
+/// 3.3.2 that notice: 0 for the constants, 13 for numbers of rows, 14 for
+/// quantities, 15 for payments.
 const PLANTED: &[(&str, &[usize])] = &[
     (
         "UPDATE octavo_constant SET value = value + 1 WHERE name = 'c_last_load'",
@@ -47,11 +48,11 @@ const PLANTED: &[(&str, &[usize])] = &[
         "DELETE FROM order_line WHERE ol_d_id = 7 AND ol_o_id = 12 AND ol_number = 5",
         &[4, 6],
     ),
-    // A line without an order.
+    // A line without an order, and no stock for it.
     (
         "UPDATE order_line SET ol_o_id = 5000 WHERE ol_d_id = 7 AND ol_o_id = 12 \
          AND ol_number = 5",
-        &[6],
+        &[6, 14],
     ),
     (
         "UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 1 AND o_id = 7; \
@@ -78,7 +79,7 @@ const PLANTED: &[(&str, &[usize])] = &[
     ),
     (
         "DELETE FROM history WHERE h_d_id = 6 AND h_c_id = 60",
-        &[8, 9, 10],
+        &[8, 9, 10, 15],
     ),
     // Paid in another district than the history says.
     (
@@ -88,7 +89,7 @@ const PLANTED: &[(&str, &[usize])] = &[
     // Paid by another customer than the history says.
     (
         "UPDATE history SET h_c_id = 61 WHERE h_d_id = 6 AND h_c_id = 60",
-        &[10],
+        &[10, 15],
     ),
     (
         "UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 1",
@@ -108,7 +109,47 @@ const PLANTED: &[(&str, &[usize])] = &[
     ),
     (
         "DELETE FROM customer WHERE c_d_id = 5 AND c_id = 1",
-        &[10, 12],
+        &[10, 12, 13, 15],
+    ),
+    (
+        "UPDATE customer SET c_payment_cnt = 2 WHERE c_d_id = 5 AND c_id = 1",
+        &[15],
+    ),
+    // A payment of nothing by the right customer.
+    (
+        "INSERT INTO history SELECT h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, 0, h_data \
+         FROM history WHERE h_c_d_id = 5 AND h_c_id = 1",
+        &[15],
+    ),
+    ("UPDATE stock SET s_ytd = 5 WHERE s_i_id = 77", &[14]),
+    ("DELETE FROM item WHERE i_id = 99999", &[13]),
+    ("DELETE FROM stock WHERE s_i_id = 99999", &[13]),
+    // Rows of a warehouse, a district and a customer that were never loaded.
+    (
+        "INSERT INTO warehouse SELECT 9, w_name, w_street_1, w_street_2, w_city, w_state, w_zip, \
+      w_tax, w_ytd FROM warehouse",
+        &[13],
+    ),
+    (
+        "UPDATE district SET d_w_id = 9 WHERE d_id = 3; \
+      INSERT INTO district SELECT 3, 1, d_name, d_street_1, d_street_2, d_city, d_state, d_zip, \
+      d_tax, d_ytd, d_next_o_id FROM district WHERE d_w_id = 9",
+        &[13],
+    ),
+    (
+        "INSERT INTO customer SELECT 3001, c_d_id, c_w_id, c_first, c_middle, c_last, c_street_1, \
+      c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim, c_discount, \
+      c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data FROM customer \
+      WHERE c_d_id = 5 AND c_id = 1",
+        &[13],
+    ),
+    // The stock of a warehouse that was never loaded.
+    (
+        "UPDATE stock SET s_w_id = 9 WHERE s_i_id = 5; \
+      INSERT INTO stock SELECT s_i_id, 1, s_quantity, s_dist_01, s_dist_02, s_dist_03, s_dist_04, \
+      s_dist_05, s_dist_06, s_dist_07, s_dist_08, s_dist_09, s_dist_10, s_ytd, s_order_cnt, \
+      s_remote_cnt, s_data FROM stock WHERE s_w_id = 9",
+        &[13],
     ),
     // All orders of a district delivered, by the letter: nothing is wrong.
     (
@@ -143,7 +184,7 @@ fn every_planted_violation_is_noticed_by_its_conditions_alone() {
     assert_eq!(
         checked,
         [
-            3, 1, 10, 10, 10, 30_000, 30_000, lines, 1, 10, 30_000, 10, 30_000
+            3, 1, 10, 10, 10, 30_000, 30_000, lines, 1, 10, 30_000, 10, 30_000, 5, 1, 30_000
         ]
     );
     assert!((298_000..302_000).contains(&lines), "{lines}");
@@ -179,5 +220,5 @@ fn a_database_of_another_seed_or_scale_is_refused() {
         Some("warehouses is 1 in the database, 2 in this workload")
     );
     // The second warehouse does not exist, which conditions about its rows say.
-    assert_eq!(violated(&conditions), [0, 1, 2, 8, 9, 10, 11, 12]);
+    assert_eq!(violated(&conditions), [0, 1, 2, 8, 9, 10, 11, 12, 13, 15]);
 }

@@ -8,11 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use octavo_driver::{ArrivalProcess, Load};
+use octavo_driver::{ArrivalProcess, Load, RunLength};
 use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
     dataset::Manifest,
-    plan::RunLength,
 };
 use octavo_workload::{Workload, WorkloadSpec};
 

@@ -33,7 +33,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
         found => found.map_err(failure)?,
     };
     let wanted = Wanted::of(flags, found.as_ref())?;
-    let watcher = Watcher::new()?;
+    let watcher = Watcher::new(flags.progress)?;
     let settings = ExternalSettings {
         workload: wanted.workload.as_ref(),
         seed: wanted.spec.seed,

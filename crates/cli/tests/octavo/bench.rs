@@ -355,7 +355,7 @@ fn bad_input_is_named_and_changes_nothing() {
         (&loaded, &["bench", "--workload=tpcc"], &["YCSB", "TPC-C"]),
         (&loaded, &["load", "--page-size=8K"], &["4 KiB", "8 KiB"]),
         (&loaded, &["load", "--seed=2"], &["seed 1", "seed 2"]),
-        (&loaded, &["advise", "--rounds=1"], &["octavo bench"]),
+        (&loaded, &["advise", "--passes=1"], &["octavo bench"]),
     ] {
         refused(arguments, directory, named);
         assert!(!new.exists(), "{arguments:?}");

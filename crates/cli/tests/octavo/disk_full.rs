@@ -29,7 +29,7 @@ fn a_full_disk_stops_cleanly_and_resumes() {
     }
     let status = Command::new("unshare")
         .args(["--mount", "--map-root-user", "sh", "-c"])
-        .arg("mount -t tmpfs -o size=400m none \"$0\" && exec \"$@\"")
+        .arg("mount -t tmpfs -o size=700m none \"$0\" && exec \"$@\"")
         .arg(mount.path())
         .arg(std::env::current_exe().unwrap())
         .args([
@@ -57,7 +57,7 @@ fn inside(mount: &Path) {
         std::thread::yield_now();
     }
     // As much as there is room for.
-    let filled = fs::write(&filler, vec![1; 400 << 20]);
+    let filled = fs::write(&filler, vec![1; 700 << 20]);
     assert!(filled.is_err(), "the file system is smaller than that");
     let output = child.wait_with_output().unwrap();
     let complaint = crate::complaint(&output);

@@ -49,7 +49,7 @@ fn advise(home: &Path, name: &str, device: &Path) -> PathBuf {
             "--warehouses=1",
             "--memory=1MiB",
             "--page-sizes=4K,16K",
-            "--rounds=1",
+            "--passes=1",
             "--transactions=40",
             "--no-calibrate",
         ])
@@ -133,7 +133,7 @@ fn watts_become_joules_a_transaction() {
     assert!((ratio["estimate"].as_f64().unwrap() / (each(1) / each(0)) - 1.0).abs() < 1e-9);
     assert!(cells[0]["energy"]["ratio"].is_null());
 
-    let text = report(&directory, &[]);
+    let text = report(&directory, &["--verbose"]);
     assert!(
         text.contains("The device alone took the least energy"),
         "{text}"
@@ -164,7 +164,7 @@ fn a_device_without_watts_says_nothing() {
     }
     let home = tempfile::tempdir().unwrap();
     let directory = advise(home.path(), "work", &device(home.path(), false));
-    let text = report(&directory, &["--json"]) + &report(&directory, &[]);
+    let text = report(&directory, &["--json"]) + &report(&directory, &["--verbose"]);
     assert!(!text.to_lowercase().contains("energy"), "{text}");
     assert!(stored(&directory)[0].0["reads"].is_u64());
 }

@@ -22,16 +22,20 @@ fn octavo() -> Command {
     Command::new(env!("CARGO_BIN_EXE_octavo"))
 }
 
-/// A small advise whose runs are bounded by transactions, so that its counts
-/// do not depend on any clock.
+/// Passes of [`small_advise`].
+const PASSES: usize = 12;
+
+/// A small advise whose passes, slices and warm-up are numbers of transactions,
+/// so that its counts do not depend on any clock.
 fn small_advise(directory: &Path) -> Command {
     let mut command = octavo();
     command.arg("advise").arg(directory).args([
         "--warehouses=1",
         "--memory=1MiB,4MiB",
         "--page-sizes=4K,16K",
-        "--rounds=2",
+        &format!("--passes={PASSES}"),
         "--transactions=40",
+        "--warm-up=100",
         "--no-calibrate",
     ]);
     command

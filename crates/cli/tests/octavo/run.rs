@@ -11,14 +11,14 @@ use rusqlite::Connection;
 
 use crate::{complaint, octavo};
 
-/// Two journal modes by two page sizes, runs bounded by transactions so that
-/// nothing depends on a clock.
+/// Two journal modes by two page sizes, in passes of a number of transactions
+/// so that nothing depends on a clock.
 const SMALL: &str = r#"format = 1
 name = "Small"
 
 [experiment]
 design = "full"
-rounds = 2
+passes = 2
 
 [run]
 transactions = 40
@@ -102,7 +102,7 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
         "{text}"
     );
     for words in [
-        "compared page size design every cell in every round margin up to 3% counts",
+        "compared page size design lockstep, every cell to the end margin up to 3% counts",
         "directory octavo-small",
         "1 4 KiB pages (reference) journal mode wal ",
         "2 16 KiB pages journal mode wal ",
@@ -110,8 +110,7 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
         "4 16 KiB pages journal mode delete ",
         "sqlite journal-mode=delete 16 KiB ",
         "directory needs about free octavo-small ",
-        "(4 runs) all of 2 rounds ",
-        "plus 40 transactions",
+        "slice 40 transactions passes at most 2",
     ] {
         assert!(text.contains(words), "{words} in: {text}");
     }
@@ -125,7 +124,7 @@ fn a_dry_run_is_there_for_programs_too() {
         "elsewhere",
         "--dry-run",
         "--json",
-        "--rounds=5",
+        "--passes=5",
         "--budget=10m",
     ]);
     assert!(output.status.success(), "{}", complaint(&output));
@@ -138,7 +137,7 @@ fn a_dry_run_is_there_for_programs_too() {
     assert_eq!(cells[2]["reference"], true);
     assert_eq!(cells[3]["reference"], false);
     assert_eq!(cells[3]["group"], "journal mode delete");
-    let mut order: Vec<u64> = outlook["order_of_first_round"]
+    let mut order: Vec<u64> = outlook["order_of_first_pass"]
         .as_array()
         .unwrap()
         .iter()
@@ -148,11 +147,8 @@ fn a_dry_run_is_there_for_programs_too() {
     assert_eq!(order, [0, 1, 2, 3]);
     let seconds = |name: &str| outlook[name].as_f64().unwrap();
     assert_eq!(seconds("budget_s"), 600.0);
-    assert!((seconds("round_s_about") - 4.0 * seconds("run_s_about")).abs() < 1e-6);
-    let whole = seconds("making_s_about") + 5.0 * seconds("round_s_about");
-    assert!((seconds("whole_s_about") - whole).abs() < 1e-6);
-    let fit = (600.0 - seconds("making_s_about")) / seconds("round_s_about");
-    assert_eq!(seconds("rounds_that_fit_about"), fit.floor());
+    assert_eq!(outlook["passes"], 5);
+    assert!(seconds("making_s_about") + seconds("beginning_s_about") < 600.0);
     let bytes: u64 = outlook["snapshots"]
         .as_array()
         .unwrap()
@@ -181,11 +177,11 @@ fn bad_plans_are_refused_at_their_line() {
         &["\n17 | page-size = [\"4K\", 5000]\n   |                    ^^^^"],
     );
     refused("memory", "memroy", "18", &["did you mean memory?"]);
-    refused("rounds = 2", "rounds = ", "6", &["rounds"]);
+    refused("passes = 2", "passes = ", "6", &["expected literal string"]);
     refused("\"2MiB\"", "\"64K\"", "18", &["64 KiB", "at least"]);
-    refused("rounds = 2", "", "9", &["when to end"]);
+    refused("passes = 2", "", "1", &["when to end"]);
     refused(
-        "rounds = 2",
+        "passes = 2",
         "budget = \"5s\"",
         "6",
         &["budget of 5 s", "^^^^"],
@@ -216,11 +212,11 @@ fn bad_plans_are_refused_at_their_line() {
 
 #[test]
 fn bad_flags_of_run_are_refused_in_one_line() {
-    let place = Place::with(&SMALL.replace("rounds = 2", ""));
+    let place = Place::with(&SMALL.replace("passes = 2", ""));
     for (arguments, words) in [
         (&["--budget=5s"][..], "budget of 5 s"),
-        (&["/proc/octavo", "--rounds=1"], "/proc/octavo"),
-        (&["--rounds=0"], "rounds"),
+        (&["/proc/octavo", "--passes=1"], "/proc/octavo"),
+        (&["--passes=0"], "--passes must be from 1 to 1000000"),
     ] {
         let output = place.run(arguments);
         let complaint = complaint(&output);
@@ -238,7 +234,7 @@ fn bad_flags_of_run_are_refused_in_one_line() {
 #[test]
 fn a_plan_is_carried_out_and_gone_on_with() {
     let place = Place::with(SMALL);
-    let output = place.run(&["--json", "--rounds=1"]);
+    let output = place.run(&["--json", "--passes=1"]);
     assert!(output.status.success(), "{}", complaint(&output));
     let directory = place.path("octavo-small");
     assert_eq!(runs(&directory), 4);
@@ -250,7 +246,7 @@ fn a_plan_is_carried_out_and_gone_on_with() {
     assert_eq!(findings["groups"].as_array().unwrap().len(), 2);
     for group in findings["groups"].as_array().unwrap() {
         for cell in group["cells"].as_array().unwrap() {
-            // 40 transactions in each of 2 rounds.
+            // 40 transactions in each of 2 passes.
             assert_eq!(cell["per_transaction"]["transactions"], 80);
         }
     }
@@ -264,7 +260,7 @@ fn a_plan_is_carried_out_and_gone_on_with() {
     // A dry run counts what is there, and changes nothing.
     let before = fs::read(directory.join("octavo.db")).unwrap();
     let output = place.run(&["--dry-run"]);
-    assert!(words(&output.stdout).contains("finished 8 runs"));
+    assert!(words(&output.stdout).contains("finished 2 passes"));
     // Another plan is not for this store, dry or not.
     let other = SMALL.replace("\"2MiB\"", "\"4MiB\"");
     fs::write(place.path("small.toml"), other).unwrap();
@@ -295,23 +291,23 @@ fn rows_of_another_plan_on_the_same_storage_are_not_taken_for_ones_own() {
     let other = one.replace("[experiment]", "[experiment]\nseed = 2");
     let place = Place::with(&one);
     let loaded = || fs::read_to_string(place.path("disk/data/snapshot-4096/complete")).unwrap();
-    let run = |directory: &str, rounds: &str| {
-        let output = place.run(&[directory, rounds, "--keep-data"]);
+    let run = |directory: &str, passes: &str| {
+        let output = place.run(&[directory, passes, "--keep-data"]);
         assert!(output.status.success(), "{}", complaint(&output));
     };
-    run("first", "--rounds=1");
+    run("first", "--passes=1");
     assert!(loaded().contains("seed 1"), "{}", loaded());
     fs::write(place.path("small.toml"), other).unwrap();
-    run("second", "--rounds=1");
+    run("second", "--passes=1");
     assert!(loaded().contains("seed 2"), "{}", loaded());
     fs::write(place.path("small.toml"), &one).unwrap();
-    run("first", "--rounds=2");
+    run("first", "--passes=2");
     assert!(loaded().contains("seed 1"), "{}", loaded());
     assert_eq!(runs(&place.path("first")), 4);
     // Where another experiment works is no storage.
     let within = one.replace("\"disk\"", "\"first\"");
     fs::write(place.path("small.toml"), within).unwrap();
-    let output = place.run(&["third", "--rounds=1"]);
+    let output = place.run(&["third", "--passes=1"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         complaint(&output).contains("another experiment"),
@@ -319,38 +315,4 @@ fn rows_of_another_plan_on_the_same_storage_are_not_taken_for_ones_own() {
         complaint(&output)
     );
     assert!(!place.path("third").exists());
-}
-
-#[test]
-fn a_round_that_was_begun_long_ago_is_made_again() {
-    let place = Place::with(SMALL);
-    let directory = place.path("octavo-small");
-    let output = place.run(&["--rounds=1", "--keep-data"]);
-    assert!(output.status.success(), "{}", complaint(&output));
-    // As if the experiment had been ended in its round, a day ago.
-    let store = Connection::open(directory.join("octavo.db")).unwrap();
-    store
-        .execute_batch(
-            "PRAGMA foreign_keys = OFF;
-             DELETE FROM run WHERE position > 1;
-             DELETE FROM latency WHERE run NOT IN (SELECT run FROM run);
-             DELETE FROM sample WHERE run NOT IN (SELECT run FROM run);
-             DELETE FROM consistency WHERE run NOT IN (SELECT run FROM run);
-             DELETE FROM audit WHERE run NOT IN (SELECT run FROM run);
-             UPDATE run SET started = '2020-01-01T00:00:00Z';",
-        )
-        .unwrap();
-    let output = place.run(&["--rounds=1"]);
-    assert!(output.status.success(), "{}", complaint(&output));
-    assert!(
-        complaint(&output).contains("set aside"),
-        "{}",
-        complaint(&output)
-    );
-    let counted = |condition: &str| -> i64 {
-        let sql = format!("SELECT count(*) FROM run WHERE {condition}");
-        store.query_row(&sql, [], |row| row.get(0)).unwrap()
-    };
-    assert_eq!(counted("set_aside = 0 AND round = 0"), 4);
-    assert_eq!(counted("set_aside = 1 AND round = 0"), 2);
 }

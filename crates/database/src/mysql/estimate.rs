@@ -32,8 +32,13 @@ const RECORD_BYTES: u64 = 6;
 
 /// About how many bytes the snapshot of a workload has.
 pub(super) fn estimate(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
-    let bytes = sum_of_tables(workload, |table, rows| of_table(table, rows, page_size));
-    ByteCount::new(empty(page_size) + bytes)
+    estimate_rows(workload, page_size).saturating_add(ByteCount::new(empty(page_size)))
+}
+
+/// About how many bytes the tables and indexes of a workload have.
+pub(super) fn estimate_rows(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+    let table = |table: &Table, rows| of_table(table, rows, page_size);
+    ByteCount::new(sum_of_tables(workload, table))
 }
 
 fn of_table(table: &Table, rows: u64, page_size: PageSize) -> u64 {

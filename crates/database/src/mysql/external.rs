@@ -288,7 +288,7 @@ impl ExternalServer for ExternalMysql {
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)
             },
-            monitor: status::monitor(self.outside()?)?,
+            monitor: status::monitor(self.outside()?, None)?,
             conditions,
         }))
     }

@@ -202,6 +202,11 @@ impl Instance {
         })
     }
 
+    /// The server's process.
+    pub(crate) fn process(&self) -> &Server {
+        &self.server
+    }
+
     /// Ends it at once.
     pub(crate) fn kill(&self) {
         self.server.kill();

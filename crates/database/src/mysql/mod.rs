@@ -78,6 +78,10 @@ impl Database for Mysql {
         estimate::estimate(workload, page_size)
     }
 
+    fn estimate_rows(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+        estimate::estimate_rows(workload, page_size)
+    }
+
     /// Looks for the programs.
     fn prepare(
         &self,

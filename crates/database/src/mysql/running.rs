@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Counters, DatabaseError, Isolation, Result, Running, Settings, StoragePath,
-    server::{account::Account, monitor::Monitor},
+    server::{account::Account, monitor::Monitor, write_back::WriteBack},
 };
 
 /// A client's statement that takes longer is given up. No statement of a
@@ -56,6 +56,8 @@ pub(super) struct RunningMysql {
     statements: &'static [Statement],
     settings: Settings,
     storage_path: StoragePath,
+    /// Where the page cache is on the way.
+    write_back: Option<WriteBack>,
     conditions: Vec<(&'static str, String)>,
 }
 
@@ -98,11 +100,13 @@ impl RunningMysql {
         let conditions = conditions(mysql, &variables, settings, access, user);
         Ok(Self {
             flavour: mysql.flavour,
-            monitor: status::monitor(session)?,
+            monitor: status::monitor(session, Some(instance.process().pid()))?,
             instance,
             statements: workload.statements(),
             settings: settings.clone(),
             storage_path,
+            write_back: (storage_path != StoragePath::Direct)
+                .then(|| WriteBack::of(layout.data.clone())),
             conditions,
         })
     }
@@ -253,6 +257,25 @@ impl Running for RunningMysql {
 
     fn death(&self) -> Option<String> {
         self.instance.death()
+    }
+
+    fn freeze(&self) -> Result<()> {
+        self.monitor.pause(true);
+        let frozen = self.instance.process().freeze();
+        if frozen.is_err() {
+            self.monitor.pause(false);
+        }
+        frozen
+    }
+
+    fn thaw(&self) -> Result<()> {
+        self.instance.process().thaw()?;
+        self.monitor.pause(false);
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.write_back.as_ref().map_or(Ok(()), WriteBack::wait)
     }
 
     fn stop(self: Box<Self>) -> Result<()> {

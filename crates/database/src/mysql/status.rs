@@ -7,7 +7,10 @@ use octavo_units::ByteCount;
 use octavo_workload::Result;
 
 use super::session::Session;
-use crate::{Counters, server::monitor::Monitor};
+use crate::{
+    Counters,
+    server::{descendants, monitor::Monitor},
+};
 
 /// The status variables that counters are made of.
 const NAMES: [&str; 14] = [
@@ -27,10 +30,16 @@ const NAMES: [&str; 14] = [
     "Innodb_os_log_fsyncs",
 ];
 
-/// Reads the counters of this session's server from now on.
-pub(super) fn monitor(mut session: Session) -> Result<Monitor> {
-    let first = read(&mut session)?;
-    Ok(Monitor::new(first, move || read(&mut session)))
+/// Reads the counters of this session's server from now on, with the CPU time
+/// of its process where that is known.
+pub(super) fn monitor(mut session: Session, pid: Option<i32>) -> Result<Monitor> {
+    let mut read = move || {
+        Ok(Counters {
+            cpu_time: pid.map(descendants::user_time).unwrap_or_default(),
+            ..read(&mut session)?
+        })
+    };
+    Ok(Monitor::new(read()?, read))
 }
 
 /// Reads the counters.

@@ -266,6 +266,16 @@ impl Started {
         Some(format!("{status}: {}", self.server.last_words()))
     }
 
+    /// The server and all its processes.
+    pub(super) fn process(&self) -> &Server {
+        &self.server
+    }
+
+    /// Where its files are.
+    pub(super) fn path(&self) -> PathBuf {
+        self.cluster.path()
+    }
+
     pub(super) fn last_words(&self) -> String {
         self.server.last_words()
     }
@@ -287,7 +297,7 @@ impl Started {
         if !status.success() {
             return Err(self.server.failure("stop the server", status.to_string()));
         }
-        let path = self.cluster.path();
+        let path = self.path();
         let opened = File::open(&path).map_err(files::named("open", &path))?;
         // The server may have been one that does not flush.
         rustix::fs::syncfs(&opened).map_err(|error| files::named("flush", &path)(error.into()))?;

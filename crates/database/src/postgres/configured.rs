@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use octavo_units::PageSize;
+use octavo_units::{ByteCount, PageSize};
 
 use super::{
     cluster::Cluster,
@@ -35,8 +35,12 @@ pub(crate) struct Postgres {
     /// Whether the log takes a whole page at its first change after a
     /// checkpoint, which is what protects from torn pages; on by default.
     pub(super) full_page_writes: bool,
-    /// The time between checkpoints, at least 30 s. By default the least, so
-    /// that a run has whole cycles; the server's own default is 5 minutes.
+    /// The log between checkpoints, as the server's parameter of this name: one
+    /// begins each time half of it, roughly, has been written.
+    pub(super) max_wal_size: ByteCount,
+    /// The longest time between checkpoints. By default the longest that there
+    /// is, so that the log alone decides: a server's clock runs on while it is
+    /// held still.
     pub(super) checkpoint_timeout: Duration,
     /// Whether data files are opened for direct I/O, from version 16 on; on by
     /// default.

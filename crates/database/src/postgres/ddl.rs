@@ -99,9 +99,14 @@ const EMPTY: u64 = (23 << 20) + (32 << 20);
 
 /// About how many bytes a cluster with these rows has.
 pub(super) fn estimate(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+    estimate_rows(workload, page_size).saturating_add(ByteCount::new(EMPTY))
+}
+
+/// About how many bytes the tables and indexes of these rows have.
+pub(super) fn estimate_rows(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
     let page = u64::from(page_size.get());
-    let tables = estimate::sum_of_tables(workload, |table, rows| table_bytes(table, rows, page));
-    ByteCount::new(EMPTY + tables)
+    let table = |table: &Table, rows| table_bytes(table, rows, page);
+    ByteCount::new(estimate::sum_of_tables(workload, table))
 }
 
 fn table_bytes(table: &Table, rows: u64, page: u64) -> u64 {

@@ -327,7 +327,7 @@ impl ExternalServer for ExternalPostgres {
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)
             },
-            monitor: Statistics::of(major, self.page_size).monitor(session),
+            monitor: Statistics::of(major, self.page_size).monitor(session, None),
             conditions,
         }))
     }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use octavo_units::PageSize;
+use octavo_units::{ByteCount, PageSize};
 
 use super::{
     configured::Postgres,
@@ -36,7 +36,7 @@ pub(crate) static KIND: DatabaseKind = DatabaseKind {
             )
         },
         OptionKind {
-            excludes: Some("version"),
+            excludes: Some("pg-version"),
             ..OptionKind::new(
                 "source",
                 ValueKind::Text,
@@ -45,16 +45,13 @@ pub(crate) static KIND: DatabaseKind = DatabaseKind {
                  [default: the source package of the distribution]",
             )
         },
-        OptionKind {
-            flag: Some("pg-version"),
-            ..OptionKind::new(
-                "version",
-                ValueKind::Number(14..=18),
-                None,
-                "the major version whose source package is built, 14 to 18 [default: the \
-                 distribution's]",
-            )
-        },
+        OptionKind::new(
+            "pg-version",
+            ValueKind::Number(14..=18),
+            None,
+            "the major version whose source package is built, 14 to 18 [default: the \
+             distribution's]",
+        ),
         OptionKind::new(
             "wal-block-size",
             ValueKind::PageSize(PageSize::kib(1)..=PageSize::kib(64)),
@@ -67,15 +64,21 @@ pub(crate) static KIND: DatabaseKind = DatabaseKind {
             Some("on"),
             "on or off; off leaves pages unprotected from being torn",
         ),
-        // The range of the parameter, without its first half minute
+        // Ranges of the parameters, without the first half minute
         // (<https://www.postgresql.org/docs/current/runtime-config-wal.html>).
-        // The default is the least, so that a run has whole cycles; the
-        // server's own is 5 minutes.
+        // The server's own defaults are 1 GiB and 5 minutes; cells are measured
+        // for less, and have to have several whole cycles.
+        OptionKind::new(
+            "max-wal-size",
+            ValueKind::Bytes(ByteCount::mib(32)..=ByteCount::mib(1 << 20)),
+            Some("256MiB"),
+            "log at which checkpoints aim: one begins about each half of it, at least 32MiB",
+        ),
         OptionKind::new(
             "checkpoint-timeout",
             ValueKind::Duration(Duration::from_secs(30)..=Duration::from_hours(24)),
-            Some("30s"),
-            "time between checkpoints, at least 30s",
+            Some("24h"),
+            "longest time between checkpoints, at least 30s",
         ),
         OptionKind::new(
             "direct-io",
@@ -124,7 +127,7 @@ fn make(options: &Options) -> Result<Postgres> {
         None => Programs::default(),
     };
     let source = options.given_value::<String>("source");
-    let major = options.given_value::<u64>("version");
+    let major = options.given_value::<u64>("pg-version");
     if let Some(path) = source {
         programs.source = Some(source_at(path)?);
     } else if let Some(major) = major {
@@ -138,6 +141,7 @@ fn make(options: &Options) -> Result<Postgres> {
         programs,
         wal_block_size: options.get("wal-block-size"),
         full_page_writes: options.get("full-page-writes"),
+        max_wal_size: options.get("max-wal-size"),
         checkpoint_timeout: options.get("checkpoint-timeout"),
         direct_io: options.get("direct-io"),
     })
@@ -169,7 +173,7 @@ mod tests {
 
     fn chosen(option: &str, value: &str) -> Result<Postgres> {
         choose(&[
-            ("version".into(), "15".into()),
+            ("pg-version".into(), "15".into()),
             (option.into(), value.into()),
         ])
     }
@@ -182,6 +186,8 @@ mod tests {
         assert_eq!(postgres.wal_block_size.get(), 65536);
         let postgres = chosen("checkpoint-timeout", "5m").unwrap();
         assert_eq!(postgres.checkpoint_timeout, Duration::from_mins(5));
+        let postgres = chosen("max-wal-size", "1G").unwrap();
+        assert_eq!(postgres.max_wal_size, ByteCount::mib(1024));
         assert_eq!(
             postgres.programs.source,
             Some(Source::Distribution { major: 15 })
@@ -213,14 +219,15 @@ mod tests {
             ("wal-block-size", "128K", "1 KiB to 64 KiB"),
             ("wal-block-size", "3K", "1 KiB to 64 KiB"),
             ("checkpoint-timeout", "1s", "choose 30s"),
-            ("version", "15", "given twice"),
+            ("pg-version", "15", "given twice"),
+            ("version", "15", "did you mean pg-version?"),
             ("source", "/nonexistent", "not both"),
             ("doublewrite", "on", "it has only bin, source"),
         ] {
             let error = chosen(option, value).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
-        let error = choose(&[("version".into(), "9".into())]).unwrap_err();
+        let error = choose(&[("pg-version".into(), "9".into())]).unwrap_err();
         assert!(error.to_string().contains("14 to 18"), "{error}");
         let error = choose(&[("source".into(), "/nonexistent".into())]).unwrap_err();
         assert!(

@@ -1,4 +1,9 @@
-//! Holding a server and the page cache of what it reads to one memory.
+//! Holding the page cache of what a server reads to its share of the memory.
+//!
+//! The server's shared memory cannot be dropped, and is more than its buffer: of
+//! version 15 by 9 MiB. Were the group held to the memory as a whole, nothing
+//! would be left to the page cache of a small one once its buffer is full: each
+//! read would be for nothing, and the server's own code be dropped.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -22,8 +27,8 @@ const HEADROOM: ByteCount = ByteCount::mib(64);
 const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
 const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
 
-/// Keeps a group at the memory that may hold data and what its processes take
-/// for themselves, until it is dropped: then there is no limit, so that the
+/// Keeps a group at what its processes take and a share of page cache, until it
+/// is dropped: then there is no limit, so that the
 /// server can end.
 pub(super) struct MemoryLimiter {
     shared: Arc<(Mutex<Limited>, Condvar)>,
@@ -33,17 +38,21 @@ pub(super) struct MemoryLimiter {
 struct Limited {
     group: Arc<MemoryGroup>,
     memory: ByteCount,
+    /// Of it, what the page cache may have.
+    cache: ByteCount,
     private_max: ByteCount,
     /// How often was looked, how often that failed, and by how many bytes in
     /// all the group was above its memory when it was looked at.
     looks: u64,
     failures: u64,
     above: u64,
+    /// While the server is held still, and takes nothing.
+    paused: bool,
     end: bool,
 }
 
 impl Limited {
-    /// Brings the group back to its memory.
+    /// Brings the group back to what it may have.
     fn adjust(&mut self) {
         self.looks += 1;
         let Ok(held) = self.group.held() else {
@@ -57,7 +66,8 @@ impl Limited {
             return;
         }
         let target = self
-            .memory
+            .cache
+            .saturating_add(held.shared)
             .saturating_add(held.private)
             .saturating_add(held.unwritten);
         self.above += held.all.get().saturating_sub(target.get());
@@ -74,8 +84,8 @@ impl Limited {
 }
 
 impl MemoryLimiter {
-    /// Begins to hold the group to a run's memory.
-    pub(super) fn start(group: Arc<MemoryGroup>, settings: &Settings) -> Self {
+    /// Begins to hold the group's page cache to `cache`.
+    pub(super) fn start(group: Arc<MemoryGroup>, settings: &Settings, cache: ByteCount) -> Self {
         // A session that has touched all of the buffer has 8 bytes of page
         // tables for each of its 4 KiB.
         let tables = ByteCount::new(settings.memory.get() / 512);
@@ -85,10 +95,12 @@ impl MemoryLimiter {
         let mut limited = Limited {
             group,
             memory: settings.memory,
+            cache,
             private_max: PRIVATE_MAX.saturating_add(sessions),
             looks: 0,
             failures: 0,
             above: 0,
+            paused: false,
             end: false,
         };
         limited.adjust();
@@ -98,6 +110,12 @@ impl MemoryLimiter {
             let (limited, changed) = &*theirs;
             let mut limited = limited.lock().unwrap_or_else(PoisonError::into_inner);
             while !limited.end {
+                if limited.paused {
+                    limited = changed
+                        .wait(limited)
+                        .unwrap_or_else(PoisonError::into_inner);
+                    continue;
+                }
                 limited = changed
                     .wait_timeout(limited, INTERVAL)
                     .unwrap_or_else(PoisonError::into_inner)
@@ -109,6 +127,12 @@ impl MemoryLimiter {
             shared,
             thread: Some(thread),
         }
+    }
+
+    /// Looks no more, until this is called with `false`.
+    pub(super) fn pause(&self, paused: bool) {
+        self.lock().paused = paused;
+        self.shared.1.notify_all();
     }
 
     /// Whether the group was held to its memory so far.

@@ -17,6 +17,7 @@ mod messages;
 mod numeric;
 mod programs;
 mod refusal;
+mod reporting;
 mod running;
 mod session;
 mod source;
@@ -90,9 +91,14 @@ impl Database for Postgres {
         ddl::estimate(workload, page_size)
     }
 
-    /// A checkpoint cycle's log, and the one before it.
+    fn estimate_rows(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+        ddl::estimate_rows(workload, page_size)
+    }
+
+    /// A checkpoint's log may be up to twice what it was asked to be, while it is
+    /// spread.
     fn logs(&self) -> ByteCount {
-        ByteCount::mib(1024)
+        self.max_wal_size.saturating_mul(2)
     }
 
     fn prepare(

@@ -10,12 +10,13 @@ use super::{
     cluster::{Cluster, Started},
     memory_limiter::MemoryLimiter,
     programs::major_of,
+    reporting::{self, Sessions},
     session::Session,
     statistics::Statistics,
 };
 use crate::{
     Counters, Isolation, Result, Running, Settings, StoragePath,
-    server::{memory::MemoryGroup, monitor::Monitor},
+    server::{memory::MemoryGroup, monitor::Monitor, write_back::WriteBack},
 };
 
 /// Of the memory, what the page cache may have where there is no direct I/O.
@@ -80,6 +81,10 @@ pub(super) struct RunningPostgres {
     // the server before its group.
     limiter: Option<MemoryLimiter>,
     monitor: Monitor,
+    /// Of a version whose sessions can be asked to report.
+    sessions: Option<Sessions>,
+    /// Where the page cache is on the way.
+    write_back: Option<WriteBack>,
     server: Started,
     group: Option<Arc<MemoryGroup>>,
     options: Vec<(&'static str, String)>,
@@ -119,7 +124,8 @@ impl RunningPostgres {
                 "the server was built for another".into(),
             ));
         }
-        let statistics = Statistics::of(major_of(&about.version).unwrap_or(0), settings.page_size);
+        let major = major_of(&about.version).unwrap_or(0);
+        let statistics = Statistics::of(major, settings.page_size);
         let (options, isolation) = session_options(settings.isolation);
         let mut conditions = about.conditions();
         conditions.push((
@@ -128,8 +134,8 @@ impl RunningPostgres {
                 // The same words for every memory and page size.
                 (Some(group), _) => format!(
                     "shared_buffers, and an eighth but at least {CACHE_MIN} of page cache, held \
-                     together ({}), besides what the server's processes take for themselves and \
-                     what is being written",
+                     to that by a control group ({}), besides what the server takes for itself \
+                     and what is being written",
                     group.kind(),
                 ),
                 (None, None) => "all in shared_buffers".into(),
@@ -146,8 +152,10 @@ impl RunningPostgres {
         Ok(Self {
             limiter: group
                 .as_ref()
-                .map(|group| MemoryLimiter::start(Arc::clone(group), settings)),
-            monitor: statistics.monitor(monitor),
+                .map(|group| MemoryLimiter::start(Arc::clone(group), settings, shares.cache)),
+            monitor: statistics.monitor(monitor, Some(server.process().pid())),
+            sessions: (major >= reporting::MAJOR_MIN).then(Sessions::default),
+            write_back: (!direct).then(|| WriteBack::of(server.path())),
             server,
             storage_path: match (&group, direct) {
                 (_, true) => StoragePath::Direct,
@@ -160,6 +168,16 @@ impl RunningPostgres {
             conditions,
             memory: settings.memory,
         })
+    }
+}
+
+impl RunningPostgres {
+    /// Whether those who look after the server leave it alone.
+    fn pause(&self, paused: bool) {
+        self.monitor.pause(paused);
+        if let Some(limiter) = &self.limiter {
+            limiter.pause(paused);
+        }
     }
 }
 
@@ -218,7 +236,7 @@ fn parameters(
         ("backend_flush_after", "256kB".into()),
         ("bgwriter_flush_after", "256kB".into()),
         ("checkpoint_flush_after", "256kB".into()),
-        ("max_wal_size", "16GB".into()),
+        ("max_wal_size", kilobytes(postgres.max_wal_size)),
         ("min_wal_size", "32MB".into()),
         (
             "checkpoint_timeout",
@@ -227,7 +245,8 @@ fn parameters(
         ("checkpoint_completion_target", "0.9".into()),
         // Copies live for one run, too short for it to come in every one.
         ("autovacuum", on(false)),
-        ("track_io_timing", on(false)),
+        ("track_io_timing", on(true)),
+        ("track_wal_io_timing", on(true)),
     ];
     if direct {
         parameters.push(("debug_io_direct", "data".into()));
@@ -244,7 +263,7 @@ pub(super) struct About {
 
 impl About {
     /// The parameters that a reader of figures has to know, as in force.
-    const SHOWN: [&'static str; 9] = [
+    const SHOWN: [&'static str; 10] = [
         "server_version",
         "block_size",
         "wal_block_size",
@@ -253,6 +272,7 @@ impl About {
         "wal_sync_method",
         "full_page_writes",
         "checkpoint_timeout",
+        "max_wal_size",
         "autovacuum",
     ];
 
@@ -300,7 +320,10 @@ impl Running for RunningPostgres {
     fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>> {
         let mut session = self.server.connect(&self.options)?;
         session.prepare_all(self.statements)?;
-        Ok(Box::new(session))
+        Ok(match &self.sessions {
+            Some(sessions) => Box::new(sessions.share(session)),
+            None => Box::new(session),
+        })
     }
 
     fn counters(&self) -> Counters {
@@ -332,6 +355,28 @@ impl Running for RunningPostgres {
             ));
         }
         self.server.death()
+    }
+
+    fn freeze(&self) -> Result<()> {
+        self.pause(true);
+        let frozen = self.server.process().freeze();
+        if frozen.is_err() {
+            self.pause(false);
+        }
+        frozen
+    }
+
+    fn thaw(&self) -> Result<()> {
+        self.server.process().thaw()?;
+        self.pause(false);
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<()> {
+        if let Some(sessions) = &self.sessions {
+            sessions.report()?;
+        }
+        self.write_back.as_ref().map_or(Ok(()), WriteBack::wait)
     }
 
     fn stop(self: Box<Self>) -> Result<()> {

@@ -6,13 +6,21 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::ConnectionError;
 
 use super::session::Session;
-use crate::{Counters, server::monitor::Monitor};
+use crate::{
+    Counters,
+    server::{descendants, monitor::Monitor},
+};
 
 /// Reads a server's counters.
 ///
 /// Sessions report what they did at the end of a transaction, but at most once
 /// a second (<https://www.postgresql.org/docs/current/monitoring-stats.html>),
-/// so each reading is up to a second of each client behind.
+/// so each reading is up to a second of each client behind, but right after they
+/// were asked to report ([`super::reporting`]).
+///
+/// Times are 0 where the server does not take them (`track_io_timing`,
+/// `track_wal_io_timing`). A session that waits while another one flushes the
+/// log for both has no time of its own in them.
 pub(super) struct Statistics {
     sql: String,
     page_bytes: u64,
@@ -39,21 +47,23 @@ impl Statistics {
                 "(SELECT buffers_backend FROM pg_stat_bgwriter)",
             )
         };
-        let (log_writes, log_syncs) = if major >= 18 {
-            (
-                "(SELECT coalesce(sum(writes), 0)::bigint FROM pg_stat_io WHERE object = 'wal')",
-                "(SELECT coalesce(sum(fsyncs), 0)::bigint FROM pg_stat_io WHERE object = 'wal')",
-            )
+        let log = if major >= 18 {
+            "(SELECT sum(writes) AS writes, sum(fsyncs) AS syncs, sum(write_time) AS write_ms, \
+             sum(fsync_time) AS sync_ms FROM pg_stat_io WHERE object = 'wal')"
         } else {
-            (
-                "(SELECT wal_write FROM pg_stat_wal)",
-                "(SELECT wal_sync FROM pg_stat_wal)",
-            )
+            "(SELECT wal_write AS writes, wal_sync AS syncs, wal_write_time AS write_ms, \
+             wal_sync_time AS sync_ms FROM pg_stat_wal)"
         };
+        // Times are in milliseconds, with fractions.
         let sql = format!(
-            "SELECT sum(blks_hit)::bigint, sum(blks_read)::bigint, {checkpoints}, {written}, \
-             {spilled}, {log_writes}, {log_syncs}, \
-             (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint FROM pg_stat_database"
+            "SELECT hit::bigint, read::bigint, {checkpoints}, {written}, {spilled}, \
+             coalesce(writes, 0)::bigint, coalesce(syncs, 0)::bigint, \
+             (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, \
+             (read_ms * 1000)::bigint, (spill_ms * 1000)::bigint, \
+             coalesce(write_ms * 1000, 0)::bigint, coalesce(sync_ms * 1000, 0)::bigint \
+             FROM (SELECT sum(blks_hit) AS hit, sum(blks_read) AS read, \
+             sum(blk_read_time) AS read_ms, sum(blk_write_time) AS spill_ms \
+             FROM pg_stat_database) data, {log} log"
         );
         Self {
             sql,
@@ -61,11 +71,17 @@ impl Statistics {
         }
     }
 
-    /// Reads the counters of this session's server from now on.
-    pub(super) fn monitor(self, mut session: Session) -> Monitor {
+    /// Reads the counters of this session's server from now on, with the CPU
+    /// time of its processes where their first one is known.
+    pub(super) fn monitor(self, mut session: Session, pid: Option<i32>) -> Monitor {
         // Views are read one after the other, and one that is reset while the
         // server recovers from a crash begins anew: the monitor sees to it.
-        let monitor = Monitor::new(Counters::default(), move || self.read(&mut session));
+        let monitor = Monitor::new(Counters::default(), move || {
+            Ok(Counters {
+                cpu_time: pid.map(descendants::user_time).unwrap_or_default(),
+                ..self.read(&mut session)?
+            })
+        });
         let _since_its_start = monitor.counters();
         monitor
     }
@@ -94,11 +110,15 @@ impl Statistics {
             log_writes,
             log_syncs,
             log_bytes,
+            read_us,
+            spill_us,
+            log_write_us,
+            log_sync_us,
         ] = numbers[..]
         else {
             return Err(ConnectionError::other(
                 format!("run {}", self.sql),
-                format!("{} columns instead of 8", numbers.len()),
+                format!("{} columns instead of 12", numbers.len()),
             ));
         };
         let bytes = |pages: u64| ByteCount::new(pages.saturating_mul(self.page_bytes));
@@ -108,16 +128,18 @@ impl Statistics {
             buffer_spills: spilled,
             reads: misses,
             read_bytes: bytes(misses),
-            // The server would have to read its clock twice a page.
-            read_time: Duration::ZERO,
             data_writes: written + spilled,
             data_written_bytes: bytes(written + spilled),
             log_writes,
             log_written_bytes: ByteCount::new(log_bytes),
-            write_time: Duration::ZERO,
             syncs: log_syncs,
-            sync_time: Duration::ZERO,
             checkpoints,
+            read_time: Duration::from_micros(read_us),
+            write_time: Duration::from_micros(spill_us.saturating_add(log_write_us)),
+            log_write_time: Duration::from_micros(log_write_us),
+            sync_time: Duration::from_micros(log_sync_us),
+            log_sync_time: Duration::from_micros(log_sync_us),
+            ..Counters::default()
         })
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Files {
     /// The name of the page cache's bytes, shared memory among them, in
     /// `memory.stat`.
     pub(super) cache: &'static str,
+    /// The name of the bytes of shared memory.
+    pub(super) shared: &'static str,
     /// The names of those of these bytes that are not on storage yet.
     pub(super) unwritten: [&'static str; 2],
 }
@@ -41,6 +43,7 @@ impl Version {
                 swap: "memory.swappiness",
                 kills: "memory.oom_control",
                 cache: "total_cache",
+                shared: "total_shmem",
                 unwritten: ["total_dirty", "total_writeback"],
             },
             Self::V2 => Files {
@@ -49,6 +52,7 @@ impl Version {
                 swap: "memory.swap.max",
                 kills: "memory.events",
                 cache: "file",
+                shared: "shmem",
                 unwritten: ["file_dirty", "file_writeback"],
             },
         }

@@ -3,17 +3,23 @@
 //! PostgreSQL puts each of its processes into a session of its own, so that a
 //! signal to the server's process group reaches one of them only.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use octavo_storage::procfs;
+use rustix::param::clock_ticks_per_second;
 
 /// The facts of a line of `/proc/PID/stat` (proc_pid_stat(5)) that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessStat {
     /// Whether it ended and waits to be reaped.
     pub(super) zombie: bool,
+    /// Whether it was stopped by a signal.
+    stopped: bool,
     /// The process that started it.
     pub(super) parent: i32,
+    /// Clock ticks on a CPU in user mode: its own, and those of what it started
+    /// and has waited for.
+    user_ticks: u64,
     /// When it was started, in clock ticks since the system's start.
     pub(super) start: u64,
 }
@@ -25,14 +31,46 @@ pub(super) fn stat(pid: i32) -> Option<ProcessStat> {
 
 fn parse_stat(line: &str) -> Option<ProcessStat> {
     let stat = procfs::ProcessStat::parse(line)?;
+    let ticks = |number: usize| stat.field(number)?.parse::<u64>().ok();
     Some(ProcessStat {
         zombie: matches!(stat.field(3), Some("Z" | "X")),
+        stopped: matches!(stat.field(3), Some("T" | "t")),
         parent: stat.field(4)?.parse().ok()?,
+        user_ticks: ticks(14)?.saturating_add(ticks(16)?),
         start: stat.field(22)?.parse().ok()?,
     })
 }
 
-/// All processes below `ancestor`, without it.
+/// Whether all threads of a process are stopped, or it is gone.
+pub(super) fn is_still(pid: i32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    threads.into_iter().flatten().flatten().all(|thread| {
+        fs::read_to_string(thread.path().join("stat"))
+            .ok()
+            .and_then(|line| parse_stat(&line))
+            .is_none_or(|stat| stat.stopped || stat.zombie)
+    })
+}
+
+/// The time that `ancestor` and all that it started, also what has ended since,
+/// were on a CPU in user mode: to the clock tick of each, 10 ms as a rule.
+pub(crate) fn user_time(ancestor: i32) -> Duration {
+    // Each before what it started: one that ends meanwhile is missed for once,
+    // and not counted twice, in its parent's time as well as its own.
+    let all = with(ancestor).into_iter();
+    let ticks: u64 = all.filter_map(stat).map(|stat| stat.user_ticks).sum();
+    let second = clock_ticks_per_second().max(1);
+    Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / second))
+}
+
+/// A process and all below it, each before what it started.
+pub(super) fn with(ancestor: i32) -> Vec<i32> {
+    let mut all = vec![ancestor];
+    all.extend(of(ancestor));
+    all
+}
+
+/// All processes below `ancestor`, without it, each before what it started.
 pub(super) fn of(ancestor: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -64,10 +102,12 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_is_passed() {
-        let line = "812 (a) b (c)) S 7 812 812 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 5566 1 1";
+        let line = "812 (a) b (c)) S 7 812 812 0 -1 4194560 1 0 0 0 5 6 31 7 20 0 1 0 5566 1 1";
         let expected = ProcessStat {
             zombie: false,
+            stopped: false,
             parent: 7,
+            user_ticks: 5 + 31,
             start: 5566,
         };
         assert_eq!(parse_stat(line), Some(expected));

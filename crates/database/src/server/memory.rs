@@ -21,6 +21,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{
     cgroup::{self, Owner, Version},
     descendants,
+    freezer::Means,
 };
 
 /// How long the last processes of a group may take to leave it.
@@ -42,7 +43,7 @@ pub(crate) struct MemoryGroup {
     version: Version,
 }
 
-/// Memory of a group that holds no data that could be read again.
+/// What a group's memory is taken by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     /// All of the group's memory.
@@ -50,6 +51,8 @@ pub(crate) struct Held {
     /// Neither page cache nor shared memory: what its processes and the kernel
     /// hold for themselves.
     pub(crate) private: ByteCount,
+    /// Memory that its processes share, such as a server's buffer.
+    pub(crate) shared: ByteCount,
     /// Page cache that is not on storage yet and cannot be dropped before.
     pub(crate) unwritten: ByteCount,
 }
@@ -84,6 +87,12 @@ impl MemoryGroup {
             Version::V1 => "cgroup v1",
             Version::V2 => "cgroup v2",
         }
+    }
+
+    /// How its processes are held still: version 1 has another hierarchy for
+    /// that, which they are not in.
+    pub(super) fn freezer(&self) -> Option<Means> {
+        (self.version == Version::V2).then(|| Means::Group(self.path.clone()))
     }
 
     /// The file that a process writes `0` to in order to enter the group.
@@ -144,7 +153,7 @@ impl MemoryGroup {
         }
     }
 
-    /// What of the group's memory holds no data that could be read again.
+    /// What the group's memory is taken by.
     pub(crate) fn held(&self) -> io::Result<Held> {
         let files = self.version.files();
         let usage = self.read(files.usage)?;
@@ -152,8 +161,10 @@ impl MemoryGroup {
         match (
             usage.trim().parse::<u64>(),
             cgroup::number(&stat, files.cache),
+            cgroup::number(&stat, files.shared),
         ) {
-            (Ok(usage), Some(cache)) => Ok(Held {
+            (Ok(usage), Some(cache), Some(shared)) => Ok(Held {
+                shared: ByteCount::new(shared),
                 all: ByteCount::new(usage),
                 // The two are read one after the other.
                 private: ByteCount::new(usage.saturating_sub(cache)),
@@ -167,9 +178,10 @@ impl MemoryGroup {
             _ => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!(
-                    "{} has no number of bytes, or its memory.stat no {}",
+                    "{} has no number of bytes, or its memory.stat no {} or {}",
                     self.path.join(files.usage).display(),
-                    files.cache
+                    files.cache,
+                    files.shared
                 ),
             )),
         }
@@ -359,6 +371,7 @@ mod tests {
         assert_eq!(written("memory.max"), "67168864");
         let held = group.held().unwrap();
         assert_eq!(held.private, ByteCount::new(20_000));
+        assert_eq!(held.shared, ByteCount::new(40_000));
         assert_eq!(held.unwritten, ByteCount::new(307));
         assert_eq!(group.kills(), 2);
         group.procs_file().unwrap();
@@ -472,6 +485,42 @@ mod tests {
         assert!(usage() < 16 << 20, "{}", usage());
         assert_eq!(group.kills(), 0);
         assert!(server.ended().is_none());
+    }
+
+    #[test]
+    fn a_program_is_not_charged_to_the_group_and_shared_memory_is() {
+        let Some(group) = real() else { return };
+        let scratch = crate::scratch::directory();
+        let log = scratch.path().join("log");
+        // A program of its own, which nobody has read before.
+        let program = scratch.path().join("sh");
+        let mut large = fs::read("/bin/sh").unwrap();
+        large.resize(24 << 20, 7);
+        fs::write(&program, large).unwrap();
+        fs::set_permissions(&program, fs::metadata("/bin/sh").unwrap().permissions()).unwrap();
+        crate::files::flush_and_forget(&program).unwrap();
+        let shared = format!("/dev/shm/octavo-test-{}", process::id());
+        let mut launch = shell(scratch.path(), &log, &group);
+        launch.program = &program;
+        launch.arguments[1] = format!(
+            "head -c 8000000 /dev/zero > {shared} && cat sh > /dev/null; echo read; sleep 600"
+        )
+        .into();
+        let server = Server::launch(&launch).unwrap();
+        for _ in 0..1500 {
+            thread::sleep(PAUSE);
+            if server.last_words().ends_with("read") {
+                break;
+            }
+        }
+        let held = group.held().unwrap();
+        fs::remove_file(&shared).unwrap();
+        let cache = held.all.get() - held.private.get() - held.shared.get();
+        assert!(
+            (8_000_000..9_000_000).contains(&held.shared.get()),
+            "{held:?}"
+        );
+        assert!(cache < 4 << 20, "{held:?}");
     }
 
     #[test]

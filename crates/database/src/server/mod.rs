@@ -1,15 +1,17 @@
 //! What database servers have in common: programs that are started in
-//! Octavo's own directories as another user, held to a limit of memory, and
-//! ended whatever happens.
+//! Octavo's own directories as another user, held to a limit of memory, held
+//! still meanwhile, and ended whatever happens.
 
 pub(crate) mod account;
+pub(crate) mod descendants;
 pub(crate) mod memory;
 pub(crate) mod monitor;
 pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod start;
 pub(crate) mod tree;
+pub(crate) mod write_back;
 
 mod cgroup;
-mod descendants;
+mod freezer;
 mod spawner;

@@ -1,6 +1,6 @@
 //! What a server counts while clients work, and after it is gone.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use octavo_workload::Result;
 
@@ -16,6 +16,8 @@ struct Watched {
     /// Gone, and with it the session, once the server cannot be asked.
     read: Option<Read>,
     last: Counters,
+    /// While the server is held still, and would not answer.
+    paused: bool,
 }
 
 impl Monitor {
@@ -27,20 +29,31 @@ impl Monitor {
         Self(Mutex::new(Watched {
             read: Some(Box::new(read)),
             last,
+            paused: false,
         }))
     }
 
-    /// The counters, none less than it was before; of a server that is gone the
-    /// last ones.
+    /// From now on, the server is not asked, until this is called with `false`.
+    /// Waits for what it is being asked.
+    pub(crate) fn pause(&self, paused: bool) {
+        self.lock().paused = paused;
+    }
+
+    /// The counters, none less than it was before; of a server that is gone or
+    /// held still the last ones.
     pub(crate) fn counters(&self) -> Counters {
-        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Watched { read, last } = &mut *watched;
-        match read.as_mut().map(|read| read()) {
+        let mut watched = self.lock();
+        let Watched { read, last, paused } = &mut *watched;
+        match read.as_mut().filter(|_| !*paused).map(|read| read()) {
             Some(Ok(now)) => *last = last.max(now),
             Some(Err(_gone)) => *read = None,
             None => {}
         }
         *last
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watched> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -68,6 +81,9 @@ mod tests {
                 _ => panic!("a server that is gone is asked"),
             }
         });
+        monitor.pause(true);
+        assert_eq!(monitor.counters(), reads(5), "nobody is asked");
+        monitor.pause(false);
         assert_eq!(monitor.counters(), reads(7));
         assert_eq!(monitor.counters(), reads(7));
         assert_eq!(monitor.counters(), reads(7));

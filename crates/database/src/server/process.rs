@@ -27,6 +27,7 @@ use rustix::{
 use super::{
     account::Account,
     descendants,
+    freezer::{Freezer, Means},
     memory::{self, MemoryGroup},
     spawner,
 };
@@ -168,6 +169,7 @@ pub(crate) struct Server {
     log_start: u64,
     pid: Pid,
     child: Mutex<Child>,
+    freezer: Mutex<Freezer>,
 }
 
 impl Server {
@@ -176,6 +178,14 @@ impl Server {
         SWEPT.call_once(memory::sweep);
         // Else its absence would be told as the program's.
         fs::metadata(launch.directory).map_err(named("enter", launch.directory))?;
+        if launch.group.is_some() {
+            // Pages are charged to whom reads them first. In the group, a program of
+            // 9 MB would take turns with the data in a few MiB of page cache, and
+            // each miss of its code reads ahead. A program that cannot be read
+            // cannot be started, which is reported below.
+            let read = |mut program| io::copy(&mut program, &mut io::sink());
+            let _read = File::open(launch.program).and_then(read);
+        }
         let (log, log_start) = launch.open_log()?;
         let child = launch
             .command(log)
@@ -186,12 +196,18 @@ impl Server {
                 reason: error.to_string(),
             })?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.expect("a process has a positive number");
+        let means = launch
+            .group
+            .and_then(MemoryGroup::freezer)
+            .unwrap_or(Means::Signals(pid.as_raw_nonzero().get()));
         Ok(Self {
             program: launch.program.to_owned(),
             log: launch.log.to_owned(),
             log_start,
-            pid: pid.expect("a process has a positive number"),
+            pid,
             child: Mutex::new(child),
+            freezer: Mutex::new(Freezer::new(means)),
         })
     }
 
@@ -205,8 +221,27 @@ impl Server {
         self.child().try_wait().ok().flatten()
     }
 
-    /// Sends it a signal, unless it has ended.
+    /// Holds it and all that it started still, unless it has ended.
+    pub(crate) fn freeze(&self) -> Result<()> {
+        if self.ended().is_some() {
+            return Ok(());
+        }
+        self.freezer()
+            .freeze()
+            .map_err(|error| self.failure("hold the server still", error.to_string()))
+    }
+
+    /// Lets it go on, if it is held.
+    pub(crate) fn thaw(&self) -> Result<()> {
+        self.freezer()
+            .thaw()
+            .map_err(|error| self.failure("let the server go on", error.to_string()))
+    }
+
+    /// Sends it a signal, unless it has ended. One that is held is let go.
     pub(crate) fn signal(&self, signal: Signal) {
+        // One that cannot be let go does not end, which is reported later.
+        let _stays = self.thaw();
         let mut child = self.child();
         // Not reaped while the lock is held, so the number is still its own.
         if let Ok(None) = child.try_wait() {
@@ -234,7 +269,7 @@ impl Server {
         ))
     }
 
-    /// Kills it and everything that it started.
+    /// Kills it and everything that it started, held or not.
     pub(crate) fn kill(&self) {
         let mut child = self.child();
         if !matches!(child.try_wait(), Ok(None)) {
@@ -253,6 +288,7 @@ impl Server {
         while matches!(child.try_wait(), Ok(None)) && since.elapsed() < KILLED_LIMIT {
             thread::sleep(Duration::from_millis(1));
         }
+        self.freezer().forget();
     }
 
     /// The last lines that it wrote, at most 2,000 characters; empty when it
@@ -296,6 +332,10 @@ impl Server {
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
         }
+    }
+
+    fn freezer(&self) -> MutexGuard<'_, Freezer> {
+        self.freezer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {

@@ -87,12 +87,19 @@ pub(crate) fn remove_all(path: &Path) -> Result<()> {
 }
 
 /// Calls `visit` with every regular file of a tree.
-fn each_file(path: &Path, visit: &mut dyn FnMut(&Path, &Metadata) -> Result<()>) -> Result<()> {
+pub(super) fn each_file(
+    path: &Path,
+    visit: &mut dyn FnMut(&Path, &Metadata) -> Result<()>,
+) -> Result<()> {
     for entry in fs::read_dir(path).map_err(named("list", path))? {
         let entry = entry.map_err(named("list", path))?;
         let path = entry.path();
         // Of the entry itself: links are not followed.
-        let about = entry.metadata().map_err(named("examine", &path))?;
+        let about = match entry.metadata() {
+            // A server that runs removes some of its files.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            about => about.map_err(named("examine", &path))?,
+        };
         if about.is_dir() {
             each_file(&path, visit)?;
         } else if about.is_file() {

@@ -117,9 +117,18 @@ impl Tally {
             log_writes: load(&log.writes.count),
             log_written_bytes: bytes(&log.writes.bytes),
             write_time: data.writes.time() + log.writes.time(),
+            log_write_time: log.writes.time(),
             syncs: load(&data.syncs.count) + load(&log.syncs.count),
             sync_time: data.syncs.time() + log.syncs.time(),
+            log_sync_time: log.syncs.time(),
             checkpoints: load(checkpoints),
+            // With a write-ahead log nothing else writes data files.
+            checkpoint_time: if load(checkpoints) > 0 {
+                data.writes.time() + data.syncs.time()
+            } else {
+                Duration::ZERO
+            },
+            cpu_time: Duration::ZERO,
         }
     }
 }

@@ -10,13 +10,13 @@ use crate::series::line;
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub(super) struct Change {
     /// The first value of the new level.
-    pub at: usize,
+    pub(super) at: usize,
     /// The mean before it, back to the change before.
-    pub before: f64,
+    pub(super) before: f64,
     /// The mean from it on, up to the next change.
-    pub after: f64,
+    pub(super) after: f64,
 }
 
 /// What a change has to explain: squares of at least this times ln n times the
@@ -32,7 +32,7 @@ const PENALTY: f64 = 4.0;
 /// optimal partitioning of data on an interval", IEEE Signal Processing
 /// Letters 12, 2005): cutting in two again and again would miss a stall, whose
 /// two ends explain little each. Takes time with the square of their number.
-pub fn change_points(values: &[f64], shortest: usize) -> Vec<Change> {
+pub(super) fn change_points(values: &[f64], shortest: usize) -> Vec<Change> {
     let (count, shortest) = (values.len(), shortest.max(1));
     if count < 2 * shortest {
         return Vec::new();
@@ -78,7 +78,7 @@ pub fn change_points(values: &[f64], shortest: usize) -> Vec<Change> {
 
 /// By how much `values` rise (or fall, below 0) from their beginning to their
 /// end along the straight line through them; `None` when that may be chance.
-pub fn trend(values: &[f64]) -> Option<f64> {
+pub(super) fn trend(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let slope = line(values).slope;
     let explained = slope * slope * count * (count * count - 1.0) / 12.0;

@@ -13,10 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::series::{line, mean};
 
-pub use change_points::{Change, change_points, trend};
-pub use dependence::{effective_samples, lag_1};
-pub use mser::{BATCH as MSER_BATCH, cut as mser_cut};
-pub use period::{period, without_period};
+use change_points::{change_points, trend};
+use mser::{cut as mser_cut, is_approach};
+use period::{period, without_period};
 
 /// A change of the throughput by less than this share of its mean is none that
 /// matters, however sure it is.
@@ -40,6 +39,11 @@ pub const WARMING_MATTERS: f64 = 0.05;
 /// matter either, however large a share of the ratio it is.
 const REFERENCES: f64 = 1000.0;
 
+/// A stall lasts as long as this many commits at the usual rate: longer than a
+/// warm-up waits for its next commit by chance. At a tenth of the rate the
+/// longest of a hundred exponential waits is as 10 ln 100 = 46.
+const STALL_COMMITS: f64 = 50.0;
+
 /// Fewer ticks cannot be judged: four batches of MSER-5, and three periods of
 /// the shortest that a look at every sixth of them shows.
 pub const TICKS_MIN: usize = 20;
@@ -60,6 +64,9 @@ pub struct Tick {
     pub length_s: f64,
     /// Commits of the counted kinds.
     pub counted: u64,
+    /// The longest time without one that ended in it or lasted at its end, s:
+    /// longer than the tick where it began before.
+    pub gap_s: f64,
     /// Pages that had to be read.
     pub buffer_misses: u64,
     /// Pages that were looked for in the buffer.
@@ -71,6 +78,7 @@ impl Tick {
     pub fn merge(&mut self, next: &Self) {
         self.length_s += next.length_s;
         self.counted += next.counted;
+        self.gap_s = self.gap_s.max(next.gap_s);
         self.buffer_misses += next.buffer_misses;
         self.buffer_references += next.buffer_references;
     }
@@ -157,17 +165,10 @@ pub struct Steadiness {
     pub label: Label,
     /// What the figures leave out of the measured part at its beginning, s.
     pub cut_s: f64,
-    /// By how much measuring went on past its planned end since the run was
-    /// still warming up there, s.
-    pub extended_s: f64,
     /// Mean length of the ticks that were judged, s.
     pub tick_s: f64,
     /// Ticks in the figures' time.
     pub ticks: u64,
-    /// Autocorrelation of the throughput of neighbouring ticks.
-    pub autocorrelation: f64,
-    /// As many independent ticks would tell as much about the mean.
-    pub effective_samples: f64,
     /// The checkpoints.
     pub cycles: Cycles,
 }
@@ -181,7 +182,9 @@ pub struct WarmUp {
     pub goes_on: bool,
 }
 
-/// MSER-5 of throughput and miss ratio, the later cut of the two.
+/// MSER-5 of throughput and miss ratio, the later cut of the two: of each only
+/// what is a warm-up, an approach to the level of the rest from one side
+/// without a stall in it. A stall is what the database does, and stays.
 ///
 /// A cut in the second half means that the warm-up goes on, when what the best
 /// cut in the first half leaves still drifts or shifts by
@@ -209,15 +212,43 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
             Some(period) => without_period(&values, period),
             None => values,
         };
+        let is_warm_up =
+            |cut| !hides_stall(ticks, cut) && is_approach(&values, cut, MATTERS, matters);
         let cut = mser_cut(&values, half);
-        found.ticks = found.ticks.max(cut);
-        if mser_cut(&values, usize::MAX) > half {
+        if is_warm_up(cut) {
+            found.ticks = found.ticks.max(cut);
+        }
+        let later = mser_cut(&values, usize::MAX);
+        if later > half && is_warm_up(later) {
             let rest = &values[cut..];
             let matters = matters.max(WARMING_MATTERS * mean(rest).abs());
             found.goes_on |= departure(rest, period, matters).is_some();
         }
     }
     found
+}
+
+/// Whether the first `cut` ticks have a stall to hide: a whole tick without a
+/// commit, of [`STALL_COMMITS`] at the rate of the rest, and more than twice
+/// the longest that the rest shows anyway.
+fn hides_stall(ticks: &[Tick], cut: usize) -> bool {
+    let (before, rest) = ticks.split_at(cut);
+    let mut all = Tick::default();
+    rest.iter().for_each(|tick| all.merge(tick));
+    let gap_s = longest_gap_s(before);
+    gap_s * rest.len() as f64 >= all.length_s
+        && gap_s * all.counted as f64 >= STALL_COMMITS * all.length_s
+        && gap_s > 2.0 * longest_gap_s(rest)
+}
+
+/// The longest time without a counted commit in `ticks`, s; what was before
+/// them is left out.
+pub(crate) fn longest_gap_s(ticks: &[Tick]) -> f64 {
+    let mut end_s = 0.0;
+    ticks.iter().fold(0.0, |longest, tick| {
+        end_s += tick.length_s;
+        tick.gap_s.min(end_s).max(longest)
+    })
 }
 
 /// What `ticks` are like from the tick `first` on. (Whether something repeats

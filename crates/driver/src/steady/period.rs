@@ -22,7 +22,7 @@ const CONTRAST_ERRORS: f64 = 5.0;
 /// The period of `values`, in values, when they repeat themselves at least
 /// three times: the autocorrelations at one and two periods are, on average,
 /// higher by `CONTRAST` than those half a period before them.
-pub fn period(values: &[f64]) -> Option<f64> {
+pub(super) fn period(values: &[f64]) -> Option<f64> {
     let count = values.len();
     if count < VALUES_MIN {
         return None;
@@ -103,7 +103,7 @@ fn top_of(correlations: &[f64], peak: usize) -> f64 {
 /// `values` without what repeats itself each `period`: of each phase the
 /// median of all periods is taken off, and the mean of the medians put back.
 /// (The median, since a warm-up is in the first periods alone.)
-pub fn without_period(values: &[f64], period: f64) -> Vec<f64> {
+pub(super) fn without_period(values: &[f64], period: f64) -> Vec<f64> {
     let phases = (period.floor() as usize).max(1);
     let phase = |index: usize| {
         let turns = index as f64 / period;

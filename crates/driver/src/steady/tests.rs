@@ -136,6 +136,91 @@ fn the_later_cut_of_throughput_and_misses_counts() {
     }
 }
 
+/// Commits, at `rate`, of a server that answers nothing from the tick `from` on
+/// for `length` ticks; with `arrivals` by the clock it then does what waits at
+/// `catch_up` times the rate.
+fn with_stall(
+    mut ticks: Vec<Tick>,
+    from: usize,
+    length: usize,
+    catch_up: Option<f64>,
+) -> Vec<Tick> {
+    let mut waiting = 0;
+    for (index, tick) in ticks.iter_mut().enumerate().skip(from) {
+        let arrived = tick.counted;
+        tick.gap_s = 0.003;
+        if index < from + length {
+            waiting += arrived;
+            tick.counted = 0;
+            tick.gap_s = tick.length_s * (index - from + 1) as f64;
+        } else if let Some(catch_up) = catch_up {
+            let most = (arrived as f64 * (catch_up - 1.0)) as u64;
+            tick.counted += waiting.min(most);
+            waiting -= waiting.min(most);
+        }
+        if index == from + length {
+            tick.gap_s = tick.length_s * length as f64;
+        }
+    }
+    ticks
+}
+
+#[test]
+fn a_stall_is_never_cut() {
+    // 10 to 40 s of 100 ticks at 300 a second; the server stops for 2 s.
+    for length_s in [0.1, 0.2, 0.4] {
+        let stall = (2.0 / length_s) as usize;
+        for from in [0, 3, 10, 20] {
+            for catch_up in [None, Some(1.5), Some(3.0), Some(30.0)] {
+                for seed in 0..10 {
+                    let noise = autoregression(seed, 100, 0.2, 0.05);
+                    let mut ticks = noisy(&noise, |_| 1.0);
+                    for tick in &mut ticks {
+                        tick.length_s = length_s;
+                        tick.counted = (tick.counted as f64 * 300.0 * length_s / 1e4) as u64;
+                        tick.gap_s = 0.01;
+                    }
+                    let ticks = with_stall(ticks, from, stall, catch_up);
+                    let found = warm_up(&ticks);
+                    assert!(
+                        found.ticks <= from && !found.goes_on,
+                        "{found:?}: {length_s} {from} {catch_up:?} {seed}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_slowdown_whose_work_is_caught_up_is_never_cut() {
+    // No gap in it: 0.8 of the arrivals wait for 15 ticks, and come in the next 5.
+    for seed in 0..50 {
+        let noise = autoregression(seed, 100, 0.2, 0.05);
+        let ticks = noisy(&noise, |t| match t {
+            ..0.15 => 0.2,
+            0.15..0.2 => 3.4,
+            _ => 1.0,
+        });
+        let found = warm_up(&ticks);
+        assert!(found.ticks == 0 && !found.goes_on, "{found:?} {seed}");
+    }
+}
+
+#[test]
+fn a_warm_up_beside_stalls_that_the_rest_has_too_is_cut() {
+    let noise = autoregression(1, 100, 0.2, 0.03);
+    let mut ticks = noisy(&noise, |t| 1.0 - 0.6 * (-t / 0.06).exp());
+    // Every 20th tick waits for a checkpoint.
+    for tick in ticks.iter_mut().step_by(20) {
+        tick.gap_s = 0.03;
+    }
+    assert!(warm_up(&ticks).ticks >= 10);
+    // One in the warm-up is three times as long.
+    ticks[7].gap_s = 0.09;
+    assert_eq!(warm_up(&ticks).ticks, 0);
+}
+
 #[test]
 fn what_warms_up_into_the_second_half_is_too_short() {
     for tau in [0.5, 1.0] {

@@ -4,9 +4,7 @@
 use std::time::Duration;
 
 use octavo_database::Noop;
-use octavo_driver::{
-    DriverError, DriverObserver, DriverSettings, Extension, Load, RunLength, drive,
-};
+use octavo_driver::{DriverError, DriverObserver, DriverSettings, Load, RunLength, drive};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::Workload;
 use rustix::time::{ClockId, clock_gettime};
@@ -48,7 +46,6 @@ pub(super) fn measure(
                 warm_up_max: WARM_UP,
                 measured: MEASURED,
             },
-            extension: Extension::Never,
             keep_interrupted: false,
             page_size: PageSize::MIN,
             memory: ByteCount::ZERO,

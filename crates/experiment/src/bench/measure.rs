@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, Noop};
-use octavo_driver::{Extension, Load, RunLength};
+use octavo_driver::{Load, RunLength};
 use octavo_storage::location::Location;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Deviation, Workload};
@@ -145,7 +145,6 @@ pub fn bench(
             isolation: settings.isolation,
             seed: settings.seed.derive("inputs", 0),
             length: settings.length,
-            extension: Extension::Never,
             keep_interrupted: true,
         };
         run(subject, load, &mut recorder, &interrupted)
@@ -172,9 +171,9 @@ pub fn bench(
             let copy = loaded.copy(&mix)?;
             let subject = FreshCopy {
                 database,
-                snapshot: &loaded.base(),
+                snapshot: loaded.base(),
                 location: &Location::of(&copy),
-                copy: &copy,
+                copy: copy.clone(),
                 page_size: manifest.page_size,
                 memory,
                 clients: settings.clients,

@@ -1,10 +1,10 @@
-//! What comes before the rounds: checks that change nothing, then the
+//! What comes before the first sitting: checks that change nothing, then the
 //! directories and the store.
 
 use super::{
     requirements::{Requirements, check},
-    rounds::Campaign,
     settings::CampaignSettings,
+    sittings::Campaign,
 };
 use crate::{
     error::CampaignError,
@@ -38,8 +38,11 @@ pub fn campaign(
             return Err(error.into());
         }
     };
-    store.adopt(plan, settings.run_length, settings.octavo_version)?;
+    store.adopt(plan, settings.slices, settings.octavo_version)?;
+    if let Some(command) = &settings.command {
+        store.set_command(command)?;
+    }
     executor.adopt(store.snapshots()?);
     let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
-    Campaign::new(settings, store, &mut executor, monitor)?.carry_out()
+    Campaign::new(settings, store, &monitor)?.carry_out(&mut executor)
 }

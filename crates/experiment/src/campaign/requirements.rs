@@ -16,14 +16,14 @@ use crate::{
     budget, cpus,
     directory::{directory_size, free_space},
     error::CampaignError,
-    plan::{RunLength, SnapshotKey},
+    plan::SnapshotKey,
     resolved::ResolvedPlan,
 };
 
 /// Refuses what cannot be, before anything is changed.
 ///
 /// # Errors
-/// When nothing says when to end or how long runs are, or the databases or
+/// When nothing says when to end, or the databases or
 /// this machine cannot do what a cell asks for.
 pub(super) fn check(
     settings: &CampaignSettings,
@@ -31,14 +31,11 @@ pub(super) fn check(
 ) -> Result<(), CampaignError> {
     let plan = &settings.plan;
     let refuse = |text: String| Err(CampaignError::Setting(text));
-    if settings.rounds == Some(0) {
-        return refuse("rounds 0 is not possible: at least 1 is needed".into());
+    if settings.passes == Some(0) {
+        return refuse("passes must be at least 1".into());
     }
-    if settings.rounds.is_none() && settings.budget.is_none() {
-        return refuse("neither a budget nor a number of rounds is given: one is needed".into());
-    }
-    if settings.run_length.is_none() && settings.budget.is_none() {
-        return refuse("neither a budget nor the length of a run is given: one is needed".into());
+    if settings.passes.is_none() && settings.budget.is_none() {
+        return refuse("neither a budget nor a number of passes is given: one is needed".into());
     }
     for path in resolved.directories() {
         if path.to_str().is_none() {
@@ -47,15 +44,6 @@ pub(super) fn check(
                 path.display()
             ));
         }
-    }
-    if plan.clients.iter().any(|&clients| clients > 1)
-        && matches!(settings.run_length, Some(RunLength::Transactions { .. }))
-    {
-        return refuse(
-            "a fixed number of transactions goes with one client: several would wait for the \
-             slowest"
-                .into(),
-        );
     }
     for &cpus in plan.cpus.iter().flatten() {
         cpus::check(cpus)?;
@@ -87,9 +75,8 @@ pub struct Requirements {
     pub time_min: Duration,
     /// About the time of calibrating and of making the snapshots.
     pub making: Duration,
-    /// About the time of a run with its copy: as long as the plan wants it at
-    /// least, or as the budget is foreseen to leave.
-    pub run: Duration,
+    /// About the time in which a sitting of all cells begins.
+    pub beginning: Duration,
 }
 
 impl Requirements {
@@ -132,9 +119,11 @@ impl Requirements {
                         .filter(|(key, _)| key.storage == *storage)
                         .map(|&(_, size)| size)
                 };
-                // All snapshots and the largest copy.
-                let all =
-                    sizes().fold(sizes().max().unwrap_or_default(), ByteCount::saturating_add);
+                // All snapshots, and the copies of one group and what they are
+                // derived from.
+                let largest = sizes().max().unwrap_or_default();
+                let copies = largest.saturating_mul(1 + plan.count(plan.compare) as u64);
+                let all = sizes().fold(copies, ByteCount::saturating_add);
                 // What is there already needs no room again. A tenth more for
                 // the store and estimates that are off.
                 let used = directory_size(&resolved.data(storage));
@@ -155,20 +144,9 @@ impl Requirements {
             space,
             largest,
             cells,
-            time_min: budget::shortest(
-                largest,
-                snapshots.len(),
-                cells,
-                settings.calibrate,
-                settings.run_length,
-            ),
+            time_min: budget::shortest(largest, snapshots.len(), cells, settings.calibrate),
             making,
-            run: budget::foreseen(
-                largest,
-                cells,
-                settings.run_length,
-                settings.budget.map(|budget| budget.saturating_sub(making)),
-            ),
+            beginning: budget::beginning(largest, cells),
             snapshots,
         }
     }
@@ -179,7 +157,7 @@ impl Requirements {
     /// When the budget or the free space is too small, or a file system cannot
     /// be asked for its free space.
     pub fn check(&self, settings: &CampaignSettings) -> Result<(), CampaignError> {
-        if let (None, Some(budget)) = (settings.rounds, settings.budget)
+        if let (None, Some(budget)) = (settings.passes, settings.budget)
             && self.time_min > budget
         {
             return Err(CampaignError::Budget {

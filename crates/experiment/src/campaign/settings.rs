@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::plan::{Plan, RunLength};
+use crate::plan::{Plan, SliceLength};
 
 /// What to carry out, and how far.
 #[derive(Clone, Debug)]
@@ -14,16 +14,20 @@ pub struct CampaignSettings {
     /// Time for everything, results of earlier sessions included; `None` for
     /// as long as it takes.
     pub budget: Option<Duration>,
-    /// Rounds at most; `None` for as many as fit into the budget.
-    pub rounds: Option<u32>,
-    /// Length of a run, or `None` to derive it from the budget.
-    pub run_length: Option<RunLength>,
+    /// Passes at most, all sittings together; `None` for as many as fit into
+    /// the budget.
+    pub passes: Option<u32>,
+    /// How long slices and warm-ups are, where that is not found out.
+    pub slices: SliceLength,
     /// Whether to calibrate the storage first.
     pub calibrate: bool,
     /// The program whose command `emulate` emulates devices: octavo.
     pub emulator: PathBuf,
     /// Whether the loaded databases stay when everything is finished.
     pub keep_data: bool,
+    /// The command that began it, without its budget, to be repeated with
+    /// another; `None` where there is none.
+    pub command: Option<String>,
     /// The version of Octavo, for the store.
     pub octavo_version: &'static str,
 }

@@ -1,41 +1,49 @@
 //! Whole campaigns on an executor that takes no time.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use octavo_driver::RunLength;
 use octavo_units::Seed;
 use rand::RngExt;
 
-use super::{rounds::Campaign, settings::CampaignSettings};
+use super::{settings::CampaignSettings, sittings::Campaign};
 use crate::{
     error::CampaignError,
-    executor::{Executor, Monitor},
+    executor::{Executor, Monitor, Sitting},
     findings::Findings,
+    lockstep::{BATCH_PASSES, Slice, SliceKey, Why, slice::tests::slice},
     observer::Observer,
-    plan::{Cell, Design, tests::plan},
+    plan::{Cell, Design, Factor, Plan, SliceLength, tests::plan},
     record::{Figures, RunRecord, Source, tests::figures},
     run::RunError,
     store::{Store, StoredSnapshot},
 };
 
-/// Calculates throughputs: 8 KiB a tenth faster than others, each run a little
-/// different.
+/// Calculates slices: transactions of 1 ms each, with 8 KiB pages a tenth less
+/// and with 64 KiB pages twice as much, each slice a little different, and with
+/// 1 KiB pages very.
 #[derive(Default)]
 struct Calculated {
     /// Page sizes that cannot be had.
     without: Vec<u32>,
-    /// Page sizes of which every run fails.
+    /// Page sizes whose databases die in their first slice.
     failing: Vec<u32>,
-    runs: u64,
-    /// After so many runs the observer wants to stop.
+    /// From this slice on the failing ones do; 0 for the first.
+    failing_from: u64,
+    /// Page sizes whose data is not sound afterwards.
+    unsound: Vec<u32>,
+    /// How many cells can be open at the same time.
+    room: Option<usize>,
+    slices: AtomicU64,
+    /// After so many slices the observer wants to stop.
     stop_after: Option<u64>,
     stop: Arc<AtomicBool>,
 }
@@ -49,8 +57,8 @@ impl Executor for Calculated {
         &mut self,
         _cell: &Cell,
         _monitor: &Monitor<'_>,
-    ) -> Result<Vec<StoredSnapshot>, CampaignError> {
-        Ok(Vec::new())
+    ) -> Result<Option<StoredSnapshot>, CampaignError> {
+        Ok(None)
     }
 
     fn unavailable(&self, cell: &Cell) -> Option<&str> {
@@ -58,28 +66,94 @@ impl Executor for Calculated {
         missing.then_some("no such page size")
     }
 
-    fn run(
-        &mut self,
-        cell: &Cell,
+    fn fits(&self, cells: &[&Cell]) -> Result<bool, CampaignError> {
+        Ok(self.room.is_none_or(|room| cells.len() <= room))
+    }
+
+    fn sit<'s>(
+        &'s mut self,
+        cells: &[(usize, &'s Cell)],
         seed: Seed,
-        _length: RunLength,
-        _monitor: &Monitor<'_>,
-    ) -> Result<Figures, CampaignError> {
-        self.runs += 1;
-        if self.stop_after == Some(self.runs) {
-            self.stop.store(true, Ordering::Relaxed);
+        _monitor: &'s Monitor<'_>,
+    ) -> Result<Box<dyn Sitting + 's>, CampaignError> {
+        let seats = cells.iter();
+        Ok(Box::new(CalculatedSitting {
+            executor: self,
+            seats: seats
+                .map(|&(number, cell)| (number, (cell.page_size.get(), 0)))
+                .collect(),
+            seed,
+        }))
+    }
+}
+
+struct CalculatedSitting<'a> {
+    executor: &'a Calculated,
+    /// Cells with their page size and the transactions since their warm-up.
+    seats: BTreeMap<usize, (u32, u64)>,
+    seed: Seed,
+}
+
+impl CalculatedSitting<'_> {
+    fn figures_of(&self, cell: usize) -> Figures {
+        let plan = plan();
+        let workload = plan.workload(plan.data[0]).unwrap();
+        figures(workload.transactions(), self.seats[&cell].1)
+    }
+}
+
+impl Sitting for CalculatedSitting<'_> {
+    fn failure(&mut self, _cell: usize) -> Option<CampaignError> {
+        None
+    }
+
+    fn frames(&self, _cell: usize) -> u64 {
+        100
+    }
+
+    fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError> {
+        let slices = self.executor.slices.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.executor.stop_after == Some(slices) {
+            self.executor.stop.store(true, Ordering::Relaxed);
         }
-        let page_size = cell.page_size.get();
-        if self.failing.contains(&page_size) {
+        let (page_size, done) = self.seats.get_mut(&key.cell).unwrap();
+        if self.executor.failing.contains(page_size) && slices >= self.executor.failing_from {
             return Err(CampaignError::Run(RunError::Died("gone".into())));
         }
-        let level = if page_size == 8192 { 1100 } else { 1000 };
-        let mut generator = seed.derive("wobble", u64::from(page_size)).generator();
-        let workload = plan().workload(plan().data[0]).unwrap();
-        Ok(figures(
-            workload.transactions(),
-            level + generator.random_range(0..9),
-        ))
+        *done += transactions;
+        let level = match page_size {
+            8192 => 1.0 / 1.1,
+            65536 => 2.0,
+            _ => 1.0,
+        };
+        let place = u64::from(key.pass) * 1000 + key.cell as u64;
+        let mut generator = self.seed.derive("wobble", place).generator();
+        let amount = if *page_size == 1024 { 1.6 } else { 0.01 };
+        let wobble = 1.0 + amount * (generator.random::<f64>() - 0.5);
+        Ok(Slice {
+            key,
+            transactions,
+            counted: transactions,
+            elapsed: Duration::from_secs_f64(0.001 * transactions as f64 * level * wobble),
+            spent: None,
+            misses: transactions,
+            ..slice(key.sitting, key.pass, key.cell)
+        })
+    }
+
+    fn end_warm_up(&mut self, cell: usize) {
+        self.seats.get_mut(&cell).unwrap().1 = 0;
+    }
+
+    fn figures(&mut self, cell: usize) -> Option<Figures> {
+        Some(self.figures_of(cell))
+    }
+
+    fn leave(&mut self, cell: usize) -> Result<Figures, RunError> {
+        if self.executor.unsound.contains(&self.seats[&cell].0) {
+            return Err(RunError::Failed(7));
+        }
+        Ok(self.figures_of(cell))
     }
 }
 
@@ -93,91 +167,110 @@ impl Observer for Asked {
     }
 }
 
-/// Carries out four rounds of a full factorial of three page sizes with one
-/// memory.
-fn carry_out(directory: &Path, mut executor: Calculated) -> Result<Findings, CampaignError> {
+const PASSES: u32 = 24;
+
+/// The page sizes 4096 (the reference), 8192 and 65536 with one memory.
+fn one_group() -> Plan {
     let mut plan = plan();
     plan.memories.truncate(1);
     plan.design = Design::Full;
+    plan
+}
+
+/// Carries out a plan for [`PASSES`] passes.
+fn carry_out(
+    directory: &Path,
+    plan: Plan,
+    mut executor: Calculated,
+) -> Result<Findings, CampaignError> {
     let settings = CampaignSettings {
         directory: directory.to_owned(),
         plan,
         budget: None,
-        rounds: Some(4),
-        run_length: Some(RunLength::Transactions {
-            warm_up: 1,
-            measured: 1,
-        }),
+        passes: Some(PASSES),
+        slices: SliceLength {
+            transactions: Some(50),
+            warm_up: None,
+        },
         calibrate: true,
         emulator: PathBuf::new(),
         keep_data: false,
+        command: None,
         octavo_version: "0",
     };
     let mut store = Store::open_or_create(&directory.join("octavo.db"))?;
-    store.adopt(&settings.plan, settings.run_length, "0")?;
+    store.adopt(&settings.plan, settings.slices, "0")?;
     let observer = Asked(executor.stop.clone());
     let monitor = Monitor::new(&observer, store.time_spent()?, None);
-    Campaign::new(&settings, store, &mut executor, monitor)?.carry_out()
+    Campaign::new(&settings, store, &monitor)?.carry_out(&mut executor)
 }
 
 fn records(directory: &Path) -> Vec<RunRecord> {
     let store = Store::open(&directory.join("octavo.db")).unwrap();
     let workload = plan().workload(plan().data[0]).unwrap();
-    store.runs(workload.transactions(), 0).unwrap()
+    store.runs(workload.transactions()).unwrap()
 }
 
-/// What of a record does not depend on the time of day.
-fn outcomes(directory: &Path) -> Vec<String> {
-    records(directory)
-        .iter()
-        .map(|record| {
-            format!(
-                "{:?} {:?}",
-                record.key,
-                record.figures().map(|f| f.load.counted())
-            )
-        })
-        .collect()
+fn slices(directory: &Path) -> Vec<Slice> {
+    let store = Store::open(&directory.join("octavo.db")).unwrap();
+    store.slices().unwrap()
 }
 
 #[test]
-fn every_round_has_a_record_of_every_cell_with_its_source() {
+fn every_pass_has_a_slice_of_every_cell_and_records_say_their_source() {
     let directory = tempfile::tempdir().unwrap();
-    let findings = carry_out(directory.path(), Calculated::default()).unwrap();
-    assert_eq!((findings.rounds, findings.runs_done), (4, 12));
+    let findings = carry_out(directory.path(), one_group(), Calculated::default()).unwrap();
+    assert_eq!((findings.passes, findings.sittings), (PASSES as usize, 1));
+    assert_eq!(findings.runs_done, 3);
     assert!(findings.calibration.is_none());
     let records = records(directory.path());
-    assert_eq!(records.len(), 12);
-    assert!(
-        records
-            .iter()
-            .all(|record| record.source == Source::Predicted)
-    );
-    let mean = |cell: usize| {
-        let of_cell = records.iter().filter(|record| record.key.cell == cell);
-        let rates: Vec<f64> = of_cell
-            .map(|record| record.figures().unwrap().load.throughput_per_minute())
-            .collect();
-        octavo_driver::mean(&rates)
-    };
-    // 8 KiB is the second of the plan.
-    assert!(mean(1) > 1.05 * mean(0), "{} {}", mean(1), mean(0));
+    assert_eq!(records.len(), 3);
+    let predicted = |record: &RunRecord| record.source == Source::Predicted;
+    assert!(records.iter().all(predicted));
+    let slices = slices(directory.path());
+    assert_eq!(slices.len(), 3 * PASSES as usize);
+    assert!(slices.iter().all(|slice| slice.transactions == 50));
     let conditions = findings.database;
     assert_eq!(conditions, [("synchronous".to_owned(), "FULL".to_owned())]);
+    let eight = &findings.groups[0].cells[1];
+    assert!((eight.ratio.unwrap().estimate - 1.1).abs() < 0.01);
+}
+
+#[test]
+fn a_cell_that_is_decided_leaves_and_the_others_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = one_group();
+    plan.design = Design::Race;
+    plan.page_sizes
+        .push(octavo_units::PageSize::new(1024).unwrap());
+    let findings = carry_out(directory.path(), plan, Calculated::default()).unwrap();
+    let [_, _, sixty_four, _] = &findings.groups[0].cells[..] else {
+        panic!("four cells");
+    };
+    let left = sixty_four.left.unwrap();
+    assert_eq!(left.why, Why::Slower);
+    let last = |cell: usize| {
+        let slices = slices(directory.path());
+        let own = slices.iter().filter(|slice| slice.key.cell == cell);
+        own.map(|slice| slice.key.pass).max().unwrap()
+    };
+    // It takes no part in the next batch.
+    assert!(last(2) - left.pass < BATCH_PASSES as u32);
+    assert!(last(0) > last(2), "{} {}", last(0), last(2));
 }
 
 /// Stores of earlier versions have to stay readable: `tests/stores/` has a
-/// sample of each. Before a change of the store's version, this command made
-/// the sample of the version that it left:
+/// sample of each. Before a change of the store's version, this command makes
+/// the sample of the version that it leaves:
 ///
 /// ```sh
-/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-3.db \
+/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-4.db \
 ///     cargo test -p octavo-experiment --lib stored_sample
 /// ```
 #[test]
 fn a_stored_sample_is_small() {
     let directory = tempfile::tempdir().unwrap();
-    carry_out(directory.path(), Calculated::default()).unwrap();
+    carry_out(directory.path(), one_group(), Calculated::default()).unwrap();
     let store = directory.path().join("octavo.db");
     assert!(fs::metadata(&store).unwrap().len() < 200 << 10);
     if let Some(sample) = std::env::var_os("OCTAVO_STORE_SAMPLE") {
@@ -186,33 +279,130 @@ fn a_stored_sample_is_small() {
 }
 
 #[test]
-fn a_stopped_campaign_resumes_to_what_an_undisturbed_one_gives() {
-    let whole = tempfile::tempdir().unwrap();
-    carry_out(whole.path(), Calculated::default()).unwrap();
-    for runs in [1, 5, 11] {
+fn the_same_seed_gives_the_same_experiment() {
+    let [one, other] = [(); 2].map(|()| {
+        let directory = tempfile::tempdir().unwrap();
+        carry_out(directory.path(), one_group(), Calculated::default()).unwrap();
+        slices(directory.path())
+    });
+    assert_eq!(one, other);
+}
+
+#[test]
+fn a_stopped_campaign_keeps_whole_passes_and_goes_on_in_a_new_sitting() {
+    // Of 3 cells: warm-ups take 4 blocks, then come passes.
+    for (stop_after, kept) in [(3, 0), (3 * (4 + 5) + 1, 5)] {
         let directory = tempfile::tempdir().unwrap();
         let stopping = Calculated {
-            stop_after: Some(runs),
+            stop_after: Some(stop_after),
             ..Calculated::default()
         };
-        let stopped = carry_out(directory.path(), stopping);
+        let stopped = carry_out(directory.path(), one_group(), stopping);
         assert!(matches!(stopped, Err(CampaignError::Stopped)));
-        assert_eq!(records(directory.path()).len(), runs as usize);
-        carry_out(directory.path(), Calculated::default()).unwrap();
-        assert_eq!(outcomes(directory.path()), outcomes(whole.path()));
+        assert_eq!(slices(directory.path()).len(), 3 * kept);
+        // What was executed to warm up is no run.
+        assert_eq!(records(directory.path()).is_empty(), kept == 0);
+        let findings = carry_out(directory.path(), one_group(), Calculated::default()).unwrap();
+        assert_eq!(findings.passes, PASSES as usize);
+        assert_eq!(findings.sittings, if kept == 0 { 1 } else { 2 });
+        assert!((findings.groups[0].cells[1].ratio.unwrap().estimate - 1.1).abs() < 0.01);
     }
 }
 
 #[test]
-fn cells_that_cannot_be_had_are_failed_runs_and_others_go_on() {
+fn a_cell_that_dies_takes_no_slices_of_others_with_it() {
     let directory = tempfile::tempdir().unwrap();
+    // Of 3 cells: 4 blocks of warm-up and 6 passes, the last 2 not kept yet.
     let executor = Calculated {
-        without: vec![65536],
+        failing: vec![65536],
+        failing_from: 3 * (4 + 6),
         ..Calculated::default()
     };
-    let findings = carry_out(directory.path(), executor).unwrap();
-    assert_eq!((findings.runs_done, findings.runs_failed.len()), (8, 4));
-    assert_eq!(findings.runs_failed[0].reason, "no such page size");
+    let findings = carry_out(directory.path(), one_group(), executor).unwrap();
+    assert_eq!((findings.runs_done, findings.runs_failed.len()), (2, 1));
+    let of = |cell: usize| {
+        let slices = slices(directory.path());
+        slices.iter().filter(|slice| slice.key.cell == cell).count()
+    };
+    assert_eq!([of(0), of(1), of(2)], [PASSES as usize, PASSES as usize, 0]);
+}
+
+#[test]
+fn groups_that_do_not_fit_together_take_turns() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = plan();
+    plan.design = Design::Full;
+    let executor = Calculated {
+        room: Some(5),
+        ..Calculated::default()
+    };
+    let findings = carry_out(directory.path(), plan, executor).unwrap();
+    assert_eq!(findings.sittings, 2);
+    for group in &findings.groups {
+        assert!((group.cells[1].ratio.unwrap().estimate - 1.1).abs() < 0.01);
+    }
+    let of_first_sitting = |slice: &&Slice| slice.key.sitting == 0;
+    let all = slices(directory.path());
+    let cells: BTreeSet<usize> = all
+        .iter()
+        .filter(of_first_sitting)
+        .map(|slice| slice.key.cell)
+        .collect();
+    assert_eq!(cells.len(), 3);
+}
+
+#[test]
+fn cells_that_cannot_be_had_fail_or_are_unsound_have_no_figures_and_others_have() {
+    let page_sizes = || vec![65536];
+    for (executor, expected) in [
+        (
+            Calculated {
+                without: page_sizes(),
+                ..Calculated::default()
+            },
+            "no such page size",
+        ),
+        (
+            Calculated {
+                failing: page_sizes(),
+                ..Calculated::default()
+            },
+            "the database died: gone",
+        ),
+        (
+            Calculated {
+                unsound: page_sizes(),
+                ..Calculated::default()
+            },
+            "7 transactions failed",
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let findings = carry_out(directory.path(), one_group(), executor).unwrap();
+        assert_eq!((findings.runs_done, findings.runs_failed.len()), (2, 1));
+        let reason = &findings.runs_failed[0].reason;
+        assert!(reason.contains(expected), "{reason}");
+        assert!(findings.groups[0].cells[2].throughput.is_none());
+        assert!(findings.groups[0].cells[1].ratio.is_some());
+    }
+}
+
+#[test]
+fn a_group_that_gives_nothing_is_given_up_and_the_others_end() {
+    for (without, failing) in [(vec![65536], vec![]), (vec![], vec![65536])] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut plan = plan();
+        plan.design = Design::Full;
+        plan.compare = Factor::Memory;
+        let executor = Calculated {
+            without,
+            failing,
+            ..Calculated::default()
+        };
+        let findings = carry_out(directory.path(), plan, executor).unwrap();
+        assert_eq!(findings.groups.len(), 3);
+        assert_eq!((findings.runs_done, findings.runs_failed.len()), (4, 2));
+    }
 }
 
 #[test]
@@ -228,7 +418,8 @@ fn a_campaign_without_any_figure_ends_with_the_reason() {
     };
     for (executor, reason) in [(without, "no such page size"), (failing, "gone")] {
         let directory = tempfile::tempdir().unwrap();
-        let Err(CampaignError::AllFailed(found)) = carry_out(directory.path(), executor) else {
+        let ended = carry_out(directory.path(), one_group(), executor);
+        let Err(CampaignError::AllFailed(found)) = ended else {
             panic!("it did not fail");
         };
         assert!(found.contains(reason), "{found}");

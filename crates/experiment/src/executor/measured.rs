@@ -1,33 +1,38 @@
-//! Measuring: a database runs on storage, a fresh copy each time.
+//! Measuring: databases run on storage, on fresh copies in each sitting.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use octavo_database::DatabaseError;
-use octavo_driver::{Extension, Load, RETRIES, RunLength, Unobserved};
+use octavo_driver::{RETRIES, SliceSettings};
 use octavo_storage::{
     calibrate::{self, CalibrateError},
     location::Location,
 };
-use octavo_units::{PageSize, Seed};
+use octavo_units::{ByteCount, PageSize, Seed};
 
-use super::{Executor, Facts, Monitor, snapshots::Snapshots};
+use super::{
+    Executor, Facts, Monitor, SPARE, Sitting,
+    seat::{MeasuredSitting, Seat, sorted},
+    snapshots::{Snapshots, remove},
+};
 use crate::{
     causes::with_causes,
     cpus::HeldCpus,
-    directory::{DirectoryError, WorkDirectory},
+    directory::{DirectoryError, WorkDirectory, directory_size, free_space},
     emulation::{Emulation, EmulationError},
     error::CampaignError,
     machine,
     observer::Observer,
     plan::{Cell, Storage, TestedDatabase},
-    record::{Figures, Source},
+    record::Source,
     resolved::ResolvedPlan,
-    run::{FreshCopy, RunError, RunSettings, run},
+    run::FreshCopy,
     store::StoredSnapshot,
 };
 
@@ -196,9 +201,9 @@ impl Executor for MeasuredExecutor<'_> {
         &mut self,
         cell: &Cell,
         monitor: &Monitor<'_>,
-    ) -> Result<Vec<StoredSnapshot>, CampaignError> {
+    ) -> Result<Option<StoredSnapshot>, CampaignError> {
         if self.unavailable(cell).is_some() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let database = self.resolved.database(&cell.database);
         let derives = database.derivation().is_some();
@@ -208,16 +213,16 @@ impl Executor for MeasuredExecutor<'_> {
         });
         if let Err(error) = programs {
             self.do_without(cell, error, monitor)?;
-            return Ok(Vec::new());
+            return Ok(None);
         }
         match self
             .snapshots
             .make(&cell.snapshot(), &self.resolved, monitor)
         {
-            // What is derived from it would be missing too.
+            // What is derived from the same rows would be missing too.
             Err(CampaignError::Database(error)) if !derives => {
                 self.do_without(cell, error, monitor)?;
-                Ok(Vec::new())
+                Ok(None)
             }
             made => made,
         }
@@ -230,59 +235,84 @@ impl Executor for MeasuredExecutor<'_> {
             .map(|other| other.reason.as_str())
     }
 
-    fn run(
-        &mut self,
-        cell: &Cell,
+    /// Buffers within half of the memory that is free, and copies within the
+    /// space that is.
+    fn fits(&self, cells: &[&Cell]) -> Result<bool, CampaignError> {
+        let buffers = cells
+            .iter()
+            .fold(ByteCount::ZERO, |all, cell| all.saturating_add(cell.memory));
+        if machine::free_memory().is_some_and(|free| buffers.saturating_mul(2) > free) {
+            return Ok(false);
+        }
+        let mut needed: HashMap<&Storage, ByteCount> = HashMap::new();
+        for cell in cells {
+            let database = self.resolved.database(&cell.database);
+            let size = directory_size(&self.resolved.snapshot(&cell.snapshot()));
+            let bytes = needed.entry(&cell.storage).or_default();
+            *bytes = bytes.saturating_add(size).saturating_add(database.logs());
+        }
+        for (storage, bytes) in needed {
+            let directory = self.resolved.directory(storage);
+            // What earlier copies hold is written over.
+            let held = directory_size(&self.resolved.copies(storage));
+            if bytes.saturating_add(SPARE) > free_space(&directory)?.saturating_add(held) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn closing(&self, cell: &Cell) -> Duration {
+        self.snapshots.checking(&cell.snapshot())
+    }
+
+    fn sit<'s>(
+        &'s mut self,
+        cells: &[(usize, &'s Cell)],
         seed: Seed,
-        length: RunLength,
-        monitor: &Monitor<'_>,
-    ) -> Result<Figures, CampaignError> {
-        let observer = monitor.observer();
+        monitor: &'s Monitor<'_>,
+    ) -> Result<Box<dyn Sitting + 's>, CampaignError> {
         let resolved = &self.resolved;
-        let copy = resolved.data(&cell.storage).join("run");
-        fs::create_dir_all(&copy).map_err(DirectoryError::io("create directory", &copy))?;
-        let _held = HeldCpus::hold(cell.cpus)?;
-        run(
-            &FreshCopy {
+        for storage in &resolved.plan().storages {
+            remove(&resolved.copies(storage))?;
+        }
+        let mut seats = BTreeMap::new();
+        for (place, &(number, cell)) in cells.iter().enumerate() {
+            monitor.stop_if_interrupted()?;
+            monitor.progress(&format!("copy and start {} of {}", place + 1, cells.len()));
+            let copy = resolved.copies(&cell.storage).join(number.to_string());
+            fs::create_dir_all(&copy).map_err(DirectoryError::io("create directory", &copy))?;
+            let _held = HeldCpus::hold(cell.cpus)?;
+            let workload = resolved.workload(cell.data);
+            let subject = FreshCopy {
                 database: resolved.database(&cell.database),
-                snapshot: &resolved.snapshot(&cell.snapshot()),
-                copy: &copy,
+                snapshot: resolved.snapshot(&cell.snapshot()),
                 location: &self.locations[&cell.storage],
                 page_size: cell.page_size,
                 memory: cell.memory,
                 clients: cell.clients,
-            },
-            RunSettings {
-                workload: resolved.workload(cell.data),
-                clients: cell.clients,
-                load: Load::Closed {
-                    terminals: cell.clients,
-                },
-                retries: RETRIES,
-                isolation: resolved.plan().isolation,
+                copy: copy.clone(),
+            };
+            let settings = SliceSettings {
+                workload,
                 seed,
-                length,
-                extension: Extension::WhileWarming,
-                keep_interrupted: false,
-            },
-            &mut Unobserved,
-            &|| observer.interrupted(),
-        )
-        .and_then(|run| match run.load.counts.failed() {
-            0 => Ok(run),
-            failed => Err(RunError::Failed(failed)),
-        })
-        .map_err(|error| {
-            if error.is_stop() {
-                CampaignError::Stopped
-            } else if error.is_full() {
-                CampaignError::Full {
-                    path: resolved.directory(&cell.storage),
-                }
-            } else {
-                CampaignError::Run(error)
-            }
-        })
+                connections: cell.clients,
+                retries: RETRIES,
+            };
+            let isolation = resolved.plan().isolation;
+            let seat = Seat::open(subject, workload, settings, isolation);
+            let seat = match seat.map_err(|error| sorted(error, copy)) {
+                Ok(seat) => Ok(seat),
+                Err(error @ CampaignError::Run(_)) => Err(Some(error)),
+                Err(error) => return Err(error),
+            };
+            seats.insert(number, seat);
+        }
+        let observer = monitor.observer();
+        Ok(Box::new(MeasuredSitting {
+            seats,
+            interrupted: Box::new(|| observer.interrupted()),
+        }))
     }
 
     /// The answer is worth more than the room: that data stays is only noted.

@@ -1,19 +1,23 @@
-//! What turns a cell of a plan into figures.
+//! What turns the cells of a plan into slices and figures.
 //!
 //! Measuring is one way. Store, schedule, analysis and report know records by
 //! their [`Source`] alone, so another way is another [`Executor`].
 
 mod measured;
 mod monitor;
+mod seat;
 mod snapshots;
 
-use octavo_driver::RunLength;
-use octavo_units::Seed;
+use std::time::Duration;
+
+use octavo_units::{ByteCount, Seed};
 
 use crate::{
     error::CampaignError,
+    lockstep::{Slice, SliceKey},
     plan::Cell,
     record::{Figures, Source},
+    run::RunError,
     store::StoredSnapshot,
 };
 
@@ -57,26 +61,72 @@ pub trait Executor {
         &mut self,
         cell: &Cell,
         monitor: &Monitor<'_>,
-    ) -> Result<Vec<StoredSnapshot>, CampaignError>;
+    ) -> Result<Option<StoredSnapshot>, CampaignError>;
 
     /// Why a cell cannot be had; `None` when it can.
     fn unavailable(&self, _cell: &Cell) -> Option<&str> {
         None
     }
 
-    /// Runs a cell once, with the inputs that follow from `seed`.
+    /// Whether cells that have been prepared can be open at the same time.
     ///
     /// # Errors
-    /// [`CampaignError::Run`] when this run gave no figures; all else would
-    /// fail for every cell.
-    fn run(
-        &mut self,
-        cell: &Cell,
+    /// When a file system cannot be asked.
+    fn fits(&self, _cells: &[&Cell]) -> Result<bool, CampaignError> {
+        Ok(true)
+    }
+
+    /// About the time that stopping and checking a cell takes.
+    fn closing(&self, _cell: &Cell) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Begins a sitting: fresh copies of the cells, all of them started. Each
+    /// cell has its number in the plan. The inputs follow from `seed`. A cell
+    /// that cannot be started has its error there.
+    ///
+    /// # Errors
+    /// What would fail for every cell.
+    fn sit<'s>(
+        &'s mut self,
+        cells: &[(usize, &'s Cell)],
         seed: Seed,
-        length: RunLength,
-        monitor: &Monitor<'_>,
-    ) -> Result<Figures, CampaignError>;
+        monitor: &'s Monitor<'_>,
+    ) -> Result<Box<dyn Sitting + 's>, CampaignError>;
 
     /// Takes away what it made, but for loaded data that is to be kept.
     fn clear_up(&mut self, _keep_data: bool, _monitor: &Monitor<'_>) {}
 }
+
+/// Cells that are open at the same time. They are named by their number in
+/// the plan.
+pub trait Sitting {
+    /// Why a cell could not be started; it has no slices.
+    fn failure(&mut self, cell: usize) -> Option<CampaignError>;
+
+    /// Pages of the cell's buffer, or of its data where these are fewer.
+    fn frames(&self, cell: usize) -> u64;
+
+    /// Has a cell execute its next transactions.
+    ///
+    /// # Errors
+    /// [`CampaignError::Run`] when this cell cannot go on; all else would fail
+    /// for every cell.
+    fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError>;
+
+    /// Counts what the cell did so far as its warm-up.
+    fn end_warm_up(&mut self, cell: usize);
+
+    /// An open cell's figures since its warm-up.
+    fn figures(&mut self, cell: usize) -> Option<Figures>;
+
+    /// Stops a cell and checks what it left; its figures.
+    ///
+    /// # Errors
+    /// When it cannot be stopped, or left something else than the workload
+    /// promises: then its slices are worth nothing.
+    fn leave(&mut self, cell: usize) -> Result<Figures, RunError>;
+}
+
+/// What has to stay free on a file system, beside what a sitting takes.
+pub(crate) const SPARE: ByteCount = ByteCount::mib(64);

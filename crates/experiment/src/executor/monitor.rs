@@ -1,12 +1,11 @@
 //! Who follows a campaign, and its clock.
 
 use std::{
-    cell::Cell,
     ops::ControlFlow,
     time::{Duration, Instant},
 };
 
-use crate::{error::CampaignError, observer::Observer};
+use crate::{error::CampaignError, lockstep::Judgement, observer::Observer, plan::Plan};
 
 /// Shows an observer what is done and how much time is left, and tells whether
 /// to stop.
@@ -16,7 +15,7 @@ pub struct Monitor<'a> {
     earlier: Duration,
     begin: Instant,
     /// Time of everything, as far as it is known.
-    expected: Cell<Option<Duration>>,
+    expected: Option<Duration>,
 }
 
 impl<'a> Monitor<'a> {
@@ -27,20 +26,20 @@ impl<'a> Monitor<'a> {
             observer,
             earlier,
             begin: Instant::now(),
-            expected: Cell::new(expected),
+            expected,
         }
-    }
-
-    /// Sets the time of everything.
-    pub fn expect(&self, expected: Duration) {
-        self.expected.set(Some(expected));
     }
 
     /// Shows what is done now.
     pub fn progress(&self, now: &str) {
         let spent = self.spent();
-        let expected = self.expected.get().unwrap_or(spent);
+        let expected = self.expected.unwrap_or(spent);
         self.observer.progress(now, spent, expected);
+    }
+
+    /// Shows how the cells of a plan stand.
+    pub(crate) fn standings(&self, plan: &Plan, judgement: &Judgement) {
+        self.observer.standings(plan, judgement);
     }
 
     /// Shows a line that stays.

@@ -1,20 +1,21 @@
-//! Findings of stores made by hand: a full factorial of 4 KiB (the reference),
-//! 8 KiB and 64 KiB pages with one memory.
+//! Findings of stores made by hand: 4 KiB (the reference), 8 KiB and 64 KiB
+//! pages with one memory, in two sittings.
 
 use jiff::Timestamp;
-use octavo_driver::steady;
 use octavo_units::ByteCount;
 
 use super::*;
 use crate::{
+    lockstep::{SliceKey, slice::tests::slice as some_slice},
     machine::Cause,
-    plan::tests::plan as plan_of_two_memories,
-    race::Phase,
+    plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, RunKey, Source, tests::figures},
     statistics::Decision,
 };
 
-const ROUNDS: u32 = 4;
+const SITTINGS: u32 = 2;
+const PASSES: u32 = 40;
+const TRANSACTIONS: u64 = 50;
 
 fn plan() -> Plan {
     let mut plan = plan_of_two_memories();
@@ -23,15 +24,13 @@ fn plan() -> Plan {
     plan
 }
 
-/// A run of a cell that nothing speaks against: 8 KiB a tenth faster, and each
-/// run a little different.
-fn sound(cell: usize, round: u32) -> Figures {
+/// A run of a cell that nothing speaks against.
+fn sound(_cell: usize) -> Figures {
     let workload = plan().workload(plan().data[0]).unwrap();
-    let level = if cell == 1 { 1100 } else { 1000 };
-    let wobble = (7 * u64::from(round) + 3 * cell as u64) % 5;
-    let mut figures = figures(workload.transactions(), level + wobble);
+    let mut figures = figures(workload.transactions(), 1000);
     let counters = &mut figures.load.counters;
     counters.reads = counters.buffer_misses;
+    (counters.checkpoints, counters.checkpoint_time) = (20, Duration::from_millis(40));
     figures.device = Some(DeviceUse {
         reads: counters.reads,
         read_bytes: ByteCount::new(4096 * counters.reads),
@@ -42,32 +41,61 @@ fn sound(cell: usize, round: u32) -> Figures {
     figures
 }
 
+/// A slice of transactions that take 1 ms, with 8 KiB a tenth less and with
+/// 64 KiB twice as long, each slice a little different.
+fn slice(key: SliceKey) -> Slice {
+    let level = [1.0, 1.0 / 1.1, 2.0][key.cell];
+    let wobble = f64::from(key.pass * 7 + key.sitting * 5 + key.cell as u32 * 3).sin();
+    let elapsed = 0.05 * level * (1.0 + 0.01 * wobble);
+    let part = |share: f64| Duration::from_secs_f64(elapsed * share);
+    Slice {
+        key,
+        elapsed: Duration::from_secs_f64(elapsed),
+        spent: Some(Spent {
+            read: part(0.5),
+            log_write: part(0.1),
+            log_sync: part(0.1),
+            checkpoint: Duration::ZERO,
+            cpu: part(0.2),
+        }),
+        ..some_slice(key.sitting, key.pass, key.cell)
+    }
+}
+
 type RunResult = Result<Figures, String>;
 
-/// The findings of [`ROUNDS`] rounds; `change` makes something else of a run,
-/// by cell and round, or leaves it out.
-fn findings(change: impl Fn(usize, u32, Figures) -> Option<RunResult>) -> Findings {
+/// The findings of [`SITTINGS`] sittings; `change` makes something else of a
+/// run, by cell and sitting, `change_slice` of a slice.
+fn findings_of(
+    change: impl Fn(usize, u32, Figures) -> RunResult,
+    change_slice: impl Fn(&mut Slice),
+) -> Findings {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
-    store.adopt(&plan(), None, "0").unwrap();
+    store.adopt(&plan(), SliceLength::default(), "0").unwrap();
+    let passes = SITTINGS * PASSES;
+    store.set_horizon(Horizon::Passes { passes }).unwrap();
     let session = store.begin_session().unwrap();
-    for round in 0..ROUNDS {
+    for sitting in 0..SITTINGS {
         for cell in 0..3 {
-            let Some(result) = change(cell, round, sound(cell, round)) else {
-                continue;
-            };
             let record = RunRecord {
                 source: Source::Measured,
-                key: RunKey {
-                    round,
-                    position: cell as u32,
-                    cell,
-                    phase: Phase::Race,
-                },
+                key: RunKey { sitting, cell },
                 started_at: Timestamp::now(),
-                result: result.map(Box::new),
+                result: change(cell, sitting, sound(cell)).map(Box::new),
             };
-            store.put_run(session, &record).unwrap();
+            let mut slices: Vec<Slice> = (0..PASSES)
+                .map(|pass| {
+                    slice(SliceKey {
+                        sitting,
+                        pass,
+                        position: cell as u32,
+                        cell,
+                    })
+                })
+                .collect();
+            slices.iter_mut().for_each(&change_slice);
+            store.put_runs(session, &[&record], &slices).unwrap();
         }
     }
     Findings::of(&store).unwrap().unwrap()
@@ -75,10 +103,11 @@ fn findings(change: impl Fn(usize, u32, Figures) -> Option<RunResult>) -> Findin
 
 /// The findings when `change` was done to every run.
 fn findings_with(change: impl Fn(&mut Figures)) -> Findings {
-    findings(|_, _, mut figures| {
+    let changed = |_, _, mut figures| {
         change(&mut figures);
-        Some(Ok(figures))
-    })
+        Ok(figures)
+    };
+    findings_of(changed, |_| {})
 }
 
 #[test]
@@ -89,27 +118,72 @@ fn a_store_without_a_plan_has_no_findings() {
 }
 
 #[test]
-fn several_rounds_give_figures_ratios_and_a_verdict() {
+fn slices_give_throughputs_ratios_and_a_verdict() {
     let found = findings_with(|_| {});
-    assert_eq!((found.rounds, found.runs_done), (4, 12));
+    assert_eq!((found.sittings, found.passes, found.runs_done), (2, 80, 6));
     assert_eq!(found.caveats, []);
+    assert!(found.finished);
     let [reference, eight, sixty_four] = &found.groups[0].cells[..] else {
         panic!("three cells");
     };
     assert!(reference.reference);
     assert_eq!((reference.ratio, reference.decision), (None, None));
-    assert_eq!(
-        reference.throughput_per_minute,
-        [1000.0, 1002.0, 1004.0, 1001.0]
-    );
+    // 22 of 50 transactions of 1 ms are counted.
+    let throughput = reference.throughput.unwrap().estimate;
+    assert!((throughput / 26_400.0 - 1.0).abs() < 0.01, "{throughput}");
     assert_eq!(eight.level, "8192");
     assert_eq!(eight.decision, Some(Decision::Better));
     assert!((eight.ratio.unwrap().estimate - 1.1).abs() < 0.005);
-    assert_eq!(sixty_four.decision, Some(Decision::Equivalent));
-    assert!(
-        matches!(&found.groups[0].verdict, Verdict::Use { level, .. }
-        if level.to_string() == "8192")
-    );
+    assert_eq!(sixty_four.decision, Some(Decision::Worse));
+    let Verdict::Use { level, open, .. } = &found.groups[0].verdict else {
+        panic!("{:?}", found.groups[0].verdict);
+    };
+    assert_eq!((level.to_string(), open.len()), ("8192".into(), 0));
+}
+
+#[test]
+fn the_parts_of_a_transactions_time_add_up() {
+    let found = findings_with(|_| {});
+    let time = found.groups[0].cells[0].time.unwrap();
+    assert!((time.total_us / 1000.0 - 1.0).abs() < 0.01, "{time:?}");
+    let parts = [
+        time.read_us,
+        time.log_write_us,
+        time.log_sync_us,
+        time.checkpoint_us,
+        time.cpu_us,
+        time.other_us,
+    ];
+    assert!((parts.iter().sum::<f64>() - time.total_us).abs() < 1e-6);
+    assert!((time.read_us / time.total_us - 0.5).abs() < 1e-3);
+    assert!((time.other_us / time.total_us - 0.1).abs() < 1e-3);
+    // Stores without lockstep do not tell.
+    let untold = findings_of(|_, _, figures| Ok(figures), |slice| slice.spent = None);
+    assert_eq!(untold.groups[0].cells[0].time, None);
+}
+
+#[test]
+fn a_tail_of_checkpoints_is_known_by_their_time() {
+    let found = findings_with(|_| {});
+    // 20 checkpoints of 2 ms a thousand transactions, which take 1 to 2 ms.
+    let tail = found.groups[0].cells[0].tail.unwrap();
+    assert_eq!(tail.checkpoint_us, Some(2000.0));
+    assert!(tail.is_checkpoints(), "{tail:?}");
+    let rare = findings_with(|run| run.load.counters.checkpoints = 2);
+    assert!(!rare.groups[0].cells[0].tail.unwrap().is_checkpoints());
+}
+
+#[test]
+fn misses_that_grow_with_age_show() {
+    let aging = |slice: &mut Slice| {
+        if slice.key.pass >= PASSES / 2 {
+            slice.misses = 330;
+        }
+    };
+    let found = findings_of(|_, _, figures| Ok(figures), aging);
+    let age = found.groups[0].cells[0].age.unwrap();
+    assert_eq!(age.transactions, u64::from(PASSES) * TRANSACTIONS);
+    assert!((age.miss_trend.unwrap() - 1.1).abs() < 1e-9);
 }
 
 #[test]
@@ -117,75 +191,84 @@ fn figures_of_a_transaction_are_over_all_runs_of_a_cell() {
     let found = findings_with(|_| {});
     let reference = &found.groups[0].cells[0];
     let each = reference.per_transaction.unwrap();
-    // 1,000, 1,002, 1,004 and 1,001 commits, and 3 rolled back in each run.
-    assert_eq!(each.transactions, 4007 + 4 * 3);
+    // 1,000 commits and 3 rolled back in each of two runs.
+    assert_eq!(each.transactions, 2006);
     assert!((each.hit_ratio - 10.0 / 14.0).abs() < 1e-12);
-    assert!((each.buffer_misses - 4.0 * 4007.0 / 4019.0).abs() < 1e-12);
+    assert!((each.buffer_misses - 4.0 * 1000.0 / 1003.0).abs() < 1e-12);
     assert_eq!(
         (each.misses_read, each.device_reads_ratio),
         (1.0, Some(1.0))
     );
-    assert_eq!(reference.kinds[0].committed(), 4007);
-    assert_eq!(reference.series.len(), 4);
+    assert_eq!(reference.kinds[0].committed(), 2000);
 }
 
 #[test]
 fn a_cell_that_fails_has_no_figures_and_the_others_have() {
-    let found = findings(|cell, _, figures| {
-        Some(if cell == 2 {
-            Err("no such page size".into())
-        } else {
-            Ok(figures)
-        })
-    });
-    assert_eq!((found.rounds, found.runs_done), (4, 8));
-    let rounds: Vec<u32> = found.runs_failed.iter().map(|run| run.round).collect();
-    assert_eq!(rounds, [1, 2, 3, 4]);
+    let fails = |cell, _, figures| match cell {
+        2 => Err("no such page size".into()),
+        _ => Ok(figures),
+    };
+    let found = findings_of(fails, |_| {});
+    assert_eq!((found.passes, found.runs_done), (80, 4));
+    let sittings: Vec<u32> = found.runs_failed.iter().map(|run| run.sitting).collect();
+    assert_eq!(sittings, [1, 2]);
     assert_eq!(found.runs_failed[0].reason, "no such page size");
     let failed = &found.groups[0].cells[2];
     assert!(failed.throughput.is_none() && failed.per_transaction.is_none());
     assert_eq!(found.groups[0].cells[1].decision, Some(Decision::Better));
-    assert_eq!(found.caveats, [Caveat::RunsFailed { runs: 4 }]);
+    assert_eq!(found.caveats, [Caveat::RunsFailed { runs: 2 }]);
 }
 
 #[test]
-fn a_round_that_lacks_a_run_is_not_whole() {
-    let found = findings(|cell, round, figures| ((cell, round) != (2, 3)).then_some(Ok(figures)));
-    assert_eq!((found.rounds, found.runs_done), (3, 11));
+fn sittings_that_do_not_agree_are_said() {
+    let slower_then = |slice: &mut Slice| {
+        if slice.key.sitting == 1 && slice.key.cell == 1 {
+            slice.elapsed = slice.elapsed.mul_f64(1.3);
+        }
+    };
+    let found = findings_of(|_, _, figures| Ok(figures), slower_then);
+    let [Caveat::SittingsApart { cell, factor }] = &found.caveats[..] else {
+        panic!("{:?}", found.caveats);
+    };
+    assert_eq!(cell.page_size.get(), 8192);
+    assert!((factor - 1.3).abs() < 0.01);
+}
+
+#[test]
+fn passes_with_storms_are_counted_and_left_out() {
+    let storms = |slice: &mut Slice| {
+        if slice.key.pass.is_multiple_of(5) {
+            slice.elapsed *= 3;
+        }
+    };
+    let found = findings_of(|_, _, figures| Ok(figures), storms);
+    let slow = ScreenedPasses {
+        slow: 16,
+        foreign_traffic: 0,
+    };
+    assert_eq!(found.screened, slow);
+    assert_eq!(
+        found.caveats,
+        [Caveat::Screened {
+            slow: 16,
+            foreign_traffic: 0,
+            of: 80
+        }]
+    );
+    assert!((found.groups[0].cells[1].ratio.unwrap().estimate - 1.1).abs() < 0.005);
 }
 
 #[test]
 fn a_reference_without_figures_is_named() {
-    let found = findings(|cell, _, figures| {
-        Some(if cell == 0 {
-            Err("gone".into())
-        } else {
-            Ok(figures)
-        })
-    });
+    let fails = |cell, _, figures| match cell {
+        0 => Err("gone".into()),
+        _ => Ok(figures),
+    };
+    let found = findings_of(fails, |_| {});
     let reference = found.groups[0].cells[0].cell.clone();
     let expected = Caveat::NoReference { cell: reference };
     assert!(found.caveats.contains(&expected), "{:?}", found.caveats);
     assert_eq!(found.groups[0].cells[1].ratio, None);
-}
-
-#[test]
-fn a_run_that_was_not_steady_is_left_out() {
-    let label = Label::NotSteady {
-        why: steady::Why::StillWarming,
-    };
-    let found = findings(|cell, round, mut figures| {
-        if (cell, round) == (1, 2) {
-            figures.load.steadiness.label = label;
-        }
-        Some(Ok(figures))
-    });
-    let cell = &found.groups[0].cells[1];
-    assert_eq!(cell.throughput_per_minute.len(), 3);
-    assert_eq!(cell.not_steady, [NotSteady { round: 3, label }]);
-    assert_eq!(cell.ratio.unwrap().rounds, 3);
-    assert_eq!(found.runs_done, 12);
-    assert_eq!(found.caveats, [Caveat::NotSteady { runs: 1, of: 12 }]);
 }
 
 #[test]
@@ -202,15 +285,11 @@ fn caveats_follow_from_what_runs_counted() {
     assert_eq!(only(&|run| run.device = None), Caveat::NoDeviceCounters);
     assert_eq!(
         only(&|run| run.load.buffer_filled = false),
-        Caveat::BufferNotFilled { runs: 12, of: 12 }
+        Caveat::BufferNotFilled { runs: 6, of: 6 }
     );
     assert_eq!(
         only(&|run| run.restored_by = Some(RestoreMethod::Reflink)),
         Caveat::SharedBlocks
-    );
-    assert_eq!(
-        only(&|run| run.load.steadiness.label = Label::NotJudged),
-        Caveat::NotJudged { runs: 12, of: 12 }
     );
     assert_eq!(
         only(&|run| run.load.counters.reads /= 2),
@@ -219,30 +298,30 @@ fn caveats_follow_from_what_runs_counted() {
     let Caveat::Disturbed(disturbance) = only(&|run| run.machine.steal = 0.3) else {
         panic!("not disturbed");
     };
-    assert_eq!((disturbance.cause, disturbance.runs), (Cause::Steal, 12));
-    let few = |run: &mut Figures| {
-        run.load.counters.checkpoints = 2;
-        run.load.steadiness.cycles = Cycles::Partial { count: 2 };
-    };
-    assert_eq!(
-        only(&few),
-        Caveat::FewCheckpoints {
-            cells: 3,
-            of: 3,
-            wanted: CHECKPOINTS_WANTED
+    assert_eq!((disturbance.cause, disturbance.runs), (Cause::Steal, 6));
+    let mut caveats = findings_with(|run| {
+        run.storage_path = Some(StoragePath::Limited);
+        if let Some(device) = &mut run.device {
+            device.reads *= 4;
         }
-    );
+    })
+    .caveats;
+    let Some(Caveat::ReadsPerMiss { reads, .. }) = caveats.pop() else {
+        panic!("not marked");
+    };
+    assert!((reads - 4.0).abs() < 1e-9);
 }
 
 #[test]
 fn the_share_of_misses_at_the_device_is_that_of_the_worst_cell() {
-    let found = findings(|cell, _, mut figures| {
+    let fewer = |cell, _, mut figures: Figures| {
         if cell == 2
             && let Some(device) = &mut figures.device
         {
             device.reads /= 4;
         }
-        Some(Ok(figures))
-    });
+        Ok(figures)
+    };
+    let found = findings_of(fewer, |_| {});
     assert!((found.misses_at_device_min().unwrap() - 0.25).abs() < 0.001);
 }

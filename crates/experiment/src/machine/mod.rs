@@ -19,6 +19,8 @@ mod usage;
 
 use std::path::Path;
 
+use octavo_units::ByteCount;
+
 pub use disturbances::{
     Cause, Disturbance, IO_PRESSURE_TOLERATED, MEMORY_PRESSURE_TOLERATED, OTHERS_TOLERATED,
     STEAL_TOLERATED, SWAPPED_TOLERATED, THROTTLED_TOLERATED, disturbances,
@@ -53,6 +55,16 @@ pub fn describe() -> Vec<(&'static str, String)> {
     };
     facts.push((BUILD, build.to_owned()));
     facts
+}
+
+/// Memory that programs could have without others being swapped out; `None`
+/// where the system does not tell (proc_meminfo(5), MemAvailable).
+pub(crate) fn free_memory() -> Option<ByteCount> {
+    let info = text(Path::new("/"), "proc/meminfo")?;
+    let line = info
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok().map(kib)
 }
 
 /// The facts from the `proc` and `sys` of a directory.

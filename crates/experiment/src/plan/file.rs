@@ -29,7 +29,7 @@ use toml::de::DeTable;
 pub use keys::FORMAT;
 pub use refusal::{PlanFileError, Refused};
 
-use super::{Plan, RunLength, Storage};
+use super::{Plan, SliceLength, Storage};
 use crate::cpus;
 use keys::Places;
 use refusal::{Refusal, Source};
@@ -43,10 +43,10 @@ pub struct PlanFile {
     pub plan: Plan,
     /// Time for everything; `None` where the file does not say.
     pub budget: Option<Duration>,
-    /// Rounds at most; `None` where the file does not say.
-    pub rounds: Option<u32>,
-    /// Length of a run; `None` where the file leaves it to the budget.
-    pub run_length: Option<RunLength>,
+    /// Passes at most; `None` where the file does not say.
+    pub passes: Option<u32>,
+    /// How long slices and warm-ups are, where the file says.
+    pub slices: SliceLength,
     source: Source,
     places: Places,
     storages: Vec<Range<usize>>,
@@ -94,10 +94,17 @@ impl PlanFile {
         let built = build::plan(&sections, &places)?;
         let experiment = &sections.experiment;
         Ok(Self {
-            run_length: build::run_length(&sections.run, &built.plan)?,
+            slices: SliceLength {
+                transactions: sections
+                    .run
+                    .transactions
+                    .as_ref()
+                    .map(|entry| entry.value.0),
+                warm_up: sections.run.warm_up.as_ref().map(|entry| entry.value.0),
+            },
             plan: built.plan,
             budget: experiment.budget.as_ref().map(|entry| entry.value),
-            rounds: experiment.rounds.as_ref().map(|entry| entry.value.get()),
+            passes: experiment.passes.as_ref().map(|entry| entry.value.get()),
             source: source.clone(),
             places,
             storages: built.storages,
@@ -106,30 +113,15 @@ impl PlanFile {
     }
 
     /// Refuses what cannot be carried out here in `directory`. To be called
-    /// once [`Self::budget`] and [`Self::rounds`] are final.
+    /// once [`Self::budget`] and [`Self::passes`] are final.
     ///
     /// # Errors
     /// When nothing says when to end, storages are the same, or CPUs are not
     /// there.
     pub fn check(&self, directory: &Path) -> Result<(), PlanFileError> {
-        if self.budget.is_none() {
-            if self.rounds.is_none() {
-                let length = ["measured", "transactions"];
-                return Err(self.refuse(
-                    length
-                        .into_iter()
-                        .find(|key| self.has(key))
-                        .unwrap_or("budget"),
-                    "nothing says when to end: give a budget, or rounds with the length of a run",
-                ));
-            }
-            if self.run_length.is_none() {
-                return Err(self.refuse(
-                    "rounds",
-                    "nothing says how long a run is: give a budget, or measured or transactions \
-                     in [run]",
-                ));
-            }
+        if self.budget.is_none() && self.passes.is_none() {
+            let reason = "nothing says when to end: give a budget or a number of passes";
+            return Err(self.refuse("budget", reason));
         }
         let mut seen: Vec<PathBuf> = Vec::new();
         for (storage, place) in self.plan.storages.iter().zip(&self.storages) {

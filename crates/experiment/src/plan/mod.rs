@@ -1,5 +1,4 @@
-//! What is to be measured: the cells, how they are compared, their order, and
-//! how long a run is.
+//! What is to be measured: the cells, how they are compared, and their order.
 
 mod cell;
 pub mod file;
@@ -15,9 +14,10 @@ use octavo_workload::{DataSet, Workload, WorkloadError, WorkloadName, WorkloadSp
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use crate::lockstep::{Horizon, Rules};
+
 pub use cell::{Cell, SnapshotKey, TestedDatabase};
 pub use level::{Factor, Level};
-pub use octavo_driver::RunLength;
 pub use storage::Storage;
 
 /// An experiment, complete before its first run: the same plan always gives
@@ -68,13 +68,22 @@ pub struct Plan {
     pub reference: Option<Level>,
 }
 
+/// How long slices and warm-ups are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SliceLength {
+    /// Transactions of a slice; `None` for as many as take a good time here.
+    pub transactions: Option<u64>,
+    /// Transactions of the warm-up; `None` until the buffer is warm.
+    pub warm_up: Option<u64>,
+}
+
 /// How cells leave an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
-    /// Those that are decided leave early, and a winner is measured again.
+    /// Those that are decided leave early.
     Race,
-    /// Each cell is measured in each round.
+    /// Each cell is measured to the end.
     Full,
 }
 
@@ -200,35 +209,39 @@ impl Plan {
         cells.iter().position(is_reference).unwrap_or(0)
     }
 
-    /// The order in which a round (from 0) runs the `live` cells of each group,
-    /// from the plan's seed: the groups are shuffled, and within each the
-    /// cells, so that the runs that are compared stay close together in time.
-    /// A group of two, and one that is `mirrored`, keeps its order in even
-    /// rounds and turns it around in odd ones: A B B A.
-    pub fn order(&self, round: u32, live: &[LiveGroup]) -> Vec<usize> {
-        let mut generator = self.seed.derive("order", u64::from(round)).generator();
-        let mut groups: Vec<&LiveGroup> = live.iter().collect();
+    /// The order in which a pass of a sitting takes the `live` cells of each
+    /// group, from the plan's seed: the groups are shuffled, and within each
+    /// the cells, so that slices that are compared stay close together in
+    /// time. Each second pass has the order of the one before turned around.
+    pub fn order(&self, sitting: u32, pass: u32, live: &[Vec<usize>]) -> Vec<usize> {
+        let pair = u64::from(sitting) << 32 | u64::from(pass / 2);
+        let mut generator = self.seed.derive("order", pair).generator();
+        let mut groups = live.to_vec();
         groups.shuffle(&mut generator);
-        groups
-            .into_iter()
-            .flat_map(|group| {
-                let mut cells = group.cells.clone();
-                if group.mirrored || cells.len() == 2 {
-                    if group.rounds_before % 2 == 1 {
-                        cells.reverse();
-                    }
-                } else {
-                    cells.shuffle(&mut generator);
-                }
-                cells
-            })
-            .collect()
+        for cells in &mut groups {
+            cells.shuffle(&mut generator);
+        }
+        let mut order = groups.concat();
+        if pass % 2 == 1 {
+            order.reverse();
+        }
+        order
     }
 
-    /// The seed of the transactions' inputs in a round. All cells of a round
-    /// are given the same inputs, so that their ratio carries less noise.
-    pub fn inputs_seed(&self, round: u32) -> Seed {
-        self.seed.derive("inputs", u64::from(round))
+    /// The seed of the transactions' inputs in a sitting. All cells are given
+    /// the same inputs, so that their ratio carries less noise.
+    pub fn inputs_seed(&self, sitting: u32) -> Seed {
+        self.seed.derive("inputs", u64::from(sitting))
+    }
+
+    /// How its cells are compared. A cell that is compared with nothing is
+    /// measured to the end: there is nothing to decide.
+    pub(crate) fn rules(&self, horizon: Horizon) -> Rules {
+        Rules {
+            margin: self.margin,
+            drop: self.design == Design::Race && self.count(self.compare) > 1,
+            horizon,
+        }
     }
 
     /// The snapshots that the cells begin with, in the order in which they are
@@ -266,17 +279,6 @@ impl Plan {
         }
         .build()
     }
-}
-
-/// The cells of a group that a round runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveGroup {
-    /// Their numbers.
-    pub cells: Vec<usize>,
-    /// Whether the order is turned around in every second round.
-    pub mirrored: bool,
-    /// How many rounds of the same kind the group has had.
-    pub rounds_before: usize,
 }
 
 #[cfg(test)]
@@ -319,50 +321,34 @@ pub(crate) mod tests {
         }
     }
 
-    fn all_live(plan: &Plan, mirrored: bool, rounds_before: usize) -> Vec<LiveGroup> {
-        plan.groups()
-            .into_iter()
-            .map(|group| LiveGroup {
-                cells: group.cells,
-                mirrored,
-                rounds_before,
-            })
-            .collect()
-    }
-
     #[test]
-    fn every_round_runs_every_cell_once_in_its_own_order() {
+    fn every_pass_takes_every_cell_once_and_the_next_one_turns_the_order_around() {
         let plan = plan();
-        let live = all_live(&plan, false, 0);
-        let orders: Vec<_> = (0..20).map(|round| plan.order(round, &live)).collect();
+        let live: Vec<Vec<usize>> = plan.groups().into_iter().map(|group| group.cells).collect();
+        let orders: Vec<_> = (0..40).map(|pass| plan.order(0, pass, &live)).collect();
         for order in &orders {
             let mut sorted = order.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, (0..6).collect::<Vec<_>>());
-            let memory = |cell: &usize| plan.cells()[*cell].memory;
+            let memory = |cell: usize| plan.cells()[cell].memory;
             assert!(
                 order[..3]
                     .iter()
-                    .all(|cell| memory(cell) == memory(&order[0]))
+                    .all(|&cell| memory(cell) == memory(order[0]))
             );
         }
-        assert_eq!(orders[3], plan.order(3, &live));
+        for pair in orders.chunks(2) {
+            let back: Vec<usize> = pair[1].iter().rev().copied().collect();
+            assert_eq!(pair[0], back);
+        }
+        assert_eq!(orders[3], plan.order(0, 3, &live));
         let distinct: std::collections::HashSet<_> = orders.iter().collect();
         assert!(
-            distinct.len() > 15,
-            "{} orders of 20 differ",
+            distinct.len() > 25,
+            "{} orders of 40 differ",
             distinct.len()
         );
-    }
-
-    #[test]
-    fn finals_alternate_in_direction() {
-        let mut plan = plan();
-        plan.memories.truncate(1);
-        let there = plan.order(4, &all_live(&plan, true, 0));
-        let back = plan.order(5, &all_live(&plan, true, 1));
-        assert_eq!(there, [0, 1, 2]);
-        assert_eq!(back, [2, 1, 0]);
+        assert_ne!(plan.order(0, 0, &live), plan.order(1, 0, &live));
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! Intervals from paired rounds: pure functions over slices, no clocks and no
+//! Intervals from paired batches: pure functions over slices, no clocks and no
 //! files.
 //!
-//! The unit is one run. Two cells are compared by the logarithm of the ratio
-//! of their throughputs within each round, which removes what the whole round
-//! had in common (the machine's mood and the inputs). The logarithms are
+//! The unit is one batch. Two cells are compared by the logarithm of the ratio
+//! of their throughputs within each batch, which removes what the whole batch
+//! had in common (the machine's state and the inputs). The logarithms are
 //! taken as a sample of a normal distribution.
 
-pub mod bootstrap;
-mod by_round;
-pub mod spending;
+mod batch_means;
+mod by_batch;
+pub mod horizon;
+mod walk;
 pub mod welch;
 
-pub(crate) use by_round::{ByRound, paired_ratios};
+pub(crate) use batch_means::Estimate;
+pub(crate) use by_batch::{ByBatch, paired_ratios};
 pub use octavo_driver::{mean, standard_deviation};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -25,8 +27,8 @@ pub struct Interval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// From how many rounds.
-    pub rounds: usize,
+    /// From how many batches.
+    pub batches: usize,
 }
 
 /// How sure an interval is and how many are looked at together.
@@ -69,7 +71,13 @@ pub(crate) fn student_t(error: f64, values: usize) -> f64 {
     if values < 2 {
         return f64::INFINITY;
     }
-    StudentsT::new(0.0, 1.0, (values - 1) as f64)
+    critical_t(error, (values - 1) as f64)
+}
+
+/// The critical value of Student's t with these degrees of freedom, at least
+/// 1, at a two-sided error.
+fn critical_t(error: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom)
         .expect("at least one degree of freedom")
         .inverse_cdf(1.0 - error / 2.0)
 }
@@ -92,7 +100,7 @@ pub fn geometric_interval(values: &[f64], confidence: Confidence) -> Option<Inte
         estimate: centre.exp(),
         low: (centre - half).exp(),
         high: (centre + half).exp(),
-        rounds: logs.len(),
+        batches: logs.len(),
     })
 }
 
@@ -166,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn one_round_decides_nothing() {
+    fn one_batch_decides_nothing() {
         let interval = geometric_interval(&[1.5], SINGLE).unwrap();
         assert_eq!(decision(&interval, 0.03), Decision::Open);
         assert_eq!(geometric_interval(&[], SINGLE), None);
@@ -181,7 +189,7 @@ mod tests {
                     estimate: 1.0,
                     low,
                     high,
-                    rounds: 5,
+                    batches: 5,
                 },
                 0.03,
             )
@@ -196,7 +204,7 @@ mod tests {
 
     #[test]
     fn intervals_cover_as_often_as_they_say() {
-        // 4,000 experiments of 5 rounds: the covering share of a 95 %
+        // 4,000 experiments of 5 batches: the covering share of a 95 %
         // interval has a standard error of 0.34 points.
         let truth = 1.08f64;
         let covered = (0..4000)

@@ -16,8 +16,8 @@ pub fn ratio_interval(own: &[f64], other: &[f64], confidence: Confidence) -> Opt
     };
     let (own, other) = (logs(own)?, logs(other)?);
     let centre = mean(&own) - mean(&other);
-    let rounds = own.len().min(other.len());
-    let half = if rounds < 2 {
+    let batches = own.len().min(other.len());
+    let half = if batches < 2 {
         f64::INFINITY
     } else {
         let variance = |values: &[f64]| standard_deviation(values).powi(2) / values.len() as f64;
@@ -37,7 +37,7 @@ pub fn ratio_interval(own: &[f64], other: &[f64], confidence: Confidence) -> Opt
         estimate: centre.exp(),
         low: (centre - half).exp(),
         high: (centre + half).exp(),
-        rounds,
+        batches,
     })
 }
 

@@ -1,8 +1,8 @@
 //! The result store: `octavo.db`, an SQLite database that holds a plan and
 //! everything that was measured for it. docs/store.md documents the schema.
 //!
-//! Each run is committed in one transaction, durably, so that an end at any
-//! moment loses no finished run and leaves no half one.
+//! What is new is committed in one transaction, durably, so that an end at any
+//! moment loses nothing that was kept and leaves nothing half.
 
 mod migrations;
 mod runs;
@@ -20,12 +20,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params}
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    plan::{Plan, RunLength, SnapshotKey},
-    run_cost::RunCost,
+    lockstep::Horizon,
+    plan::{Plan, SliceLength, SnapshotKey},
 };
 
 use migrations::{OLDEST, STEPS, Step, VERSION};
-pub use runs::RunOutcome;
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
@@ -285,7 +284,7 @@ impl Store {
     }
 
     /// Keeps the plan of a new store, or checks that the store was made for
-    /// this one, by this version of Octavo, and with runs of this length when
+    /// this one, by this version of Octavo, and with slices of this length when
     /// one is wanted.
     ///
     /// # Errors
@@ -294,7 +293,7 @@ impl Store {
     pub fn adopt(
         &mut self,
         plan: &Plan,
-        length: Option<RunLength>,
+        slices: SliceLength,
         octavo_version: &str,
     ) -> Result<(), StoreError> {
         if let Some(stored) = self.plan()? {
@@ -303,11 +302,12 @@ impl Store {
             if version != octavo_version {
                 difference = Some(("octavo version", version, octavo_version.to_owned()));
             }
-            if let (Some(stored), Some(wanted)) = (self.run_length()?, length)
+            if let (Some(stored), Some(wanted)) = (self.slice_transactions()?, slices.transactions)
                 && stored != wanted
-                && self.looks()? > 0
             {
-                difference = Some(("run length", stored.to_string(), wanted.to_string()));
+                let transactions = |count: u64| format!("{count} transactions");
+                let (stored, wanted) = (transactions(stored), transactions(wanted));
+                difference = Some(("slices of", stored, wanted));
             }
             return match difference {
                 None => Ok(()),
@@ -382,26 +382,75 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// How long runs are, once that was decided.
+    /// How many transactions a slice has, once that was decided.
     ///
     /// # Errors
-    /// When the store cannot be read, or holds what Octavo does not write.
-    pub fn run_length(&self) -> Result<Option<RunLength>, StoreError> {
-        let text: Option<String> = self
+    /// When the store cannot be read.
+    pub fn slice_transactions(&self) -> Result<Option<u64>, StoreError> {
+        let transactions: Option<i64> = self
             .connection
-            .query_row("SELECT length FROM plan", [], |row| row.get(0))
+            .query_row("SELECT slice_transactions FROM plan", [], |row| row.get(0))
             .map_err(|error| self.error(error))?;
-        text.map(|text| self.parse_json("length", &text))
-            .transpose()
+        Ok(transactions.map(|transactions| transactions.max(1).unsigned_abs()))
     }
 
-    /// Decides how long runs are, for all that follow.
+    /// Decides how many transactions a slice has, for all that follow.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn set_run_length(&self, length: RunLength) -> Result<(), StoreError> {
+    pub fn set_slice_transactions(&self, transactions: u64) -> Result<(), StoreError> {
+        self.set("slice_transactions", &to_integer(transactions))
+    }
+
+    /// How far the experiment is meant to go, once that was decided.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds what Octavo does not write.
+    pub fn horizon(&self) -> Result<Option<Horizon>, StoreError> {
+        let text: Option<String> = self
+            .connection
+            .query_row("SELECT horizon FROM plan", [], |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        self.parse_optional("horizon", text)
+    }
+
+    /// Decides how far the experiment is meant to go.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn set_horizon(&self, horizon: Horizon) -> Result<(), StoreError> {
+        self.set("horizon", &to_json(&horizon))
+    }
+
+    fn set(&self, column: &str, value: &dyn rusqlite::ToSql) -> Result<(), StoreError> {
         self.connection
-            .execute("UPDATE plan SET length = ?1", [to_json(&length)])
+            .execute(&format!("UPDATE plan SET {column} = ?1"), [value])
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// The command that was last carried out for it, without its budget.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn command(&self) -> Result<Option<String>, StoreError> {
+        let facts = self.facts("octavo")?;
+        Ok(facts
+            .into_iter()
+            .find(|(name, _)| name == "command")
+            .map(|(_, value)| value))
+    }
+
+    /// Keeps the command, without its budget, in place of an earlier one.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn set_command(&self, command: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT OR REPLACE INTO fact VALUES ('octavo', 'command', ?1)",
+                [command],
+            )
             .map(|_| ())
             .map_err(|error| self.error(error))
     }
@@ -572,55 +621,6 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// In how many sessions runs were made: how often there was something new
-    /// to look at, whether or not the session came to its end.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn looks(&self) -> Result<usize, StoreError> {
-        self.connection
-            .query_row("SELECT count(DISTINCT session) FROM run", [], |row| {
-                row.get::<_, i64>(0)
-            })
-            .map(|looks| looks as usize)
-            .map_err(|error| self.error(error))
-    }
-
-    /// Sets the runs of a round aside: they stay in the store and are compared
-    /// with nothing.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn set_aside(&self, round: u32) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "UPDATE run SET set_aside = 1 + (SELECT max(set_aside) FROM run WHERE round = ?1)
-                 WHERE round = ?1 AND set_aside = 0",
-                [round],
-            )
-            .map(|_| ())
-            .map_err(|error| self.error(error))
-    }
-
-    /// How long ago the last run was begun; `None` without any, or when the
-    /// clock was set back since.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn since_last_run(&self) -> Result<Option<Duration>, StoreError> {
-        let last: Option<String> = self
-            .connection
-            .query_row(
-                "SELECT max(started) FROM run WHERE set_aside = 0",
-                [],
-                |row| row.get(0),
-            )
-            .map_err(|error| self.error(error))?;
-        Ok(last
-            .and_then(|last| last.parse::<Timestamp>().ok())
-            .and_then(|last| Duration::try_from(Timestamp::now().duration_since(last)).ok()))
-    }
-
     /// The time of all sessions.
     ///
     /// # Errors
@@ -631,23 +631,6 @@ impl Store {
                 seconds(row, 0)
             })
             .map_err(|error| self.error(error))
-    }
-
-    /// What a run has cost so far; `None` before the first one.
-    pub(crate) fn run_cost(&self) -> Result<Option<RunCost>, StoreError> {
-        let (runs, mean) = self
-            .connection
-            .query_row(
-                "SELECT count(*), total(warm_up_s + measured_s + overhead_s)
-                     / max(1, count(measured_s)) FROM run WHERE set_aside = 0",
-                [],
-                |row| Ok((from_integer(row, 0)?, seconds(row, 1)?)),
-            )
-            .map_err(|error| self.error(error))?;
-        Ok((!mean.is_zero()).then_some(RunCost {
-            runs: runs as usize,
-            mean,
-        }))
     }
 
     fn collect<T>(

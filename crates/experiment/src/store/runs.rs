@@ -1,103 +1,121 @@
-//! Runs as they are kept: one transaction a run, with its latencies, its
-//! per-second series and the workload's conditions.
+//! Runs and their slices as they are kept, with latencies and the workload's
+//! conditions.
 
 use std::{collections::HashMap, time::Duration};
 
-use octavo_driver::{Counts, KindCounts, Latencies, Measurement, Outcomes, Sample};
+use octavo_driver::{Counts, KindCounts, Latencies, Measurement, Outcomes};
 use octavo_units::ByteCount;
 use octavo_workload::{Audit, Condition, TransactionKind};
-use rusqlite::{Row, Transaction, params, params_from_iter, types::Value};
+use rusqlite::{OptionalExtension, Row, Transaction, params, params_from_iter, types::Value};
 
 use super::{Store, StoreError, from_integer, seconds, to_integer, to_json};
 use crate::{
-    race::Phase,
+    lockstep::{Slice, SliceKey, Spent},
     record::{Figures, RunKey, RunRecord, Source},
 };
-
-/// What a run says to the comparison of cells.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RunOutcome {
-    /// Which run.
-    pub key: RunKey,
-    /// Commits of the counted kind a minute; `None` when it failed or was not
-    /// steady.
-    pub throughput_per_minute: Option<f64>,
-}
 
 /// The columns of the table `run` that a run with a result fills.
 const FIGURES: &str = "warm_up_s, warm_up_misses, buffer_filled, measured_s, interrupted, \
      overhead_s, transactions, counted, changed_bytes, late, backlog, restored_by, storage_path, \
      counters, device, machine, steady, steadiness, stability";
 
-/// The columns of the table `sample`, but for the run.
-const SAMPLE: &str = "at_s, length_s, measured, transactions, counted, buffer_misses, \
-     read_bytes, written_bytes, p50_us, p99_us, max_us, retries, failed, backlog";
-
 impl Store {
-    /// Keeps a run, in one transaction.
+    /// Keeps runs as they are now, in place of what was kept of them, and the
+    /// slices that are new, in one transaction.
     ///
     /// # Errors
-    /// When the store cannot be written, as on a full disk; then nothing of the
-    /// run is kept.
-    pub fn put_run(&mut self, session: i64, run: &RunRecord) -> Result<(), StoreError> {
+    /// When the store cannot be written, as on a full disk; then nothing of it
+    /// is kept.
+    pub fn put_runs(
+        &mut self,
+        session: i64,
+        runs: &[&RunRecord],
+        slices: &[Slice],
+    ) -> Result<(), StoreError> {
         let result = (|| {
             let transaction = self.connection.transaction()?;
-            transaction.execute(
-                "INSERT INTO run (session, source, round, position, cell, phase, started, failure)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                params![
-                    session,
-                    run.source.name(),
-                    run.key.round,
-                    run.key.position,
-                    run.key.cell as i64,
-                    phase_name(run.key.phase),
-                    run.started_at.to_string(),
-                    run.result.as_ref().err(),
-                ],
-            )?;
-            let id = transaction.last_insert_rowid();
-            if let Ok(figures) = &run.result {
-                put_figures(&transaction, id, figures)?;
+            transaction.pragma_update(None, "defer_foreign_keys", true)?;
+            for run in runs {
+                let id = renew(&transaction, session, run)?;
+                if let Ok(figures) = &run.result {
+                    put_figures(&transaction, id, figures)?;
+                }
+            }
+            for slice in slices {
+                put_slice(&transaction, slice)?;
             }
             transaction.commit()
         })();
         result.map_err(|error| self.error(error))
     }
 
-    /// What every run that was made says to the comparison, by round and
+    /// The slices of all runs that have a result, by sitting, pass and
     /// position.
     ///
     /// # Errors
     /// When the store cannot be read, or holds something else.
-    pub fn outcomes(&self) -> Result<Vec<RunOutcome>, StoreError> {
+    pub fn slices(&self) -> Result<Vec<Slice>, StoreError> {
         self.collect(
-            "SELECT round, position, cell, phase, counted * 60 / measured_s, steady
-             FROM run WHERE set_aside = 0 ORDER BY round, position",
+            "SELECT sitting, pass, slice.position, cell, slice.transactions, slice.counted,
+                    elapsed_s, read_s, log_write_s, log_sync_s, checkpoint_s, cpu_s,
+                    buffer_misses, log_written_bytes, foreign_bytes
+             FROM slice JOIN run USING (run)
+             WHERE set_aside = 0 AND failure IS NULL
+             ORDER BY sitting, pass, slice.position, cell",
             &[],
             |row| {
-                let throughput: Option<f64> = row.get(4)?;
-                let steady: Option<bool> = row.get(5)?;
-                Ok(RunOutcome {
-                    key: key(row, 0)?,
-                    throughput_per_minute: throughput.filter(|_| steady == Some(true)),
+                let times: Option<f64> = row.get(7)?;
+                let foreign: Option<i64> = row.get(14)?;
+                let run = key(row, 0, 3)?;
+                Ok(Slice {
+                    key: SliceKey {
+                        sitting: run.sitting,
+                        pass: row.get(1)?,
+                        position: row.get(2)?,
+                        cell: run.cell,
+                    },
+                    transactions: from_integer(row, 4)?,
+                    counted: from_integer(row, 5)?,
+                    elapsed: seconds(row, 6)?,
+                    spent: match times {
+                        None => None,
+                        Some(_) => Some(Spent {
+                            read: seconds(row, 7)?,
+                            log_write: seconds(row, 8)?,
+                            log_sync: seconds(row, 9)?,
+                            checkpoint: seconds(row, 10)?,
+                            cpu: seconds(row, 11)?,
+                        }),
+                    },
+                    misses: from_integer(row, 12)?,
+                    log_bytes: ByteCount::new(from_integer(row, 13)?),
+                    foreign_bytes: foreign
+                        .map(|_| from_integer(row, 14).map(ByteCount::new))
+                        .transpose()?,
                 })
             },
         )
     }
 
-    /// All runs, by round and position, with the per-second series of those
-    /// from round `series_from` on. `kinds` are the workload's. What the whole
+    /// The number of the sitting that comes next.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn next_sitting(&self) -> Result<u32, StoreError> {
+        self.connection
+            .query_row("SELECT coalesce(max(sitting) + 1, 0) FROM run", [], |row| {
+                row.get(0)
+            })
+            .map_err(|error| self.error(error))
+    }
+
+    /// All runs, by sitting and cell. `kinds` are the workload's. What the whole
     /// experiment keeps once is not in them: conditions
     /// ([`Self::facts_below`]) and audit ([`Self::audit`]).
     ///
     /// # Errors
     /// When the store cannot be read, or holds something else.
-    pub fn runs(
-        &self,
-        kinds: &[TransactionKind],
-        series_from: u32,
-    ) -> Result<Vec<RunRecord>, StoreError> {
+    pub fn runs(&self, kinds: &[TransactionKind]) -> Result<Vec<RunRecord>, StoreError> {
         let mut numbers = HashMap::new();
         let mut runs = Vec::new();
         for row in self.run_rows()? {
@@ -136,14 +154,11 @@ impl Store {
                 figures.load.counts.kinds.push(counts.clone());
             });
         }
-        for (id, sample) in self.sample_rows(series_from)? {
-            with(id, &mut |figures| figures.load.series.push(sample));
-        }
         Ok(runs)
     }
 
-    /// What was generated, over one run of each round, the one with the most
-    /// transactions: all of a round are given the same inputs, and counted
+    /// What was generated, over one run of each sitting, the one with the most
+    /// transactions: all of a sitting are given the same inputs, and counted
     /// together they would seem to deviate more than chance lets them.
     ///
     /// # Errors
@@ -152,7 +167,7 @@ impl Store {
         // With max() alone the other columns are those of its row
         // (<https://www.sqlite.org/lang_select.html#bareagg>).
         let texts: Vec<String> = self.collect(
-            "SELECT audit FROM (SELECT run, max(transactions) FROM run WHERE set_aside = 0 GROUP BY round)
+            "SELECT audit FROM (SELECT run, max(transactions) FROM run WHERE set_aside = 0 GROUP BY sitting)
              JOIN audit USING (run) ORDER BY run",
             &[],
             |row| row.get(0),
@@ -167,21 +182,21 @@ impl Store {
     fn run_rows(&self) -> Result<Vec<RunRow>, StoreError> {
         self.collect(
             &format!(
-                "SELECT run, round, position, cell, phase, source, started, failure, {FIGURES}
-                 FROM run WHERE set_aside = 0 ORDER BY round, position"
+                "SELECT run, sitting, cell, source, started, failure, {FIGURES}
+                 FROM run WHERE set_aside = 0 ORDER BY sitting, cell"
             ),
             &[],
             |row| {
-                let failure: Option<String> = row.get(7)?;
+                let failure: Option<String> = row.get(5)?;
                 let columns = match failure {
                     Some(failure) => Err(failure),
-                    None => Ok(Columns::read(row, 8)?),
+                    None => Ok(Columns::read(row, 6)?),
                 };
                 Ok(RunRow {
                     id: row.get(0)?,
-                    key: key(row, 1)?,
-                    source: row.get(5)?,
-                    started: row.get(6)?,
+                    key: key(row, 1, 2)?,
+                    source: row.get(3)?,
+                    started: row.get(4)?,
                     columns,
                 })
             },
@@ -244,41 +259,6 @@ impl Store {
                     outcomes,
                     histogram: row.get(2)?,
                 })
-            },
-        )
-    }
-
-    fn sample_rows(&self, series_from: u32) -> Result<Vec<(i64, Sample)>, StoreError> {
-        let columns: Vec<String> = SAMPLE
-            .split(", ")
-            .map(|name| format!("sample.{name}"))
-            .collect();
-        self.collect(
-            &format!(
-                "SELECT {}, sample.run FROM sample JOIN run USING (run)
-                 WHERE round >= ?1 AND set_aside = 0 ORDER BY sample.run, at_s",
-                columns.join(", ")
-            ),
-            &[&series_from],
-            |row| {
-                let backlog: Option<i64> = row.get(13)?;
-                let sample = Sample {
-                    at: seconds(row, 0)?,
-                    length: seconds(row, 1)?,
-                    measured: row.get(2)?,
-                    transactions: from_integer(row, 3)?,
-                    counted: from_integer(row, 4)?,
-                    buffer_misses: from_integer(row, 5)?,
-                    read_bytes: ByteCount::new(from_integer(row, 6)?),
-                    written_bytes: ByteCount::new(from_integer(row, 7)?),
-                    p50_us: from_integer(row, 8)?,
-                    p99_us: from_integer(row, 9)?,
-                    max_us: from_integer(row, 10)?,
-                    retries: from_integer(row, 11)?,
-                    failed: from_integer(row, 12)?,
-                    backlog: backlog.map(|_| from_integer(row, 13)).transpose()?,
-                };
-                Ok((row.get(14)?, sample))
             },
         )
     }
@@ -399,29 +379,6 @@ fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rus
         );
         latency.execute(params_from_iter(values))?;
     }
-    let mut sample = transaction.prepare(&format!(
-        "INSERT INTO sample (run, {SAMPLE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-             ?12, ?13, ?14, ?15)"
-    ))?;
-    for second in &load.series {
-        sample.execute(params![
-            id,
-            second.at.as_secs_f64(),
-            second.length.as_secs_f64(),
-            second.measured,
-            to_integer(second.transactions),
-            to_integer(second.counted),
-            to_integer(second.buffer_misses),
-            to_integer(second.read_bytes.get()),
-            to_integer(second.written_bytes.get()),
-            to_integer(second.p50_us),
-            to_integer(second.p99_us),
-            to_integer(second.max_us),
-            to_integer(second.retries),
-            to_integer(second.failed),
-            second.backlog.map(to_integer),
-        ])?;
-    }
     for check in &figures.checks {
         put_condition(transaction, id, check)?;
     }
@@ -451,34 +408,83 @@ fn put_condition(
         .map(|_| ())
 }
 
-/// Reads round, position, cell and phase from column `first` on.
-fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<RunKey> {
-    let phase: String = row.get(first + 3)?;
-    let round: u32 = row.get(first)?;
-    if round >= ROUNDS_MAX {
+/// Reads a sitting and a cell from these columns.
+fn key(row: &Row<'_>, sitting: usize, cell: usize) -> rusqlite::Result<RunKey> {
+    let number: u32 = row.get(sitting)?;
+    if number >= SITTINGS_MAX {
         return Err(rusqlite::Error::IntegralValueOutOfRange(
-            first,
-            i64::from(round),
+            sitting,
+            number.into(),
         ));
     }
     Ok(RunKey {
-        round,
-        position: row.get(first + 1)?,
-        cell: from_integer(row, first + 2)? as usize,
-        phase: if phase == phase_name(Phase::Final) {
-            Phase::Final
-        } else {
-            Phase::Race
-        },
+        sitting: number,
+        cell: from_integer(row, cell)? as usize,
     })
 }
 
-/// More rounds than this nobody makes.
-const ROUNDS_MAX: u32 = 10_000_000;
+/// More sittings than this nobody makes.
+const SITTINGS_MAX: u32 = 10_000_000;
 
-const fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Race => "race",
-        Phase::Final => "final",
+/// Inserts a run anew, under its old number where it has one.
+fn renew(transaction: &Transaction<'_>, session: i64, run: &RunRecord) -> rusqlite::Result<i64> {
+    let id: Option<i64> = transaction
+        .query_row(
+            "SELECT run FROM run
+             WHERE source = ?1 AND sitting = ?2 AND cell = ?3 AND set_aside = 0",
+            params![run.source.name(), run.key.sitting, run.key.cell as i64],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if let Some(id) = id {
+        for table in ["latency", "consistency", "audit", "run"] {
+            transaction.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [id])?;
+        }
     }
+    transaction.execute(
+        "INSERT INTO run (run, session, source, sitting, cell, started, failure)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            id,
+            session,
+            run.source.name(),
+            run.key.sitting,
+            run.key.cell as i64,
+            run.started_at.to_string(),
+            run.result.as_ref().err(),
+        ],
+    )?;
+    Ok(transaction.last_insert_rowid())
+}
+
+fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<()> {
+    let time =
+        |of: fn(&Spent) -> Duration| slice.spent.as_ref().map(|spent| of(spent).as_secs_f64());
+    transaction
+        .prepare_cached(
+            "INSERT INTO slice SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15
+             FROM run WHERE sitting = ?1 AND cell = ?2 AND set_aside = 0",
+        )?
+        .execute(params![
+            slice.key.sitting,
+            slice.key.cell as i64,
+            slice.key.pass,
+            slice.key.position,
+            to_integer(slice.transactions),
+            to_integer(slice.counted),
+            slice.elapsed.as_secs_f64(),
+            time(|spent| spent.read),
+            time(|spent| spent.log_write),
+            time(|spent| spent.log_sync),
+            time(|spent| spent.checkpoint),
+            time(|spent| spent.cpu),
+            to_integer(slice.misses),
+            to_integer(slice.log_bytes.get()),
+            slice.foreign_bytes.map(|bytes| to_integer(bytes.get())),
+        ])
+        .and_then(|rows| match rows {
+            // Its run has to be kept before.
+            0 => Err(rusqlite::Error::StatementChangedRows(0)),
+            _ => Ok(()),
+        })
 }

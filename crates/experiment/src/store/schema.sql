@@ -1,10 +1,11 @@
--- The result store, version 3. docs/store.md describes it.
+-- The result store, version 4. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
     created   TEXT NOT NULL,
     plan      TEXT NOT NULL,
-    length    TEXT
+    slice_transactions INTEGER,
+    horizon   TEXT
 ) STRICT;
 
 CREATE TABLE fact (
@@ -55,10 +56,8 @@ CREATE TABLE run (
     session      INTEGER NOT NULL REFERENCES session,
     set_aside    INTEGER NOT NULL DEFAULT 0,
     source       TEXT NOT NULL CHECK (source IN ('measured', 'predicted', 'replayed')),
-    round        INTEGER NOT NULL,
-    position     INTEGER NOT NULL,
+    sitting      INTEGER NOT NULL,
     cell         INTEGER NOT NULL REFERENCES cell,
-    phase        TEXT NOT NULL CHECK (phase IN ('race', 'final')),
     started      TEXT NOT NULL,
     failure      TEXT,
     warm_up_s    REAL,
@@ -80,8 +79,26 @@ CREATE TABLE run (
     steady       INTEGER,
     steadiness   TEXT,
     stability    TEXT,
-    UNIQUE (source, round, cell, set_aside)
+    UNIQUE (source, sitting, cell, set_aside)
 ) STRICT;
+
+CREATE TABLE slice (
+    run          INTEGER NOT NULL REFERENCES run,
+    pass         INTEGER NOT NULL,
+    position     INTEGER NOT NULL,
+    transactions INTEGER NOT NULL,
+    counted      INTEGER NOT NULL,
+    elapsed_s    REAL NOT NULL,
+    read_s       REAL,
+    log_write_s  REAL,
+    log_sync_s   REAL,
+    checkpoint_s REAL,
+    cpu_s        REAL,
+    buffer_misses INTEGER NOT NULL,
+    log_written_bytes INTEGER NOT NULL,
+    foreign_bytes INTEGER,
+    PRIMARY KEY (run, pass)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE latency (
     run         INTEGER NOT NULL REFERENCES run,
@@ -98,25 +115,6 @@ CREATE TABLE latency (
     retries     INTEGER NOT NULL,
     histogram   BLOB NOT NULL,
     PRIMARY KEY (run, kind)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE sample (
-    run           INTEGER NOT NULL REFERENCES run,
-    at_s          REAL NOT NULL,
-    length_s      REAL NOT NULL,
-    measured      INTEGER NOT NULL,
-    transactions  INTEGER NOT NULL,
-    counted       INTEGER NOT NULL,
-    buffer_misses INTEGER NOT NULL,
-    read_bytes    INTEGER NOT NULL,
-    written_bytes INTEGER NOT NULL,
-    p50_us        INTEGER NOT NULL,
-    p99_us        INTEGER NOT NULL,
-    max_us        INTEGER NOT NULL,
-    retries       INTEGER NOT NULL,
-    failed        INTEGER NOT NULL,
-    backlog       INTEGER,
-    PRIMARY KEY (run, at_s)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE consistency (

@@ -1,6 +1,6 @@
 //! What is kept is what is read.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use jiff::Timestamp;
 use octavo_driver::Backlog;
@@ -13,25 +13,20 @@ use super::{
 use crate::{
     compare::compare,
     findings::Findings,
-    plan::tests::plan,
-    race::Phase,
+    lockstep::{Horizon, slice::tests::slice},
+    plan::{SliceLength, tests::plan},
     record::{RunKey, RunRecord, Source, tests::figures},
     statistics::Decision,
 };
 
 fn store(directory: &Path) -> Store {
     let mut store = Store::open_or_create(&directory.join("octavo.db")).unwrap();
-    store.adopt(&plan(), None, "0").unwrap();
+    store.adopt(&plan(), SliceLength::default(), "0").unwrap();
     store
 }
 
-fn key(round: u32, cell: usize) -> RunKey {
-    RunKey {
-        round,
-        position: cell as u32,
-        cell,
-        phase: Phase::Race,
-    }
+fn key(sitting: u32, cell: usize) -> RunKey {
+    RunKey { sitting, cell }
 }
 
 #[test]
@@ -54,15 +49,15 @@ fn a_run_is_read_as_it_was_kept() {
         started_at: Timestamp::now(),
         result: Ok(Box::new(kept.clone())),
     };
-    store.put_run(session, &record).unwrap();
+    store.put_runs(session, &[&record], &[]).unwrap();
     let failed = RunRecord {
         key: key(0, 3),
         result: Err("no space".into()),
         ..record
     };
-    store.put_run(session, &failed).unwrap();
+    store.put_runs(session, &[&failed], &[]).unwrap();
 
-    let runs = store.runs(workload.transactions(), 0).unwrap();
+    let runs = store.runs(workload.transactions()).unwrap();
     assert_eq!(runs.len(), 2);
     assert_eq!((runs[0].source, runs[0].key), (Source::Replayed, key(0, 2)));
     assert_eq!(runs[1].result.as_ref().unwrap_err(), "no space");
@@ -75,7 +70,6 @@ fn a_run_is_read_as_it_was_kept() {
     );
     assert_eq!(load.counters, expected.counters);
     assert_eq!(load.backlog, expected.backlog);
-    assert_eq!(load.series, expected.series);
     assert_eq!(load.steadiness, expected.steadiness);
     assert_eq!(load.stability, expected.stability);
     assert_eq!((load.counted(), load.transactions()), (600, 603));
@@ -96,32 +90,57 @@ fn a_run_is_read_as_it_was_kept() {
     assert_eq!(load.counts.changed_bytes, 60_000);
     assert_eq!(read.overhead, kept.overhead);
     assert_eq!(read.storage_path, kept.storage_path);
-    // Series of earlier rounds are left out.
-    let later = store.runs(workload.transactions(), 1).unwrap();
-    assert!(later[0].figures().unwrap().load.series.is_empty());
-    let outcomes = store.outcomes().unwrap();
-    assert_eq!(outcomes[0].throughput_per_minute, Some(600.0));
-    assert_eq!(outcomes[1].throughput_per_minute, None);
 }
 
 #[test]
-fn runs_that_are_set_aside_are_not_read() {
+fn a_run_that_is_kept_again_replaces_itself_and_keeps_its_slices() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = store(directory.path());
     let workload = plan().workload(plan().data[0]).unwrap();
     let session = store.begin_session().unwrap();
-    for cell in 0..2 {
-        let record = RunRecord {
-            source: Source::Measured,
-            key: key(3, cell),
-            started_at: Timestamp::now(),
-            result: Ok(Box::new(figures(workload.transactions(), 10))),
-        };
-        store.put_run(session, &record).unwrap();
-    }
-    store.set_aside(3).unwrap();
-    assert!(store.runs(workload.transactions(), 0).unwrap().is_empty());
-    assert!(store.outcomes().unwrap().is_empty());
+    let mut record = RunRecord {
+        source: Source::Measured,
+        key: key(3, 1),
+        started_at: Timestamp::now(),
+        result: Ok(Box::new(figures(workload.transactions(), 10))),
+    };
+    let mut bare = slice(3, 1, 1);
+    (bare.spent, bare.foreign_bytes) = (None, None);
+    store
+        .put_runs(session, &[&record], &[slice(3, 0, 1)])
+        .unwrap();
+    record.result = Ok(Box::new(figures(workload.transactions(), 20)));
+    store.put_runs(session, &[&record], &[bare]).unwrap();
+    assert_eq!(store.slices().unwrap(), [slice(3, 0, 1), bare]);
+    let runs = store.runs(workload.transactions()).unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0].figures().unwrap().load.counted(), 20);
+    assert_eq!(store.next_sitting().unwrap(), 4);
+    // The slices of a run that turns out to be unsound are not read.
+    record.result = Err("unsound".into());
+    store.put_runs(session, &[&record], &[]).unwrap();
+    assert_eq!(store.slices().unwrap(), []);
+}
+
+#[test]
+fn a_horizon_and_the_length_of_slices_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = store(directory.path());
+    assert_eq!(store.horizon().unwrap(), None);
+    let horizon = Horizon::Time {
+        measured: Duration::from_millis(1500),
+    };
+    store.set_horizon(horizon).unwrap();
+    assert_eq!(store.horizon().unwrap(), Some(horizon));
+    store.set_slice_transactions(50).unwrap();
+    assert_eq!(store.slice_transactions().unwrap(), Some(50));
+    let wanted = |transactions| SliceLength {
+        transactions,
+        warm_up: None,
+    };
+    store.adopt(&plan(), wanted(Some(50)), "0").unwrap();
+    let refused = store.adopt(&plan(), wanted(Some(25)), "0");
+    assert!(matches!(refused, Err(StoreError::OtherPlan { .. })));
 }
 
 #[test]
@@ -165,22 +184,28 @@ fn versions_before_the_oldest_are_refused_with_both_versions() {
         for refused in [Store::open(&path), Store::open_or_create(&path)] {
             let message = refused.unwrap_err().to_string();
             assert!(message.contains(&format!("has store version {version}")));
-            assert!(message.contains("reads version 3"), "{message}");
+            assert!(message.contains("reads versions 3 to 4"), "{message}");
         }
     }
 }
 
 /// What two later versions might change.
-const MADE_UP: [Step; 2] = [
-    Step {
-        from: OLDEST,
+const MADE_UP: [Step; STEPS.len() + 2] = {
+    let mut steps = [Step {
+        from: VERSION,
         sql: "ALTER TABLE fact RENAME COLUMN value TO text; CREATE TABLE note (text TEXT);",
-    },
-    Step {
-        from: OLDEST + 1,
+    }; STEPS.len() + 2];
+    let mut step = 0;
+    while step < STEPS.len() {
+        steps[step] = STEPS[step];
+        step += 1;
+    }
+    steps[STEPS.len() + 1] = Step {
+        from: VERSION + 1,
         sql: "INSERT INTO note SELECT text FROM fact; ALTER TABLE fact RENAME COLUMN text TO value;",
-    },
-];
+    };
+    steps
+};
 
 fn notes(store: &Store) -> Vec<String> {
     store
@@ -225,7 +250,7 @@ fn resuming_migrates_in_place_and_only_what_is_left_to_do() {
     store(directory.path())
         .put_facts("machine", &facts)
         .unwrap();
-    drop(Store::open_or_create_with(&path, &MADE_UP[..1]).unwrap());
+    drop(Store::open_or_create_with(&path, &MADE_UP[..STEPS.len() + 1]).unwrap());
     let migrated = Store::open_or_create_with(&path, &MADE_UP).unwrap();
     assert_eq!(notes(&migrated), ["6.1"]);
     drop(migrated);
@@ -235,7 +260,7 @@ fn resuming_migrates_in_place_and_only_what_is_left_to_do() {
     let Err(StoreError::Version { found, .. }) = Store::open(&path) else {
         panic!("a later version was read");
     };
-    assert_eq!(found, OLDEST + 2);
+    assert_eq!(found, VERSION + 2);
 }
 
 #[test]
@@ -243,10 +268,11 @@ fn a_step_that_fails_leaves_the_store_as_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("octavo.db");
     drop(store(directory.path()));
-    let wrong = [Step {
-        from: OLDEST,
+    let mut wrong = STEPS.to_vec();
+    wrong.push(Step {
+        from: VERSION,
         sql: "CREATE TABLE note (text TEXT); INSERT INTO missing VALUES (1);",
-    }];
+    });
     let refused = Store::open_or_create_with(&path, &wrong);
     assert!(matches!(refused, Err(StoreError::Sqlite { .. })));
     let unchanged = Store::open(&path).unwrap();
@@ -257,26 +283,47 @@ fn a_step_that_fails_leaves_the_store_as_it_was() {
     );
 }
 
-/// `tests/stores/version-3.db` has four rounds of a full factorial of three
-/// page sizes. [`campaign`](crate::campaign)'s tests made it, and say how.
+/// `tests/stores/` has samples of full factorials of three page sizes: of
+/// version 3 four rounds of fresh copies, which count as sittings of one pass,
+/// of version 4 what [`campaign`](crate::campaign)'s tests make, and say how.
 #[test]
-fn a_stored_sample_of_version_3_is_read_and_equals_itself() {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/version-3.db");
+fn stored_samples_are_read_and_equal_themselves() {
+    for (version, sittings, passes) in [(3, 4, 4), (4, 1, 24)] {
+        let name = format!("tests/stores/version-{version}.db");
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("octavo.db");
+        fs::copy(sample, &path).unwrap();
+        let before = fs::read(&path).unwrap();
+        let findings = Findings::of(&Store::open(&path).unwrap()).unwrap().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!((findings.sittings, findings.passes), (sittings, passes));
+        let cells = &findings.groups[0].cells;
+        assert!((cells[1].ratio.unwrap().estimate - 1.1).abs() < 0.01);
+        assert_eq!(cells[1].decision, Some(Decision::Better));
+        let comparison = compare(&findings, &findings);
+        assert_eq!(comparison.cells.len(), 3);
+        assert_eq!(comparison.differences, []);
+        for cell in &comparison.cells {
+            assert!((cell.ratio.estimate - 1.0).abs() < 1e-12, "{}", cell.name);
+        }
+    }
+}
+
+#[test]
+fn a_migrated_store_has_the_tables_of_a_new_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("octavo.db");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/version-3.db");
     fs::copy(sample, &path).unwrap();
-    let before = fs::read(&path).unwrap();
-    let findings = Findings::of(&Store::open(&path).unwrap()).unwrap().unwrap();
-    assert_eq!(fs::read(&path).unwrap(), before);
-    assert_eq!((findings.rounds, findings.runs_done), (4, 12));
-    let cells = &findings.groups[0].cells;
-    assert_eq!(cells[1].decision, Some(Decision::Better));
-    assert_eq!(cells[2].decision, Some(Decision::Equivalent));
-    let comparison = compare(&findings, &findings);
-    assert_eq!(comparison.cells.len(), 3);
-    assert_eq!(comparison.differences, []);
-    for cell in &comparison.cells {
-        assert_eq!(cell.decision, Decision::Equivalent, "{}", cell.name);
-        assert!((cell.ratio.estimate - 1.0).abs() < 1e-12);
-    }
+    let columns = |store: &Store| -> Vec<(String, String)> {
+        let sql = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+                   WHERE t.type = 'table' ORDER BY 1, 2";
+        store
+            .collect(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+    };
+    let migrated = columns(&Store::open_or_create(&path).unwrap());
+    let other = tempfile::tempdir().unwrap();
+    assert_eq!(migrated, columns(&store(other.path())));
 }

@@ -1,38 +1,32 @@
-//! The page's charts, one file each. Every chart is a figure: a title that
-//! says what it shows with its unit, a static SVG, and a caption.
+//! The page's charts, one file each, all drawn by [`plot`]. Every chart is a
+//! figure: a title that says what it shows with its unit, a static SVG, and a
+//! caption.
 
+pub(crate) mod breakdown;
 mod bytes;
-mod clients;
 mod device;
-mod forest;
+pub(crate) mod forest;
 mod heat;
 mod lines;
-mod seconds;
+mod plot;
+mod rows;
+mod scale;
 mod throughput;
 
 use octavo_experiment::findings::Findings;
 
 use crate::document::Figure;
 
-/// Charts of the comparison: ratios, throughput, page size by memory, bytes.
-/// Empty without runs.
-pub(crate) fn comparison(findings: &Findings) -> Vec<Figure> {
-    [
-        forest::draw,
-        throughput::draw,
-        clients::draw,
-        heat::throughput,
-        heat::read_bytes,
-        bytes::draw,
-    ]
-    .into_iter()
-    .filter_map(|draw| draw(findings))
-    .collect()
+/// Charts of throughput itself. Empty without runs.
+pub(crate) fn throughput(findings: &Findings) -> Vec<Figure> {
+    let charts = [throughput::draw, throughput::by_clients, heat::throughput];
+    let charts = charts.into_iter().filter_map(|draw| draw(findings));
+    charts.collect()
 }
 
-/// Seconds of every run, as diagnostics.
-pub(crate) fn seconds(findings: &Findings) -> Vec<Figure> {
-    seconds::draw(findings)
+/// Bytes read and written.
+pub(crate) fn bytes(findings: &Findings) -> Option<Figure> {
+    bytes::draw(findings)
 }
 
 /// The device's curves.
@@ -47,80 +41,67 @@ pub(crate) fn device(findings: &Findings) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{fixture, naming};
 
-    #[test]
-    fn every_chart_is_drawn() {
-        let findings = fixture::findings();
-        assert_eq!(comparison(&findings).len(), 5);
-        assert_eq!(seconds(&findings).len(), 2);
-        assert_eq!(device(&findings).len(), 3);
+    fn first_screen(findings: &Findings) -> Vec<Figure> {
+        let groups = naming::groups(findings);
+        let figures = [forest::draw, breakdown::draw].map(|draw| draw(findings, &groups));
+        figures.into_iter().flatten().collect()
     }
 
-    fn titles(findings: &octavo_experiment::findings::Findings) -> Vec<String> {
-        comparison(findings)
-            .into_iter()
-            .map(|figure| figure.title)
-            .collect()
+    fn all(findings: &Findings) -> Vec<Figure> {
+        let mut all = first_screen(findings);
+        all.extend(throughput(findings));
+        all.extend(bytes(findings));
+        all.extend(device(findings));
+        all
+    }
+
+    fn titles(findings: &Findings) -> Vec<String> {
+        all(findings).into_iter().map(|of| of.title).collect()
     }
 
     #[test]
-    fn a_chart_that_makes_no_sense_is_left_out() {
-        let maps = |findings| {
-            titles(&findings)
-                .iter()
-                .filter(|title| title.contains("page size and memory"))
-                .count()
+    fn every_chart_is_drawn_where_it_makes_sense() {
+        let count = |findings: &Findings, part: &str| {
+            let titles = titles(findings).into_iter();
+            titles.filter(|title| title.contains(part)).count()
         };
-        assert_eq!(maps(fixture::findings()), 2);
-        assert_eq!(maps(fixture::one_memory()), 0);
-        assert_eq!(maps(fixture::clients()), 0);
-        assert_eq!(maps(fixture::many_groups()), 0);
-    }
-
-    #[test]
-    fn clients_are_an_axis_where_they_vary() {
-        let over_clients = |findings| {
-            titles(&findings)
-                .into_iter()
-                .filter(|title| title.starts_with("Throughput by clients"))
-                .count()
-        };
-        assert_eq!(over_clients(fixture::findings()), 0);
+        let (two, one) = (fixture::findings(), fixture::one_memory());
+        assert_eq!(all(&two).len(), 8);
+        assert_eq!(count(&two, "page size and memory"), 1);
+        assert_eq!(count(&one, "page size and memory"), 0);
+        assert_eq!(count(&two, "Throughput by clients"), 0);
         // Compared, and varied.
-        assert_eq!(over_clients(fixture::clients()), 1);
-        assert_eq!(over_clients(fixture::many_groups()), 1);
+        assert_eq!(count(&fixture::clients(), "Throughput by clients"), 1);
+        assert_eq!(count(&fixture::many_groups(), "Throughput by clients"), 1);
     }
 
     #[test]
-    fn many_groups_make_charts_higher() {
-        let height = |svg: &str| -> f64 {
+    fn more_groups_make_a_chart_higher() {
+        let height = |findings: &Findings| -> f64 {
+            let figures = first_screen(findings);
+            let svg = figures[0].drawing.as_str();
             let (_, rest) = svg.split_once("height=\"").unwrap();
             rest.split('"').next().unwrap().parse().unwrap()
         };
-        let of = |findings| -> Vec<f64> {
-            comparison(&findings)[..2]
-                .iter()
-                .map(|figure| height(figure.drawing.as_str()))
-                .collect()
-        };
-        let (few, many) = (of(fixture::findings()), of(fixture::many_groups()));
-        assert!(many[0] > 2.0 * few[0], "{few:?} {many:?}");
-        assert!(many[1] > few[1], "{few:?} {many:?}");
+        assert!(height(&fixture::many_groups()) > 2.0 * height(&fixture::findings()));
     }
 
     #[test]
     fn figures_that_are_not_known_are_not_drawn() {
         let mut broken = fixture::findings();
-        let figures = broken.groups[0].cells[0].per_transaction.as_mut().unwrap();
+        let cell = &mut broken.groups[0].cells[0];
+        let figures = cell.per_transaction.as_mut().unwrap();
         figures.read_bytes = f64::NAN;
         figures.written_bytes = f64::INFINITY;
-        for findings in [fixture::one_round(), fixture::empty(), broken] {
-            for figure in comparison(&findings).iter().chain(&seconds(&findings)) {
+        cell.time.as_mut().unwrap().read_us = f64::NAN;
+        for findings in [fixture::one_pass(), fixture::empty(), broken] {
+            for figure in all(&findings) {
                 assert!(!figure.drawing.as_str().contains("NaN"), "{}", figure.title);
                 assert!(!figure.drawing.as_str().contains("inf"), "{}", figure.title);
             }
         }
-        assert!(comparison(&fixture::empty()).is_empty());
+        assert!(first_screen(&fixture::empty()).is_empty());
     }
 }

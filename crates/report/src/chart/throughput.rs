@@ -1,63 +1,88 @@
-//! Throughput by what is compared, one curve a group.
+//! Throughput by what is compared, one curve a group; and by clients, where
+//! these vary and something else is compared.
 
-use octavo_experiment::findings::{CellFindings, Findings};
+use octavo_experiment::{
+    findings::{CellFindings, Findings},
+    plan::Factor,
+};
 
-use super::lines::{Curve, Dot, Lines, Scale};
+use super::{
+    lines::{Curve, Dot, Lines},
+    scale::{Round, Scale},
+};
 use crate::{
     document::Figure,
     naming,
     number::{ends, is_bounded, number, plain},
-    svg::Round,
 };
 
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
-    let curves = naming::groups(findings)
-        .into_iter()
-        .map(|group| Curve {
+    let curve = |group: &_| {
+        let group: &octavo_experiment::findings::GroupFindings = group;
+        let cells = group.cells.iter().enumerate();
+        let dots = cells.filter_map(|(place, cell)| dot(findings, cell, place));
+        Curve {
             name: naming::group(group).to_owned(),
-            dots: group
-                .cells
-                .iter()
-                .enumerate()
-                .filter_map(|(place, cell)| dot(findings, cell, place))
-                .collect(),
-        })
-        .collect();
+            dots: dots.collect(),
+        }
+    };
+    let curves = naming::groups(findings).into_iter().map(curve).collect();
     let compared = findings.plan.compare.noun();
-    over(findings, compared, naming::places(findings), curves)
+    over(findings, (compared, naming::places(findings)), curves)
 }
 
-/// Curves of throughput over the places of a factor.
-pub(super) fn over(
-    findings: &Findings,
-    factor: &str,
-    places: Vec<String>,
-    curves: Vec<Curve>,
-) -> Option<Figure> {
-    let unit = naming::rate_in_short(findings);
+/// One curve for each level of what is compared in each group that differs in
+/// more than the clients.
+pub(super) fn by_clients(findings: &Findings) -> Option<Figure> {
+    let plan = &findings.plan;
+    if plan.compare == Factor::Clients || plan.count(Factor::Clients) < 2 {
+        return None;
+    }
+    let mut clients = plan.clients.clone();
+    clients.sort_unstable();
+    let mut curves: Vec<Curve> = Vec::new();
+    for cell in findings.groups.iter().flat_map(|group| &group.cells) {
+        let own = cell.cell.clients;
+        let place = clients.iter().position(|&clients| clients == own)?;
+        let levels: Vec<String> = [plan.compare]
+            .into_iter()
+            .chain(plan.varied())
+            .filter(|&factor| factor != Factor::Clients)
+            .map(|factor| plan.level(&cell.cell, factor).with_noun())
+            .collect();
+        let name = levels.join(", ");
+        let dot = dot(findings, cell, place);
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.dots.extend(dot),
+            None => curves.push(Curve {
+                name,
+                dots: dot.into_iter().collect(),
+            }),
+        }
+    }
+    let places = clients.iter().map(u32::to_string).collect();
+    over(findings, ("clients", places), curves)
+}
+
+fn over(findings: &Findings, places: (&str, Vec<String>), curves: Vec<Curve>) -> Option<Figure> {
     let chart = Lines {
         title: format!(
-            "Throughput by {factor}, in {}",
+            "Throughput by {}, in {}",
+            places.0,
             naming::rate_in_full(findings)
         ),
+        caption: "Whiskers are the 95% CI of each cell alone, with the drift of the machine. \
+                  Compare cells by their ratios instead."
+            .into(),
         places,
-        x_label: factor,
-        y_label: &unit,
-        scale: Scale::FromZero,
-        round: Round::Tens,
-        label: plain,
+        values: &naming::rate_in_short(findings),
         curves,
     };
-    chart.draw(WHISKERS.into())
+    chart.draw(|values| Scale::from_zero(values, Round::Tens, plain))
 }
 
-/// The words for whiskers of throughput.
-const WHISKERS: &str = "Geometric mean over runs. Whiskers: 95% CI of each cell alone, \
-    which includes drift between rounds. Overlapping whiskers do not mean equal cells: judge by \
-    the ratios.";
-
 /// A cell's throughput with its interval.
-pub(super) fn dot(findings: &Findings, cell: &CellFindings, place: usize) -> Option<Dot> {
+fn dot(findings: &Findings, cell: &CellFindings, place: usize) -> Option<Dot> {
     let throughput = cell.throughput?;
     let interval = is_bounded(&throughput).then_some((throughput.low, throughput.high));
     Some(Dot {
@@ -65,12 +90,11 @@ pub(super) fn dot(findings: &Findings, cell: &CellFindings, place: usize) -> Opt
         value: throughput.estimate,
         interval,
         tip: format!(
-            "{}: {} {} ({}, n = {})",
+            "{}: {} {} ({})",
             findings.plan.cell_name(&cell.cell),
             number(throughput.estimate),
             naming::rate_in_short(findings),
             ends(&throughput, number),
-            throughput.rounds
         ),
     })
 }

@@ -1,233 +1,178 @@
-//! What to do in each group, and why.
+//! What to do, and why.
 
 use std::time::Duration;
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     plan::{Factor, Level},
-    race::Why,
     statistics::Interval,
-    verdict::Verdict,
+    verdict::{BufferFinding, Verdict},
 };
 
 use crate::{
     naming,
-    number::{change, change_interval, counted, estimate, is_bounded, list, percent},
+    number::{change, change_interval, counted, estimate, factor, list, percent, signed},
 };
 
-/// What to do in one group, and what says so.
+/// What to do, and what says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// A sentence.
+    /// In capitals.
     pub(crate) what: String,
-    /// Sentences; empty where nothing was measured.
+    /// A sentence.
     pub(crate) why: String,
 }
 
 impl Answer {
+    fn new(what: &str, why: impl Into<String>) -> Self {
+        Self {
+            what: loud(what),
+            why: why.into(),
+        }
+    }
+
     /// Both as one text.
     pub(crate) fn text(&self) -> String {
-        format!("{} {}", self.what, self.why).trim_end().to_owned()
+        format!("{}: {}", self.what, self.why)
     }
 }
 
-/// What to do in one group.
-pub(crate) fn answer(findings: &Findings, group: &GroupFindings) -> Answer {
-    let (what, why) = if group.cells.len() < 2 {
+/// The text in capitals, but for units, paths and what stands in parentheses.
+fn loud(text: &str) -> String {
+    let (text, aside) = text.split_once(" (").unwrap_or((text, ""));
+    let words = text.split(' ').map(|word| {
+        let is_unit = matches!(word.trim_end_matches(','), "B" | "KiB" | "MiB" | "GiB");
+        match is_unit || word.contains('/') {
+            true => word.to_owned(),
+            false => word.to_uppercase(),
+        }
+    });
+    let text = words.collect::<Vec<_>>().join(" ");
+    match aside {
+        "" => text,
+        aside => format!("{text} ({aside}"),
+    }
+}
+
+/// One answer a group, in the order of [`naming::groups`]; one for all where
+/// all have the same.
+pub(crate) fn answers(findings: &Findings) -> Vec<Answer> {
+    let groups = naming::groups(findings);
+    let mut answers = groups.iter().map(|group| of_group(findings, group));
+    let Some(first) = answers.next() else {
+        return Vec::new();
+    };
+    if groups.len() == 1 || answers.clone().all(|answer| answer == first) {
+        return vec![Answer::new(&first.0, first.1)];
+    }
+    let named = groups.iter().map(|group| {
+        let (what, why) = of_group(findings, group);
+        let what = format!("With {}, {}", group.name, loud(&what));
+        Answer { what, why }
+    });
+    named.collect()
+}
+
+/// What to do in one group, and why.
+fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
+    if group.cells.len() < 2 {
         let only = naming::reference(findings, group);
         let only = only.map_or_else(|| "nothing".into(), |level| level.with_noun());
-        (
+        return (
             format!("only {only} was measured"),
-            "There is nothing to compare.".into(),
-        )
-    } else if findings.plan.compare == Factor::Copy {
-        of_copies(findings, group)
-    } else {
-        match &group.verdict {
-            Verdict::Use {
-                level,
-                ratio,
-                fresh,
-                ties,
-                ..
-            } => (
-                format!("use {}", level.with_noun()),
-                gain(findings, group, ratio, *fresh) + &tied(ties),
-            ),
-            Verdict::Keep { .. } => (
-                format!("keep {}", naming::reference_in_full(findings, group)),
-                kept(findings, group),
-            ),
-            Verdict::Inconclusive { .. } => {
-                ("no clear winner yet".into(), undecided(findings, group))
-            }
-        }
+            "nothing to compare.".into(),
+        );
+    }
+    if without_reference(group) {
+        let reference = naming::reference_in_full(findings, group);
+        return (
+            "no answer".into(),
+            format!("no run of {reference} gave a figure to compare with."),
+        );
+    }
+    if findings.plan.compare == Factor::Copy {
+        return of_copies(findings, group);
+    }
+    let keep = match naming::default_page_size(findings, group) {
+        Some(size) => format!("keep {size} pages (the default)"),
+        None => format!("keep {}", naming::reference_in_full(findings, group)),
     };
-    Answer {
-        what: naming::with(&group.name, &format!("{what}.")),
-        why: naming::capital(&why),
+    match &group.verdict {
+        Verdict::Use {
+            level,
+            ratio,
+            ties,
+            open,
+        } => {
+            let mut why = gain(findings, group, ratio);
+            for (label, levels) in [("About as fast", ties), ("Not decided", open)] {
+                if !levels.is_empty() {
+                    why += &format!(" {label}: {}.", naming::levels(levels, "and"));
+                }
+            }
+            (format!("use {}", level.with_noun()), why)
+        }
+        Verdict::Keep { equivalent, .. } => {
+            let why = if equivalent.len() + 1 == group.cells.len() {
+                format!(
+                    "nothing differs by more than {}.",
+                    percent(findings.plan.margin)
+                )
+            } else {
+                "nothing is faster.".into()
+            };
+            (keep, why)
+        }
+        Verdict::Inconclusive { open, leader, .. } => (
+            format!("{} for now", keep.split(" (").next().unwrap_or(&keep)),
+            undecided(group, open, leader.as_ref(), findings),
+        ),
     }
 }
 
-fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval, fresh: bool) -> String {
+fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval) -> String {
     // 8 clients: more than "with 1 client"; 8 KiB: more than "the default".
     let with = match naming::default_page_size(findings, group) {
         Some(_) => "",
         None => "with ",
     };
     format!(
-        "{} {} than {with}{} ({}, {}).",
+        "{} {} than {with}{} ({}).",
         change(ratio.estimate),
         naming::rate(findings),
         naming::reference_in_full(findings, group),
         change_interval(ratio),
-        counted(ratio.rounds, if fresh { "fresh round" } else { "round" }),
     )
 }
 
-fn tied(ties: &[Level]) -> String {
-    if ties.is_empty() {
-        String::new()
-    } else {
-        format!(" Too close to call: {}.", naming::levels(ties, "and"))
-    }
-}
-
-fn kept(findings: &Findings, group: &GroupFindings) -> String {
-    let Verdict::Keep {
-        equivalent,
-        worse,
-        not_confirmed,
-        ..
-    } = &group.verdict
-    else {
-        return String::new();
-    };
-    let margin = percent(findings.plan.margin);
-    if equivalent.len() + 1 == group.cells.len() {
-        return format!(
-            "No difference above {margin}: {}.",
-            naming::levels(equivalent, "and")
-        );
-    }
-    let subject = match findings.plan.compare {
-        Factor::PageSize => "No page size",
-        _ => "Nothing else",
-    };
-    // What led and was not confirmed may still gain more: then no more is
-    // claimed than that it was not shown.
-    let bounded = not_confirmed.iter().all(|level| {
+fn undecided(
+    group: &GroupFindings,
+    open: &[Level],
+    leader: Option<&Level>,
+    findings: &Findings,
+) -> String {
+    let of = |level: &Level| {
         let mut cells = group.cells.iter();
-        cells
-            .find(|cell| findings.plan.level(&cell.cell, findings.plan.compare) == *level)
-            .and_then(|cell| cell.ratio)
-            .is_some_and(|ratio| ratio.high <= 1.0 + findings.plan.margin)
-    });
-    let claim = if bounded {
-        format!("{subject} gains more than {margin}.")
-    } else {
-        format!("{subject} was shown to be faster.")
+        cells.find(|cell| findings.plan.level(&cell.cell, findings.plan.compare) == *level)
     };
-    let parts = [
-        ("Slower", worse),
-        ("No difference", equivalent),
-        ("Led, not confirmed by fresh rounds", not_confirmed),
-    ];
-    parts
-        .into_iter()
-        .filter(|(_, levels)| !levels.is_empty())
-        .fold(claim, |text, (label, levels)| {
-            format!("{text} {label}: {}.", naming::levels(levels, "and"))
-        })
-}
-
-/// Whether more rounds decide nothing in a group though it is not decided: all
-/// have left, some of them for want of a result.
-pub(crate) fn is_stuck(group: &GroupFindings) -> bool {
-    let mut others = group.cells.iter().filter(|cell| !cell.reference);
-    matches!(group.verdict, Verdict::Inconclusive { .. }) && others.all(|cell| cell.left.is_some())
-}
-
-/// `about 4 more rounds (about 3 min)`, at the mean time of a run so far.
-fn more_rounds(findings: &Findings, more: usize) -> String {
-    let is_open = |group: &&GroupFindings| matches!(group.verdict, Verdict::Inconclusive { .. });
-    let open = findings.groups.iter().filter(is_open);
-    let cells = open.flat_map(|group| &group.cells);
-    let running = cells.filter(|cell| cell.left.is_none()).count();
-    let run_s = findings.spent_s / findings.runs_done.max(1) as f64;
-    let time = Duration::try_from_secs_f64(run_s * (running * more) as f64).unwrap_or_default();
-    format!(
-        "about {} (about {})",
-        counted(more, "more round"),
-        estimate(time)
-    )
-}
-
-/// What is not decided, and what would decide it.
-fn undecided(findings: &Findings, group: &GroupFindings) -> String {
-    const REPEAT: &str = "Repeat the command with more time or rounds.";
-    let Verdict::Inconclusive {
-        open,
-        leader,
-        more_rounds: more,
-    } = &group.verdict
-    else {
-        return String::new();
-    };
-    let reference = naming::reference_in_full(findings, group);
-    let open = naming::levels(open, "and");
-    let ratios = || group.cells.iter().filter_map(|cell| cell.ratio);
-    let known = ratios().map(|ratio| ratio.rounds).max().unwrap_or(0);
-    let bounded = ratios().any(|ratio| is_bounded(&ratio));
-    match (leader.as_ref().map(naming::level), *more) {
-        _ if is_stuck(group) => {
-            let unknown: Vec<String> = group
-                .cells
-                .iter()
-                .filter(|cell| cell.left == Some(Why::NoResult))
-                .map(|cell| naming::cell(findings, cell))
-                .collect();
-            format!(
-                "No run of {} gave a result. Nothing else was shown to be faster than {reference}.",
-                list(&unknown, "or"),
-            )
-        }
-        (Some(leader), Some(count)) => format!(
-            "{leader} leads, not confirmed yet. {} would show whether it is faster than \
-             {reference}. {REPEAT}",
-            naming::capital(&more_rounds(findings, count)),
+    let ratio = |level: &Level| Some(of(level)?.ratio?.estimate);
+    if group.cells.iter().all(|cell| cell.ratio.is_none()) {
+        return "nothing was measured yet.".into();
+    }
+    match leader.and_then(|leader| Some((naming::level(leader), ratio(leader)?))) {
+        Some((name, ratio)) => format!(
+            "no clear winner yet, {name} leads by {}.",
+            signed(ratio).trim_start_matches('+')
         ),
-        (Some(leader), None) => format!("{leader} leads, not confirmed yet. {REPEAT}"),
-        (None, Some(count)) => format!(
-            "{} would settle it between {reference} and {open}. {REPEAT}",
-            more_rounds(findings, count),
-        ),
-        (None, None) if without_reference(group) => format!(
-            "No run of {reference} gave a figure, so nothing can be compared with it. See the \
-             warnings."
-        ),
-        (None, None) if known == 0 => {
-            "No finished runs to compare. Repeat the command: it resumes where it stopped.".into()
-        }
-        (None, None) if !bounded => format!(
-            "No interval between {reference} and {open} from {}. {REPEAT}",
-            counted(known, "round")
-        ),
-        (None, None) => format!(
-            "{reference} and {open} vary too much from round to round, or too few rounds \
-             succeeded. A quieter machine helps more than more rounds."
-        ),
+        None => format!("{} could still be faster.", naming::levels(open, "or")),
     }
 }
 
-/// Whether others have runs and the reference has none.
+/// Whether others have figures and the reference has none.
 fn without_reference(group: &GroupFindings) -> bool {
-    let measured = |cell: &CellFindings| !cell.throughput_per_minute.is_empty();
-    group.cells.iter().any(measured)
-        && !group
-            .cells
-            .iter()
-            .any(|cell| cell.reference && measured(cell))
+    let measured = |cell: &CellFindings| cell.throughput.is_some();
+    let mut references = group.cells.iter().filter(|cell| cell.reference);
+    group.cells.iter().any(measured) && !references.any(measured)
 }
 
 /// Equal cells: what differs between them, nothing but chance may explain.
@@ -235,51 +180,140 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
     const FAULT: &str = "All copies are the same, so the machine or the method is at fault, or \
                          rarely chance.";
     let first = naming::reference_in_full(findings, group);
-    let all = match group.cells.as_slice() {
-        [one, .., last] => format!(
-            "copies {} to {}",
-            naming::cell(findings, one),
-            naming::cell(findings, last)
-        ),
-        _ => "the copies".into(),
-    };
     match &group.verdict {
-        Verdict::Use {
-            level,
-            ratio,
-            fresh,
-            ..
-        } => (
+        Verdict::Use { level, ratio, .. } => (
             format!("{} is faster than {first}", naming::level(level)),
-            format!("{} {FAULT}", gain(findings, group, ratio, *fresh)),
+            format!("{} {FAULT}", gain(findings, group, ratio)),
         ),
-        Verdict::Keep {
-            worse,
-            not_confirmed,
-            ..
-        } => match (worse.as_slice(), not_confirmed.as_slice()) {
-            ([], []) => (
-                format!("{all} are equivalent"),
-                format!(
-                    "Chance causes less than {} here.",
-                    percent(findings.plan.margin)
-                ),
+        Verdict::Keep { worse, .. } if worse.is_empty() => (
+            "all copies are equivalent".into(),
+            format!(
+                "chance causes less than {} here.",
+                percent(findings.plan.margin)
             ),
-            ([], led) => (
-                format!("{all} do not differ"),
-                format!(
-                    "Led, not confirmed by fresh rounds: {}.",
-                    naming::levels(led, "and")
-                ),
-            ),
-            (slower, _) => (
-                format!("slower than {first}: {}", naming::levels(slower, "and")),
-                FAULT.into(),
-            ),
-        },
-        Verdict::Inconclusive { .. } => (
-            format!("not decided yet whether {all} differ"),
-            undecided(findings, group),
         ),
+        Verdict::Keep { worse, .. } => (
+            format!("slower than {first}: {}", naming::levels(worse, "and")),
+            FAULT.into(),
+        ),
+        Verdict::Inconclusive { open, leader, .. } => (
+            "not decided yet whether the copies differ".into(),
+            undecided(group, open, leader.as_ref(), findings),
+        ),
+    }
+}
+
+/// What more cache is worth, with the page size that is to be used with the
+/// largest memory.
+pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
+    let largest = *naming::groups(findings).first()?;
+    let page_size = match &largest.verdict {
+        Verdict::Use { level, .. } => level.clone(),
+        _ => naming::reference(findings, largest)?,
+    };
+    let is_meant = |of: &&BufferFinding| Level::PageSize(of.page_size) == page_size;
+    let buffer = findings.buffers.iter().find(is_meant)?;
+    let small = buffer.small_over_large?;
+    let (low, high) = (1.0 / small.high, 1.0 / small.low);
+    let (small_size, large_size) = (buffer.small, buffer.large);
+    let runs = format!(
+        "{large_size} runs {} as fast as {small_size} (95% CI {} to {}).",
+        factor(1.0 / small.estimate),
+        factor(low),
+        factor(high)
+    );
+    let margin = 1.0 + findings.plan.margin;
+    Some(if low > 1.0 && high > margin {
+        Answer::new("give it cache", runs)
+    } else if high <= margin && low >= 1.0 / margin {
+        let margin = percent(findings.plan.margin);
+        Answer::new(
+            &format!("{small_size} of cache is enough"),
+            format!("{large_size} changes less than {margin}."),
+        )
+    } else {
+        Answer::new("more cache may not help", runs)
+    })
+}
+
+/// What would settle what is open: its names with the time, and the command
+/// with the whole budget to give. `None` where nothing is open or that cannot be told.
+pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
+    let cells = || findings.groups.iter().flat_map(|group| &group.cells);
+    let open: Vec<&CellFindings> = cells().filter(|cell| cell.more_s.is_some()).collect();
+    let more_s = open
+        .iter()
+        .filter_map(|cell| cell.more_s)
+        .fold(0.0, f64::max);
+    if open.is_empty() || findings.measured_s <= 0.0 {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for cell in open {
+        let name = naming::cell(findings, cell);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    // Besides measuring, it takes copies and warm-ups.
+    let more_s = more_s * (findings.spent_s / findings.measured_s).max(1.0);
+    let budget = ((findings.spent_s + more_s) / 60.0).ceil();
+    let more = estimate(Duration::try_from_secs_f64(more_s).unwrap_or_default());
+    let named = list(&names, "and");
+    let with = format!("--budget {budget:.0}m");
+    let settle = format!("To settle {named} (about {more} more)");
+    Some(match &findings.command {
+        Some(command) => (settle, format!("{command} {with}")),
+        None => (format!("{settle}, repeat the command with"), with),
+    })
+}
+
+/// How much to trust the answer, from what was measured and what is warned of.
+pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
+    let warnings = findings.caveats.len();
+    let open = findings
+        .groups
+        .iter()
+        .filter(|group| matches!(group.verdict, Verdict::Inconclusive { .. }))
+        .count();
+    if findings.passes == 0 {
+        return None;
+    }
+    let sittings = counted(findings.sittings, "sitting");
+    let based = format!("{} passes in {sittings}", findings.passes);
+    let (level, why) = if findings.caveats.iter().any(super::caveat::is_serious) {
+        ("low", "the first warning below says why.".to_owned())
+    } else if open > 0 {
+        let groups = counted(open, "comparison");
+        ("medium", format!("{groups} open after {based}."))
+    } else if findings.sittings < 2 {
+        (
+            "medium",
+            format!("{based}; two or more would show what start-up is worth."),
+        )
+    } else if warnings > 0 {
+        let are = if warnings == 1 { "is" } else { "are" };
+        let count = counted(warnings, "warning");
+        ("medium", format!("there {are} {count} below; {based}."))
+    } else {
+        (
+            "high",
+            format!("all decided by {based}, without a warning."),
+        )
+    };
+    Some(Answer::new(&format!("confidence {level}"), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_and_paths_keep_their_letters() {
+        assert_eq!(
+            loud("keep 4 KiB pages (the default)"),
+            "KEEP 4 KiB PAGES (the default)"
+        );
+        assert_eq!(loud("use /mnt/Disk"), "USE /mnt/Disk");
     }
 }

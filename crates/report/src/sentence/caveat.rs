@@ -5,70 +5,101 @@ use octavo_experiment::{
     caveats::Caveat,
     findings::Findings,
     machine::{Cause, Disturbance},
+    plan::Cell,
 };
 use octavo_workload::Deviation;
 
-use crate::number::{count, counted, percent};
+use crate::number::{count, counted, factor, number, percent};
 
-/// All caveats of an experiment.
+/// All caveats of an experiment, the serious ones first.
 pub(crate) fn caveats(findings: &Findings) -> Vec<String> {
-    let words = |caveat| of(findings, caveat);
-    findings.caveats.iter().map(words).collect()
+    let mut caveats: Vec<&Caveat> = findings.caveats.iter().collect();
+    caveats.sort_by_key(|caveat| !is_serious(caveat));
+    let words = caveats.into_iter().map(|caveat| of(findings, caveat));
+    words.collect()
+}
+
+/// Whether a caveat says that the figures may be of something else than what
+/// was asked.
+pub(crate) fn is_serious(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::DebugBuild
+            | Caveat::PageCache
+            | Caveat::MissesNotAtDevice { .. }
+            | Caveat::NoReference { .. }
+            | Caveat::ReadsPerMiss { .. }
+    )
 }
 
 fn of(findings: &Findings, caveat: &Caveat) -> String {
-    let share = |runs: &usize, of: &usize| format!("{runs} of {}", counted(*of, "run"));
+    let name = |cell: &Cell| findings.plan.cell_name(cell);
     match caveat {
-        Caveat::DebugBuild => {
-            "A debug build measured this, so figures are too low. Use a release build.".into()
-        }
-        Caveat::MachineChanged { name, change } => {
-            format!("The machine changed between sessions: {name}, {change}.")
-        }
-        Caveat::PageCache => "Reads went through the kernel's page cache without a limit, so \
-                              figures may show RAM, not your disk. Use storage with direct I/O, \
-                              or allow memory limits (cgroups)."
+        Caveat::DebugBuild => "A debug build measured this, so figures are too low. Use \
+                               cargo run --release."
             .into(),
+        Caveat::MachineChanged { name, change } => format!(
+            "The machine changed between sessions ({name}, {change}), so they may differ for that \
+             reason. Start again in a new directory."
+        ),
+        Caveat::PageCache => {
+            "The OS cache had no limit in some runs, or went beyond it, so figures \
+                              may show RAM, not your disk. Run as root, or with direct I/O."
+                .into()
+        }
         Caveat::MissesNotAtDevice { share } => format!(
-            "Only {} of cache misses reached the disk in the worst cell, so figures may show \
-             the OS cache.",
+            "Only {} of cache misses reached the disk in the worst cell, so figures may show the \
+             OS cache. Use storage with direct I/O, or more data (--warehouses).",
             percent(*share)
         ),
-        Caveat::NoDeviceCounters => "The directory's block device has no counters. Only the \
-                                     database's own counts show that reads reached the disk."
+        Caveat::NoDeviceCounters => "The disk under the directory has no counters, so only the \
+                                     database's own counts show that reads reached it. Name a \
+                                     directory on a local disk to check."
             .into(),
         Caveat::NoReference { cell } => format!(
-            "No run of {} gave a figure, so the others cannot be compared with it.",
-            findings.plan.cell_name(cell)
+            "No run of {} gave a figure, so nothing can be compared with it. See the failed runs \
+             (octavo report --verbose).",
+            name(cell)
         ),
         Caveat::Disturbed(disturbance) => disturbed(disturbance),
         Caveat::BufferNotFilled { runs, of } => format!(
-            "The warm-up did not fill the cache in {}, so they missed more often than a warm \
-             cache would.",
-            share(runs, of)
+            "The warm-up did not fill the cache in {runs} of {}, so they missed more than a warm \
+             cache would. Use a larger --budget.",
+            counted(*of, "run")
         ),
-        Caveat::FewCheckpoints { cells, of, wanted } => format!(
-            "In {cells} of {} a run had fewer than {wanted} checkpoints, so one more or less \
-             changes its throughput. A new experiment with a larger --budget has longer runs.",
-            counted(*of, "cell")
-        ),
-        Caveat::SharedBlocks => "Copies share blocks with the loaded data (reflink), so the \
-                                 first write of each block also allocates. A database in use \
-                                 does not pay for that."
+        Caveat::SharedBlocks => "Copies share blocks with the loaded data (reflink), so the first \
+                                 write of each block costs more than in use. Use ext4, or XFS \
+                                 without reflink, to check."
             .into(),
-        Caveat::NotSteady { runs, of } => format!(
-            "{} left out: throughput rose, fell or jumped, or the warm-up did not end.",
-            share(runs, of)
+        Caveat::ReadsPerMiss { cell, reads } => format!(
+            "The disk read {} times per cache miss with {}, so read-ahead or the OS cache is \
+             measured too. Lower read_ahead_kb of the disk, or use a version with direct I/O.",
+            number(*reads),
+            name(cell)
         ),
-        Caveat::NotJudged { runs, of } => format!(
-            "{} not tested for being steady: too short, or a fixed number of transactions.",
-            share(runs, of)
+        Caveat::Screened {
+            slow,
+            foreign_traffic,
+            of,
+        } => format!(
+            "{} of {of} passes were left out ({slow} slow, {foreign_traffic} with other disk \
+             traffic), so this took longer. Stop other programs: find them with iotop.",
+            slow + foreign_traffic
+        ),
+        Caveat::SittingsApart { cell, factor } => format!(
+            "Sittings of {} differ up to {}, so where files lie matters more than \
+             intervals show. Use a larger --budget for more sittings.",
+            name(cell),
+            self::factor(*factor)
         ),
         Caveat::SmallData { data, memory } => format!(
             "The data ({data}) is less than 8 times the largest memory ({memory}), so much of it \
-             fits in the cache."
+             fits in the cache. Use more data (--warehouses) or less --memory."
         ),
-        Caveat::RunsFailed { runs } => format!("{} failed.", counted(*runs, "run")),
+        Caveat::RunsFailed { runs } => format!(
+            "{} failed and gave no figures. Their reasons: octavo report --verbose.",
+            counted(*runs, "run")
+        ),
     }
 }
 
@@ -114,7 +145,10 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
             "Find them with iotop or pidstat -d.",
         ),
     };
-    format!("{}{runs}. {remedy}", what.replace("{}", &amount))
+    format!(
+        "{}{runs}, so figures may be too low. {remedy}",
+        what.replace("{}", &amount)
+    )
 }
 
 /// In what a bench differs from what its workload's name promises.
@@ -175,10 +209,10 @@ mod tests {
         };
         assert_eq!(
             disturbed(&of(4)),
-            "Other programs used up to 34% of the CPU in 1 of 4 runs. Find them with top and \
-             stop them before measuring."
+            "Other programs used up to 34% of the CPU in 1 of 4 runs, so figures may be too low. \
+             Find them with top and stop them before measuring."
         );
-        assert!(disturbed(&of(1)).starts_with("Other programs used up to 34% of the CPU. "));
+        assert!(disturbed(&of(1)).starts_with("Other programs used up to 34% of the CPU, "));
         let swapped = Disturbance {
             cause: Cause::Swapping,
             worst: 16384.0,

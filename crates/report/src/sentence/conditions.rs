@@ -3,7 +3,7 @@
 use octavo_database::StoragePath;
 use octavo_experiment::{
     findings::Findings,
-    plan::{Factor, Level, RunLength, Storage},
+    plan::{Design, Factor, Level, Storage},
 };
 use octavo_workload::DataSet;
 
@@ -15,7 +15,6 @@ use crate::{
 /// All conditions of the figures, as name and value.
 pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     let plan = &findings.plan;
-    let (warm_up, measured) = run_length(findings.run_length);
     let mut conditions: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| conditions.push((name.into(), value));
     if let Some(name) = &plan.name {
@@ -46,24 +45,13 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     add("compared", compared(findings));
     add(
         "design",
-        if naming::is_race(findings) {
-            "race: decided cells stop, and a winner is measured again in fresh rounds".into()
-        } else {
-            "full factorial: every cell in every round".into()
+        match plan.design {
+            Design::Race => "cells in lockstep, decided ones are dropped".into(),
+            Design::Full => "cells in lockstep, each to the end".into(),
         },
     );
     add("data", data(findings));
-    add("warm-up", warm_up);
-    add("measured", measured);
-    add(
-        "rounds",
-        format!(
-            "{} complete, {} runs done, {} failed",
-            findings.rounds,
-            findings.runs_done,
-            findings.runs_failed.len()
-        ),
-    );
+    add("measured", measured(findings));
     add("file access", file_access(findings).into());
     add("database", systems(findings));
     conditions.extend(findings.database.iter().map(|(name, value)| {
@@ -99,9 +87,14 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
             "margin".into(),
             format!("up to {} counts as no difference", percent(plan.margin)),
         ),
-        ("octavo".into(), findings.octavo.clone()),
-        ("started".into(), findings.created.clone()),
-        ("time spent".into(), seconds(findings.spent_s)),
+        (
+            "time".into(),
+            format!(
+                "{}, of which measured {}",
+                seconds(findings.spent_s),
+                seconds(findings.measured_s)
+            ),
+        ),
     ]);
     conditions
 }
@@ -216,26 +209,18 @@ fn data(findings: &Findings) -> String {
     format!("{size}, at least {}", list(&times, "and"))
 }
 
-fn run_length(length: Option<RunLength>) -> (String, String) {
-    match length {
-        None => ("no run yet".into(), "no run yet".into()),
-        Some(RunLength::Time {
-            warm_up_min,
-            warm_up_max,
-            measured,
-        }) => (
-            format!(
-                "until the cache was filled once, {} to {}",
-                seconds(warm_up_min.as_secs_f64()),
-                seconds(warm_up_max.as_secs_f64())
-            ),
-            format!("{} per run", seconds(measured.as_secs_f64())),
-        ),
-        Some(RunLength::Transactions { warm_up, measured }) => (
-            format!("{} per client", counted(warm_up, "transaction")),
-            format!("{} per client and run", counted(measured, "transaction")),
-        ),
-    }
+fn measured(findings: &Findings) -> String {
+    let slice = match findings.slice_transactions {
+        Some(count) => format!(", slices of {}", counted(count, "transaction")),
+        None => String::new(),
+    };
+    format!(
+        "{} passes in {}{slice}; {} passes left out, {} failed",
+        findings.passes,
+        counted(findings.sittings, "sitting"),
+        findings.screened.all(),
+        counted(findings.runs_failed.len(), "run")
+    )
 }
 
 /// How reads get to the storage.
@@ -243,36 +228,11 @@ pub(crate) fn storage_path(path: StoragePath) -> &'static str {
     match path {
         StoragePath::Direct => "direct I/O",
         StoragePath::Limited => "buffered, page cache and buffer under one memory limit",
-        StoragePath::PageCache => "buffered, page cache without a limit",
+        StoragePath::PageCache => "buffered, page cache without a limit or beyond it in some runs",
         StoragePath::None => "none, nothing is stored",
     }
 }
 
 fn file_access(findings: &Findings) -> &'static str {
     findings.storage_path.map_or("no run yet", storage_path)
-}
-
-/// The conditions of all charts, in a sentence.
-pub(crate) fn caption(findings: &Findings) -> String {
-    let (warm_up, measured) = run_length(findings.run_length);
-    let clients = &findings.plan.clients;
-    let up_to = if naming::is_race(findings) {
-        "up to "
-    } else {
-        ""
-    };
-    format!(
-        "Conditions of all charts: {}, {}; {} {}; {up_to}{}; warm-up {warm_up}; measured \
-         {measured}; {}.",
-        workload(findings),
-        scale(findings),
-        joined(clients),
-        if clients.as_slice() == [1] {
-            "client"
-        } else {
-            "clients"
-        },
-        counted(findings.rounds, "round"),
-        file_access(findings)
-    )
 }

@@ -1,9 +1,7 @@
-//! How even runs were, and which were not steady.
+//! How even throughput was.
 
 use octavo_driver::steady::{Label, Why};
-use octavo_experiment::findings::{
-    CellFindings, CellStability, Findings, GroupFindings, NotSteady,
-};
+use octavo_experiment::findings::{CellFindings, CellStability, Findings, GroupFindings};
 
 use crate::{
     naming,
@@ -11,91 +9,60 @@ use crate::{
 };
 
 /// A cell is called much less stable from so many times the reference's
-/// variation on: below it, two runs of one cell differ as much.
+/// variation on: below it, two halves of one experiment differ as much.
 const LESS_STABLE: f64 = 2.0;
 /// … if it is at least this: nobody notices less.
 const VARIATION_MATTERS: f64 = 0.05;
 /// … or from stalls on that are so long, and as many times the reference's.
 const STALL_MATTERS_S: f64 = 1.0;
-/// Windows whose lengths differ by more than this factor cannot be compared:
-/// throughput varies less over longer ones.
-const SAME_WINDOW: f64 = 1.25;
 
 /// Cells that are much less stable than the reference of their group.
 pub(crate) fn stability(findings: &Findings) -> Vec<String> {
-    naming::groups(findings)
-        .into_iter()
+    let groups = naming::groups(findings).into_iter();
+    groups
         .flat_map(|group| less_stable(findings, group))
         .collect()
 }
 
 fn less_stable(findings: &Findings, group: &GroupFindings) -> Vec<String> {
-    let Some(reference) = group
-        .cells
-        .iter()
-        .find(|cell| cell.reference)
-        .and_then(|cell| cell.stability)
-    else {
+    let mut cells = group.cells.iter();
+    let reference = cells.find(|cell| cell.reference);
+    let Some(reference) = reference.and_then(|cell| cell.stability) else {
         return Vec::new();
     };
-    group
-        .cells
-        .iter()
-        .filter(|cell| !cell.reference)
-        .filter_map(|cell| {
-            let own = cell.stability?;
-            let parts: Vec<String> = [
-                more_varied(&own, &reference),
-                longer_stalls(&own, &reference),
-            ]
-            .into_iter()
-            .flatten()
-            .collect();
-            (!parts.is_empty()).then(|| said(findings, group, cell, &parts))
-        })
-        .collect()
+    let said = |cell: &CellFindings| {
+        let own = cell.stability.filter(|_| !cell.reference)?;
+        let parts = worse(&own, &reference);
+        let level = findings.plan.level(&cell.cell, findings.plan.compare);
+        let sentence = format!(
+            "much less stable with {} than with {}: {}.",
+            level.with_noun(),
+            naming::reference_in_full(findings, group),
+            parts.join(", ")
+        );
+        (!parts.is_empty()).then(|| naming::with(&group.name, &sentence))
+    };
+    group.cells.iter().filter_map(said).collect()
 }
 
-fn said(
-    findings: &Findings,
-    group: &GroupFindings,
-    cell: &CellFindings,
-    parts: &[String],
-) -> String {
-    let own = findings.plan.level(&cell.cell, findings.plan.compare);
-    let sentence = format!(
-        "much less stable with {} than with {}: {}.",
-        own.with_noun(),
-        naming::reference_in_full(findings, group),
-        parts.join(", ")
-    );
-    naming::with(&group.name, &sentence)
-}
-
-fn more_varied(own: &CellStability, reference: &CellStability) -> Option<String> {
-    let comparable = own.window_s <= reference.window_s * SAME_WINDOW
-        && reference.window_s <= own.window_s * SAME_WINDOW;
-    (comparable
-        && own.variation >= VARIATION_MATTERS
-        && own.variation >= LESS_STABLE * reference.variation)
-        .then(|| {
-            format!(
-                "throughput varies by {} instead of {} (windows of {})",
-                percent(own.variation),
-                percent(reference.variation),
-                seconds(own.window_s)
-            )
-        })
-}
-
-fn longer_stalls(own: &CellStability, reference: &CellStability) -> Option<String> {
-    (own.stall_s >= STALL_MATTERS_S && own.stall_s >= LESS_STABLE * reference.stall_s).then(|| {
-        format!(
-            "longest gap between commits {} instead of {}",
-            stall(own.stall_s),
-            stall(reference.stall_s)
-        )
-    })
+/// In what it is worse.
+fn worse(own: &CellStability, reference: &CellStability) -> Vec<String> {
+    let mut parts = Vec::new();
+    if own.variation >= VARIATION_MATTERS && own.variation >= LESS_STABLE * reference.variation {
+        parts.push(format!(
+            "throughput varies by {} instead of {}",
+            percent(own.variation),
+            percent(reference.variation)
+        ));
+    }
+    if own.longest_s >= STALL_MATTERS_S && own.longest_s >= LESS_STABLE * reference.longest_s {
+        parts.push(format!(
+            "slowest transaction {} instead of {}",
+            stall(own.longest_s),
+            stall(reference.longest_s)
+        ));
+    }
+    parts
 }
 
 /// A gap between commits.
@@ -127,11 +94,48 @@ pub(crate) fn why(label: Label) -> String {
     }
 }
 
-/// The runs of a cell that were not steady, with their rounds.
-pub(crate) fn not_steady(runs: &[NotSteady]) -> String {
-    let said: Vec<String> = runs
-        .iter()
-        .map(|run| format!("round {}: {}", run.round, why(run.label)))
-        .collect();
-    said.join("; ")
+#[cfg(test)]
+mod tests {
+    use octavo_driver::steady::Why as Unsteady;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn unstable_page_size_is_named() {
+        let mut findings = fixture::one_memory();
+        assert_eq!(
+            stability(&findings),
+            [
+                "Much less stable with 64 KiB pages than with the default 4 KiB: throughput varies \
+                 by 21% instead of 6.4%, slowest transaction 2.60 s instead of 31.0 ms."
+            ]
+        );
+        let unstable = findings.groups[0].cells[4].stability.as_mut().unwrap();
+        (unstable.variation, unstable.longest_s) = (0.1, 0.05);
+        assert!(stability(&findings).is_empty());
+        assert!(stability(&fixture::empty()).is_empty());
+    }
+
+    #[test]
+    fn runs_that_were_not_steady_have_a_reason() {
+        let because = |why| super::why(Label::NotSteady { why });
+        assert_eq!(because(Unsteady::StillWarming), "still warming up");
+        assert!(why(Label::NotJudged).starts_with("not tested"));
+        assert_eq!(
+            because(Unsteady::Drift { change: -0.18 }),
+            "drifts down by 18%"
+        );
+        assert_eq!(
+            because(Unsteady::Shift {
+                change: 0.25,
+                at_s: 14.2
+            }),
+            "jumps up by 25% after 14 s"
+        );
+        assert_eq!(
+            why(Label::Periodic { period_s: 12.34 }),
+            "periodic, every 12.3 s"
+        );
+    }
 }

@@ -1,12 +1,13 @@
-//! The twelve consistency conditions of clause 3.3.2, and that the database
-//! holds the constants it was made with (clause 2.1.6.1).
+//! The twelve consistency conditions of clause 3.3.2, that the database holds
+//! the constants it was made with (clause 2.1.6.1), and three conditions that
+//! the specification does not name ([`BEYOND`]).
 //!
 //! The conditions are checked after every run, so they share their scans: each
 //! table is read once in key order with only the columns that are compared,
 //! district by district, and joined here. Only `history`, which has no key, is
-//! read once for each [`WAREHOUSES_AT_ONCE`] warehouses, into one sum a
-//! customer. Memory is that, about 240 kB a warehouse, and the orders of one
-//! district.
+//! read once for each [`WAREHOUSES_AT_ONCE`] warehouses, into one sum and one
+//! count a customer, and `stock` is summed by the database. Memory is about
+//! 360 kB a warehouse, and the orders of one district.
 //!
 //! Sums are exact, in cents; a sum over no rows is 0. Amounts saturate rather
 //! than overflow: bytes in a damaged file may hold anything.
@@ -15,17 +16,17 @@ use std::fmt;
 
 use super::{
     money::{Money, cents},
-    schema::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED},
+    schema::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS},
     statements as sql,
 };
 use crate::{
     Condition, Connection, Result,
     answer::{Prepared, integer, or_null, text, timestamp},
-    connection::Value,
+    connection::{StatementId, Value},
 };
 
 /// Warehouses whose customers' payments are summed in one scan of `history`:
-/// 31 MB of sums.
+/// 46 MB of sums and counts.
 const WAREHOUSES_AT_ONCE: i64 = 128;
 
 const DISTRICTS_LEN: usize = DISTRICTS as usize;
@@ -38,6 +39,25 @@ const CLAUSES: [&str; 13] = [
     "3.3.2.8", "3.3.2.9", "3.3.2.10", "3.3.2.11", "3.3.2.12",
 ];
 
+/// Conditions beyond clause 3.3.2, behind those:
+///
+/// - `item`, `warehouse`, `district`, `customer` and `stock`, to which no
+///   transaction adds a row, have as many as were loaded;
+/// - S_YTD of a warehouse's stock, which is loaded with 0, adds up to
+///   OL_QUANTITY of the lines that it has supplied since the load;
+/// - C_PAYMENT_CNT is the number of the customer's rows in `history`, of which
+///   the load makes one for a count of 1 (clause 4.3.3.1).
+const BEYOND: [&str; 3] = [
+    "rows as loaded",
+    "sum(S_YTD) = sum(OL_QUANTITY)",
+    "C_PAYMENT_CNT = rows of HISTORY",
+];
+
+/// Positions of [`BEYOND`] among all conditions.
+const ROWS: usize = CLAUSES.len();
+const QUANTITIES: usize = ROWS + 1;
+const PAYMENTS: usize = ROWS + 2;
+
 /// Checks all conditions. `constants` are the rows that `octavo_constant` must
 /// have.
 pub(super) fn check(
@@ -46,27 +66,30 @@ pub(super) fn check(
     constants: &[(&str, i64)],
 ) -> Result<Vec<Condition>> {
     let connection = &mut Prepared::new(connection, sql::STATEMENTS);
-    let mut checks = Checks(CLAUSES.map(Condition::new));
+    let names = CLAUSES.into_iter().chain(BEYOND);
+    let mut checks = Checks(names.map(Condition::new).collect());
     check_constants(connection, constants, &mut checks)?;
+    let mut supplied = vec![0; warehouses as usize];
     let warehouses = i64::from(warehouses);
     let mut low = 1;
     while low <= warehouses {
         let high = warehouses.min(low + WAREHOUSES_AT_ONCE - 1);
         let payments = Payments::read(connection, low, high)?;
         for warehouse in low..=high {
-            check_warehouse(connection, warehouse, &payments, &mut checks)?;
+            check_warehouse(connection, warehouse, &payments, &mut supplied, &mut checks)?;
         }
         low = high + 1;
     }
-    Ok(checks.0.into())
+    check_stock_and_rows(connection, &supplied, &mut checks)?;
+    Ok(checks.0)
 }
 
 /// What was found so far, a condition each.
-struct Checks([Condition; CLAUSES.len()]);
+struct Checks(Vec<Condition>);
 
 impl Checks {
     /// Counts one comparison for a condition of clause 3.3.2 (0 for the
-    /// constants); `words` says what was compared.
+    /// constants, more for [`BEYOND`]); `words` says what was compared.
     fn expect(&mut self, condition: usize, holds: bool, words: impl FnOnce() -> String) {
         self.0[condition].expect(holds, words);
     }
@@ -93,12 +116,58 @@ fn check_constants(
     Ok(())
 }
 
-/// Sums of H_AMOUNT in cents for some warehouses.
+/// The rows of tables that only the load fills, and S_YTD against what was
+/// `supplied` by each warehouse.
+fn check_stock_and_rows(
+    connection: &mut Prepared<'_>,
+    supplied: &[i64],
+    checks: &mut Checks,
+) -> Result<()> {
+    let warehouses = supplied.len() as i64;
+    let mut stock = 0i64;
+    let mut ytd = vec![0; supplied.len()];
+    connection.all(sql::CHECK_STOCK, &[], |row| {
+        add(&mut stock, integer(row, 1)?);
+        if let Some(w) = position(integer(row, 0)?, 1, ytd.len()) {
+            ytd[w] = or_null(row, 2, integer)?.unwrap_or(0);
+        }
+        Some(())
+    })?;
+    for (w, (ytd, supplied)) in (1..).zip(ytd.iter().zip(supplied)) {
+        checks.expect(QUANTITIES, ytd == supplied, || {
+            format!("warehouse {w}: sum(S_YTD) is {ytd}, but {supplied} were ordered of it")
+        });
+    }
+    let mut count = |statement: StatementId| connection.one(statement, &[], |row| integer(row, 0));
+    for (table, rows, loaded) in [
+        ("item", count(sql::COUNT_ITEMS)?, ITEMS),
+        ("warehouse", count(sql::COUNT_WAREHOUSES)?, warehouses),
+        (
+            "district",
+            count(sql::COUNT_DISTRICTS)?,
+            warehouses * DISTRICTS,
+        ),
+        (
+            "customer",
+            count(sql::COUNT_CUSTOMERS)?,
+            warehouses * DISTRICTS * CUSTOMERS,
+        ),
+        ("stock", stock, warehouses * ITEMS),
+    ] {
+        checks.expect(ROWS, rows == loaded, || {
+            format!("{table} has {rows} rows, but {loaded} were loaded")
+        });
+    }
+    Ok(())
+}
+
+/// Sums of H_AMOUNT in cents for some warehouses, and the rows a customer.
 struct Payments {
     low: i64,
     by_warehouse: Vec<i64>,
     by_district: Vec<i64>,
     by_customer: Vec<i64>,
+    rows_by_customer: Vec<u32>,
 }
 
 impl Payments {
@@ -109,6 +178,7 @@ impl Payments {
             by_warehouse: vec![0; warehouses],
             by_district: vec![0; warehouses * DISTRICTS_LEN],
             by_customer: vec![0; warehouses * DISTRICTS_LEN * CUSTOMERS_LEN],
+            rows_by_customer: vec![0; warehouses * DISTRICTS_LEN * CUSTOMERS_LEN],
         };
         let (from, to) = (Value::Integer(low), Value::Integer(high));
         connection.all(sql::CHECK_HISTORY, &[from, to, from, to], |row| {
@@ -125,6 +195,8 @@ impl Payments {
             if let (Some(w), Some(d), Some(c)) = (w, d, c) {
                 let customer = (w * DISTRICTS_LEN + d) * CUSTOMERS_LEN + c;
                 add(&mut sums.by_customer[customer], amount);
+                let rows = &mut sums.rows_by_customer[customer];
+                *rows = rows.saturating_add(1);
             }
             Some(())
         })?;
@@ -154,6 +226,7 @@ struct Customer {
     exists: bool,
     balance: i64,
     ytd_payment: i64,
+    payments: i64,
     /// Sum of OL_AMOUNT over delivered lines.
     delivered: i64,
 }
@@ -171,6 +244,7 @@ fn check_warehouse(
     connection: &mut Prepared<'_>,
     warehouse: i64,
     payments: &Payments,
+    supplied: &mut [i64],
     checks: &mut Checks,
 ) -> Result<()> {
     let w = [Value::Integer(warehouse)];
@@ -213,7 +287,7 @@ fn check_warehouse(
     let mut deliveries = [0i64; DISTRICTS_LEN];
     connection.all(sql::CHECK_CUSTOMERS, &w, |row| {
         let (balance, ytd_payment) = (cents(row, 2)?, cents(row, 3)?);
-        let count = integer(row, 4)?;
+        let (count, payments) = (integer(row, 4)?, integer(row, 5)?);
         if let Some(d) = position(integer(row, 0)?, 1, DISTRICTS_LEN) {
             add(&mut deliveries[d], count);
             if let Some(c) = position(integer(row, 1)?, 1, CUSTOMERS_LEN) {
@@ -221,6 +295,7 @@ fn check_warehouse(
                     exists: true,
                     balance,
                     ytd_payment,
+                    payments,
                     delivered: 0,
                 };
             }
@@ -247,23 +322,28 @@ fn check_warehouse(
             *district,
             deliveries[d],
             customers,
+            supplied,
             checks,
         )?;
         let first = (in_batch * DISTRICTS_LEN + d) * CUSTOMERS_LEN;
-        let paid = &payments.by_customer[first..first + CUSTOMERS_LEN];
-        check_customers(place, customers, paid, checks);
+        let all = first..first + CUSTOMERS_LEN;
+        let paid = &payments.by_customer[all.clone()];
+        let rows = &payments.rows_by_customer[all];
+        check_customers(place, customers, paid, rows, checks);
     }
     Ok(())
 }
 
 /// Conditions 2 to 7 and 11 for one district, which need its orders. Adds
-/// delivered amounts to the customers.
+/// delivered amounts to the customers, and to each warehouse what it has
+/// supplied since the load.
 fn check_orders(
     connection: &mut Prepared<'_>,
     place: DistrictKey,
     district: Option<District>,
     deliveries: i64,
     customers: &mut [Customer],
+    supplied: &mut [i64],
     checks: &mut Checks,
 ) -> Result<()> {
     let key = [
@@ -303,6 +383,11 @@ fn check_orders(
         let id = integer(row, 0)?;
         let is_delivered = or_null(row, 1, timestamp)?.is_some();
         let amount = or_null(row, 2, cents)?.unwrap_or(0);
+        if id > CUSTOMERS
+            && let Some(w) = position(integer(row, 3)?, 1, supplied.len())
+        {
+            add(&mut supplied[w], integer(row, 4)?);
+        }
         let Some(order) = walk_to(&mut orders, &mut at, id) else {
             // Counted in condition 4; there is no order to compare with.
             return Some(());
@@ -385,34 +470,46 @@ fn check_orders(
     Ok(())
 }
 
-/// Conditions 10 and 12 for the customers of one district.
-fn check_customers(place: DistrictKey, customers: &[Customer], paid: &[i64], checks: &mut Checks) {
-    for (c, (customer, paid)) in (1..).zip(customers.iter().zip(paid)) {
-        let delivered = customer.delivered;
-        let balance = customer.balance;
-        let holds = customer.exists && balance == delivered.saturating_sub(*paid);
-        checks.expect(10, holds, || match customer.exists {
-            true => format!(
-                "{place}, customer {c}: C_BALANCE is {}, but {} were delivered and {} paid",
+/// Conditions 10 and 12 for the customers of one district, and their payments.
+fn check_customers(
+    place: DistrictKey,
+    customers: &[Customer],
+    paid: &[i64],
+    rows: &[u32],
+    checks: &mut Checks,
+) {
+    for (c, ((customer, paid), rows)) in (1..).zip(customers.iter().zip(paid).zip(rows)) {
+        let mut expect = |condition, holds: bool, words: &dyn Fn() -> String| {
+            checks.expect(condition, customer.exists && holds, || {
+                match customer.exists {
+                    true => format!("{place}, customer {c}: {}", words()),
+                    false => format!("{place}: there is no customer {c}"),
+                }
+            });
+        };
+        let Customer {
+            balance, delivered, ..
+        } = *customer;
+        expect(10, balance == delivered.saturating_sub(*paid), &|| {
+            format!(
+                "C_BALANCE is {}, but {} were delivered and {} paid",
                 Money(balance),
                 Money(delivered),
                 Money(*paid)
-            ),
-            false => format!("{place}: there is no customer {c}"),
+            )
         });
         let both = balance.saturating_add(customer.ytd_payment);
-        checks.expect(
-            12,
-            customer.exists && both == delivered,
-            || match customer.exists {
-                true => format!(
-                    "{place}, customer {c}: C_BALANCE + C_YTD_PAYMENT is {}, but {} were delivered",
-                    Money(both),
-                    Money(delivered)
-                ),
-                false => format!("{place}: there is no customer {c}"),
-            },
-        );
+        expect(12, both == delivered, &|| {
+            format!(
+                "C_BALANCE + C_YTD_PAYMENT is {}, but {} were delivered",
+                Money(both),
+                Money(delivered)
+            )
+        });
+        let payments = customer.payments;
+        expect(PAYMENTS, payments == i64::from(*rows), &|| {
+            format!("C_PAYMENT_CNT is {payments}, but HISTORY has {rows} rows of it")
+        });
     }
 }
 

@@ -231,7 +231,7 @@ statements! {
         &[I],
     );
 
-    // The conditions of clause 3.3.2.
+    // The conditions of clause 3.3.2, and those beyond them.
     CHECK_CONSTANTS = Statement::query(
         "SELECT name, value FROM octavo_constant ORDER BY name",
         &[],
@@ -248,10 +248,10 @@ statements! {
         &[I, MONEY, I],
     );
     CHECK_CUSTOMERS = Statement::query(
-        "SELECT c_d_id, c_id, c_balance, c_ytd_payment, c_delivery_cnt FROM customer \
-         WHERE c_w_id = ?1 ORDER BY c_d_id, c_id",
+        "SELECT c_d_id, c_id, c_balance, c_ytd_payment, c_delivery_cnt, c_payment_cnt \
+         FROM customer WHERE c_w_id = ?1 ORDER BY c_d_id, c_id",
         &[I],
-        &[I, I, MONEY, MONEY, I],
+        &[I, I, MONEY, MONEY, I, I],
     );
     CHECK_ORDERS = Statement::query(
         "SELECT o_id, o_c_id, o_carrier_id, o_ol_cnt FROM orders \
@@ -265,10 +265,10 @@ statements! {
         &[I],
     );
     CHECK_ORDER_LINES = Statement::query(
-        "SELECT ol_o_id, ol_delivery_d, ol_amount FROM order_line \
+        "SELECT ol_o_id, ol_delivery_d, ol_amount, ol_supply_w_id, ol_quantity FROM order_line \
          WHERE ol_w_id = ?1 AND ol_d_id = ?2 ORDER BY ol_o_id",
         &[I, I],
-        &[I, T, MONEY],
+        &[I, T, MONEY, I, I],
     );
     CHECK_HISTORY = Statement::query(
         "SELECT h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_c_id, h_amount FROM history \
@@ -276,6 +276,15 @@ statements! {
         &[I, I, I, I],
         &[I, I, I, I, I, MONEY],
     );
+    CHECK_STOCK = Statement::query(
+        "SELECT s_w_id, COUNT(*), SUM(s_ytd) FROM stock GROUP BY s_w_id",
+        &[],
+        &[I, I, I],
+    );
+    COUNT_ITEMS = Statement::query("SELECT COUNT(*) FROM item", &[], &[I]);
+    COUNT_WAREHOUSES = Statement::query("SELECT COUNT(*) FROM warehouse", &[], &[I]);
+    COUNT_DISTRICTS = Statement::query("SELECT COUNT(*) FROM district", &[], &[I]);
+    COUNT_CUSTOMERS = Statement::query("SELECT COUNT(*) FROM customer", &[], &[I]);
 }
 
 const fn stock(sql: &'static str) -> Statement {

@@ -8,15 +8,12 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSet, WorkloadError, WorkloadName, ycsb::Distribution};
 
 use super::{
-    keys::{Places, RunKeys},
+    keys::Places,
     refusal::{Refusal, instead},
     section::{Sections, option_names, parameter_names},
     value::{Any, Count, Entry, List, Number, given, spans, values},
 };
-use crate::{
-    bench::automatic_warm_up,
-    plan::{Design, Factor, Level, Plan, RunLength, Storage, TestedDatabase},
-};
+use crate::plan::{Design, Factor, Level, Plan, Storage, TestedDatabase};
 
 /// A plan, with the places of what is checked later.
 pub(super) struct Built {
@@ -519,43 +516,4 @@ fn reference(plan: &Plan, given: &Entry<Any>) -> Result<Level, Refusal> {
 fn number(value: &Any) -> Option<Result<u32, String>> {
     let number = value.read::<Count<{ u32::MAX as u64 }>>()?;
     Some(number.map(Count::get))
-}
-
-/// How long runs are, where the file says.
-pub(super) fn run_length(run: &RunKeys, plan: &Plan) -> Result<Option<RunLength>, Refusal> {
-    match (&run.measured, &run.warm_up, &run.transactions) {
-        (Some(_), _, Some(transactions)) => Err(Refusal::new(
-            &transactions.span,
-            "transactions and measured both say how long a run is: give one of them",
-        )),
-        (None, Some(warm_up), Some(_)) => Err(Refusal::new(
-            &warm_up.span,
-            "warm-up goes with measured: with transactions, a tenth as many warm up",
-        )),
-        (None, Some(warm_up), None) => Err(Refusal::new(
-            &warm_up.span,
-            "warm-up goes with measured: give both, or leave both to the budget",
-        )),
-        (None, None, Some(transactions)) => {
-            if plan.clients.iter().any(|&clients| clients > 1) {
-                return Err(Refusal::new(
-                    &transactions.span,
-                    "transactions go with one client: several would wait for the slowest; give \
-                     measured instead",
-                ));
-            }
-            Ok(Some(RunLength::Transactions {
-                warm_up: transactions.value.0 / 10,
-                measured: transactions.value.0,
-            }))
-        }
-        (Some(measured), None, None) => Ok(Some(automatic_warm_up(measured.value))),
-        (Some(measured), Some(warm_up), None) => Ok(Some(RunLength::Time {
-            // At least as long as where nobody says, within the limit.
-            warm_up_min: (measured.value / 10).min(warm_up.value.0),
-            warm_up_max: warm_up.value.0,
-            measured: measured.value,
-        })),
-        (None, None, None) => Ok(None),
-    }
 }

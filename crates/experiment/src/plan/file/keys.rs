@@ -6,7 +6,7 @@ use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize};
 use serde::Deserialize;
 
-use super::value::{Any, Clients, Count, Entry, List, Share, WarmUp, Whole};
+use super::value::{Any, Clients, Count, Entry, List, Share, Whole};
 use crate::plan::{Design, Storage};
 
 /// The version of the format that this reads.
@@ -28,19 +28,18 @@ pub(super) struct Experiment {
     pub(super) margin: Option<Entry<Share>>,
     pub(super) design: Option<Entry<Design>>,
     pub(super) budget: Option<Entry<Duration>>,
-    pub(super) rounds: Option<Entry<Count<1_000_000>>>,
+    pub(super) passes: Option<Entry<Count<1_000_000>>>,
     pub(super) compare: Option<Entry<String>>,
     pub(super) reference: Option<Entry<Any>>,
     pub(super) copies: Option<Entry<Count<100>>>,
 }
 
-/// `[run]`: how long a run is.
+/// `[run]`: how long slices and warm-ups are.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RunKeys {
-    pub(super) warm_up: Option<Entry<WarmUp>>,
-    pub(super) measured: Option<Entry<Duration>>,
-    pub(super) transactions: Option<Entry<Count<{ u64::MAX }>>>,
+    pub(super) transactions: Option<Entry<Count<1_000_000>>>,
+    pub(super) warm_up: Option<Entry<Whole<0, 1_000_000_000>>>,
 }
 
 /// `[workload]`: what is run, beside the parameters of its rows.

@@ -5,10 +5,7 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::WorkloadName;
 
 use super::*;
-use crate::{
-    bench::automatic_warm_up,
-    plan::{Design, Factor, Level},
-};
+use crate::plan::{Design, Factor, Level};
 
 /// A sound plan; the tests replace single lines.
 const SOUND: &str = r#"format = 1
@@ -19,14 +16,14 @@ seed = 7
 margin = "2.5 %"
 design = "full"
 budget = "2h"
-rounds = 20
+passes = 200
 compare = "page-size"
 reference = 8192
 copies = 1
 
 [run]
-warm-up = "30s"
-measured = "60s"
+transactions = 50
+warm-up = 2000
 
 [workload]
 name = "ycsb-b"
@@ -96,15 +93,12 @@ fn every_key_is_read() {
     let file = parse(SOUND).unwrap();
     let plan = &file.plan;
     assert_eq!(file.budget, Some(Duration::from_secs(7200)));
-    assert_eq!(file.rounds, Some(20));
-    assert_eq!(
-        file.run_length,
-        Some(RunLength::Time {
-            warm_up_min: Duration::from_secs(6),
-            warm_up_max: Duration::from_secs(30),
-            measured: Duration::from_secs(60),
-        })
-    );
+    assert_eq!(file.passes, Some(200));
+    let slices = SliceLength {
+        transactions: Some(50),
+        warm_up: Some(2000),
+    };
+    assert_eq!(file.slices, slices);
     assert_eq!(plan.name.as_deref(), Some("Page size and buffer"));
     assert_eq!(plan.seed, Seed::new(7));
     assert_eq!(plan.margin, 0.025);
@@ -150,8 +144,8 @@ fn omitted_keys_have_defaults() {
     .unwrap();
     let plan = &file.plan;
     assert_eq!(
-        (file.budget, file.rounds, file.run_length),
-        (None, None, None)
+        (file.budget, file.passes, file.slices),
+        (None, None, SliceLength::default())
     );
     assert_eq!(plan.workload, WorkloadName::default());
     let rows = plan.workload.data_set(&[("warehouses", 2)]).unwrap();
@@ -233,10 +227,10 @@ fn unknown_keys_get_a_suggestion() {
         &["did you mean records?"],
     );
     refused(
-        "measured",
-        "measure = \"1s\"",
-        "measure",
-        &["did you mean measured?"],
+        "transactions",
+        "transaction = 50",
+        "transaction",
+        &["did you mean transactions?"],
     );
     refused(
         "name = \"Page",
@@ -280,7 +274,7 @@ fn wrong_types_are_refused_with_the_possible_forms() {
     refused("cpus", "cpus = 1.0", "1.0", &["\"all\""]);
     let text = SOUND
         .replace("[run]\n", "")
-        .replace("warm-up = \"30s\"\nmeasured = \"60s\"\n", "");
+        .replace("transactions = 50\nwarm-up = 2000\n", "");
     let text = text.replace("format = 1\n", "format = 1\nrun = 5\n");
     refused_text(&text, 2, "5", &["write [run]"]);
 }
@@ -314,13 +308,13 @@ fn impossible_values_are_refused_with_the_possible_ones() {
         ("budget", "budget = \"0s\"", "\"0s\"", &["no time at all"]),
         ("budget", "budget = \"9000h\"", "\"9000h\"", &["a year"]),
         (
-            "rounds",
-            "rounds = 0",
+            "passes",
+            "passes = 0",
             "0",
             &["0 is not possible", "from 1"],
         ),
         ("copies", "copies = 0", "0", &["0 is not possible"]),
-        ("measured", "measured = \"60\"", "\"60\"", &["90s"]),
+        ("transactions", "transactions = 0", "0", &["from 1"]),
         (
             "name = \"ycsb",
             "name = \"ycsb-z\"",
@@ -551,52 +545,6 @@ fn references_are_found_in_every_list() {
 }
 
 #[test]
-fn two_lengths_of_a_run_are_refused() {
-    let length = |run: &str| {
-        let text = SOUND
-            .replace("warm-up = \"30s\"\nmeasured = \"60s\"\n", run)
-            .replace("\"5..16 step 5\"", "1");
-        parse(&text).map(|file| file.run_length)
-    };
-    assert_eq!(length("").unwrap(), None);
-    assert_eq!(
-        length("transactions = 2000\n").unwrap(),
-        Some(RunLength::Transactions {
-            warm_up: 200,
-            measured: 2000,
-        })
-    );
-    assert_eq!(
-        length("measured = \"20s\"\nwarm-up = \"0s\"\n").unwrap(),
-        Some(RunLength::Time {
-            warm_up_min: Duration::ZERO,
-            warm_up_max: Duration::ZERO,
-            measured: Duration::from_secs(20),
-        })
-    );
-    assert_eq!(
-        length("measured = \"20s\"\n").unwrap(),
-        Some(automatic_warm_up(Duration::from_secs(20)))
-    );
-    for (run, word) in [
-        ("transactions = 9\nmeasured = \"1s\"\n", "one of them"),
-        ("transactions = 9\nwarm-up = \"1s\"\n", "a tenth"),
-        ("warm-up = \"1s\"\n", "budget"),
-        ("transactions = 0\n", "0 is not possible"),
-    ] {
-        let refused = length(run).unwrap_err();
-        assert!(refused.reason.contains(word), "{refused}");
-        assert!((15..=16).contains(&refused.line), "{refused}");
-    }
-    let text = SOUND.replace(
-        "warm-up = \"30s\"\nmeasured = \"60s\"\n",
-        "transactions = 9\n",
-    );
-    let line = line_of(&text, "transactions");
-    refused_text(&text, line, "9", &["one client"]);
-}
-
-#[test]
 fn missing_keys_are_refused_at_their_section() {
     for (key, section, words) in [
         ("records", "[workload]", &["records", "how much data"][..]),
@@ -653,20 +601,10 @@ fn a_plan_without_an_end_is_refused() {
         }
     };
     assert_eq!(check(&[]), None);
-    assert_eq!(check(&["rounds"]), None);
-    assert_eq!(check(&["rounds", "warm-up", "measured"]), None);
+    assert_eq!(check(&["passes"]), None);
     assert_eq!(check(&["budget"]), None);
-    let refusal = check(&["budget", "rounds"]).unwrap();
-    assert!(
-        refusal.contains("when to end") && refusal.contains("| measured"),
-        "{refusal}"
-    );
-    let refusal = check(&["budget", "warm-up", "measured"]).unwrap();
-    assert!(
-        refusal.contains("how long a run is") && refusal.contains("| rounds"),
-        "{refusal}"
-    );
-    let refusal = check(&["budget", "rounds", "warm-up", "measured"]).unwrap();
+    let refusal = check(&["budget", "passes"]).unwrap();
+    assert!(refusal.contains("when to end"), "{refusal}");
     assert!(refusal.starts_with("plan.toml:1: "), "{refusal}");
 }
 

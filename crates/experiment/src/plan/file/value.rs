@@ -301,21 +301,6 @@ impl Written for Duration {
     }
 }
 
-/// A time that may be none at all.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct WarmUp(pub(super) Duration);
-
-impl Written for WarmUp {
-    const FORMS: &'static str = Duration::FORMS;
-
-    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
-        match scalar {
-            Scalar::Text("0" | "0s") => Some(Ok(Self(Duration::ZERO))),
-            _ => Some(Duration::read(scalar)?.map(Self)),
-        }
-    }
-}
-
 /// A share of 1, above 0 and below 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share(pub(super) f64);

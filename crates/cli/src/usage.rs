@@ -1,0 +1,183 @@
+//! What is said of flags that make no sense: one line with the remedy last.
+
+use std::error::Error as _;
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+/// What is wrong with the flags, and what to type instead. Without any command
+/// it is the help, which has many lines.
+pub(crate) fn complaint(error: &Error) -> String {
+    let all = |kind| error.get(kind).map(texts).unwrap_or_default();
+    let one = |kind| all(kind).into_iter().next().unwrap_or_default();
+    let option = option(&one(ContextKind::InvalidArg)).to_owned();
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let suggested = all(ContextKind::SuggestedSubcommand);
+            let command = one(ContextKind::InvalidSubcommand);
+            format!("no command '{command}'; {}", instead(&suggested))
+        }
+        ErrorKind::UnknownArgument => {
+            let suggested = all(ContextKind::SuggestedArg);
+            let what = if option.starts_with('-') {
+                "no option"
+            } else {
+                "unexpected argument"
+            };
+            format!("{what} '{option}'; {}", instead(&suggested))
+        }
+        ErrorKind::InvalidValue => {
+            let value = one(ContextKind::InvalidValue);
+            let possible = quoted(&all(ContextKind::ValidValue), "or");
+            if value.is_empty() {
+                return format!("{option} needs a value; {}", choose(&possible));
+            }
+            let remedy = match all(ContextKind::SuggestedValue) {
+                suggested if suggested.is_empty() => choose(&possible),
+                suggested => instead(&suggested),
+            };
+            format!("{option} cannot be '{value}'; {remedy}")
+        }
+        ErrorKind::ValueValidation => {
+            let value = one(ContextKind::InvalidValue);
+            let why = error.source().map(ToString::to_string);
+            let why = why.unwrap_or_default();
+            match limits(&why) {
+                Some(limits) => format!("{option} must be {limits}, not {value}"),
+                None if why.contains(&value) => format!("{option}: {why}"),
+                None => format!("{option} cannot be '{value}': {why}"),
+            }
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let usage = one(ContextKind::Usage);
+            let usage = usage.trim_start_matches("Usage:").trim();
+            let missing = all(ContextKind::InvalidArg).join(" and ");
+            format!("{missing} is missing; type {usage}")
+        }
+        ErrorKind::ArgumentConflict => {
+            let other = one(ContextKind::PriorArg);
+            let other = self::option(&other);
+            format!("{option} and {other} exclude each other; leave one out")
+        }
+        _ => {
+            let text = error.to_string();
+            let Some(text) = text.strip_prefix("error: ") else {
+                return text;
+            };
+            let lines = text.lines().map(str::trim);
+            let message: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+            format!("{}; see octavo --help", message.join(" "))
+        }
+    }
+}
+
+/// `--database` of `--database <NAME>`.
+fn option(argument: &str) -> &str {
+    argument.split([' ', '=']).next().unwrap_or_default()
+}
+
+fn texts(value: &ContextValue) -> Vec<String> {
+    match value {
+        ContextValue::String(text) => vec![text.clone()],
+        ContextValue::Strings(texts) => texts.clone(),
+        ContextValue::StyledStr(text) => vec![text.to_string()],
+        ContextValue::StyledStrs(texts) => texts.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn quoted(names: &[String], last: &str) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., end] => format!("{} {last} {end}", most.join(", ")),
+    }
+}
+
+/// The most similar of clap's suggestions is its last.
+fn instead(suggested: &[String]) -> String {
+    match suggested.last() {
+        None => "see octavo --help".into(),
+        Some(name) => format!("did you mean '{name}'?"),
+    }
+}
+
+fn choose(possible: &str) -> String {
+    match possible {
+        "" => "see octavo --help".into(),
+        possible => format!("choose {possible}"),
+    }
+}
+
+/// The limits in clap's "0 is not in 1..=100", or without "=" where there is no
+/// upper one, in words.
+fn limits(why: &str) -> Option<String> {
+    let (_, range) = why.split_once(" is not in ")?;
+    let (least, most) = range.split_once("..")?;
+    let most: u64 = most.trim_start_matches('=').parse().ok()?;
+    Some(if most == u64::MAX || most == u64::from(u32::MAX) {
+        format!("at least {least}")
+    } else {
+        format!("from {least} to {most}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::flags::Flags;
+
+    fn said(arguments: &[&str]) -> String {
+        let arguments = ["octavo"].iter().chain(arguments);
+        complaint(&Flags::try_parse_from(arguments).unwrap_err())
+    }
+
+    #[test]
+    fn every_complaint_is_one_line_with_the_remedy_last() {
+        for (arguments, text) in [
+            (
+                &["advice"][..],
+                "no command 'advice'; did you mean 'advise'?",
+            ),
+            (&["xyz"], "no command 'xyz'; see octavo --help"),
+            (
+                &["advise", "--page-size=4K"],
+                "no option '--page-size'; did you mean '--page-sizes'?",
+            ),
+            (
+                &["advise", "--database=postgrs"],
+                "--database cannot be 'postgrs'; did you mean 'postgres'?",
+            ),
+            (
+                &["advise", "--database=oracle"],
+                "--database cannot be 'oracle'; choose 'sqlite', 'postgres', 'mariadb' or 'mysql'",
+            ),
+            (
+                &["bench", "--clients=0"],
+                "--clients must be from 1 to 100000, not 0",
+            ),
+            (
+                &["bench", "--transactions=0"],
+                "--transactions must be at least 1, not 0",
+            ),
+            (
+                &["calibrate"],
+                "<DIRECTORY> is missing; type octavo calibrate <DIRECTORY>",
+            ),
+            (
+                &["calibrate", "here", "--quick", "--full"],
+                "--quick and --full exclude each other; leave one out",
+            ),
+            (
+                &["report", "a", "b"],
+                "unexpected argument 'b'; see octavo --help",
+            ),
+        ] {
+            assert_eq!(said(arguments), text);
+        }
+        let budget = said(&["advise", "--budget=soon"]);
+        assert!(budget.starts_with("--budget: 'soon' is not"), "{budget}");
+    }
+}

@@ -1,0 +1,690 @@
+//! The order of the work: calibrating, then sittings until there is enough,
+//! and clearing up.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use octavo_database::DatabaseError;
+
+use super::{settings::CampaignSettings, warm_up::WarmUp};
+use crate::{
+    causes::with_causes,
+    error::CampaignError,
+    executor::{Executor, Monitor, Sitting},
+    findings::Findings,
+    lockstep::{BATCH_PASSES, GroupJudgement, Horizon, Judgement, Slice, SliceKey, judge},
+    plan::{Cell, Factor, Group, Plan},
+    record::{RunKey, RunRecord},
+    store::{Store, StoreError},
+};
+
+/// Sittings in which a budget is spent, so that what copying and starting
+/// left is not taken for the page size. Chosen.
+const SITTINGS_WANTED: u32 = 3;
+
+/// Share of the remaining time that further sittings may take to begin and to
+/// end. Chosen.
+const BEGINNING_SHARE: f64 = 0.25;
+
+/// Share of the remaining time that the warm-up of a sitting may take: beyond
+/// it measuring begins all the same. Chosen.
+const WARM_UP_SHARE: f64 = 0.25;
+
+/// A session of an experiment.
+pub(super) struct Campaign<'a> {
+    settings: &'a CampaignSettings,
+    cells: Vec<Cell>,
+    groups: Vec<Group>,
+    store: Store,
+    session: i64,
+    monitor: &'a Monitor<'a>,
+    /// All slices so far, in order.
+    slices: Vec<Slice>,
+    /// Over what the error is spent; `None` until that is known.
+    horizon: Option<Horizon>,
+    /// In how many sittings each group was.
+    sittings: Vec<u32>,
+    /// Groups that gave nothing in a sitting of this session.
+    given_up: BTreeSet<usize>,
+    /// Sittings that there will be in this session, the one under way
+    /// included; 0 until that is decided.
+    sittings_left: u32,
+    /// What beginning a sitting takes: copies, starts and warm-up.
+    beginning: Duration,
+}
+
+impl<'a> Campaign<'a> {
+    /// Begins a session of the experiment in `store`.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub(super) fn new(
+        settings: &'a CampaignSettings,
+        store: Store,
+        monitor: &'a Monitor<'a>,
+    ) -> Result<Self, CampaignError> {
+        let groups = settings.plan.groups();
+        let slices = store.slices()?;
+        let sittings = groups
+            .iter()
+            .map(|group| {
+                let own = slices
+                    .iter()
+                    .filter(|slice| group.cells.contains(&slice.key.cell));
+                let sittings: BTreeSet<u32> = own.map(|slice| slice.key.sitting).collect();
+                sittings.len() as u32
+            })
+            .collect();
+        // Of earlier sessions it is not known how much of the rest was loading.
+        let measured: Duration = slices.iter().map(|slice| slice.elapsed).sum();
+        let around = store.time_spent()?.saturating_sub(measured);
+        let beginning = slices
+            .last()
+            .map_or(Duration::ZERO, |last| around / 2 / (last.key.sitting + 1));
+        Ok(Self {
+            settings,
+            cells: settings.plan.cells(),
+            session: store.begin_session()?,
+            horizon: settings.passes.map(|passes| Horizon::Passes { passes }),
+            store,
+            monitor,
+            slices,
+            groups,
+            sittings,
+            given_up: BTreeSet::new(),
+            sittings_left: 0,
+            beginning,
+        })
+    }
+
+    /// Works until there is enough, the budget is spent, or the observer wants
+    /// to stop.
+    ///
+    /// # Errors
+    /// As [`campaign`](super::campaign).
+    pub(super) fn carry_out(
+        mut self,
+        executor: &mut dyn Executor,
+    ) -> Result<Findings, CampaignError> {
+        let result = self.work(executor);
+        let noted = self.note_time();
+        result.map_err(|error| self.explain(error))?;
+        noted?;
+        let findings = Findings::of(&self.store)?.expect("the plan was adopted");
+        executor.clear_up(self.settings.keep_data, self.monitor);
+        Ok(findings)
+    }
+
+    fn plan(&self) -> &'a Plan {
+        &self.settings.plan
+    }
+
+    /// A full disk makes many calls fail: all of these become one error.
+    fn explain(&self, error: CampaignError) -> CampaignError {
+        let full = match &error {
+            CampaignError::Database(error) => error.is_full(),
+            CampaignError::Store(StoreError::Full { .. }) => true,
+            CampaignError::Directory(error) => error.is_full(),
+            _ => false,
+        };
+        match error {
+            _ if full => CampaignError::Full {
+                path: self.settings.directory.clone(),
+            },
+            CampaignError::Database(DatabaseError::Stopped) => CampaignError::Stopped,
+            CampaignError::Directory(error) => CampaignError::File(error),
+            other => other,
+        }
+    }
+
+    fn note_time(&self) -> Result<(), StoreError> {
+        self.store
+            .extend_session(self.session, self.monitor.session())
+    }
+
+    fn work(&mut self, executor: &mut dyn Executor) -> Result<(), CampaignError> {
+        for (topic, facts) in executor.facts() {
+            self.store.put_facts(&topic, &facts)?;
+        }
+        if self.settings.calibrate && self.store.calibration()?.is_none() {
+            let seed = self.plan().seed.derive("calibrate", 0);
+            if let Some(profile) = executor.calibrate(seed, self.monitor)? {
+                self.store.put_calibration(&profile)?;
+            }
+            self.note_time()?;
+        }
+        if self.horizon.is_none() {
+            self.horizon = self.store.horizon()?;
+        }
+        loop {
+            let live = self.live(&self.judge());
+            if live.is_empty() || self.is_over() {
+                return match (self.slices.is_empty(), self.settings.budget) {
+                    (true, Some(budget)) if !live.is_empty() => Err(CampaignError::UsedUp {
+                        budget_s: budget.as_secs(),
+                    }),
+                    _ => Ok(()),
+                };
+            }
+            self.prepare(executor, &live)?;
+            let turn = self.turn(executor, live)?;
+            self.sit(executor, &turn)?;
+        }
+    }
+
+    fn judge(&self) -> Judgement {
+        let horizon = self.horizon.unwrap_or(Horizon::Passes { passes: u32::MAX });
+        judge(
+            &self.plan().rules(horizon),
+            &self.groups,
+            self.cells.len(),
+            &self.slices,
+        )
+    }
+
+    /// The cells that go on, by group.
+    fn live(&self, judgement: &Judgement) -> Vec<(usize, Vec<usize>)> {
+        let of_group = |(number, judged): (usize, &GroupJudgement)| {
+            let cells: Vec<usize> = self.groups[number]
+                .cells
+                .iter()
+                .zip(&judged.candidates)
+                .filter(|(_, candidate)| candidate.left.is_none())
+                .map(|(&cell, _)| cell)
+                .collect();
+            let ended = judged.finished
+                || self.given_up.contains(&number)
+                || self.has_enough(&self.groups[number]);
+            (!ended).then_some((number, cells))
+        };
+        let groups = judgement.groups.iter().enumerate();
+        groups.filter_map(of_group).collect()
+    }
+
+    /// Whether the budget is used up: a sitting that is hardly begun when it
+    /// has to end is worth nothing.
+    fn is_over(&self) -> bool {
+        match (self.settings.passes, self.settings.budget) {
+            (None, Some(budget)) => self.monitor.spent() + self.beginning.mul_f64(1.5) >= budget,
+            _ => false,
+        }
+    }
+
+    /// Whether a group has all the passes that it is to have.
+    fn has_enough(&self, group: &Group) -> bool {
+        let of_group = |slice: &&Slice| group.cells.contains(&slice.key.cell);
+        let slices = self.slices.iter().filter(of_group);
+        let passes: BTreeSet<_> = slices
+            .map(|slice| (slice.key.sitting, slice.key.pass))
+            .collect();
+        let enough = |wanted: u32| passes.len() >= wanted as usize;
+        self.settings.passes.is_some_and(enough)
+    }
+
+    /// Gets what cells need: what others are derived from first.
+    fn prepare(
+        &mut self,
+        executor: &mut dyn Executor,
+        live: &[(usize, Vec<usize>)],
+    ) -> Result<(), CampaignError> {
+        let snapshots = self.plan().snapshots();
+        let mut due: Vec<&Cell> = live
+            .iter()
+            .flat_map(|(_, cells)| cells)
+            .map(|&cell| &self.cells[cell])
+            .collect();
+        due.sort_by_key(|cell| snapshots.iter().position(|key| *key == cell.snapshot()));
+        due.dedup_by_key(|cell| cell.snapshot());
+        for cell in &due {
+            self.monitor.stop_if_interrupted()?;
+            if let Some(snapshot) = executor.prepare(cell, self.monitor)? {
+                self.store.put_snapshot(&snapshot)?;
+            }
+            self.note_time()?;
+        }
+        let reasons: Vec<&str> = due
+            .iter()
+            .filter_map(|cell| executor.unavailable(cell))
+            .collect();
+        match reasons.first() {
+            Some(reason) if reasons.len() == due.len() && self.slices.is_empty() => {
+                Err(CampaignError::AllFailed((*reason).to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The groups that sit next: all, or as many as fit, those first that had
+    /// the fewest sittings.
+    fn turn(
+        &self,
+        executor: &dyn Executor,
+        mut live: Vec<(usize, Vec<usize>)>,
+    ) -> Result<Vec<(usize, Vec<usize>)>, CampaignError> {
+        live.sort_by_key(|&(group, _)| (self.sittings[group], group));
+        let mut turn: Vec<(usize, Vec<usize>)> = Vec::new();
+        for group in live {
+            let cells: Vec<&Cell> = turn
+                .iter()
+                .chain([&group])
+                .flat_map(|(_, cells)| cells)
+                .map(|&cell| &self.cells[cell])
+                .collect();
+            // One alone has to fit, or its databases say that it does not.
+            if turn.is_empty() || executor.fits(&cells)? {
+                turn.push(group);
+            }
+        }
+        turn.sort_by_key(|&(group, _)| group);
+        Ok(turn)
+    }
+
+    /// One sitting of some groups.
+    fn sit(
+        &mut self,
+        executor: &mut dyn Executor,
+        turn: &[(usize, Vec<usize>)],
+    ) -> Result<(), CampaignError> {
+        let number = self.store.next_sitting()?;
+        let begun = self.monitor.spent();
+        let cells = self.cells.clone();
+        let mut records = BTreeMap::new();
+        let mut seated = Vec::new();
+        let mut closing = Duration::ZERO;
+        for &cell in turn.iter().flat_map(|(_, cells)| cells) {
+            let mut record = RunRecord {
+                source: executor.source(),
+                key: RunKey {
+                    sitting: number,
+                    cell,
+                },
+                started_at: Timestamp::now(),
+                result: Err("not finished".to_owned()),
+            };
+            if let Some(reason) = executor.unavailable(&cells[cell]) {
+                record.result = Err(reason.to_owned());
+                self.store.put_runs(self.session, &[&record], &[])?;
+                continue;
+            }
+            closing += executor.closing(&cells[cell]);
+            seated.push((cell, &cells[cell]));
+            records.insert(cell, record);
+        }
+        let seed = self.plan().inputs_seed(number);
+        let mut table = Table {
+            number,
+            sitting: executor.sit(&seated, seed, self.monitor)?,
+            open: seated.iter().map(|&(cell, _)| cell).collect(),
+            records,
+            kept: self.slices.len(),
+            failure: None,
+        };
+        for &(cell, _) in &seated {
+            if let Some(error) = table.sitting.failure(cell) {
+                self.fail(&mut table, cell, error)?;
+            }
+        }
+        let measured = self.warm_up(&mut table, turn, closing).and_then(|()| {
+            let spent = self.monitor.spent();
+            self.beginning = spent.saturating_sub(begun);
+            let until = self.plan_time(turn.len(), closing)?;
+            self.measure(&mut table, turn, until)
+        });
+        if let Err(error) = measured {
+            // What was measured stays, though nothing was checked.
+            self.keep(&mut table)?;
+            return Err(error);
+        }
+        for cell in table.open.clone() {
+            self.leave(&mut table, cell)?;
+        }
+        for &(group, _) in turn {
+            self.sittings[group] += 1;
+            let mut cells = self.groups[group].cells.iter();
+            if !cells.any(|&cell| self.has_slices(number, cell)) {
+                self.given_up.insert(group);
+            }
+        }
+        self.sittings_left = self.sittings_left.saturating_sub(1);
+        self.note_time()?;
+        match table.failure {
+            Some(reason) if self.slices.is_empty() => Err(CampaignError::AllFailed(reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Warms up each group by itself, its cells in turn.
+    fn warm_up(
+        &mut self,
+        table: &mut Table<'_>,
+        turn: &[(usize, Vec<usize>)],
+        closing: Duration,
+    ) -> Result<(), CampaignError> {
+        let left = self.settings.budget.map(|budget| {
+            let left = budget.saturating_sub(self.monitor.spent() + closing);
+            left.mul_f64(WARM_UP_SHARE) / turn.len().max(1) as u32
+        });
+        for (group, cells) in turn {
+            let name = match self.plan().group_name(&self.cells[cells[0]]) {
+                name if name.is_empty() => "warm up".to_owned(),
+                name => format!("warm up {name}"),
+            };
+            let end = left.map(|left| self.monitor.spent() + left);
+            let mut warm_up = WarmUp::new(self.settings.slices.warm_up);
+            let open = |table: &Table<'_>| -> Vec<usize> {
+                let open = cells.iter().filter(|cell| table.open.contains(cell));
+                open.copied().collect()
+            };
+            for cell in open(table) {
+                warm_up.expect(cell, table.sitting.frames(cell));
+            }
+            while let Some(transactions) = warm_up.next() {
+                if end.is_some_and(|end| self.monitor.spent() >= end) {
+                    break;
+                }
+                self.monitor
+                    .progress(&format!("{name}: {}", warm_up.progress()));
+                for cell in open(table) {
+                    self.monitor.stop_if_interrupted()?;
+                    let key = SliceKey {
+                        sitting: table.number,
+                        pass: 0,
+                        position: 0,
+                        cell,
+                    };
+                    match table.sitting.slice(key, transactions) {
+                        Ok(slice) => warm_up.see(&slice),
+                        Err(error @ CampaignError::Run(_)) => {
+                            self.fail(table, cell, error)?;
+                            warm_up.forget(cell);
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            let reference = self.groups[*group].cells[self.groups[*group].reference];
+            if self.settings.slices.transactions.is_none()
+                && self.store.slice_transactions()?.is_none()
+                && let Some(rate) = warm_up.rate(reference)
+            {
+                let cell = &self.cells[reference];
+                let is_server = cell.database.kind()?.is_server;
+                self.store.set_slice_transactions(slice_transactions(
+                    rate,
+                    is_server,
+                    cell.clients,
+                ))?;
+            }
+            for cell in open(table) {
+                table.sitting.end_warm_up(cell);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans the time of this sitting and of those that may follow; when it
+    /// ends, `None` where passes decide that.
+    fn plan_time(
+        &mut self,
+        groups: usize,
+        closing: Duration,
+    ) -> Result<Option<Duration>, CampaignError> {
+        let turns = (self.live(&self.judge()).len().div_ceil(groups.max(1)) as u32).max(1);
+        if let (Some(passes), 0) = (self.settings.passes, self.sittings_left) {
+            self.sittings_left = turns;
+            let made = self.judge().passes as u32;
+            self.horizon = Some(Horizon::Passes {
+                passes: passes.saturating_mul(turns).max(made),
+            });
+        }
+        let (None, Some(budget)) = (self.settings.passes, self.settings.budget) else {
+            self.keep_horizon()?;
+            return Ok(None);
+        };
+        let spent = self.monitor.spent();
+        let left = budget.saturating_sub(spent);
+        let around = self.beginning + closing;
+        if self.sittings_left == 0 {
+            let affordable =
+                |sittings: &u32| around * (turns * sittings - 1) <= left.mul_f64(BEGINNING_SHARE);
+            let sittings = (1..=SITTINGS_WANTED).rev().find(affordable).unwrap_or(1);
+            self.sittings_left = turns * sittings;
+            let measured: Duration = self.slices.iter().map(|slice| slice.elapsed).sum();
+            let horizon = left.saturating_sub(around * (self.sittings_left - 1) + closing);
+            self.horizon = Some(Horizon::Time {
+                measured: measured + horizon,
+            });
+        }
+        self.keep_horizon()?;
+        let others = self.sittings_left.saturating_sub(1);
+        let own = left.saturating_sub(around * others + closing) / (others + 1);
+        Ok(Some(spent + own))
+    }
+
+    fn keep_horizon(&self) -> Result<(), StoreError> {
+        self.horizon
+            .map_or(Ok(()), |horizon| self.store.set_horizon(horizon))
+    }
+
+    /// Passes until all is decided, there are enough, or the time is over.
+    fn measure(
+        &mut self,
+        table: &mut Table<'_>,
+        turn: &[(usize, Vec<usize>)],
+        until: Option<Duration>,
+    ) -> Result<(), CampaignError> {
+        let decided = match self.settings.slices.transactions {
+            None => self.store.slice_transactions()?,
+            given => given,
+        };
+        let transactions = decided.unwrap_or(SLICE_TRANSACTIONS_MIN);
+        self.store.set_slice_transactions(transactions)?;
+        // An answer with wide intervals is better than none.
+        let fewest = if self.slices.is_empty() {
+            2 * BATCH_PASSES
+        } else {
+            0
+        };
+        for pass in 0.. {
+            if (pass as usize).is_multiple_of(BATCH_PASSES) {
+                self.keep(table)?;
+                let judgement = self.judge();
+                self.monitor.standings(self.plan(), &judgement);
+                let live = self.live(&judgement);
+                let goes_on = |cell: &usize| live.iter().any(|(_, cells)| cells.contains(cell));
+                for cell in table.open.clone() {
+                    if !goes_on(&cell) {
+                        self.leave(table, cell)?;
+                    }
+                }
+            }
+            let over =
+                pass as usize >= fewest && until.is_some_and(|until| self.monitor.spent() >= until);
+            let enough = turn
+                .iter()
+                .all(|&(group, _)| self.has_enough(&self.groups[group]));
+            if over || enough || table.open.is_empty() {
+                break;
+            }
+            let live: Vec<Vec<usize>> = turn
+                .iter()
+                .map(|(_, cells)| {
+                    let open = cells.iter().filter(|cell| table.open.contains(cell));
+                    open.copied().collect()
+                })
+                .collect();
+            let order = self.plan().order(table.number, pass, &live);
+            for (position, cell) in (0..).zip(order) {
+                let key = SliceKey {
+                    sitting: table.number,
+                    pass,
+                    position,
+                    cell,
+                };
+                let slice = self
+                    .monitor
+                    .stop_if_interrupted()
+                    .and_then(|()| table.sitting.slice(key, transactions));
+                match slice {
+                    Ok(slice) => self.slices.push(slice),
+                    Err(error @ CampaignError::Run(_)) => self.fail(table, cell, error)?,
+                    Err(error) => {
+                        // A pass that was cut short compares nothing.
+                        self.slices.retain(|slice| {
+                            (slice.key.sitting, slice.key.pass) != (table.number, pass)
+                        });
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        self.keep(table)
+    }
+
+    /// Whether a cell has slices of a sitting; what it did before is its
+    /// warm-up.
+    fn has_slices(&self, sitting: u32, cell: usize) -> bool {
+        let own = |slice: &Slice| (slice.key.sitting, slice.key.cell) == (sitting, cell);
+        self.slices.iter().any(own)
+    }
+
+    /// Commits what is new.
+    fn keep(&mut self, table: &mut Table<'_>) -> Result<(), CampaignError> {
+        for &cell in &table.open {
+            if self.has_slices(table.number, cell)
+                && let (Some(record), Some(figures)) =
+                    (table.records.get_mut(&cell), table.sitting.figures(cell))
+            {
+                record.result = Ok(Box::new(figures));
+            }
+        }
+        let new = &self.slices[table.kept..];
+        let records: Vec<&RunRecord> = table
+            .open
+            .iter()
+            .filter_map(|cell| table.records.get(cell))
+            .filter(|record| record.result.is_ok())
+            .collect();
+        self.store.put_runs(self.session, &records, new)?;
+        table.kept = self.slices.len();
+        self.note_time()?;
+        Ok(())
+    }
+
+    /// Stops and checks a cell. What it left has to be sound for its slices to
+    /// count.
+    fn leave(&mut self, table: &mut Table<'_>, cell: usize) -> Result<(), CampaignError> {
+        let name = self.plan().cell_name(&self.cells[cell]);
+        self.monitor.progress(&format!("check {name}"));
+        match table.sitting.leave(cell) {
+            Ok(figures) => {
+                let topic = self.conditions_topic(&self.cells[cell]);
+                self.store.put_facts(&topic, &figures.conditions)?;
+                table.open.retain(|&open| open != cell);
+                let Some(record) = table.records.get_mut(&cell) else {
+                    return Ok(());
+                };
+                // One that ended before its first slice says nothing.
+                if self.has_slices(table.number, cell) {
+                    record.result = Ok(Box::new(figures));
+                    self.store.put_runs(self.session, &[record], &[])?;
+                }
+                Ok(())
+            }
+            Err(error) if error.is_stop() => Err(CampaignError::Stopped),
+            Err(error) => self.fail(table, cell, CampaignError::Run(error)),
+        }
+    }
+
+    /// A cell gives no figures in this sitting.
+    fn fail(
+        &mut self,
+        table: &mut Table<'_>,
+        cell: usize,
+        error: CampaignError,
+    ) -> Result<(), CampaignError> {
+        let CampaignError::Run(error) = error else {
+            return Err(error);
+        };
+        let reason = with_causes(&error);
+        let name = self.plan().cell_name(&self.cells[cell]);
+        self.monitor
+            .note(&format!("{name} gave no figures: {reason}"));
+        table.open.retain(|&open| open != cell);
+        let stays = |slice: &Slice| (slice.key.sitting, slice.key.cell) != (table.number, cell);
+        // What is not in the store yet comes after what is.
+        let kept = self.slices.iter().take(table.kept);
+        table.kept = kept.filter(|slice| stays(slice)).count();
+        self.slices.retain(stays);
+        if let Some(record) = table.records.get_mut(&cell) {
+            record.result = Err(reason.clone());
+            self.store.put_runs(self.session, &[record], &[])?;
+        }
+        table.failure = Some(reason);
+        Ok(())
+    }
+
+    /// Under which topic the conditions of a cell's database are kept: what
+    /// they may depend on is part of it.
+    fn conditions_topic(&self, cell: &Cell) -> String {
+        let plan = self.plan();
+        let mut topic = String::from("database");
+        for factor in [Factor::Database, Factor::Clients, Factor::Cpus] {
+            if plan.count(factor) > 1 {
+                topic += &format!(" {}", plan.level(cell, factor).with_noun());
+            }
+        }
+        topic
+    }
+}
+
+/// A sitting under way.
+struct Table<'s> {
+    number: u32,
+    sitting: Box<dyn Sitting + 's>,
+    /// Cells that go on.
+    open: Vec<usize>,
+    records: BTreeMap<usize, RunRecord>,
+    /// How many of all slices are in the store.
+    kept: usize,
+    failure: Option<String>,
+}
+
+/// The fewest transactions of a slice.
+const SLICE_TRANSACTIONS_MIN: u64 = 10;
+
+/// How many transactions take about 75 ms, or 1.5 s where processes are frozen
+/// between slices: 10, 25, 50, 100, 200 and so on, and at least 10 a client.
+/// Shorter slices pay more for turning from one to the next, longer ones let
+/// the storage change meanwhile: 25 to 50 transactions of TPC-C on SQLite
+/// compared best, and 1 s on PostgreSQL.
+fn slice_transactions(a_second: f64, is_server: bool, clients: u32) -> u64 {
+    let length_s = if is_server { 1.5 } else { 0.075 };
+    let fewest =
+        (SLICE_TRANSACTIONS_MIN * u64::from(clients)).max((a_second * length_s) as u64 * 3 / 4);
+    let steps = (0..).map(|power| 25_u64.saturating_mul(1 << power.min(32)));
+    [SLICE_TRANSACTIONS_MIN]
+        .into_iter()
+        .chain(steps)
+        .find(|&step| step >= fewest)
+        .unwrap_or(fewest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_take_about_the_same_time_on_any_database() {
+        assert_eq!(slice_transactions(666.0, false, 1), 50);
+        assert_eq!(slice_transactions(420.0, false, 1), 25);
+        assert_eq!(slice_transactions(20_000.0, false, 1), 1600);
+        assert_eq!(slice_transactions(2_000.0, true, 4), 3200);
+        // A slow disk.
+        assert_eq!(slice_transactions(9.0, false, 1), 10);
+        assert_eq!(slice_transactions(9.0, true, 8), 100);
+    }
+}

@@ -1,0 +1,207 @@
+//! When the cells of a group are warm.
+//!
+//! A buffer that is full is not yet in the state that it keeps: what was read
+//! first gives way to what is read often (10.3 reads a transaction when SQLite's
+//! buffer had just filled, 8.3 in the long run, TPC-C on 4 KiB pages). So a
+//! warm-up goes on for as long as filling took, or until misses stay level.
+//! It counts transactions and misses, no clock, and so it replays.
+
+use std::collections::BTreeMap;
+
+use crate::lockstep::Slice;
+
+/// Transactions of the first block of a warm-up; later ones are an eighth of
+/// what went before.
+const FIRST_BLOCK: u64 = 64;
+
+/// Misses of the last two quarters of a warm-up that differ by less than this
+/// share are level.
+const LEVEL: f64 = 0.05;
+
+/// Blocks before misses are asked whether they are level: eight of the first
+/// size and as many again.
+const BLOCKS_MIN: usize = 16;
+
+/// A warm-up under way.
+pub(super) struct WarmUp {
+    /// How many transactions are wanted; `None` until all are warm.
+    wanted: Option<u64>,
+    done: u64,
+    block: u64,
+    cells: BTreeMap<usize, Warming>,
+}
+
+#[derive(Default)]
+struct Warming {
+    frames: u64,
+    /// Transactions and misses of each block.
+    blocks: Vec<(u64, u64)>,
+    misses: u64,
+    /// After how many transactions as many pages were read as the buffer has.
+    filled: Option<u64>,
+    /// Transactions a second in the fastest block.
+    rate: f64,
+}
+
+impl WarmUp {
+    /// Of a number of transactions, or until all cells are warm.
+    pub(super) fn new(wanted: Option<u64>) -> Self {
+        Self {
+            wanted,
+            done: 0,
+            block: 0,
+            cells: BTreeMap::new(),
+        }
+    }
+
+    /// A cell with a buffer of so many pages.
+    pub(super) fn expect(&mut self, cell: usize, frames: u64) {
+        let warming = Warming {
+            frames,
+            ..Warming::default()
+        };
+        self.cells.insert(cell, warming);
+    }
+
+    /// Waits for a cell no longer.
+    pub(super) fn forget(&mut self, cell: usize) {
+        self.cells.remove(&cell);
+    }
+
+    /// How many transactions each cell executes next; `None` when they are
+    /// warm.
+    pub(super) fn next(&mut self) -> Option<u64> {
+        let warm = match self.wanted {
+            Some(wanted) => self.done >= wanted,
+            None => self.cells.values().all(|cell| cell.is_warm(self.done)),
+        };
+        if warm {
+            return None;
+        }
+        let left = self.wanted.map_or(u64::MAX, |wanted| wanted - self.done);
+        self.block = (self.done / 8).max(FIRST_BLOCK).min(left);
+        self.done += self.block;
+        Some(self.block)
+    }
+
+    /// Takes a cell's block into account.
+    pub(super) fn see(&mut self, slice: &Slice) {
+        let (done, block) = (self.done, self.block);
+        let Some(cell) = self.cells.get_mut(&slice.key.cell) else {
+            return;
+        };
+        cell.misses += slice.misses;
+        cell.blocks.push((block, slice.misses));
+        cell.rate = cell
+            .rate
+            .max(block as f64 / slice.elapsed.as_secs_f64().max(1e-9));
+        if cell.misses >= cell.frames {
+            cell.filled.get_or_insert(done);
+        }
+    }
+
+    /// Transactions a second of a cell in its fastest block, which no storm
+    /// hit.
+    pub(super) fn rate(&self, cell: usize) -> Option<f64> {
+        let rate = self.cells.get(&cell)?.rate;
+        (rate > 0.0).then_some(rate)
+    }
+
+    /// How far it is, for a progress line.
+    pub(super) fn progress(&self) -> String {
+        let filled = |cell: &Warming| match (cell.filled, cell.frames) {
+            (Some(filled), _) => 0.5 * (self.done as f64 / filled.max(1) as f64).min(2.0),
+            (None, 0) => 1.0,
+            (None, frames) => 0.5 * cell.misses as f64 / frames as f64,
+        };
+        let least = self.cells.values().map(filled).fold(1.0, f64::min);
+        let least = match self.wanted {
+            Some(wanted) => self.done as f64 / wanted.max(1) as f64,
+            None => least,
+        };
+        format!("{:.0}%", least * 100.0)
+    }
+}
+
+impl Warming {
+    fn is_warm(&self, done: u64) -> bool {
+        self.frames == 0
+            || self.filled.is_some_and(|filled| done >= 2 * filled)
+            || self.is_level(done)
+    }
+
+    /// Whether the last quarter of the transactions missed as often as the one
+    /// before.
+    fn is_level(&self, done: u64) -> bool {
+        if self.blocks.len() < BLOCKS_MIN {
+            return false;
+        }
+        let (mut sums, mut seen) = ([(0, 0); 2], 0);
+        for &(transactions, misses) in self.blocks.iter().rev() {
+            let quarter = usize::from(seen >= done / 4);
+            seen += transactions;
+            sums[quarter].0 += transactions;
+            sums[quarter].1 += misses;
+            if seen >= done / 2 {
+                break;
+            }
+        }
+        let [last, before] = sums
+            .map(|(transactions, misses): (u64, u64)| misses as f64 / transactions.max(1) as f64);
+        (last - before).abs() <= LEVEL * before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::lockstep::slice::tests::slice;
+
+    /// Warms a cell of `frames` pages that misses like this after so many
+    /// transactions; how many it takes.
+    fn transactions(frames: u64, misses: impl Fn(u64) -> f64) -> u64 {
+        let mut warm_up = WarmUp::new(None);
+        warm_up.expect(0, frames);
+        let mut done = 0;
+        while let Some(block) = warm_up.next() {
+            let missed = (done..done + block).map(&misses).sum::<f64>();
+            done += block;
+            warm_up.see(&Slice {
+                misses: missed as u64,
+                elapsed: Duration::from_secs(1),
+                ..slice(0, 0, 0)
+            });
+            assert!(done < 1_000_000, "never warm");
+        }
+        done
+    }
+
+    #[test]
+    fn a_warm_up_goes_on_for_as_long_as_filling_took() {
+        // As SQLite under TPC-C with 2 KiB pages and 32 MiB: filled after
+        // about 1,000 transactions, level at 2,000.
+        let done = transactions(16_384, |at| match at {
+            0..500 => 22.8,
+            500..1000 => 9.4,
+            _ => 6.4,
+        });
+        assert!((2000..2500).contains(&done), "{done}");
+    }
+
+    #[test]
+    fn a_buffer_that_never_fills_is_warm_when_misses_are_level() {
+        let done = transactions(1_000_000, |at| 1.0 + 20.0 / (1.0 + at as f64 / 100.0));
+        assert!((500..20_000).contains(&done), "{done}");
+    }
+
+    #[test]
+    fn a_wanted_number_is_kept_to_the_transaction() {
+        let mut warm_up = WarmUp::new(Some(100));
+        warm_up.expect(0, 10);
+        let blocks: Vec<u64> = std::iter::from_fn(|| warm_up.next()).collect();
+        assert_eq!(blocks, [64, 36]);
+        assert_eq!(WarmUp::new(Some(0)).next(), None);
+    }
+}

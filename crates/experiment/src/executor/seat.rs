@@ -1,0 +1,253 @@
+//! Sittings of databases on storage.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use octavo_database::Counters;
+use octavo_driver::{Counts, DriverError, Measurement, SliceSettings, SlicedLoad, WarmUpSlices};
+use octavo_workload::Workload;
+
+use super::Sitting;
+use crate::{
+    error::CampaignError,
+    lockstep::{Slice, SliceKey, Spent},
+    machine::{MachineUse, MachineWatch},
+    record::{DeviceUse, Figures},
+    run::{FreshCopy, RunError, Started, Subject},
+    watch::DeviceReading,
+};
+
+/// Open cells by their number.
+pub(super) struct MeasuredSitting<'a> {
+    pub(super) seats: BTreeMap<usize, Result<Seat<'a>, Option<CampaignError>>>,
+    pub(super) interrupted: Box<dyn Fn() -> bool + Sync + 'a>,
+}
+
+/// An open cell.
+pub(super) struct Seat<'a> {
+    subject: FreshCopy<'a>,
+    workload: &'a dyn Workload,
+    /// `None` once it was stopped.
+    open: Option<(Started, SlicedLoad)>,
+    machine: MachineWatch,
+    total: Total,
+    warm_up: Option<Total>,
+    counts: Option<Counts>,
+}
+
+/// What a seat's slices gave together.
+#[derive(Clone, Copy, Default)]
+struct Total {
+    elapsed: Duration,
+    counters: Counters,
+    device: Option<DeviceUse>,
+}
+
+impl<'a> Seat<'a> {
+    /// Makes a copy, starts it and opens its sessions, which stand still.
+    ///
+    /// # Errors
+    /// When the database cannot be started.
+    pub(super) fn open(
+        subject: FreshCopy<'a>,
+        workload: &'a dyn Workload,
+        settings: SliceSettings<'_>,
+        isolation: Option<octavo_database::Isolation>,
+    ) -> Result<Self, RunError> {
+        let started = Started::start(&subject, workload, isolation)?;
+        let load = SlicedLoad::open(started.running.as_ref(), settings)?;
+        started.running.freeze()?;
+        Ok(Self {
+            subject,
+            workload,
+            open: Some((started, load)),
+            machine: MachineWatch::default(),
+            total: Total::default(),
+            warm_up: None,
+            counts: None,
+        })
+    }
+
+    fn slice(
+        &mut self,
+        key: SliceKey,
+        transactions: u64,
+        interrupted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Slice, RunError> {
+        let Some((started, load)) = &mut self.open else {
+            return Err(RunError::Measurement(DriverError::Stopped));
+        };
+        let running = started.running.as_ref();
+        let location = self.subject.location;
+        running.thaw()?;
+        let before = (running.counters(), DeviceReading::of(location));
+        let done = load.slice(transactions, interrupted);
+        let done = match (done, running.death()) {
+            (Err(error), Some(words)) if !matches!(error, DriverError::Stopped) => {
+                return Err(RunError::Died(words));
+            }
+            (done, _) => done?,
+        };
+        let flushing = std::time::Instant::now();
+        running.flush()?;
+        let elapsed = done.elapsed + flushing.elapsed();
+        let counters = running.counters() - before.0;
+        let device = DeviceReading::of(location)
+            .zip(before.1)
+            .map(|(after, before)| after.since(&before));
+        running.freeze()?;
+        self.total.elapsed += elapsed;
+        self.total.counters = self.total.counters + counters;
+        self.total.device = match (self.total.device, device) {
+            (Some(total), Some(device)) => Some(total.plus(&device)),
+            (None, device) => device,
+            (total, None) => total,
+        };
+        Ok(Slice {
+            key,
+            transactions: done.transactions,
+            counted: done.counted,
+            elapsed,
+            spent: Some(Spent {
+                read: counters.read_time,
+                log_write: counters.log_write_time,
+                log_sync: counters.log_sync_time,
+                checkpoint: counters.checkpoint_time,
+                cpu: done.cpu + counters.cpu_time,
+            }),
+            misses: counters.buffer_misses,
+            log_bytes: counters.log_written_bytes,
+            foreign_bytes: device.map(|device| device.foreign(&counters)),
+        })
+    }
+
+    fn end_warm_up(&mut self) {
+        self.machine.begin();
+        self.warm_up = Some(std::mem::take(&mut self.total));
+        if let Some((_, load)) = &mut self.open {
+            let _warm_up = load.take_counts();
+        }
+    }
+
+    /// What the load gave so far.
+    fn measurement(&mut self) -> (Measurement, Option<DeviceUse>, MachineUse) {
+        if let Some((_, load)) = &mut self.open {
+            let counts = load.take_counts();
+            match &mut self.counts {
+                Some(all) => all.add(&counts),
+                none => *none = Some(counts),
+            }
+        }
+        self.machine.end();
+        let warm_up = self.warm_up.unwrap_or_default();
+        let (page_size, memory) = self.subject.buffer();
+        let frames = memory.get() / u64::from(page_size.get());
+        let counts = self.counts.clone();
+        let load = Measurement::in_slices(
+            WarmUpSlices {
+                elapsed: warm_up.elapsed,
+                misses: warm_up.counters.buffer_misses,
+                frames,
+            },
+            self.total.elapsed,
+            counts.unwrap_or_else(|| Counts::new(self.workload.transactions())),
+            self.total.counters,
+        );
+        (load, self.total.device, self.machine.result())
+    }
+
+    fn figures(&mut self) -> Option<Figures> {
+        let (load, device, machine) = self.measurement();
+        let (started, _) = self.open.as_ref()?;
+        Some(started.so_far(&self.subject).figures(load, device, machine))
+    }
+
+    /// Stops and checks it.
+    fn leave(&mut self) -> Result<Figures, RunError> {
+        let (mut load, device, machine) = self.measurement();
+        let Some((started, sessions)) = self.open.take() else {
+            return Err(RunError::Measurement(DriverError::Stopped));
+        };
+        started.running.thaw()?;
+        load.audit = sessions.close();
+        let failed = load.counts.failed();
+        let (load, around) = started.stop(&self.subject, self.workload, Ok(load))?;
+        match failed {
+            0 => Ok(around.figures(load, device, machine)),
+            failed => Err(RunError::Failed(failed)),
+        }
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if let Some((started, sessions)) = self.open.take() {
+            // Nobody asks any more what became of it; a server that is left
+            // frozen would not hear that it has to end.
+            let _unheard = started.running.thaw();
+            drop(sessions);
+            let _unheard = started.running.stop();
+        }
+    }
+}
+
+impl MeasuredSitting<'_> {
+    fn seat(&self, cell: usize) -> Option<&Seat<'_>> {
+        self.seats.get(&cell)?.as_ref().ok()
+    }
+}
+
+impl Sitting for MeasuredSitting<'_> {
+    fn failure(&mut self, cell: usize) -> Option<CampaignError> {
+        self.seats.get_mut(&cell)?.as_mut().err()?.take()
+    }
+
+    fn frames(&self, cell: usize) -> u64 {
+        let Some(seat) = self.seat(cell) else {
+            return 0;
+        };
+        let (page_size, memory) = seat.subject.buffer();
+        memory.get() / u64::from(page_size.get())
+    }
+
+    fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError> {
+        let Some(Ok(seat)) = self.seats.get_mut(&key.cell) else {
+            return Err(CampaignError::Stopped);
+        };
+        let path = seat.subject.copy.clone();
+        let slice = seat.slice(key, transactions, &self.interrupted);
+        let slice = slice.map_err(|error| sorted(error, path));
+        if matches!(slice, Err(CampaignError::Run(_))) {
+            // It stops, so that the others have the machine to themselves.
+            self.seats.remove(&key.cell);
+        }
+        slice
+    }
+
+    fn end_warm_up(&mut self, cell: usize) {
+        if let Some(Ok(seat)) = self.seats.get_mut(&cell) {
+            seat.end_warm_up();
+        }
+    }
+
+    fn figures(&mut self, cell: usize) -> Option<Figures> {
+        self.seats.get_mut(&cell)?.as_mut().ok()?.figures()
+    }
+
+    fn leave(&mut self, cell: usize) -> Result<Figures, RunError> {
+        match self.seats.get_mut(&cell) {
+            Some(Ok(seat)) => seat.leave(),
+            _ => Err(RunError::Measurement(DriverError::Stopped)),
+        }
+    }
+}
+
+/// An error of one run, unless it would be one of all.
+pub(super) fn sorted(error: RunError, path: std::path::PathBuf) -> CampaignError {
+    if error.is_stop() {
+        CampaignError::Stopped
+    } else if error.is_full() {
+        CampaignError::Full { path }
+    } else {
+        CampaignError::Run(error)
+    }
+}

@@ -1,0 +1,252 @@
+//! From slices to batches: the unit of statistics.
+//!
+//! A slice may be shorter than the time from one checkpoint to the next, so
+//! that some have one and others have none. The mean of their log ratios would
+//! be biased by the curve of the logarithm (by several percent); so a batch has several
+//! passes, and the time of checkpoints is spread over the bytes that were
+//! written to the log, which is what makes a checkpoint due.
+
+use std::{ops::Range, time::Duration};
+
+use super::{
+    Batch, ScreenedPass, Slice,
+    screen::{Pass, screen},
+};
+use crate::statistics::Estimate;
+
+/// Passes of a batch. Fewer leave the bias of checkpoints, more leave few
+/// batches.
+pub const PASSES: usize = 4;
+
+/// The slices so far without the passes that are left out, in batches that
+/// all cells share.
+pub(super) struct Batches {
+    pub(super) screened: Vec<ScreenedPass>,
+    spans: Vec<Span>,
+    /// By pass that is not left out, and by cell.
+    work: Vec<Vec<Option<Work>>>,
+    /// By cell, seconds of checkpoint a byte of log; `None` where no log was
+    /// written, so that nothing is spread.
+    costs: Vec<Option<f64>>,
+}
+
+/// The passes of a batch.
+struct Span {
+    sitting: u32,
+    pass: u32,
+    /// Places in [`Batches::work`].
+    places: Range<usize>,
+}
+
+/// What slices did, and the seconds it took.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    counted: f64,
+    /// Without checkpoints.
+    clean: f64,
+    checkpoint: f64,
+    /// Bytes of log.
+    log: f64,
+    /// Slices with a checkpoint.
+    checkpoints: f64,
+}
+
+impl Work {
+    /// Of a slice whose time is not known in parts, checkpoints stay where
+    /// they are.
+    fn of(slice: &Slice) -> Self {
+        let checkpoint = slice.spent.map_or(Duration::ZERO, |spent| spent.checkpoint);
+        let checkpoint = checkpoint.min(slice.elapsed);
+        let log = slice.spent.map_or(0.0, |_| slice.log_bytes.get() as f64);
+        Self {
+            counted: slice.counted as f64,
+            clean: (slice.elapsed - checkpoint).as_secs_f64(),
+            checkpoint: checkpoint.as_secs_f64(),
+            log,
+            checkpoints: f64::from(!checkpoint.is_zero()),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            counted: self.counted + other.counted,
+            clean: self.clean + other.clean,
+            checkpoint: self.checkpoint + other.checkpoint,
+            log: self.log + other.log,
+            checkpoints: self.checkpoints + other.checkpoints,
+        }
+    }
+
+    /// The seconds that checkpoints count as.
+    fn spread(&self, cost: Option<f64>) -> f64 {
+        cost.map_or(self.checkpoint, |cost| cost * self.log)
+    }
+
+    fn seconds(&self, cost: Option<f64>) -> f64 {
+        self.clean + self.spread(cost)
+    }
+}
+
+/// The logarithms of a cell's throughput, or of its ratio to another's, by
+/// batch.
+#[derive(Default)]
+pub(super) struct Series {
+    pub(super) batches: Vec<Batch>,
+    /// Of one cell commits a second, of two the ratio.
+    pub(super) logs: Vec<f64>,
+    influences: Vec<f64>,
+}
+
+impl Series {
+    pub(super) fn estimate(&self) -> Option<Estimate> {
+        Estimate::of(&self.logs, &self.influences)
+    }
+}
+
+impl Batches {
+    pub(super) fn of(passes: &[Pass<'_>], cells: usize) -> Self {
+        let mut screened = Vec::new();
+        let mut kept = Vec::new();
+        for (pass, why) in passes.iter().zip(screen(passes)) {
+            match why {
+                Some(why) => screened.push(ScreenedPass {
+                    sitting: pass.sitting,
+                    pass: pass.pass,
+                    why,
+                }),
+                None => kept.push(pass),
+            }
+        }
+        let work: Vec<Vec<Option<Work>>> = kept
+            .iter()
+            .map(|pass| {
+                let mut work = vec![None; cells];
+                for slice in pass.slices {
+                    if let Some(place) = work.get_mut(slice.key.cell) {
+                        *place = Some(Work::of(slice));
+                    }
+                }
+                work
+            })
+            .collect();
+        let costs = (0..cells)
+            .map(|cell| {
+                let all = total(&work, cell, |_| true);
+                (all.log > 0.0).then(|| all.checkpoint / all.log)
+            })
+            .collect();
+        Self {
+            screened,
+            spans: spans(&kept),
+            work,
+            costs,
+        }
+    }
+
+    /// How many batches there are.
+    pub(super) fn count(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// The throughput of a cell, or its ratio to another's, by batch: of
+    /// passes in which all of these have a slice, where they are at least half
+    /// of the batch.
+    pub(super) fn series(&self, cell: usize, other: Option<usize>) -> Series {
+        let sides = [Some(cell), other];
+        let mut series = Series::default();
+        let mut sums = Vec::new();
+        for span in &self.spans {
+            let passes = &self.work[span.places.clone()];
+            let shared = |work: &[Option<Work>]| sides.iter().flatten().all(|&c| work[c].is_some());
+            let count = passes.iter().filter(|work| shared(work)).count();
+            let sum = sides.map(|side| side.map(|side| total(passes, side, shared)));
+            let Some(rates) = self.rates(sides, sum) else {
+                continue;
+            };
+            if 2 * count < passes.len() {
+                continue;
+            }
+            series.batches.push(Batch {
+                sitting: span.sitting,
+                pass: span.pass,
+                throughput: rates[0] * 60.0,
+            });
+            series.logs.push(rates[0].ln() - rates[1].ln());
+            sums.push(sum);
+        }
+        series.influences = series.logs.clone();
+        for (side, sign) in [(0, 1.0), (1, -1.0)] {
+            let Some(cost) = sides[side].and_then(|cell| self.costs[cell]) else {
+                continue;
+            };
+            // The cost a byte comes from the checkpoints of all batches, so it
+            // is as uncertain as their mean. That of each is what counts, not
+            // how many happen to fall into a batch: log bytes decide that.
+            let own: Vec<Work> = sums.iter().filter_map(|sum| sum[side]).collect();
+            let all = own.iter().copied().fold(Work::default(), Work::plus);
+            if all.checkpoints == 0.0 {
+                continue;
+            }
+            let mean = all.checkpoint / all.checkpoints;
+            let weight: f64 = own
+                .iter()
+                .map(|work| work.log / work.seconds(Some(cost)))
+                .sum();
+            for (influence, work) in series.influences.iter_mut().zip(&own) {
+                let excess = work.checkpoint - mean * work.checkpoints;
+                *influence -= sign * weight / all.log * excess;
+            }
+        }
+        series
+    }
+
+    /// Counted commits a second; 1 where there is no other side.
+    fn rates(&self, sides: [Option<usize>; 2], sums: [Option<Work>; 2]) -> Option<[f64; 2]> {
+        let mut rates = [1.0; 2];
+        for ((rate, side), sum) in rates.iter_mut().zip(sides).zip(sums) {
+            if let (Some(side), Some(sum)) = (side, sum) {
+                *rate = sum.counted / sum.seconds(self.costs[side]);
+            }
+        }
+        let known = |rate: &f64| rate.is_finite() && *rate > 0.0;
+        rates.iter().all(known).then_some(rates)
+    }
+}
+
+/// What a cell did in those passes that are asked for.
+fn total(
+    passes: &[Vec<Option<Work>>],
+    cell: usize,
+    wanted: impl Fn(&[Option<Work>]) -> bool,
+) -> Work {
+    passes
+        .iter()
+        .filter(|work| wanted(work))
+        .filter_map(|work| work[cell])
+        .fold(Work::default(), Work::plus)
+}
+
+/// Cuts passes into batches of [`PASSES`] within sittings. What is left joins
+/// the last batch of the sitting, or is its only one.
+fn spans(passes: &[&Pass<'_>]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut begin = 0;
+    for sitting in passes.chunk_by(|a, b| a.sitting == b.sitting) {
+        let batches = (sitting.len() / PASSES).max(1);
+        for batch in 0..batches {
+            let first = batch * PASSES;
+            let end = if batch + 1 == batches {
+                sitting.len()
+            } else {
+                first + PASSES
+            };
+            spans.push(Span {
+                sitting: sitting[first].sitting,
+                pass: sitting[first].pass,
+                places: begin + first..begin + end,
+            });
+        }
+        begin += sitting.len();
+    }
+    spans
+}

@@ -1,0 +1,397 @@
+//! Looks at what the slices say, and who leaves when.
+
+use std::time::Duration;
+
+use super::{
+    Candidate, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
+    batch::{Batches, PASSES, Series},
+    screen::{Pass, passes},
+};
+use crate::{
+    plan::Group,
+    statistics::{
+        Confidence, Decision, Estimate, Interval, decision, geometric_interval, horizon::Spending,
+    },
+};
+
+/// The two-sided error of all intervals of a group at all looks together.
+const ERROR: f64 = 0.05;
+
+/// Shares of the horizon at which there is a look.
+const LOOKS: [f64; 11] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+
+/// Fewer batches than this have no spread to speak of.
+const BATCHES_MIN: usize = 4;
+
+/// A cell leaves that has no result in so many passes in which others of its
+/// group have …
+const ABSENT_PASSES: u32 = 8;
+
+/// … or in so many sittings.
+const ABSENT_SITTINGS: u32 = 2;
+
+/// … unless it had so many batches before: it left under another horizon then,
+/// and has to be looked at again.
+const KNOWN_BATCHES: u32 = 2;
+
+/// Beyond this multiple of what was measured, nobody can tell how much more is
+/// needed.
+const MORE_MAX: f64 = 100.0;
+
+/// What the slices say of each group.
+///
+/// The slices are in the order of sitting, pass and position, and end with a
+/// pass; those of cells that are not below `cells` are not seen. Who left is
+/// found by replaying: each look sees the slices until then and no others, so
+/// the same slices always say the same, and more slices never change who left
+/// before them.
+///
+/// The checkpoint time of a slice is taken for a part of its elapsed time, so
+/// of several sessions it has to be that of one.
+///
+/// # Panics
+/// If a group has a cell that is not below `cells`.
+pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice]) -> Judgement {
+    let passes = passes(slices);
+    let mut groups: Vec<Standing<'_>> = plan_groups.iter().map(Standing::new).collect();
+    let mut absences = vec![Absence::default(); cells];
+    let mut measured = Duration::ZERO;
+    let mut looks = LOOKS.iter().peekable();
+    let mut share: f64 = 0.0;
+    let mut looked = false;
+    for (count, pass) in (1..).zip(&passes) {
+        measured = measured.saturating_add(pass.measured());
+        share = rules.horizon.share(measured, count);
+        let mut due = false;
+        while looks.next_if(|&&look| look <= share).is_some() {
+            due = true;
+        }
+        let moment = Moment {
+            sitting: pass.sitting,
+            pass: pass.pass,
+            measured,
+            share,
+        };
+        for group in &mut groups {
+            group.miss(pass, &mut absences, &moment);
+        }
+        looked = false;
+        if due {
+            let batches = Batches::of(&passes[..count], cells);
+            if batches.count() >= BATCHES_MIN {
+                looked = true;
+                for group in &mut groups {
+                    group.look(rules, &batches, &moment);
+                }
+            }
+        }
+    }
+    let batches = Batches::of(&passes, cells);
+    // Between looks, what the next one will ask for.
+    let ahead = match looks.peek() {
+        Some(&&next) if !looked => Some(next),
+        _ => None,
+    };
+    let information = batches.count() as f64 * ahead.map_or(1.0, |next| next / share.max(1e-9));
+    Judgement {
+        passes: passes.len(),
+        measured,
+        groups: groups
+            .iter()
+            .map(|group| {
+                let level = group.spending.level(information, ahead.unwrap_or(1.0));
+                group.judgement(rules, &batches, level, measured)
+            })
+            .collect(),
+        screened: batches.screened,
+    }
+}
+
+impl Horizon {
+    /// How far it is there, as a share.
+    fn share(&self, measured: Duration, passes: usize) -> f64 {
+        match self {
+            Self::Time { measured: all } => measured.as_secs_f64() / all.as_secs_f64(),
+            Self::Passes { passes: all } => passes as f64 / f64::from(*all),
+        }
+    }
+}
+
+/// The end of a pass.
+struct Moment {
+    sitting: u32,
+    pass: u32,
+    measured: Duration,
+    share: f64,
+}
+
+impl Moment {
+    fn left(&self, why: Why) -> Left {
+        Left {
+            sitting: self.sitting,
+            pass: self.pass,
+            measured: self.measured,
+            why,
+        }
+    }
+}
+
+/// What is missing of a cell.
+#[derive(Clone, Copy, Default)]
+struct Absence {
+    /// Passes and whole sittings without it, in a row.
+    passes: u32,
+    sittings: u32,
+    /// The sitting of the last pass, and its passes with the cell.
+    sitting: Option<u32>,
+    present: u32,
+    /// Batches that it had in all sittings.
+    batches: u32,
+}
+
+impl Absence {
+    fn see(&mut self, sitting: u32, present: bool) {
+        if self.sitting != Some(sitting) {
+            if self.sitting.is_some() && self.present == 0 {
+                self.sittings += 1;
+            }
+            (self.sitting, self.present) = (Some(sitting), 0);
+        }
+        if present {
+            (self.passes, self.sittings) = (0, 0);
+            self.present += 1;
+            let full = PASSES as u32;
+            if self.present == 1 || (self.present > full && self.present.is_multiple_of(full)) {
+                self.batches += 1;
+            }
+        } else {
+            self.passes += 1;
+        }
+    }
+
+    fn gives_nothing(&self) -> bool {
+        self.batches < KNOWN_BATCHES
+            && (self.passes >= ABSENT_PASSES || self.sittings >= ABSENT_SITTINGS)
+    }
+}
+
+/// What an interval at a look said of a candidate.
+#[derive(Clone, Copy)]
+struct Reading {
+    mean: f64,
+    interval: Interval,
+    decision: Decision,
+}
+
+impl Reading {
+    fn of(rules: &Rules, estimate: &Estimate, level: f64) -> Self {
+        let interval = estimate.interval(level);
+        Self {
+            mean: estimate.mean,
+            interval,
+            decision: decision(&interval, rules.margin),
+        }
+    }
+}
+
+/// A group between looks.
+struct Standing<'a> {
+    group: &'a Group,
+    spending: Spending,
+    left: Vec<Option<Left>>,
+    /// Of those that are not measured any more: what was said last.
+    last: Vec<Option<Reading>>,
+    finished: bool,
+}
+
+impl<'a> Standing<'a> {
+    fn new(group: &'a Group) -> Self {
+        let candidates = group.cells.len();
+        let rivals = candidates.saturating_sub(1).max(1);
+        Self {
+            group,
+            spending: Spending::new(ERROR / rivals as f64),
+            left: vec![None; candidates],
+            last: vec![None; candidates],
+            finished: false,
+        }
+    }
+
+    fn live_rivals(&self) -> Vec<usize> {
+        (0..self.left.len())
+            .filter(|&place| place != self.group.reference && self.left[place].is_none())
+            .collect()
+    }
+
+    fn estimate(&self, batches: &Batches, place: usize, other: usize) -> Option<Estimate> {
+        let cells = &self.group.cells;
+        batches.series(cells[place], Some(cells[other])).estimate()
+    }
+
+    /// Notes which cells a pass has none of.
+    fn miss(&mut self, pass: &Pass<'_>, absences: &mut [Absence], moment: &Moment) {
+        let present = |cell: usize| pass.slices.iter().any(|slice| slice.key.cell == cell);
+        if self.finished || !self.group.cells.iter().any(|&cell| present(cell)) {
+            return;
+        }
+        for (place, &cell) in self.group.cells.iter().enumerate() {
+            absences[cell].see(pass.sitting, present(cell));
+            if self.left[place].is_none() && absences[cell].gives_nothing() {
+                self.left[place] = Some(moment.left(Why::NoResult));
+                // Nothing can be compared without the reference.
+                self.finished |= place == self.group.reference;
+            }
+        }
+    }
+
+    fn look(&mut self, rules: &Rules, batches: &Batches, moment: &Moment) {
+        if self.finished {
+            return;
+        }
+        let level = self.spending.look(batches.count() as f64, moment.share);
+        let read = |place: usize, other: usize| -> Option<Reading> {
+            let estimate = self.estimate(batches, place, other)?;
+            Some(Reading::of(rules, &estimate, level))
+        };
+        let readings: Vec<(usize, Option<Reading>)> = self
+            .live_rivals()
+            .into_iter()
+            .map(|place| (place, read(place, self.group.reference)))
+            .collect();
+        let leader = readings
+            .iter()
+            .filter_map(|(place, reading)| Some((*place, (*reading)?)))
+            .filter(|(_, reading)| reading.decision == Decision::Better)
+            .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+            .map(|(place, _)| place);
+        let leaving: Vec<(usize, Why)> = readings
+            .iter()
+            .filter_map(|&(place, reading)| {
+                let why = match (reading?.decision, leader) {
+                    (Decision::Worse, _) => Why::Slower,
+                    (Decision::Equivalent, _) => Why::Equal,
+                    (_, Some(leader)) if leader != place => {
+                        let ahead = read(place, leader)?.interval.high < 1.0 + rules.margin;
+                        ahead.then_some(Why::Behind { leader })?
+                    }
+                    _ => return None,
+                };
+                Some((place, why))
+            })
+            .collect();
+        if rules.drop && readings.iter().any(|(_, reading)| reading.is_some()) {
+            for &(place, why) in &leaving {
+                self.left[place] = Some(moment.left(why));
+            }
+            let live = self.live_rivals();
+            self.finished = live.iter().all(|&place| Some(place) == leader);
+            for (place, reading) in readings {
+                if self.finished || !live.contains(&place) {
+                    self.last[place] = reading;
+                }
+            }
+        }
+    }
+
+    fn judgement(
+        &self,
+        rules: &Rules,
+        batches: &Batches,
+        level: f64,
+        measured: Duration,
+    ) -> GroupJudgement {
+        let reference = self.group.cells[self.group.reference];
+        let candidates = (0..self.group.cells.len())
+            .map(|place| self.candidate(rules, batches, place, level, measured))
+            .collect();
+        GroupJudgement {
+            candidates,
+            batches: batches.series(reference, None).batches.len(),
+            finished: self.finished,
+        }
+    }
+
+    fn candidate(
+        &self,
+        rules: &Rules,
+        batches: &Batches,
+        place: usize,
+        level: f64,
+        measured: Duration,
+    ) -> Candidate {
+        let cells = &self.group.cells;
+        let own = batches.series(cells[place], None);
+        // One batch has a throughput all the same.
+        let unbounded = || {
+            let values: Vec<f64> = own.logs.iter().map(|log| log.exp()).collect();
+            geometric_interval(&values, Confidence::family(1))
+        };
+        let known = own.estimate().map(|own| own.interval(ERROR));
+        let throughput = known.or_else(unbounded).map(per_minute);
+        let alone = Candidate {
+            left: self.left[place],
+            throughput,
+            batches: own.batches,
+            ..Candidate::default()
+        };
+        if place == self.group.reference {
+            return alone;
+        }
+        let series = batches.series(cells[place], Some(cells[self.group.reference]));
+        let estimate = series.estimate();
+        let now = estimate.map(|estimate| Reading::of(rules, &estimate, level));
+        let said = self.last[place].or(now);
+        let decision = said.map_or(Decision::Open, |said| said.decision);
+        let open = self.left[place].is_none() && decision == Decision::Open;
+        Candidate {
+            ratio: said.map(|said| said.interval),
+            decision: Some(decision),
+            likely: estimate.filter(|_| open).and_then(|of| likely(rules, &of)),
+            by_sitting: by_sitting(&series),
+            autocorrelation: estimate.map(|estimate| estimate.autocorrelation),
+            more: estimate
+                .filter(|_| open)
+                .and_then(|estimate| more(&estimate, rules.margin, level, measured)),
+            ..alone
+        }
+    }
+}
+
+fn per_minute(interval: Interval) -> Interval {
+    Interval {
+        estimate: 60.0 * interval.estimate,
+        low: 60.0 * interval.low,
+        high: 60.0 * interval.high,
+        ..interval
+    }
+}
+
+/// What the interval would say if nobody had looked before and there were no
+/// other rivals.
+fn likely(rules: &Rules, estimate: &Estimate) -> Option<Decision> {
+    let alone = Reading::of(rules, estimate, ERROR).decision;
+    matches!(alone, Decision::Better | Decision::Worse).then_some(alone)
+}
+
+fn by_sitting(series: &Series) -> Vec<(u32, f64)> {
+    let places: Vec<usize> = (0..series.logs.len()).collect();
+    places
+        .chunk_by(|&a, &b| series.batches[a].sitting == series.batches[b].sitting)
+        .map(|places| {
+            let sum: f64 = places.iter().map(|&place| series.logs[place]).sum();
+            let mean = sum / places.len() as f64;
+            (series.batches[places[0]].sitting, mean.exp())
+        })
+        .collect()
+}
+
+/// An open interval settles when it leaves 1 outside or stays within the
+/// margin, whichever is nearer; its width falls with the root of time.
+fn more(estimate: &Estimate, margin: f64, level: f64, measured: Duration) -> Option<Duration> {
+    let distance = estimate.mean.abs();
+    let room = distance.max(margin.ln_1p() - distance);
+    let multiple = (estimate.half_width(level) / room).powi(2) - 1.0;
+    (multiple <= MORE_MAX)
+        .then(|| Duration::try_from_secs_f64(multiple.max(0.0) * measured.as_secs_f64()).ok())
+        .flatten()
+}

@@ -1,0 +1,156 @@
+//! What the slices so far say of each group of cells.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{Decision, Interval};
+
+/// How cells are compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Ratios within this share of 1 make no difference: 0.03 is 3%.
+    pub margin: f64,
+    /// Whether cells that are decided leave.
+    pub drop: bool,
+    /// Over what the error is spent.
+    pub horizon: Horizon,
+}
+
+/// How far an experiment is meant to go: the error of all looks together is
+/// spent on the way there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Horizon {
+    /// Time within slices, all cells together.
+    Time {
+        /// How much.
+        measured: Duration,
+    },
+    /// Passes, all sittings together.
+    Passes {
+        /// How many.
+        passes: u32,
+    },
+}
+
+/// What the slices so far say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// Passes that were made, those of [`Self::screened`] included.
+    pub passes: usize,
+    /// Time within slices, all cells together, of passes left out included.
+    pub measured: Duration,
+    /// Passes that are left out of all figures.
+    pub screened: Vec<ScreenedPass>,
+    /// By group of the plan.
+    pub groups: Vec<GroupJudgement>,
+}
+
+/// A pass that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ScreenedPass {
+    /// Its sitting.
+    pub sitting: u32,
+    /// Its number in it.
+    pub pass: u32,
+    /// Why.
+    pub why: Screened,
+}
+
+/// Why a pass is left out: rules that are fixed beforehand, and know nothing
+/// of which cell leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Screened {
+    /// It took more than 1.5 times as long as the median of its neighbors, a
+    /// dozen passes before and after it.
+    Slow,
+    /// Other programs used the device.
+    ForeignTraffic,
+}
+
+/// What the slices say of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupJudgement {
+    /// By place in the group.
+    pub candidates: Vec<Candidate>,
+    /// Batches that its reference has.
+    pub batches: usize,
+    /// Whether nothing is left to decide.
+    pub finished: bool,
+}
+
+/// What the slices say of one cell of a group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Candidate {
+    /// Its throughput over the reference's: at 95% for all candidates of the
+    /// group and all looks up to the horizon together; of all batches, or of
+    /// those until it left. `None` for the reference, and without two batches.
+    pub ratio: Option<Interval>,
+    /// What the interval says; `None` for the reference.
+    pub decision: Option<Decision>,
+    /// Where the interval is open and one at 95% for this candidate and this
+    /// moment alone is not: faster or slower.
+    pub likely: Option<Decision>,
+    /// When and why it left.
+    pub left: Option<Left>,
+    /// The ratio within each sitting, to see what placement and start-up are
+    /// worth.
+    pub by_sitting: Vec<(u32, f64)>,
+    /// The correlation of one batch's ratio with the next one's.
+    pub autocorrelation: Option<f64>,
+    /// How much more time within slices, all cells together, would settle it if
+    /// mean and spread stay as they are; `None` where nothing is open, or where
+    /// that is more than 100 times what was measured.
+    pub more: Option<Duration>,
+    /// What each batch gave.
+    pub batches: Vec<Batch>,
+    /// Throughput a minute over all batches, with an interval (95%, this cell
+    /// alone).
+    pub throughput: Option<Interval>,
+}
+
+/// Several passes of one sitting, the unit of statistics. All groups have the
+/// same batches, so those of two groups can be set against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Batch {
+    /// Its sitting.
+    pub sitting: u32,
+    /// Its first pass.
+    pub pass: u32,
+    /// The cell's throughput a minute: counted commits over time, with the
+    /// time of checkpoints spread over log bytes.
+    pub throughput: f64,
+}
+
+/// Leaving the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Left {
+    /// The sitting and pass after which it left.
+    pub sitting: u32,
+    /// See [`Self::sitting`].
+    pub pass: u32,
+    /// Time within slices until then, all cells together.
+    #[serde(rename = "measured_s", serialize_with = "octavo_driver::seconds")]
+    pub measured: Duration,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a cell left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "why")]
+pub enum Why {
+    /// It is slower than the reference.
+    Slower,
+    /// It makes no difference to the reference.
+    Equal,
+    /// It is faster than the reference, but not than this candidate.
+    Behind {
+        /// Its place in the group.
+        leader: usize,
+    },
+    /// It gave no figures.
+    NoResult,
+}

@@ -1,0 +1,26 @@
+//! Comparing cells in lockstep: all of them execute the same next
+//! transactions in turn, and what a slice of one took is set against what the
+//! slices of the others took in the same pass.
+//!
+//! Pure functions of plan and slices: no clocks, no files, so resuming is
+//! replaying. `docs/verdicts.md` has the rules and the simulations behind
+//! their constants.
+
+mod batch;
+mod decide;
+mod judgement;
+mod screen;
+pub(crate) mod slice;
+
+pub use batch::PASSES as BATCH_PASSES;
+pub use decide::judge;
+pub use judgement::{
+    Batch, Candidate, GroupJudgement, Horizon, Judgement, Left, Rules, Screened, ScreenedPass, Why,
+};
+pub use slice::{Slice, SliceKey, Spent};
+
+#[cfg(test)]
+#[path = "../../tests/lockstep/simulated.rs"]
+mod simulated;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,497 @@
+//! Judging slices that are written down, and slices of simulated machines.
+
+use std::time::Duration;
+
+use octavo_units::{ByteCount, Seed};
+
+use super::{
+    Candidate, Horizon, Judgement, Rules, Screened, Slice, SliceKey, Spent, Why, judge,
+    simulated::{Conditions, Machine, QUIET},
+    slice::tests::slice as some_slice,
+};
+use crate::{
+    plan::Group,
+    statistics::{Decision, Interval},
+};
+
+const HORIZON: Duration = Duration::from_secs(260);
+
+/// 100 transactions a second, and a byte of log each.
+fn slice(sitting: u32, pass: u32, cell: usize) -> Slice {
+    Slice {
+        counted: 50,
+        elapsed: Duration::from_millis(500),
+        spent: Some(Spent::default()),
+        log_bytes: ByteCount::new(50),
+        ..some_slice(sitting, pass, cell)
+    }
+}
+
+fn slices(sittings: &[u32], cells: usize, change: impl Fn(&mut Slice)) -> Vec<Slice> {
+    let mut slices = Vec::new();
+    for (sitting, &passes) in (0..).zip(sittings) {
+        for pass in 0..passes {
+            for cell in 0..cells {
+                let mut slice = slice(sitting, pass, cell);
+                change(&mut slice);
+                slices.push(slice);
+            }
+        }
+    }
+    slices
+}
+
+fn rules(passes: u32) -> Rules {
+    Rules {
+        margin: 0.03,
+        drop: true,
+        horizon: Horizon::Passes { passes },
+    }
+}
+
+/// A group of the first cells, compared with the first.
+fn group(cells: usize) -> Vec<Group> {
+    vec![Group {
+        cells: (0..cells).collect(),
+        reference: 0,
+    }]
+}
+
+/// Multiplies the time of a slice by a factor, and some noise that is fixed by
+/// its pass and cell.
+fn take(slice: &mut Slice, factor: f64) {
+    let noise = u64::from(slice.key.pass) * 7919 + slice.key.cell as u64 * 104_729;
+    let noise = 1.0 + 0.01 * ((noise % 101) as f64 / 50.0 - 1.0);
+    slice.elapsed = slice.elapsed.mul_f64(factor * noise);
+}
+
+fn candidate(judgement: &Judgement, place: usize) -> &Candidate {
+    &judgement.groups[0].candidates[place]
+}
+
+fn screened(judgement: &Judgement) -> Vec<(u32, u32, Screened)> {
+    let screened = judgement.screened.iter();
+    screened.map(|s| (s.sitting, s.pass, s.why)).collect()
+}
+
+#[test]
+fn slow_passes_are_left_out_whoever_is_slow() {
+    for slow in 0..2 {
+        let slices = slices(&[9], 2, |slice| {
+            // Together 2.1 times as long, or 1.4 times.
+            let factor = match slice.key.pass {
+                3 if slice.key.cell == slow => 3.2,
+                5 if slice.key.cell == slow => 1.8,
+                _ => 1.0,
+            };
+            slice.elapsed = slice.elapsed.mul_f64(factor);
+        });
+        let judgement = judge(&rules(100), &group(2), 2, &slices);
+        assert_eq!(screened(&judgement), [(0, 3, Screened::Slow)]);
+        assert_eq!(judgement.passes, 9);
+        assert_eq!(judgement.measured, Duration::from_millis(9000 + 1100 + 400));
+    }
+}
+
+#[test]
+fn checkpoints_and_missing_cells_make_no_pass_slow() {
+    let mut slices = slices(&[9], 2, |slice| {
+        // Cell 1 takes three times as long as cell 0.
+        if slice.key.cell == 1 {
+            slice.elapsed *= 3;
+        }
+        if slice.key.pass == 2 {
+            let checkpoint = Duration::from_secs(5);
+            slice.elapsed += checkpoint;
+            slice.spent = Some(Spent {
+                checkpoint,
+                ..Spent::default()
+            });
+        }
+    });
+    slices.retain(|slice| slice.key.pass < 6 || slice.key.cell == 1);
+    assert_eq!(judge(&rules(100), &group(2), 2, &slices).screened, []);
+}
+
+#[test]
+fn foreign_traffic_beyond_the_usual_is_left_out() {
+    let slices = slices(&[9, 9], 2, |slice| {
+        let kib = match (slice.key.sitting, slice.key.pass) {
+            // 1.1 MiB more than the 200 KiB of the others, and 0.9 MiB.
+            (0, 4) => 100 + 575,
+            (0, 6) => 100 + 460,
+            // Every pass of the second sitting has as much.
+            (1, _) => 5000,
+            _ => 100,
+        };
+        slice.foreign_bytes = Some(ByteCount::kib(kib));
+    });
+    let judgement = judge(&rules(100), &group(2), 2, &slices);
+    assert_eq!(screened(&judgement), [(0, 4, Screened::ForeignTraffic)]);
+}
+
+#[test]
+fn batches_have_four_passes_of_a_sitting() {
+    let slices = slices(&[9, 3, 1, 8], 2, |_| ());
+    let judgement = judge(&rules(100), &group(2), 2, &slices);
+    let batches: Vec<(u32, u32)> = candidate(&judgement, 1)
+        .batches
+        .iter()
+        .map(|batch| (batch.sitting, batch.pass))
+        .collect();
+    assert_eq!(batches, [(0, 0), (0, 4), (1, 0), (2, 0), (3, 0), (3, 4)]);
+    assert_eq!(judgement.groups[0].batches, 6);
+    let sittings = &candidate(&judgement, 1).by_sitting;
+    assert_eq!(sittings, &[(0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0)]);
+}
+
+#[test]
+fn the_time_of_checkpoints_is_spread_over_the_log() {
+    // One checkpoint of a second in six passes: every slice counts as 500 ms
+    // and a sixth of a second.
+    let slices = slices(&[12], 2, |slice| {
+        if slice.key.cell == 1 && slice.key.pass % 6 == 1 {
+            let checkpoint = Duration::from_secs(1);
+            slice.elapsed += checkpoint;
+            slice.spent = Some(Spent {
+                checkpoint,
+                ..Spent::default()
+            });
+        }
+    });
+    let judgement = judge(&rules(100), &group(2), 2, &slices);
+    for batch in &candidate(&judgement, 1).batches {
+        assert!((batch.throughput - 60.0 * 50.0 / (0.5 + 1.0 / 6.0)).abs() < 1e-6);
+    }
+    let ratio = candidate(&judgement, 1).ratio.unwrap();
+    assert!((ratio.estimate - 0.75).abs() < 1e-9, "{ratio:?}");
+}
+
+#[test]
+fn passes_count_for_cells_that_are_compared_in_them() {
+    // Where cell 1 is missing the reference is three times as fast.
+    let mut slices = slices(&[8], 3, |slice| {
+        if slice.key.cell == 0 && slice.key.pass == 2 {
+            slice.elapsed /= 3;
+        }
+    });
+    slices.retain(|slice| slice.key.pass != 2 || slice.key.cell != 1);
+    let judgement = judge(&rules(100), &group(3), 3, &slices);
+    assert_eq!(candidate(&judgement, 1).ratio.unwrap().estimate, 1.0);
+    assert!(candidate(&judgement, 2).ratio.unwrap().estimate < 0.95);
+}
+
+#[test]
+fn who_left_when_depends_on_no_later_slice() {
+    let effects = [0.0, 0.9f64.ln(), 0.0, 1.02f64.ln(), 0.6f64.ln()];
+    let slices = Machine::new(QUIET, &effects, Seed::new(5)).sitting(0, HORIZON);
+    let rules = Rules {
+        margin: 0.05,
+        drop: true,
+        horizon: Horizon::Time { measured: HORIZON },
+    };
+    let whole = judge(&rules, &group(5), 5, &slices);
+    let left: Vec<_> = whole.groups[0].candidates.iter().map(|c| c.left).collect();
+    assert_eq!(left[1].unwrap().why, Why::Slower);
+    assert_eq!(left[4].unwrap().why, Why::Slower);
+    assert!(left[4].unwrap().measured < left[1].unwrap().measured);
+    assert!(left[1].unwrap().measured < HORIZON / 2);
+    assert_eq!(left[2].unwrap().why, Why::Equal);
+    for passes in [40, 150, 300, 450] {
+        let before = judge(&rules, &group(5), 5, &slices[..5 * passes]);
+        let until = before.measured;
+        let of_whole = whole.groups[0].candidates.iter();
+        for (then, now) in before.groups[0].candidates.iter().zip(of_whole) {
+            assert_eq!(then.left, now.left.filter(|left| left.measured <= until));
+            if then.left.is_some() {
+                assert_eq!((then.ratio, then.decision), (now.ratio, now.decision));
+            }
+        }
+    }
+    // Its later slices need not exist.
+    let last = left[1].unwrap().pass;
+    let without: Vec<Slice> = slices
+        .iter()
+        .copied()
+        .filter(|slice| slice.key.cell != 1 || slice.key.pass <= last)
+        .collect();
+    let judgement = judge(&rules, &group(5), 5, &without);
+    assert_eq!(candidate(&judgement, 1).left, left[1]);
+    assert_eq!(candidate(&judgement, 1).ratio, candidate(&whole, 1).ratio);
+}
+
+#[test]
+fn the_rest_leaves_behind_a_leader() {
+    let slices = slices(&[200], 4, |slice| {
+        take(slice, [1.0, 0.7, 0.85, 1.0][slice.key.cell]);
+    });
+    let judgement = judge(&rules(1000), &group(4), 4, &slices);
+    assert!(judgement.groups[0].finished);
+    assert_eq!(candidate(&judgement, 1).decision, Some(Decision::Better));
+    assert_eq!(candidate(&judgement, 1).left, None);
+    let left = candidate(&judgement, 2).left.unwrap();
+    assert_eq!(left.why, Why::Behind { leader: 1 });
+    assert_eq!(candidate(&judgement, 2).decision, Some(Decision::Better));
+    assert_eq!((left.sitting, left.pass), (0, 49));
+    assert_eq!(candidate(&judgement, 3).left.unwrap().why, Why::Equal);
+}
+
+#[test]
+fn nobody_leaves_before_four_batches_or_between_looks() {
+    let slices = slices(&[60], 2, |slice| {
+        take(slice, [1.0, 2.0][slice.key.cell]);
+    });
+    let left = |horizon: u32, passes: usize| {
+        let judgement = judge(&rules(horizon), &group(2), 2, &slices[..2 * passes]);
+        let candidate = candidate(&judgement, 1).clone();
+        assert_eq!(candidate.decision, Some(Decision::Worse), "{passes}");
+        (
+            candidate.left.map(|left| left.pass),
+            judgement.groups[0].finished,
+        )
+    };
+    assert_eq!(left(100, 19), (None, false));
+    assert_eq!(left(100, 20), (Some(19), true));
+    // Looks at 5 and 10 passes would see too little.
+    assert_eq!(left(50, 14), (None, false));
+    assert_eq!(left(50, 60), (Some(19), true));
+}
+
+#[test]
+fn without_dropping_nothing_is_ever_finished() {
+    let slices = slices(&[100], 2, |slice| {
+        take(slice, [1.0, 2.0][slice.key.cell]);
+    });
+    let full = Rules {
+        drop: false,
+        ..rules(100)
+    };
+    let finished = |rules: &Rules, cells: usize, passes: usize| {
+        let judgement = judge(rules, &group(cells), 2, &slices[..2 * passes]);
+        assert!(
+            judgement.groups[0]
+                .candidates
+                .iter()
+                .all(|c| c.left.is_none())
+        );
+        judgement.groups[0].finished
+    };
+    assert!(!finished(&full, 2, 99));
+    assert!(!finished(&full, 2, 100));
+    // … nor a cell that is compared with nothing.
+    assert!(!finished(&rules(100), 1, 100));
+}
+
+#[test]
+fn cells_without_results_leave() {
+    let without = |sittings: &[u32], absent: &dyn Fn(&SliceKey) -> bool| {
+        let mut slices = slices(sittings, 3, |slice| take(slice, 1.0));
+        slices.retain(|slice| !absent(&slice.key));
+        judge(&rules(1000), &group(3), 3, &slices)
+    };
+    let judgement = without(&[20], &|key| key.cell == 2);
+    let left = candidate(&judgement, 2).left.unwrap();
+    assert_eq!((left.why, left.pass), (Why::NoResult, 7));
+    assert_eq!(candidate(&judgement, 2).ratio, None);
+    let judgement = without(&[3, 3, 3], &|key| key.cell == 2);
+    let left = candidate(&judgement, 2).left.unwrap();
+    assert_eq!((left.why, left.sitting), (Why::NoResult, 2));
+    let judgement = without(&[20], &|key| key.cell == 0);
+    assert_eq!(candidate(&judgement, 0).left.unwrap().why, Why::NoResult);
+    assert!(judgement.groups[0].finished);
+    // What left under a shorter horizon is looked at again.
+    let judgement = without(&[40, 9, 9], &|key| {
+        key.cell == 2 && (key.sitting > 0 || key.pass > 30)
+    });
+    assert_eq!(candidate(&judgement, 2).left.unwrap().why, Why::Equal);
+    // Nobody is missing while the whole group is.
+    let judgement = without(&[40], &|key| key.pass > 20);
+    assert!(
+        judgement.groups[0]
+            .candidates
+            .iter()
+            .all(|c| c.left.is_none())
+    );
+}
+
+#[test]
+fn a_machine_that_becomes_faster_has_no_slow_passes_but_storms_are() {
+    let slices = slices(&[100], 2, |slice| {
+        if slice.key.pass < 50 {
+            slice.elapsed *= 2;
+        }
+        if slice.key.pass == 20 {
+            slice.elapsed *= 2;
+        }
+    });
+    let judgement = judge(&rules(1000), &group(2), 2, &slices);
+    let slow: Vec<u32> = judgement.screened.iter().map(|pass| pass.pass).collect();
+    // Those at the step have faster neighbors in the majority for a moment.
+    assert!(slow.contains(&20), "{slow:?}");
+    assert!(
+        slow.iter()
+            .all(|&pass| pass == 20 || (38..50).contains(&pass)),
+        "{slow:?}"
+    );
+}
+
+#[test]
+fn open_cells_say_which_way_they_lean_and_what_would_settle_them() {
+    let logs = [0.03, 0.06, 0.02, 0.07, 0.03, 0.05];
+    let judgement_of = |logs: &[f64]| {
+        let slices = slices(&[24], 2, |slice| {
+            if slice.key.cell == 1 {
+                let log = logs[slice.key.pass as usize / 4];
+                slice.elapsed = slice.elapsed.mul_f64((-log).exp());
+            }
+        });
+        judge(&rules(1000), &group(2), 2, &slices)
+    };
+    let judgement = judgement_of(&logs);
+    let open = candidate(&judgement, 1);
+    assert_eq!(open.decision, Some(Decision::Open));
+    assert_eq!(open.likely, Some(Decision::Better));
+    // The half-width of the logarithm falls to its mean.
+    let interval = open.ratio.unwrap();
+    let half = 0.5 * (interval.high / interval.low).ln();
+    let multiple = (half / interval.estimate.ln()).powi(2) - 1.0;
+    let expected = judgement.measured.mul_f64(multiple);
+    assert!(open.more.unwrap().abs_diff(expected) < Duration::from_millis(1));
+    let split = judgement_of(&[0.03, 0.06, -0.06, 0.07, 0.03, -0.05]);
+    assert_eq!(candidate(&split, 1).likely, None);
+    let hopeless = judgement_of(&[0.9, -0.9, 0.9, -0.85, 0.8, -0.9]);
+    assert_eq!(candidate(&hopeless, 1).more, None);
+}
+
+#[test]
+fn sittings_of_one_pass_have_a_batch_each() {
+    // What was kept before there was lockstep: a run a sitting.
+    let slices = slices(&[1; 12], 2, |slice| {
+        slice.spent = None;
+        slice.foreign_bytes = None;
+        slice.key.pass = 0;
+        let noise = f64::from(slice.key.sitting % 3) * 0.01;
+        slice.elapsed = slice.elapsed.mul_f64(1.0 + noise * slice.key.cell as f64);
+    });
+    let judgement = judge(&rules(12), &group(2), 2, &slices);
+    assert_eq!(judgement.groups[0].batches, 12);
+    let left = candidate(&judgement, 1).left.unwrap();
+    assert_eq!((left.why, left.sitting), (Why::Equal, 4));
+    assert_eq!(candidate(&judgement, 1).ratio.unwrap().batches, 5);
+}
+
+#[test]
+fn damaged_slices_are_no_reason_to_panic() {
+    let odd = slices(&[30, 2], 3, |slice| match slice.key.pass % 5 {
+        0 => slice.elapsed = Duration::ZERO,
+        1 => slice.elapsed = Duration::MAX,
+        2 => slice.counted = 0,
+        3 => {
+            slice.spent = Some(Spent {
+                checkpoint: Duration::MAX,
+                ..Spent::default()
+            });
+            slice.log_bytes = ByteCount::new(u64::MAX);
+            slice.foreign_bytes = Some(ByteCount::new(u64::MAX));
+        }
+        _ => slice.key.cell += 100,
+    });
+    for horizon in [
+        Horizon::Passes { passes: 0 },
+        Horizon::Passes { passes: 20 },
+        Horizon::Time {
+            measured: Duration::ZERO,
+        },
+        Horizon::Time {
+            measured: Duration::MAX,
+        },
+    ] {
+        let rules = Rules {
+            horizon,
+            ..rules(0)
+        };
+        judge(&rules, &group(3), 3, &odd);
+        assert_eq!(judge(&rules, &group(3), 3, &[]).passes, 0);
+    }
+    // Nor is a ratio made of them.
+    let idle = slices(&[30], 2, |slice| slice.counted = 0);
+    assert_eq!(
+        candidate(&judge(&rules(9), &group(2), 2, &idle), 1).ratio,
+        None
+    );
+}
+
+/// What is found of five cells on quiet machines.
+fn trials(name: &str, effects: &[f64; 5], count: u64) -> Vec<Judgement> {
+    // As much time a cell as ten have in 260 s.
+    let measured = HORIZON / 2;
+    let rules = Rules {
+        margin: 0.05,
+        drop: true,
+        horizon: Horizon::Time { measured },
+    };
+    (0..count)
+        .map(|trial| {
+            let seed = Seed::new(11).derive(name, trial);
+            let slices = Machine::new(QUIET, effects, seed).sitting(0, measured);
+            judge(&rules, &group(5), 5, &slices)
+        })
+        .collect()
+}
+
+fn with(judgements: &[Judgement], wanted: impl Fn(&[Candidate]) -> bool) -> usize {
+    let groups = judgements.iter().map(|judgement| &judgement.groups[0]);
+    groups.filter(|group| wanted(&group.candidates)).count()
+}
+
+#[test]
+fn equal_cells_are_found_equal_and_rarely_told_apart() {
+    let found = trials("equal", &[0.0; 5], 60);
+    // 5% of 60 and three standard deviations: 8.
+    let wrong = |c: &Candidate| matches!(c.decision, Some(Decision::Better | Decision::Worse));
+    let wrong = with(&found, |group| group.iter().any(wrong));
+    assert!(wrong <= 8, "{wrong} of 60");
+    let equal = |c: &Candidate| c.left.is_some_and(|left| left.why == Why::Equal);
+    let equal = with(&found, |group| group[1..].iter().all(equal));
+    assert!(equal >= 45, "{equal} of 60");
+}
+
+#[test]
+fn differences_are_found() {
+    let effects = [0.0, 0.0, 0.9f64.ln(), 0.0, 0.0];
+    let found = trials("slower", &effects, 30);
+    let slower = with(&found, |group| group[2].decision == Some(Decision::Worse));
+    assert!(slower >= 29, "{slower} of 30");
+    let effects = [0.0, 0.0, 0.0, 1.1f64.ln(), 0.0];
+    let found = trials("faster", &effects, 30);
+    let faster = with(&found, |group| {
+        group[3].left.is_none() && group[3].decision == Some(Decision::Better)
+    });
+    assert!(faster >= 29, "{faster} of 30");
+}
+
+#[test]
+fn storms_are_left_out_and_intervals_cover() {
+    let stormy = Conditions {
+        storm: 40.0,
+        ..QUIET
+    };
+    // The only look is at all of it.
+    let rules = Rules {
+        drop: false,
+        ..rules(1)
+    };
+    let (mut covers, mut screened) = (0, 0);
+    for trial in 0..300 {
+        let seed = Seed::new(13).derive("cover", trial);
+        let effects = [0.0, 0.92f64.ln()];
+        let slices = Machine::new(stormy, &effects, seed).sitting(0, Duration::from_secs(20));
+        let judgement = judge(&rules, &group(2), 2, &slices);
+        let ratio: Interval = candidate(&judgement, 1).ratio.unwrap();
+        covers += u32::from((ratio.low..=ratio.high).contains(&0.92));
+        screened += judgement.screened.len();
+    }
+    // 93% to 97% of 300, and two standard deviations of 95%: 3.8 each.
+    assert!((272..=298).contains(&covers), "{covers} of 300");
+    assert!(screened > 300, "{screened}");
+}

@@ -1,0 +1,217 @@
+//! How cells compare with their reference: as a word in tables and charts, and
+//! all of them in the line of progress.
+
+use octavo_experiment::{
+    lockstep::{Candidate, GroupJudgement, Judgement, Why},
+    plan::{Group, Plan},
+    statistics::Decision,
+};
+
+use crate::{
+    document::{Cell, Tone},
+    naming,
+    number::{list, signed},
+};
+
+/// A decision as a word, toned: `likely` counts where the decision is open.
+/// `reference` is what the reference is called, of the reference.
+pub(crate) fn standing(
+    decision: Option<Decision>,
+    likely: Option<Decision>,
+    reference: Option<&'static str>,
+) -> Cell {
+    use Decision::{Better, Equivalent, Open, Worse};
+    let (word, tone) = match (reference, decision, likely) {
+        (Some(name), ..) => (name, Tone::Plain),
+        (_, Some(Better), _) => ("faster", Tone::Good),
+        (_, Some(Worse), _) => ("slower", Tone::Bad),
+        (_, Some(Equivalent), _) => ("no difference", Tone::Plain),
+        (_, Some(Open), Some(Better)) => ("likely faster", Tone::Open),
+        (_, Some(Open), Some(Worse)) => ("likely slower", Tone::Open),
+        (_, Some(Open), _) => ("too close to call", Tone::Open),
+        (_, None, _) => ("not measured", Tone::Plain),
+    };
+    Cell::toned(word, tone)
+}
+
+/// Who is out and who leads in each group, for a line of progress:
+/// `64 KiB out (-55%) · 2 KiB leads by 7%, not yet certain`.
+pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
+    let cells = plan.cells();
+    let groups = plan.groups();
+    let said = groups.iter().zip(&judgement.groups).map(|(group, of)| {
+        let name = |place: usize| naming::level_alone(plan, &cells[group.cells[place]]);
+        let standing = of_group(group, of, name).join(" · ");
+        match plan.group_name(&cells[group.cells[0]]) {
+            name if name.is_empty() => standing,
+            name => format!("{name}: {standing}"),
+        }
+    });
+    said.collect::<Vec<_>>().join(" | ")
+}
+
+fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) -> Vec<String> {
+    let candidates = || of.candidates.iter().enumerate();
+    let out: Vec<String> = candidates()
+        .filter_map(|(place, candidate)| {
+            let why = match candidate.left?.why {
+                Why::Slower => signed(candidate.ratio?.estimate),
+                Why::Equal => "no difference".into(),
+                Why::Behind { leader } => format!("behind {}", name(leader)),
+                Why::NoResult => "no result".into(),
+            };
+            Some(format!("{} out ({why})", name(place)))
+        })
+        .collect();
+    let mut said = Vec::new();
+    if !out.is_empty() {
+        said.push(list(&out, "and"));
+    }
+    let is_live = |candidate: &Candidate| candidate.left.is_none();
+    let estimate = |candidate: &Candidate| Some(candidate.ratio?.estimate);
+    let live = candidates().filter(|(_, candidate)| is_live(candidate));
+    let best = live
+        .filter_map(|(place, candidate)| Some((place, estimate(candidate)?, candidate)))
+        .max_by(|one, other| one.1.total_cmp(&other.1));
+    let reference = name(group.reference);
+    said.push(match best {
+        _ if of.finished => match best {
+            Some((place, ratio, candidate)) if candidate.decision == Some(Decision::Better) => {
+                format!("{} wins by {}", name(place), gain(ratio))
+            }
+            _ => format!("decided, keep {reference}"),
+        },
+        None => "nothing to compare yet".into(),
+        Some((place, ratio, candidate)) if ratio > 1.0 => {
+            let sure = match candidate.decision {
+                Some(Decision::Better) => "certain",
+                _ => "not yet certain",
+            };
+            format!("{} leads by {}, {sure}", name(place), gain(ratio))
+        }
+        Some(_) => format!("{reference} leads, not yet certain"),
+    });
+    said
+}
+
+/// `7%` of 1.07.
+fn gain(ratio: f64) -> String {
+    signed(ratio).trim_start_matches('+').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use octavo_experiment::{lockstep::Left, statistics::Interval};
+
+    use super::*;
+    use crate::fixture;
+
+    fn candidate(estimate: f64, decision: Decision) -> Candidate {
+        Candidate {
+            ratio: Some(Interval {
+                estimate,
+                low: estimate * 0.9,
+                high: estimate * 1.1,
+                batches: 5,
+            }),
+            decision: Some(decision),
+            ..Candidate::default()
+        }
+    }
+
+    fn out(estimate: f64, why: Why) -> Candidate {
+        Candidate {
+            left: Some(Left {
+                sitting: 0,
+                pass: 12,
+                measured: Duration::from_secs(20),
+                why,
+            }),
+            ..candidate(estimate, Decision::Worse)
+        }
+    }
+
+    /// 2, 4 (the reference), 8, 16 and 64 KiB.
+    fn judgement(others: [Candidate; 4], finished: bool) -> Judgement {
+        let [two, eight, sixteen, last] = others;
+        Judgement {
+            passes: 12,
+            measured: Duration::from_secs(20),
+            screened: Vec::new(),
+            groups: vec![GroupJudgement {
+                candidates: vec![two, Candidate::default(), eight, sixteen, last],
+                batches: 3,
+                finished,
+            }],
+        }
+    }
+
+    #[test]
+    fn line_of_progress_names_losers_and_the_leader() {
+        let plan = fixture::one_memory().plan;
+        let open = |estimate| candidate(estimate, Decision::Open);
+        let slow = || out(0.45, Why::Slower);
+        for (others, finished, said) in [
+            (
+                [open(1.07), open(0.9), open(0.8), slow()],
+                false,
+                "64 KiB out (-55%) · 2 KiB leads by 7%, not yet certain",
+            ),
+            (
+                [open(0.97), open(0.9), out(1.0, Why::Equal), slow()],
+                false,
+                "16 KiB out (no difference) and 64 KiB out (-55%) · 4 KiB leads, not yet certain",
+            ),
+            (
+                [
+                    candidate(1.12, Decision::Better),
+                    out(1.05, Why::Behind { leader: 0 }),
+                    slow(),
+                    out(0.5, Why::NoResult),
+                ],
+                true,
+                "8 KiB out (behind 2 KiB), 16 KiB out (-55%) and 64 KiB out (no result) · 2 KiB \
+                 wins by 12%",
+            ),
+            (
+                [slow(), slow(), slow(), out(0.45, Why::Equal)],
+                true,
+                "2 KiB out (-55%), 8 KiB out (-55%), 16 KiB out (-55%) and 64 KiB out (no \
+                 difference) · decided, keep 4 KiB",
+            ),
+            (
+                [(); 4].map(|()| Candidate::default()),
+                false,
+                "nothing to compare yet",
+            ),
+        ] {
+            assert_eq!(standings(&plan, &judgement(others, finished)), said);
+        }
+    }
+
+    #[test]
+    fn groups_are_named_where_there_are_several() {
+        let plan = fixture::findings().plan;
+        let mut two = judgement([(); 4].map(|()| candidate(1.2, Decision::Better)), false);
+        two.groups.push(two.groups[0].clone());
+        assert_eq!(
+            standings(&plan, &two),
+            "8 MiB of memory: 64 KiB leads by 20%, certain | 32 MiB of memory: 64 KiB leads by \
+             20%, certain"
+        );
+    }
+
+    #[test]
+    fn likely_counts_where_nothing_is_decided() {
+        let word = |decision, likely| standing(Some(decision), likely, None).text;
+        assert_eq!(
+            word(Decision::Open, Some(Decision::Better)),
+            "likely faster"
+        );
+        assert_eq!(word(Decision::Worse, Some(Decision::Better)), "slower");
+        assert_eq!(word(Decision::Open, None), "too close to call");
+        assert_eq!(standing(None, None, None).text, "not measured");
+    }
+}

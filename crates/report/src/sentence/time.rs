@@ -1,0 +1,177 @@
+//! Where a transaction's time goes, and what other page sizes change about it.
+
+use octavo_experiment::{
+    findings::{CellFindings, Findings, GroupFindings, TransactionTime},
+    verdict::Verdict,
+};
+
+use crate::{
+    naming,
+    number::{list, percent, time},
+};
+
+/// Differences below this share of the reference's time explain nothing.
+const MATTERS: f64 = 0.03;
+
+/// Parts of a transaction's time as a sentence names them, in microseconds.
+fn parts(of: &TransactionTime) -> [(&'static str, f64); 4] {
+    [
+        ("reads", of.read_us),
+        ("writes", of.log_write_us + of.checkpoint_us),
+        ("fsync", of.log_sync_us),
+        ("CPU and other", (of.cpu_us + of.other_us).max(0.0)),
+    ]
+}
+
+/// Why some are faster and others slower, in the group shown first; empty
+/// where the times are not known.
+pub(crate) fn why(findings: &Findings) -> Option<String> {
+    let group = *naming::groups(findings).first()?;
+    let reference = group.cells.iter().find(|cell| cell.reference)?;
+    let own = reference.time.filter(is_told)?;
+    let shares: Vec<String> = parts(&own)
+        .iter()
+        .map(|(name, us)| {
+            format!(
+                "{} {name}",
+                percent((us / own.total_us * 100.0).round() / 100.0)
+            )
+        })
+        .collect();
+    let with = naming::with(&group.name, "");
+    let begin = if group.name.is_empty() {
+        "A transaction".into()
+    } else {
+        format!("{}a transaction", with.replace(": ", ", "))
+    };
+    let name = naming::reference_in_full(findings, group);
+    let mut said = format!(
+        "Why: {}{} of {name} takes {}: {}.",
+        begin[..1].to_lowercase(),
+        &begin[1..],
+        time(own.total_us),
+        shares.join(", ")
+    );
+    for cell in compared(findings, group) {
+        if let Some(change) = cell.time.and_then(|time| change(&time, &own)) {
+            let level = findings.plan.level(&cell.cell, findings.plan.compare);
+            said += &format!(" {} {change}.", naming::capital(&level.with_noun()));
+        }
+    }
+    Some(said)
+}
+
+/// Whether the database tells how long its reads and writes take: MySQL and
+/// MariaDB do not.
+fn is_told(time: &TransactionTime) -> bool {
+    time.read_us + time.log_write_us + time.log_sync_us + time.checkpoint_us > 0.0
+}
+
+/// The fastest and the slowest of the others.
+fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFindings> {
+    let ratio = |cell: &&CellFindings| cell.ratio.map_or(f64::NAN, |ratio| ratio.estimate);
+    let mut others: Vec<&CellFindings> = group
+        .cells
+        .iter()
+        .filter(|cell| !cell.reference && cell.ratio.is_some())
+        .collect();
+    others.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
+    if let Verdict::Use { level, .. } = &group.verdict {
+        let is_winner =
+            |cell: &&CellFindings| findings.plan.level(&cell.cell, findings.plan.compare) == *level;
+        others.sort_by_key(|cell| !is_winner(cell));
+    }
+    match others.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![one],
+        [first, .., last] => vec![first, last],
+    }
+}
+
+/// `save 0.160 ms of reads and add 0.060 ms of writes`.
+fn change(own: &TransactionTime, reference: &TransactionTime) -> Option<String> {
+    let changes = parts(own).into_iter().zip(parts(reference));
+    let changes: Vec<(&str, f64)> = changes
+        .map(|((name, own), (_, reference))| (name, own - reference))
+        .filter(|(_, change)| change.abs() >= MATTERS * reference.total_us)
+        .collect();
+    let of = |verb: &str, sign: f64| {
+        let amounts: Vec<String> = changes
+            .iter()
+            .filter(|(_, change)| change * sign > 0.0)
+            .map(|(name, change)| format!("{} of {name}", time(change.abs())))
+            .collect();
+        (!amounts.is_empty()).then(|| format!("{verb} {}", list(&amounts, "and")))
+    };
+    let said: Vec<String> = [of("save", -1.0), of("add", 1.0)]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!said.is_empty()).then(|| said.join(" and "))
+}
+
+/// What the slowest transactions wait for, a sentence a group.
+pub(crate) fn tails(findings: &Findings) -> Vec<String> {
+    let groups = naming::groups(findings).into_iter();
+    groups.filter_map(|group| tail(findings, group)).collect()
+}
+
+fn tail(findings: &Findings, group: &GroupFindings) -> Option<String> {
+    let tails: Vec<_> = group.cells.iter().filter_map(|cell| cell.tail).collect();
+    let low = tails.iter().map(|tail| tail.p99_us).min()? as f64;
+    let high = tails.iter().map(|tail| tail.p99_us).max()? as f64;
+    let why = match tails.iter().all(|tail| tail.is_checkpoints()) {
+        true => ", the time of a checkpoint",
+        false => "",
+    };
+    let every = findings.plan.compare.noun();
+    Some(naming::with(
+        &group.name,
+        &format!(
+            "p99 is {} to {} over every {every}{why}.",
+            time(low),
+            time(high)
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn reason_names_what_is_saved_and_added() {
+        let of = |read_us, log_write_us| TransactionTime {
+            total_us: read_us + log_write_us + 300.0,
+            read_us,
+            log_write_us,
+            log_sync_us: 100.0,
+            checkpoint_us: 0.0,
+            cpu_us: 150.0,
+            other_us: 50.0,
+        };
+        let reference = of(700.0, 500.0);
+        assert_eq!(
+            change(&of(540.0, 560.0), &reference).as_deref(),
+            Some("save 160 µs of reads and add 60.0 µs of writes")
+        );
+        assert_eq!(change(&of(690.0, 510.0), &reference), None);
+    }
+
+    #[test]
+    fn reason_is_left_out_where_times_are_not_known() {
+        let mut findings = fixture::findings();
+        let said = why(&findings).unwrap();
+        assert!(
+            said.starts_with(
+                "Why: with 32 MiB of memory, a transaction of the default 4 KiB takes"
+            ),
+            "{said}"
+        );
+        for cell in findings.groups.iter_mut().flat_map(|of| &mut of.cells) {
+            cell.time = None;
+        }
+        assert_eq!(why(&findings), None);
+    }
+}

@@ -43,9 +43,13 @@ pub(super) enum Means {
 }
 
 impl Means {
-    /// Holds all of them; returns once they stand still, with what the shell is
-    /// to do.
-    fn hold(&self, tell: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    /// Holds all of them; returns once they stand still. Tells the shell what it
+    /// is to do, and adds to `stopped` each process before it is stopped.
+    fn hold(
+        &self,
+        stopped: &mut Vec<i32>,
+        tell: &mut dyn FnMut(&str) -> io::Result<()>,
+    ) -> io::Result<()> {
         match self {
             Self::Group(path) => {
                 tell("echo 0 >\"$1\"")?;
@@ -56,11 +60,12 @@ impl Means {
                 })
             }
             Self::Signals(ancestor) => {
-                let mut before = Vec::new();
+                let mut before: Vec<i32> = Vec::new();
                 until(|| {
                     let all = descendants::with(*ancestor);
                     if all != before {
-                        let pids: Vec<String> = all.iter().map(i32::to_string).collect();
+                        stopped.extend(all.iter().copied().filter(|pid| !before.contains(pid)));
+                        let pids: Vec<String> = stopped.iter().map(i32::to_string).collect();
                         tell(&format!("kill -CONT {}", pids.join(" ")))?;
                     }
                     let mut still = all == before;
@@ -79,13 +84,12 @@ impl Means {
         }
     }
 
-    fn let_go(&self) -> io::Result<()> {
+    fn let_go(&self, stopped: &[i32]) -> io::Result<()> {
         match self {
             Self::Group(path) => fs::write(path.join("cgroup.freeze"), "0"),
-            Self::Signals(ancestor) => {
-                for pid in descendants::with(*ancestor) {
-                    signal(pid, Signal::CONT);
-                }
+            // Not who is below the ancestor now: if that was killed, nobody is.
+            Self::Signals(_) => {
+                stopped.iter().for_each(|&pid| signal(pid, Signal::CONT));
                 Ok(())
             }
         }
@@ -118,6 +122,8 @@ fn until(mut done: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
 pub(super) struct Freezer {
     means: Means,
     held: bool,
+    /// Those that were stopped by signals.
+    stopped: Vec<i32>,
     /// From the first time on that they are held.
     keeper: Option<Keeper>,
 }
@@ -127,6 +133,7 @@ impl Freezer {
         Self {
             means,
             held: false,
+            stopped: Vec::new(),
             keeper: None,
         }
     }
@@ -142,7 +149,9 @@ impl Freezer {
         };
         let keeper = self.keeper.insert(keeper);
         self.held = true;
-        let held = self.means.hold(&mut |order| keeper.tell(order));
+        let held = self
+            .means
+            .hold(&mut self.stopped, &mut |order| keeper.tell(order));
         if held.is_err() {
             let _told_already = self.thaw();
         }
@@ -152,7 +161,7 @@ impl Freezer {
     /// Lets them go on, if they are held.
     pub(super) fn thaw(&mut self) -> io::Result<()> {
         if self.held {
-            self.means.let_go()?;
+            self.means.let_go(&self.stopped)?;
             self.forget();
         }
         Ok(())
@@ -161,6 +170,7 @@ impl Freezer {
     /// They go on or are gone.
     pub(super) fn forget(&mut self) {
         self.held = false;
+        self.stopped.clear();
         if let Some(keeper) = &mut self.keeper
             && keeper.tell(":").is_err()
         {

@@ -273,6 +273,8 @@ impl Server {
     pub(crate) fn kill(&self) {
         let mut child = self.child();
         if !matches!(child.try_wait(), Ok(None)) {
+            // Somebody else killed it: what it left held finds that out.
+            let _stays = self.thaw();
             return;
         }
         // It starts nothing more while its descendants are looked up. What

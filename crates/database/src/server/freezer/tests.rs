@@ -103,6 +103,28 @@ fn what_is_held_can_be_killed() {
 }
 
 #[test]
+fn what_a_killed_server_left_held_goes_on() {
+    let ends: [fn(Server); 2] = [|server| server.thaw().unwrap(), drop];
+    for end in ends {
+        let scratch = crate::scratch::directory();
+        let (directory, log) = (scratch.path(), scratch.path().join("log"));
+        let server = Server::launch(&launch(directory, &log, Signal::KILL)).unwrap();
+        assert!(moves(directory));
+        server.freeze().unwrap();
+        let below = descendants::of(server.pid());
+        assert!(!below.is_empty() && below.iter().all(|pid| descendants::is_still(*pid)));
+        signal(server.pid(), Signal::KILL);
+        assert!(is_gone(server.pid()));
+        end(server);
+        assert!(!below.iter().any(|pid| descendants::is_still(*pid)));
+        for pid in below {
+            signal(pid, Signal::KILL);
+            assert!(is_gone(pid));
+        }
+    }
+}
+
+#[test]
 fn what_is_held_goes_on_when_octavo_dies_and_finds_its_signal() {
     if let Some(directory) = env::var_os(VICTIM) {
         let directory = PathBuf::from(directory);

@@ -88,7 +88,7 @@ fn plan(mib: &[u64]) -> Plan {
         })],
         data: vec![
             WorkloadName::default()
-                .data_set(&[("warehouses", 3)])
+                .data_spec(&[("warehouses", 3)])
                 .expect("3 warehouses are possible"),
         ],
         storages: vec![Storage::Own],
@@ -162,7 +162,7 @@ pub(crate) fn clients() -> Findings {
     build(
         Plan {
             workload: ycsb,
-            data: vec![ycsb.data_set(&[("records", 500_000)]).unwrap()],
+            data: vec![ycsb.data_spec(&[("records", 500_000)]).unwrap()],
             page_sizes: vec![page(4096), page(65536)],
             clients: vec![1, 2, 4, 8],
             compare: Factor::Clients,

@@ -16,8 +16,8 @@ const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\
 
 impl Document {
     /// The report as an HTML page. It loads nothing from anywhere and reads
-    /// without JavaScript (which adds tooltips and copy buttons), on two sheets
-    /// of paper and on a phone.
+    /// without JavaScript (which adds tooltips, copy buttons and the tables as
+    /// CSV), on two sheets of paper and on a phone.
     pub fn html(&self) -> String {
         let mut main = vec![tag("h1").text(&self.title)];
         if !self.origin.is_empty() {

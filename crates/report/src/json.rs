@@ -143,7 +143,7 @@ mod tests {
                 options: Vec::new(),
                 page_size: PageSize::MIN,
                 data: WorkloadName::default()
-                    .data_set(&[("warehouses", 1)])
+                    .data_spec(&[("warehouses", 1)])
                     .unwrap(),
                 seed: Seed::new(1),
                 rows: 0,

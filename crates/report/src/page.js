@@ -1,4 +1,5 @@
-// Tooltips and copy buttons. The page is complete without them.
+// Tooltips, copy buttons and the tables as CSV. The page is complete without
+// them.
 "use strict";
 (() => {
   const tip = document.createElement("div");
@@ -31,8 +32,10 @@
       setTimeout(() => (button.textContent = before), 1500);
     };
     const select = () => {
-      getSelection().selectAllChildren(element);
-      done("Selected");
+      if (element) {
+        getSelection().selectAllChildren(element);
+      }
+      done(element ? "Selected" : "See the address bar");
     };
     if (navigator.clipboard) {
       navigator.clipboard.writeText(text).then(() => done("Copied"), select);
@@ -40,15 +43,44 @@
       select();
     }
   };
-  const cells = (row) => [...row.cells].map((cell) => cell.textContent).join("\t");
+  const button = (label, act) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = label;
+    made.addEventListener("click", () => act(made));
+    return made;
+  };
+  const lines = (table, row) =>
+    [...table.rows].map((of) => row([...of.cells].map((cell) => cell.textContent)));
   for (const element of document.querySelectorAll("pre code, .wide table")) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Copy";
     const text = element.rows
-      ? [...element.rows].map(cells).join("\n")
+      ? lines(element, (cells) => cells.join("\t")).join("\n")
       : element.textContent;
-    button.addEventListener("click", () => copy(button, element, text));
-    element.closest("pre, .wide").previousElementSibling.prepend(button);
+    const made = button("Copy", (self) => copy(self, element, text));
+    element.closest("pre, .wide").previousElementSibling.prepend(made);
   }
+  // RFC 4180, each table under its caption.
+  const quoted = (text) => (/[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
+  const csv = () =>
+    [...document.querySelectorAll(".wide table")]
+      .map((table) => {
+        const caption = table.parentElement.previousElementSibling.cloneNode(true);
+        caption.querySelectorAll("button").forEach((made) => made.remove());
+        const rows = lines(table, (cells) => cells.map(quoted).join(","));
+        return [quoted(caption.textContent), ...rows].join("\r\n");
+      })
+      .join("\r\n\r\n");
+  const tools = document.createElement("p");
+  tools.className = "tools";
+  tools.append(
+    button("Copy link", (self) => copy(self, null, location.href)),
+    button("CSV", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
+      link.download = "octavo-tables.csv";
+      link.click();
+      URL.revokeObjectURL(link.href);
+    }),
+  );
+  document.querySelector("h1").before(tools);
 })();

@@ -5,7 +5,7 @@ use octavo_experiment::{
     findings::Findings,
     plan::{Design, Factor, Level, Storage},
 };
-use octavo_workload::DataSet;
+use octavo_workload::DataSpec;
 
 use crate::{
     naming,
@@ -131,7 +131,7 @@ fn scale(findings: &Findings) -> String {
 
 /// The widths of rows; `None` where the specification sets them.
 fn rows(findings: &Findings) -> Option<String> {
-    let widths = findings.plan.data.iter().filter_map(DataSet::row_bytes);
+    let widths = findings.plan.data.iter().filter_map(DataSpec::row_bytes);
     let widths = joined(widths);
     (!widths.is_empty()).then(|| format!("of {widths}"))
 }

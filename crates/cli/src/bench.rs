@@ -1,7 +1,7 @@
 //! `octavo bench` on a database of Octavo's own, or on none.
 
+mod external;
 mod measure;
-mod served;
 
 use anyhow::anyhow;
 use octavo_experiment::{
@@ -24,7 +24,7 @@ const MEMORY: ByteCount = ByteCount::mib(32);
 
 pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     if let Some(url) = &flags.url {
-        return served::bench(url, &flags);
+        return external::bench(url, &flags);
     }
     let is_noop = flags.database.as_deref() == Some(NOOP);
     let found = if is_noop {

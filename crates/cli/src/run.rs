@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use octavo_experiment::{
     campaign::{CampaignError, CampaignSettings, campaign},
     forecast::Forecast,
-    plan::{Storage, file::PlanFile},
+    plan::{
+        Storage,
+        file::{Known, PlanFile},
+    },
 };
 
 use crate::{
@@ -17,7 +20,7 @@ use crate::{
 };
 
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
-    let mut file = PlanFile::read(&flags.plan).map_err(Failure::input)?;
+    let mut file = PlanFile::read(&flags.plan, &Known::standard()).map_err(Failure::input)?;
     file.budget = flags.budget.or(file.budget);
     file.passes = flags.passes.or(file.passes);
     if let Some(device) = &flags.device {

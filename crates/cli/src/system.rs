@@ -5,7 +5,7 @@ use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_database::{Database, Defaults, OptionKind, Registry, SharedOption};
+use octavo_database::{Database, DatabaseSpec, Defaults, OptionKind, Registry, SharedOption};
 use octavo_experiment::plan::TestedDatabase;
 use octavo_units::ByteCount;
 
@@ -60,7 +60,11 @@ impl SystemFlags {
     /// The database for a plan, with the options that are conditions of figures
     /// even where they were not given.
     pub(crate) fn database(&self, name: &str) -> Result<TestedDatabase, Failure> {
-        TestedDatabase::new(name, self.options(&[])).map_err(Failure::input)
+        let spec = Registry::standard()
+            .find(name)
+            .and_then(|kind| DatabaseSpec::new(kind, self.options(&[])));
+        spec.and_then(|spec| TestedDatabase::new(&spec))
+            .map_err(Failure::input)
     }
 }
 
@@ -174,56 +178,9 @@ pub(crate) fn choose(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use octavo_database::{
-        Advice, Change, ChangePlace, DatabaseKind, PageSizes, Sqlite, ValueKind,
-    };
-    use octavo_units::PageSize;
+    use octavo_database::made_up::TOY;
 
     use super::*;
-
-    /// A made-up database, which a registry has by this line alone.
-    static TOY: DatabaseKind = DatabaseKind {
-        name: "toy",
-        aliases: &["toydb"],
-        title: "ToyDB",
-        is_server: false,
-        options: &[
-            OptionKind {
-                is_condition: true,
-                ..OptionKind::new(
-                    "color",
-                    ValueKind::Word(&["red", "blue"]),
-                    Some("red"),
-                    "red or blue",
-                )
-            },
-            OptionKind::new("redo", ValueKind::Switch, Some("off"), "on or off"),
-        ],
-        page_sizes: PageSizes {
-            smallest: PageSize::MIN,
-            largest: PageSize::MAX,
-            default: PageSize::kib(4),
-        },
-        defaults: Defaults {
-            budget: Duration::from_mins(1),
-            memories: &[],
-            page_sizes: &[],
-            clients: 2,
-        },
-        advice: Advice {
-            page_size: NO_CHANGE,
-            buffer: NO_CHANGE,
-        },
-        make: |_| Ok(Box::new(Sqlite::default())),
-    };
-
-    const NO_CHANGE: Change = Change {
-        place: ChangePlace::Shell,
-        lines: &[],
-        costs: &[],
-    };
 
     fn command() -> Command {
         let registry = Registry::standard().with(&TOY);
@@ -265,7 +222,7 @@ mod tests {
         assert!(error.contains("'toy'"), "{error}");
         let registry = Registry::standard().with(&TOY);
         let kind = registry.find("toydb").unwrap();
-        let spec = octavo_database::DatabaseSpec::new(kind, Vec::new()).unwrap();
+        let spec = DatabaseSpec::new(kind, Vec::new()).unwrap();
         assert_eq!(spec.options().to_vec(), [("color".into(), "red".into())]);
         spec.make().unwrap();
         for (name, value, part) in [
@@ -277,9 +234,7 @@ mod tests {
             ("colour", "red", "did you mean color?"),
         ] {
             let options = vec![(name.to_owned(), value.to_owned())];
-            let error = octavo_database::DatabaseSpec::new(kind, options)
-                .unwrap_err()
-                .to_string();
+            let error = DatabaseSpec::new(kind, options).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
     }

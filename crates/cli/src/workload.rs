@@ -56,7 +56,7 @@ fn parameters(registry: &Registry) -> Vec<(&'static Parameter, String)> {
     for family in registry.families() {
         let kind = &family.data;
         // The default rows have a default of each parameter.
-        let Ok(default) = kind.data_set(&[]) else {
+        let Ok(default) = kind.data_spec(&[]) else {
             continue;
         };
         for (parameter, value) in default.parameters() {
@@ -155,7 +155,7 @@ impl WorkloadFlags {
         // refused.
         let data = match loaded.map(|loaded| loaded.data) {
             Some(data) if data.kind().name == kind.name => data.with(&self.given),
-            _ => kind.data_set(&self.given),
+            _ => kind.data_spec(&self.given),
         };
         let seed = seed
             .or_else(|| loaded.map(|loaded| loaded.seed))

@@ -17,6 +17,8 @@ mod external;
 mod files;
 mod fill;
 mod inspection;
+#[cfg(feature = "made-up")]
+pub mod made_up;
 mod mysql;
 mod noop;
 mod options;

@@ -20,9 +20,9 @@ use octavo_database::{
     expected_contents,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{Outcome, Workload};
+use octavo_workload::{Outcome, Workload, made_up::TALLY};
 use siphasher::sip128::{Hasher128, SipHasher24};
-use support::{open_directory, page_size, settings, stock::STOCK, tally::TALLY};
+use support::{open_directory, page_size, settings, stock::STOCK};
 
 /// A database, its name here and the page sizes to try: the first one is
 /// loaded and the others are derived from it where the database can.

@@ -14,7 +14,7 @@ use std::{
 use octavo_database::{Counters, DatabaseError, Running, StoragePath};
 use octavo_units::{ByteCount, PageSize, Rate, Seed};
 use octavo_workload::{
-    Audit, Client, Condition, Connection, ConnectionError, DataSet, Mix, Outcome, Pace,
+    Audit, Client, Condition, Connection, ConnectionError, DataSpec, Mix, Outcome, Pace,
     TransactionKind, Workload,
     connection::{Access, Conflict, RowVisitor, Statement, StatementId, Value},
     population::Population,
@@ -219,7 +219,7 @@ impl Workload for Turns {
         "turns"
     }
 
-    fn data_set(&self) -> DataSet {
+    fn data_spec(&self) -> DataSpec {
         unreachable!("nothing is loaded")
     }
 

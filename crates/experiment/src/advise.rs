@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::{DataSet, WorkloadError, WorkloadName, WorkloadSpec, ycsb::Distribution};
+use octavo_workload::{DataSpec, WorkloadError, WorkloadName, WorkloadSpec, ycsb::Distribution};
 
 use crate::{
     error::CampaignError,
@@ -78,7 +78,7 @@ fn smallest(
     plan: &Plan,
     given: &[(&str, u64)],
     wanted: ByteCount,
-) -> Result<DataSet, CampaignError> {
+) -> Result<DataSpec, CampaignError> {
     let database = plan.databases[0].make()?;
     let family = plan.workload.family();
     let scale = family.data.scale();
@@ -113,8 +113,8 @@ fn smallest(
     Ok(at(high * multiple)?)
 }
 
-fn rows(workload: WorkloadName, given: &[(&str, u64)]) -> Result<DataSet, WorkloadError> {
-    Ok(workload.data_set(given)?)
+fn rows(workload: WorkloadName, given: &[(&str, u64)]) -> Result<DataSpec, WorkloadError> {
+    Ok(workload.data_spec(given)?)
 }
 
 #[cfg(test)]
@@ -124,7 +124,9 @@ mod tests {
     use super::*;
 
     fn plan_of(workload: &str) -> Plan {
-        let database = TestedDatabase::new("sqlite", Vec::new()).unwrap();
+        let kind = octavo_database::Registry::standard().default_kind();
+        let spec = octavo_database::DatabaseSpec::new(kind, Vec::new()).unwrap();
+        let database = TestedDatabase::new(&spec).unwrap();
         plan(database, workload.parse().unwrap()).unwrap()
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{DataSet, WorkloadName};
+use octavo_workload::{DataSpec, WorkloadName};
 use serde::Serialize;
 
 use crate::{
@@ -70,7 +70,7 @@ struct Identity {
     database: String,
     /// Where a plan has several storages; one alone is whatever it is.
     storage: Option<Storage>,
-    levels: (DataSet, PageSize, ByteCount, Option<u32>, u32, u32),
+    levels: (DataSpec, PageSize, ByteCount, Option<u32>, u32, u32),
 }
 
 impl Identity {

@@ -12,7 +12,7 @@ use std::{
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, Workload};
+use octavo_workload::{DataSpec, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -55,7 +55,7 @@ pub struct Manifest {
     /// The page size.
     pub page_size: PageSize,
     /// Which rows.
-    pub data: DataSet,
+    pub data: DataSpec,
     /// Origin of their random values.
     pub seed: Seed,
     /// Rows in all tables.
@@ -167,13 +167,13 @@ impl LoadSettings<'_> {
         words(
             self.database.name(),
             self.page_size,
-            self.workload.data_set(),
+            self.workload.data_spec(),
             self.seed,
         )
     }
 }
 
-fn words(database: &str, page_size: PageSize, data: DataSet, seed: Seed) -> String {
+fn words(database: &str, page_size: PageSize, data: DataSpec, seed: Seed) -> String {
     format!("{data} (seed {seed}) in {database} with {page_size} pages")
 }
 
@@ -330,7 +330,7 @@ impl Manifest {
     fn accept(&self, settings: &LoadSettings<'_>) -> Result<(), LoadError> {
         let same = self.database == settings.database.name()
             && self.page_size == settings.page_size
-            && self.data == settings.workload.data_set()
+            && self.data == settings.workload.data_spec()
             && self.seed == settings.seed;
         if same {
             return Ok(());
@@ -397,7 +397,7 @@ fn load(
         database_version: settings.database.version(),
         options: settings.options.to_vec(),
         page_size: settings.page_size,
-        data: settings.workload.data_set(),
+        data: settings.workload.data_spec(),
         seed: settings.seed,
         rows: loaded.rows,
         size: loaded.size,

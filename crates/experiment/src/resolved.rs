@@ -8,7 +8,7 @@ use std::{
 };
 
 use octavo_database::Database;
-use octavo_workload::{DataSet, Workload};
+use octavo_workload::{DataSpec, Workload};
 
 use crate::{
     dataset::MANIFEST,
@@ -25,7 +25,7 @@ pub(crate) struct ResolvedPlan<'a> {
     /// Where the experiment works.
     directory: &'a Path,
     databases: HashMap<Arc<TestedDatabase>, Box<dyn Database>>,
-    workloads: HashMap<DataSet, Box<dyn Workload>>,
+    workloads: HashMap<DataSpec, Box<dyn Workload>>,
 }
 
 impl<'a> ResolvedPlan<'a> {
@@ -68,7 +68,7 @@ impl<'a> ResolvedPlan<'a> {
 
     /// # Panics
     /// When the plan does not have these rows.
-    pub(crate) fn workload(&self, data: DataSet) -> &dyn Workload {
+    pub(crate) fn workload(&self, data: DataSpec) -> &dyn Workload {
         self.workloads[&data].as_ref()
     }
 

@@ -160,7 +160,7 @@ impl DataKind {
     /// # Errors
     /// When this kind of data has no such parameter, or a value is out of
     /// range.
-    pub fn data_set(&'static self, given: &[(&str, u64)]) -> Result<DataSet, DataError> {
+    pub fn data_spec(&'static self, given: &[(&str, u64)]) -> Result<DataSpec, DataError> {
         if let Some((name, _)) = given
             .iter()
             .find(|(name, _)| self.parameter(name).is_none())
@@ -184,8 +184,8 @@ impl DataKind {
 
     /// Data with the parameters' values in their order, which its workload has
     /// checked.
-    pub(crate) fn of_values(&'static self, values: &[u64]) -> DataSet {
-        let mut data = DataSet {
+    pub(crate) fn of_values(&'static self, values: &[u64]) -> DataSpec {
+        let mut data = DataSpec {
             kind: self,
             values: [0; Self::PARAMETERS_MAX],
         };
@@ -200,13 +200,13 @@ impl DataKind {
 /// parameter by its name, such as
 /// `{"kind":"ycsb","records":100000,"row-bytes":1000}`.
 #[derive(Clone, Copy)]
-pub struct DataSet {
+pub struct DataSpec {
     kind: &'static DataKind,
     /// In the order of the kind's parameters; zeros behind them.
     values: [u64; DataKind::PARAMETERS_MAX],
 }
 
-impl DataSet {
+impl DataSpec {
     /// Its kind.
     pub fn kind(&self) -> &'static DataKind {
         self.kind
@@ -238,40 +238,40 @@ impl DataSet {
     /// The same with other values of some parameters.
     ///
     /// # Errors
-    /// As [`DataKind::data_set`].
+    /// As [`DataKind::data_spec`].
     pub fn with(&self, given: &[(&str, u64)]) -> Result<Self, DataError> {
         let own = self
             .parameters()
             .map(|(parameter, value)| (parameter.name, value));
         let all: Vec<(&str, u64)> = given.iter().copied().chain(own).collect();
-        self.kind.data_set(&all)
+        self.kind.data_spec(&all)
     }
 }
 
 /// The name of the parameter that is the width of a row.
 pub const ROW_BYTES: &str = "row-bytes";
 
-impl PartialEq for DataSet {
+impl PartialEq for DataSpec {
     fn eq(&self, other: &Self) -> bool {
         (self.kind.name, self.values) == (other.kind.name, other.values)
     }
 }
 
-impl Eq for DataSet {}
+impl Eq for DataSpec {}
 
-impl Hash for DataSet {
+impl Hash for DataSpec {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.kind.name, self.values).hash(state);
     }
 }
 
-impl fmt::Debug for DataSet {
+impl fmt::Debug for DataSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl fmt::Display for DataSet {
+impl fmt::Display for DataSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.title)?;
         self.parameters()
@@ -279,7 +279,7 @@ impl fmt::Display for DataSet {
     }
 }
 
-impl Serialize for DataSet {
+impl Serialize for DataSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("kind", self.kind.name)?;

@@ -11,7 +11,7 @@ use octavo_units::Seed;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    DataError, DataKind, DataSet, Mix, MixError, Workload,
+    DataError, DataKind, DataSpec, Mix, MixError, Workload,
     keys::{Distribution, DistributionError},
 };
 
@@ -71,7 +71,7 @@ pub enum WorkloadError {
         /// The workload.
         name: WorkloadName,
         /// The rows.
-        data: DataSet,
+        data: DataSpec,
     },
     /// There are no such rows.
     #[error(transparent)]
@@ -123,7 +123,7 @@ impl Family {
     /// When the trial is none of this family's, which is an error of its
     /// description.
     pub fn trial(&'static self, seed: Seed) -> Result<Box<dyn Workload>, WorkloadError> {
-        let data = self.data.data_set(self.trial.data)?;
+        let data = self.data.data_spec(self.trial.data)?;
         WorkloadSpec {
             mix: self.trial.mix.map(str::to_owned),
             ..WorkloadSpec::new(self.first(), data, seed)
@@ -156,9 +156,9 @@ impl WorkloadName {
     /// Rows for it, with the default of each parameter that is not given.
     ///
     /// # Errors
-    /// As [`DataKind::data_set`].
-    pub fn data_set(self, given: &[(&str, u64)]) -> Result<DataSet, DataError> {
-        self.family.data.data_set(given)
+    /// As [`DataKind::data_spec`].
+    pub fn data_spec(self, given: &[(&str, u64)]) -> Result<DataSpec, DataError> {
+        self.family.data.data_spec(given)
     }
 }
 
@@ -195,7 +195,7 @@ pub struct WorkloadSpec {
     /// Which one.
     pub name: WorkloadName,
     /// Its initial rows.
-    pub data: DataSet,
+    pub data: DataSpec,
     /// Random seed of these rows.
     pub seed: Seed,
     /// The mix as [`Mix::parse`] reads it; `None` for the workload's own.
@@ -206,7 +206,7 @@ pub struct WorkloadSpec {
 
 impl WorkloadSpec {
     /// A workload with its own mix and distribution.
-    pub fn new(name: WorkloadName, data: DataSet, seed: Seed) -> Self {
+    pub fn new(name: WorkloadName, data: DataSpec, seed: Seed) -> Self {
         Self {
             name,
             data,

@@ -1,11 +1,13 @@
-//! The smallest workload that a family can have: one table of counters, and one
-//! transaction that adds to one of them.
+//! A workload for tests, which no registry has by itself. It is the smallest that
+//! a family can have: one table of counters, and one transaction that adds to
+//! one of them.
 
 use std::{borrow::Cow, sync::Arc};
 
 use octavo_units::Seed;
-use octavo_workload::{
-    Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSet, Family, Member, Mix,
+
+use crate::{
+    Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Family, Member, Mix,
     Outcome, Parameter, TransactionKind, Trial, Unit, Workload,
     connection::{Access, Statement, StatementId, Value},
     population::{Partition, Population, RowBatch},
@@ -91,7 +93,7 @@ const COUNT: StatementId = StatementId(1);
 
 #[derive(Clone)]
 struct Tally {
-    data: DataSet,
+    data: DataSpec,
     mix: Mix,
 }
 
@@ -99,7 +101,7 @@ impl Workload for Tally {
     fn name(&self) -> &'static str {
         "tally"
     }
-    fn data_set(&self) -> DataSet {
+    fn data_spec(&self) -> DataSpec {
         self.data
     }
     fn tables(&self) -> &[Table] {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{DataSet, Family, WorkloadError, WorkloadName, pgbench, tpcc, ycsb};
+use crate::{DataSpec, Family, WorkloadError, WorkloadName, pgbench, tpcc, ycsb};
 
 /// Families of workloads.
 #[derive(Clone, Debug)]
@@ -60,19 +60,19 @@ impl Registry {
     }
 
     /// The first workload that runs on these rows.
-    pub fn first_on(&self, data: DataSet) -> Option<WorkloadName> {
+    pub fn first_on(&self, data: DataSpec) -> Option<WorkloadName> {
         self.family(data.kind().name).map(Family::first)
     }
 
-    /// Reads the JSON form of [`DataSet`].
+    /// Reads the JSON form of [`DataSpec`].
     ///
     /// # Errors
     /// The deserializer's, and its custom error for an unknown kind of rows and
     /// for parameters that are missing, unknown or out of range.
-    pub fn read_data_set<'de, D: Deserializer<'de>>(
+    pub fn read_data_spec<'de, D: Deserializer<'de>>(
         &self,
         deserializer: D,
-    ) -> Result<DataSet, D::Error> {
+    ) -> Result<DataSpec, D::Error> {
         #[derive(Deserialize)]
         struct Stored {
             kind: String,
@@ -93,7 +93,7 @@ impl Registry {
                 return Err(de::Error::missing_field(name));
             }
         }
-        family.data.data_set(&given).map_err(de::Error::custom)
+        family.data.data_spec(&given).map_err(de::Error::custom)
     }
 }
 
@@ -119,9 +119,9 @@ impl<'de> Deserialize<'de> for WorkloadName {
     }
 }
 
-impl<'de> Deserialize<'de> for DataSet {
+impl<'de> Deserialize<'de> for DataSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Registry::standard().read_data_set(deserializer)
+        Registry::standard().read_data_spec(deserializer)
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use octavo_units::Seed;
 
     use super::*;
-    use crate::{DataError, DataKind, WorkloadSpec, data_set::Unit, keys::Distribution};
+    use crate::{DataError, DataKind, WorkloadSpec, data_spec::Unit, keys::Distribution};
 
     const SEED: Seed = Seed::new(1);
 
@@ -140,10 +140,10 @@ mod tests {
     fn every_name_is_read_and_built() {
         for name in Registry::standard().names() {
             assert_eq!(name.name().parse::<WorkloadName>().unwrap(), name);
-            let data = name.data_set(&[]).unwrap();
+            let data = name.data_spec(&[]).unwrap();
             let workload = WorkloadSpec::new(name, data, SEED).build().unwrap();
             assert_eq!(workload.name(), name.name());
-            assert_eq!(workload.data_set(), data);
+            assert_eq!(workload.data_spec(), data);
         }
         let error = "tpce".parse::<WorkloadName>().unwrap_err().to_string();
         assert!(error.contains("tpcc, ycsb-a"), "{error}");
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn foreign_rows_and_distributions_are_refused() {
         let tpcc = WorkloadName::default();
-        let spec = WorkloadSpec::new(tpcc, tpcc.data_set(&[]).unwrap(), SEED);
+        let spec = WorkloadSpec::new(tpcc, tpcc.data_spec(&[]).unwrap(), SEED);
         let foreign = WorkloadSpec {
             name: "ycsb-a".parse().unwrap(),
             ..spec.clone()
@@ -192,10 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn data_sets_print_and_are_stored_by_their_parameters() {
+    fn data_specs_print_and_are_stored_by_their_parameters() {
         let default = |name: &str| {
             let name: WorkloadName = name.parse().unwrap();
-            name.data_set(&[]).unwrap()
+            name.data_spec(&[]).unwrap()
         };
         for (data, words, stored) in [
             (
@@ -216,7 +216,7 @@ mod tests {
         ] {
             assert_eq!(data.to_string(), words);
             assert_eq!(serde_json::to_string(&data).unwrap(), stored);
-            assert_eq!(serde_json::from_str::<DataSet>(stored).unwrap(), data);
+            assert_eq!(serde_json::from_str::<DataSpec>(stored).unwrap(), data);
         }
         for (stored, reason) in [
             (r#"{"kind":"tpch"}"#, "'tpch' is not known"),
@@ -224,7 +224,7 @@ mod tests {
             (r#"{"kind":"tpcc","warehouses":0}"#, "must be 1 to"),
             (r#"{"kind":"tpcc","warehouses":2,"row":7}"#, "row is not"),
         ] {
-            let error = serde_json::from_str::<DataSet>(stored).unwrap_err();
+            let error = serde_json::from_str::<DataSpec>(stored).unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");
         }
     }
@@ -245,7 +245,7 @@ mod tests {
             ("pgbench", ("scale", 0), "scale must be 1 to 100000, not 0"),
         ] {
             let name: WorkloadName = name.parse().unwrap();
-            let error = name.data_set(&[given]).unwrap_err();
+            let error = name.data_spec(&[given]).unwrap_err();
             assert_eq!(error.to_string(), words);
             assert_eq!(error.parameter(), given.0);
         }
@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn a_default_follows_the_scale_and_a_given_value_stays() {
         let pgbench: WorkloadName = "pgbench".parse().unwrap();
-        let wide = pgbench.data_set(&[("scale", 20_000)]).unwrap();
+        let wide = pgbench.data_spec(&[("scale", 20_000)]).unwrap();
         assert_eq!(wide.get("row-bytes"), Some(100));
-        let data = pgbench.data_set(&[("row-bytes", 150)]).unwrap();
+        let data = pgbench.data_spec(&[("row-bytes", 150)]).unwrap();
         let larger = data.with(&[("scale", 11)]).unwrap();
         assert_eq!(larger.to_string(), "pgbench, scale: 11, rows of 150 B");
         assert!(matches!(

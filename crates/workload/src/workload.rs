@@ -5,7 +5,7 @@ use std::sync::Arc;
 use octavo_units::Seed;
 
 use crate::{
-    Audit, Condition, Connection, DataSet, Deviation, Mix, Outcome, Result, TransactionKind,
+    Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, Result, TransactionKind,
     connection::Statement, population::Population, schema::Table,
 };
 
@@ -48,7 +48,7 @@ pub trait Workload: Send + Sync {
     /// Its short name, as the flags write it.
     fn name(&self) -> &'static str;
     /// What its initial rows depend on, apart from the seed.
-    fn data_set(&self) -> DataSet;
+    fn data_spec(&self) -> DataSpec;
     /// Its tables in the order in which they are created.
     fn tables(&self) -> &[Table];
     /// All statements that its transactions and checks use.

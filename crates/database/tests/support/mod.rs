@@ -8,14 +8,13 @@
 )]
 
 pub mod stock;
-pub mod tally;
 
 use std::{borrow::Cow, fs, ops::ControlFlow, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
 use octavo_database::{Database, Running, Settings, Sqlite};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
-    Client, Condition, Connection, ConnectionError, DataSet, Mix, TransactionKind, Workload,
+    Client, Condition, Connection, ConnectionError, DataSpec, Mix, TransactionKind, Workload,
     connection::{Statement, StatementId, Value},
     population::{Partition, Population, RowBatch},
     schema::{Column, ColumnKind, Index, Table, TableId},
@@ -208,7 +207,7 @@ impl Workload for Bank {
     fn name(&self) -> &'static str {
         "bank"
     }
-    fn data_set(&self) -> DataSet {
+    fn data_spec(&self) -> DataSpec {
         unreachable!("nothing asks for it")
     }
     fn tables(&self) -> &[Table] {

@@ -13,7 +13,7 @@ use octavo_database::{
     DatabaseError, ExternalServer, Isolation, LoadReport, RestoreMethod, Running, SCHEMA,
 };
 use octavo_units::Seed;
-use octavo_workload::{Condition, DataSet, Registry, Workload, WorkloadSpec};
+use octavo_workload::{Condition, DataSpec, Registry, Workload, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 use super::result::TestedSystem;
@@ -153,7 +153,7 @@ impl<'a> ExternalRows<'a> {
             let note = load(server, settings, observer)?;
             return Ok(Self { server, note });
         };
-        let wanted = (settings.workload.data_set(), settings.seed);
+        let wanted = (settings.workload.data_spec(), settings.seed);
         if (note.loaded.data, note.loaded.seed) != wanted {
             return Err(ExternalError::Other {
                 place: server.address(),
@@ -197,7 +197,7 @@ impl<'a> ExternalRows<'a> {
     }
 }
 
-fn words(data: DataSet, seed: Seed) -> String {
+fn words(data: DataSpec, seed: Seed) -> String {
     format!("{data} (seed {seed})")
 }
 
@@ -233,7 +233,7 @@ fn load(
     let rows_about: u64 = partitions.iter().map(|part| part.rows_about).sum();
     let now = format!(
         "loading {} on {}",
-        words(workload.data_set(), settings.seed),
+        words(workload.data_spec(), settings.seed),
         server.address()
     );
     let begin = Instant::now();
@@ -246,7 +246,7 @@ fn load(
             database_version: server.version(),
             options: Vec::new(),
             page_size: server.page_size(),
-            data: workload.data_set(),
+            data: workload.data_spec(),
             seed: settings.seed,
             rows: loaded.rows,
             size: loaded.size,
@@ -358,7 +358,7 @@ mod tests {
                 database_version: "15".into(),
                 options: Vec::new(),
                 page_size: PageSize::new(8192).unwrap(),
-                data: workload.data_set(),
+                data: workload.data_spec(),
                 seed: Seed::new(u64::MAX),
                 rows,
                 size,
@@ -385,7 +385,7 @@ mod tests {
         note.kinds.insert("simple-update".into());
         let all = of_all_kinds(&tpcb, &note).unwrap();
         assert_eq!(kinds(all.as_ref()), note.kinds);
-        assert_eq!(all.data_set(), tpcb.data_set());
+        assert_eq!(all.data_spec(), tpcb.data_spec());
     }
 
     #[test]

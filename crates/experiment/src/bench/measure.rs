@@ -203,7 +203,7 @@ pub fn bench(
             .is_some_and(|(size, memory)| size <= memory),
         subject: system,
         workload: workload.name().into(),
-        data: workload.data_set(),
+        data: workload.data_spec(),
         mix,
         seed: settings.seed,
         clients: settings.clients,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use octavo_driver::{KindCounts, Load, Percentiles};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, Deviation};
+use octavo_workload::{DataSpec, Deviation};
 use serde::Serialize;
 
 use super::cost::DriverCost;
@@ -21,7 +21,7 @@ pub struct BenchResult {
     /// The workload's short name.
     pub workload: String,
     /// Its rows.
-    pub data: DataSet,
+    pub data: DataSpec,
     /// Its mix, as `--mix` reads it.
     pub mix: String,
     /// Origin of rows and inputs.

@@ -3,9 +3,9 @@
 
 use std::{fmt, sync::Arc};
 
-use octavo_database::{Database, DatabaseError, DatabaseKind, Registry};
+use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec, Registry};
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::DataSet;
+use octavo_workload::DataSpec;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -28,17 +28,14 @@ pub struct TestedDatabase {
 }
 
 impl TestedDatabase {
-    /// The database of this name with options, and with the default of each
-    /// option that is a condition of figures.
+    /// The database and options of `spec`, with the version that is here.
     ///
     /// # Errors
-    /// When there is no such database, or it refuses an option.
-    pub fn new(name: &str, options: Vec<(String, String)>) -> Result<Self, DatabaseError> {
-        let kind = Registry::standard().find(name)?;
-        let spec = octavo_database::DatabaseSpec::new(kind, options)?;
+    /// As [`DatabaseSpec::make`].
+    pub fn new(spec: &DatabaseSpec) -> Result<Self, DatabaseError> {
         let database = spec.make()?;
         Ok(Self {
-            name: kind.name.to_owned(),
+            name: spec.kind().name.to_owned(),
             version: database.version(),
             options: spec.options().to_vec(),
             default_page_size: database.default_page_size(),
@@ -88,7 +85,7 @@ pub struct Cell {
     /// The database.
     pub database: Arc<TestedDatabase>,
     /// The rows.
-    pub data: DataSet,
+    pub data: DataSpec,
     /// Where the data lies.
     pub storage: Storage,
     /// The page size.
@@ -110,7 +107,7 @@ pub struct SnapshotKey {
     /// The database that loads it.
     pub database: Arc<TestedDatabase>,
     /// The rows.
-    pub data: DataSet,
+    pub data: DataSpec,
     /// Where it lies.
     pub storage: Storage,
     /// The page size.

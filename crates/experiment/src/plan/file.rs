@@ -5,12 +5,13 @@
 //! session is to get, which are the command's business.
 //!
 //! The keys that are the same for all databases and workloads are the fields
-//! of the structs in `keys`. The options
-//! of databases and the parameters of workloads are taken out of their sections
-//! before these are read.
+//! of the structs in `keys`. The options of databases and the parameters of
+//! workloads, which [`Known`] has, are taken out of their sections before these
+//! are read.
 
 mod build;
 mod keys;
+mod known;
 mod refusal;
 mod section;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use std::{
 use toml::de::DeTable;
 
 pub use keys::FORMAT;
+pub use known::Known;
 pub use refusal::{PlanFileError, Refused};
 
 use super::{Plan, SliceLength, Storage};
@@ -54,16 +56,16 @@ pub struct PlanFile {
 }
 
 impl PlanFile {
-    /// Reads the plan in `path`.
+    /// Reads the plan in `path`, of databases and workloads that `known` has.
     ///
     /// # Errors
     /// When the file cannot be read, or as [`Self::parse`].
-    pub fn read(path: &Path) -> Result<Self, PlanFileError> {
+    pub fn read(path: &Path, known: &Known) -> Result<Self, PlanFileError> {
         let text = fs::read_to_string(path).map_err(|source| PlanFileError::Read {
             path: path.to_owned(),
             source,
         })?;
-        Self::parse(&path.display().to_string(), &text)
+        Self::parse(&path.display().to_string(), &text, known)
     }
 
     /// Reads the plan `text` of the file `name`. What depends on the machine
@@ -72,26 +74,26 @@ impl PlanFile {
     /// # Errors
     /// At the first place whose key, value or combination with others is not
     /// possible.
-    pub fn parse(name: &str, text: &str) -> Result<Self, PlanFileError> {
+    pub fn parse(name: &str, text: &str, known: &Known) -> Result<Self, PlanFileError> {
         let source = Source {
             name: name.to_owned(),
             // Editors of old put this before UTF-8; TOML has no place for it.
             text: text.trim_start_matches('\u{feff}').to_owned(),
         };
-        match Self::from_source(&source) {
+        match Self::from_source(&source, known) {
             Ok(file) => Ok(file),
             Err(refusal) => Err(source.locate(refusal)),
         }
     }
 
-    fn from_source(source: &Source) -> Result<Self, Refusal> {
+    fn from_source(source: &Source, known: &Known) -> Result<Self, Refusal> {
         let document = DeTable::parse(&source.text)
             .map_err(|error| Refusal::of(&error, "a plan", &[]))?
             .into_inner();
         let places = section::places(&document);
         section::check_format(&document)?;
-        let sections = Sections::read(document)?;
-        let built = build::plan(&sections, &places)?;
+        let sections = Sections::read(document, known)?;
+        let built = build::plan(&sections, &places, known)?;
         let experiment = &sections.experiment;
         Ok(Self {
             slices: SliceLength {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use octavo_database::Isolation;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, Workload, WorkloadError, WorkloadName, WorkloadSpec};
+use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub struct Plan {
     /// Databases with their options.
     pub databases: Vec<Arc<TestedDatabase>>,
     /// The rows: one scale, with different widths.
-    pub data: Vec<DataSet>,
+    pub data: Vec<DataSpec>,
     /// Where the data lies.
     pub storages: Vec<Storage>,
     /// Page sizes.
@@ -270,7 +270,7 @@ impl Plan {
     ///
     /// # Errors
     /// When the distribution cannot be read, or as [`WorkloadSpec::build`].
-    pub fn workload(&self, data: DataSet) -> Result<Box<dyn Workload>, WorkloadError> {
+    pub fn workload(&self, data: DataSpec) -> Result<Box<dyn Workload>, WorkloadError> {
         let seed = self.seed.derive("population", 0);
         WorkloadSpec {
             mix: self.mix.clone(),
@@ -305,7 +305,7 @@ pub(crate) mod tests {
             })],
             data: vec![
                 WorkloadName::default()
-                    .data_set(&[("warehouses", 1)])
+                    .data_spec(&[("warehouses", 1)])
                     .unwrap(),
             ],
             storages: vec![Storage::Own],

@@ -21,7 +21,7 @@ use octavo_units::{ByteCount, Seed};
 pub use script::Script;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Deviation,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
     Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement, population::Population, schema::Table,
 };
@@ -174,7 +174,7 @@ impl Workload for Pgbench {
         self.script.workload_name()
     }
 
-    fn data_set(&self) -> DataSet {
+    fn data_spec(&self) -> DataSpec {
         FAMILY.data.of_values(&[self.scale.into(), self.row.get()])
     }
 
@@ -269,7 +269,7 @@ mod tests {
                 assert_eq!(filler(&pgbench, table), Some(ColumnKind::Char(own)));
             }
             let given = [("scale", scale.into()), (ROW_BYTES, row)];
-            assert_eq!(pgbench.data_set(), FAMILY.data.data_set(&given).unwrap());
+            assert_eq!(pgbench.data_spec(), FAMILY.data.data_spec(&given).unwrap());
         }
         for (scale, row, range) in [(1, 95, "96 to 60000"), (20_000, 96, "100 to 60000")] {
             let error = pgbench(scale).with_row(ByteCount::new(row)).unwrap_err();

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use octavo_units::Seed;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataKind, DataSet, Deviation, Family, Member,
+    Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Deviation, Family, Member,
     Mix, TransactionKind, Trial, Workload, boxed, connection::Statement, population::Population,
     schema::Table,
 };
@@ -74,7 +74,7 @@ impl Workload for Tpcc {
         "tpcc"
     }
 
-    fn data_set(&self) -> DataSet {
+    fn data_spec(&self) -> DataSpec {
         FAMILY.data.of_values(&[self.warehouses.into()])
     }
 

@@ -42,7 +42,7 @@ use self::{
     population::YcsbPopulation, shared::Shared,
 };
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSet, Deviation,
+    Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
     Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement,
     keys::{AcknowledgedKeys, Chooser, Growth},
@@ -220,7 +220,7 @@ impl Workload for Ycsb {
         self.core.name()
     }
 
-    fn data_set(&self) -> DataSet {
+    fn data_spec(&self) -> DataSpec {
         FAMILY.data.of_values(&[self.records, self.row.get()])
     }
 

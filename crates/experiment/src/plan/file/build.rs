@@ -3,14 +3,15 @@
 
 use std::{ops::Range, sync::Arc};
 
-use octavo_database::{Database, DatabaseError, DatabaseKind, Registry, Settings};
+use octavo_database::{DatabaseError, DatabaseKind, DatabaseSpec, Settings};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSet, WorkloadError, WorkloadName, ycsb::Distribution};
+use octavo_workload::{DataSpec, WorkloadError, WorkloadName, ycsb::Distribution};
 
 use super::{
     keys::Places,
+    known::Known,
     refusal::{Refusal, instead},
-    section::{Sections, option_names, parameter_names},
+    section::Sections,
     value::{Any, Count, Entry, List, Number, given, spans, values},
 };
 use crate::plan::{Design, Factor, Level, Plan, Storage, TestedDatabase};
@@ -23,10 +24,16 @@ pub(super) struct Built {
 }
 
 /// Builds the plan of a file.
-pub(super) fn plan(sections: &Sections, places: &Places) -> Result<Built, Refusal> {
+pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Result<Built, Refusal> {
     let (experiment, cells) = (&sections.experiment, &sections.cells);
-    let (workload, rows) = workload(sections, places)?;
-    let databases = databases(sections)?;
+    let (workload, rows) = workload(sections, places, known)?;
+    let specs = databases(sections, known)?;
+    let databases = values(&specs)
+        .iter()
+        .map(TestedDatabase::new)
+        .map(|made| made.map(Arc::new))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
     if cells.memory.is_empty() {
         return Err(missing(
             places,
@@ -64,13 +71,13 @@ pub(super) fn plan(sections: &Sections, places: &Places) -> Result<Built, Refusa
         reference: None,
     };
     check_workload(&mut plan, sections, &rows)?;
-    plan.compare = compared(&plan, sections, places)?;
+    plan.compare = compared(&plan, sections, places, known)?;
     check_count(&plan, places)?;
     let seats = [
         ("memory", spans(&cells.memory)),
         ("clients", spans(&clients)),
     ];
-    check_databases(&plan, places, &seats)?;
+    check_databases(&plan, &values(&specs), places, &seats)?;
     if let Some(given) = &experiment.reference {
         plan.reference = Some(reference(&plan, given)?);
     }
@@ -127,11 +134,9 @@ fn refuse_at<T>(entry: &Entry<T>, error: &impl ToString) -> Refusal {
 fn workload(
     sections: &Sections,
     places: &Places,
-) -> Result<(WorkloadName, List<DataSet>), Refusal> {
-    let names: Vec<&str> = octavo_workload::Registry::standard()
-        .names()
-        .map(WorkloadName::name)
-        .collect();
+    known: &Known,
+) -> Result<(WorkloadName, List<DataSpec>), Refusal> {
+    let names: Vec<&str> = known.workloads.names().map(WorkloadName::name).collect();
     let Some(given) = &sections.workload.name else {
         return Err(missing(
             places,
@@ -143,7 +148,7 @@ fn workload(
         ));
     };
     let name = given.value.as_str();
-    let workload: WorkloadName = name.parse().map_err(|_| {
+    let workload = known.workloads.find(name).map_err(|_| {
         let reason = format!("workload '{name}' is not known: {}", instead(name, &names));
         Refusal::new(&given.span, reason)
     })?;
@@ -154,7 +159,7 @@ fn workload(
     let mut given: Vec<_> = sections.parameters.iter().collect();
     given.sort_by_key(|(_, entries)| entries[0].span.start);
     if let Some((name, entries)) = given.into_iter().find(foreign) {
-        let error = kind.data_set(&[(*name, 1)]).err();
+        let error = kind.data_spec(&[(*name, 1)]).err();
         let reason = error.map_or_else(String::new, |error| error.to_string());
         return Err(Refusal::new(&entries[0].span, reason));
     }
@@ -185,7 +190,7 @@ fn workload(
     let scale_place = places.get(scale).cloned().unwrap_or(0..0);
     let rows = variants.into_iter().map(|(values, span)| {
         let values: Vec<(&str, u64)> = values.into_iter().map(|(name, of)| (name, of.0)).collect();
-        let value = kind.data_set(&values).map_err(|error| {
+        let value = kind.data_spec(&values).map_err(|error| {
             let is_scale = error.parameter() == scale;
             let place = if is_scale { &scale_place } else { &span };
             Refusal::new(place, error.to_string())
@@ -199,7 +204,7 @@ fn workload(
 fn check_workload(
     plan: &mut Plan,
     sections: &Sections,
-    rows: &[Entry<DataSet>],
+    rows: &[Entry<DataSpec>],
 ) -> Result<(), Refusal> {
     let (mix, distribution) = (&sections.workload.mix, &sections.workload.distribution);
     if let Some(entry) = distribution {
@@ -248,21 +253,22 @@ fn combined<T: Clone>(
     variants.iter().flat_map(with).collect()
 }
 
-/// The databases with their options.
-fn databases(sections: &Sections) -> Result<Vec<Arc<TestedDatabase>>, Refusal> {
-    let registry = Registry::standard();
+/// The databases with their options, each at its name or at the last of its
+/// options.
+fn databases(sections: &Sections, known: &Known) -> Result<List<DatabaseSpec>, Refusal> {
     let names = &sections.cells.database;
     distinct("database", names)?;
     let mut kinds: List<&'static DatabaseKind> = Vec::new();
     if names.is_empty() {
         kinds.push(Entry {
-            value: registry.default_kind(),
+            value: known.databases.default_kind(),
             span: 0..0,
         });
     }
     for name in names {
         kinds.push(Entry {
-            value: registry
+            value: known
+                .databases
                 .find(&name.value)
                 .map_err(|error| refuse_at(name, &error))?,
             span: name.span.clone(),
@@ -288,9 +294,9 @@ fn databases(sections: &Sections) -> Result<Vec<Arc<TestedDatabase>>, Refusal> {
             let options = options
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value));
-            let database = TestedDatabase::new(kind.value.name, options.collect())
+            let value = DatabaseSpec::new(kind.value, options.collect())
                 .map_err(|error| Refusal::new(&span, error.to_string()))?;
-            list.push(Arc::new(database));
+            list.push(Entry { value, span });
         }
     }
     Ok(list)
@@ -301,7 +307,7 @@ fn values_of(kinds: &[Entry<&'static DatabaseKind>]) -> Vec<&'static str> {
 }
 
 /// What can be compared, by the key of its list.
-pub(super) fn factors() -> Vec<(&'static str, Factor)> {
+pub(super) fn factors(known: &Known) -> Vec<(&'static str, Factor)> {
     let mut factors = vec![
         ("page-size", Factor::PageSize),
         ("memory", Factor::Memory),
@@ -312,22 +318,23 @@ pub(super) fn factors() -> Vec<(&'static str, Factor)> {
         ("database", Factor::Database),
     ];
     factors.extend(
-        option_names()
+        known
+            .option_names()
             .into_iter()
             .map(|name| (name, Factor::Database)),
     );
-    let registry = octavo_workload::Registry::standard();
     let is_scale = |name: &&str| {
-        let mut families = registry.families().iter();
+        let mut families = known.workloads.families().iter();
         families.any(|family| family.data.scale().name == *name)
     };
-    let widths = parameter_names().into_iter().filter(|name| !is_scale(name));
+    let names = known.parameter_names().into_iter();
+    let widths = names.filter(|name| !is_scale(name));
     factors.extend(widths.map(|name| (name, Factor::Rows)));
     factors
 }
 
 /// The key that a factor's list has in the file.
-fn key_of(factor: Factor, sections: &Sections) -> &'static str {
+fn key_of(factor: Factor, sections: &Sections, known: &Known) -> &'static str {
     let several = |key: &str| {
         let options = sections
             .options
@@ -341,7 +348,7 @@ fn key_of(factor: Factor, sections: &Sections) -> &'static str {
         let mut counts = options.chain(rows).chain([("database", database)]);
         counts.any(|(name, count)| name == key && count > 1)
     };
-    let factors = factors();
+    let factors = factors(known);
     let mut keys = factors
         .iter()
         .filter(|(_, of)| *of == factor)
@@ -352,15 +359,20 @@ fn key_of(factor: Factor, sections: &Sections) -> &'static str {
 
 /// What is compared: as the file says; else the page size if several are
 /// given; else the only list with several entries.
-fn compared(plan: &Plan, sections: &Sections, places: &Places) -> Result<Factor, Refusal> {
+fn compared(
+    plan: &Plan,
+    sections: &Sections,
+    places: &Places,
+    known: &Known,
+) -> Result<Factor, Refusal> {
     if let Some(given) = &sections.experiment.compare {
-        let factors = factors();
-        let known: Vec<&str> = factors.iter().map(|(key, _)| *key).collect();
+        let factors = factors(known);
+        let keys: Vec<&str> = factors.iter().map(|(key, _)| *key).collect();
         let Some((_, factor)) = factors.iter().find(|(key, _)| *key == given.value) else {
             let reason = format!(
                 "compare '{}' is not known: {}",
                 given.value,
-                instead(&given.value, &known)
+                instead(&given.value, &keys)
             );
             return Err(Refusal::new(&given.span, reason));
         };
@@ -369,7 +381,7 @@ fn compared(plan: &Plan, sections: &Sections, places: &Places) -> Result<Factor,
                 &given.span,
                 format!(
                     "there is nothing to compare: the plan has one {}, at least two are needed",
-                    key_of(*factor, sections)
+                    key_of(*factor, sections, known)
                 ),
             ));
         }
@@ -391,7 +403,10 @@ fn compared(plan: &Plan, sections: &Sections, places: &Places) -> Result<Factor,
              what chance alone does; octavo bench measures a single cell",
         )),
         [..] => {
-            let keys: Vec<&str> = several.iter().map(|&f| key_of(f, sections)).collect();
+            let keys: Vec<&str> = several
+                .iter()
+                .map(|&f| key_of(f, sections, known))
+                .collect();
             Err(missing(
                 places,
                 keys[0],
@@ -419,14 +434,13 @@ fn check_count(plan: &Plan, places: &Places) -> Result<(), Refusal> {
 /// cause. `seats` has the places of the entries of some lists.
 fn check_databases(
     plan: &Plan,
+    specs: &[DatabaseSpec],
     places: &Places,
     seats: &[(&str, Vec<Range<usize>>)],
 ) -> Result<(), Refusal> {
-    let made: Vec<Box<dyn Database>> = plan
-        .databases
-        .iter()
-        .map(|database| database.make())
-        .collect::<Result<_, _>>()
+    let made = specs.iter().map(DatabaseSpec::make);
+    let made = made
+        .collect::<Result<Vec<_>, _>>()
         .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
     for cell in plan.cells() {
         let settings = Settings {

@@ -1,6 +1,5 @@
 //! The sections of a plan file, read by serde.
 
-use octavo_database::Registry;
 use serde::Deserialize;
 use toml::{
     Spanned,
@@ -9,6 +8,7 @@ use toml::{
 
 use super::{
     keys::{Cells, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys},
+    known::Known,
     refusal::Refusal,
     value::{Entry, List, Number, Whole},
 };
@@ -32,13 +32,13 @@ pub(super) struct Sections {
 impl Sections {
     /// Takes the document apart. Each section is read by its struct, once the
     /// keys that a registry describes are out of it.
-    pub(super) fn read(mut document: DeTable<'_>) -> Result<Self, Refusal> {
+    pub(super) fn read(mut document: DeTable<'_>, known: &Known) -> Result<Self, Refusal> {
         let experiment = table(&mut document, "experiment")?;
         let run = table(&mut document, "run")?;
         let mut workload = table(&mut document, "workload")?;
         let mut cells = table(&mut document, "cells")?;
         let head = read(document, "a plan", &SECTIONS)?;
-        let (parameter_names, option_names) = (parameter_names(), option_names());
+        let (parameter_names, option_names) = (known.parameter_names(), known.option_names());
         let parameters = take_lists(&mut workload, "[workload]", &parameter_names)?;
         let options = take_lists(&mut cells, "[cells]", &option_names)?;
         for name in LISTS {
@@ -56,25 +56,6 @@ impl Sections {
             options,
         })
     }
-}
-
-/// The names of the options of all databases, each once.
-pub(super) fn option_names() -> Vec<&'static str> {
-    let options = Registry::standard().options();
-    options.iter().map(|option| option.name).collect()
-}
-
-/// The names of the parameters of all workloads' rows, each once.
-pub(super) fn parameter_names() -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for family in octavo_workload::Registry::standard().families() {
-        for name in family.data.parameter_names() {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    names
 }
 
 /// Takes a section out of the document; an empty one where there is none.

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use octavo_database::Isolation;
+use octavo_database::{Isolation, made_up::TOY};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::WorkloadName;
+use octavo_workload::{WorkloadName, made_up::TALLY};
 
 use super::*;
 use crate::plan::{Design, Factor, Level};
@@ -44,7 +44,11 @@ isolation = "serializable"
 "#;
 
 fn parse(text: &str) -> Result<PlanFile, Refused> {
-    PlanFile::parse("plan.toml", text).map_err(|error| match error {
+    parse_with(text, &Known::standard())
+}
+
+fn parse_with(text: &str, known: &Known) -> Result<PlanFile, Refused> {
+    PlanFile::parse("plan.toml", text, known).map_err(|error| match error {
         PlanFileError::Refused(refused) => *refused,
         PlanFileError::Read { .. } => panic!("nothing is read: {error}"),
     })
@@ -123,7 +127,7 @@ fn every_key_is_read() {
     assert_eq!(modes, [Some("wal"), Some("delete")]);
     let rows = |row| {
         let given = [("records", 1_000_000), ("row-bytes", row)];
-        plan.workload.data_set(&given).unwrap()
+        plan.workload.data_spec(&given).unwrap()
     };
     assert_eq!(plan.data, [rows(1000), rows(200)]);
     assert_eq!(plan.workload.name(), "ycsb-b");
@@ -148,7 +152,7 @@ fn omitted_keys_have_defaults() {
         (None, None, SliceLength::default())
     );
     assert_eq!(plan.workload, WorkloadName::default());
-    let rows = plan.workload.data_set(&[("warehouses", 2)]).unwrap();
+    let rows = plan.workload.data_spec(&[("warehouses", 2)]).unwrap();
     assert_eq!(plan.data, [rows]);
     assert_eq!(plan.seed, Seed::new(1));
     assert_eq!(plan.margin, 0.03);
@@ -668,7 +672,7 @@ fn the_sample_plans_are_read() {
     let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
     let mut compared = Vec::new();
     for entry in fs::read_dir(plans).unwrap() {
-        let file = PlanFile::read(&entry.unwrap().path()).unwrap();
+        let file = PlanFile::read(&entry.unwrap().path(), &Known::standard()).unwrap();
         file.check(Path::new("/nonexistent/octavo")).unwrap();
         compared.push(file.plan.compare);
     }
@@ -714,7 +718,60 @@ fn every_key_is_documented() {
         }
     }
     assert!(count > 35, "{count}");
-    for (name, _) in build::factors() {
+    for (name, _) in build::factors(&Known::standard()) {
         assert!(documentation.contains(&format!("`\"{name}\"`")), "{name}");
     }
+}
+
+fn with_made_up() -> Known {
+    let Known {
+        databases,
+        workloads,
+    } = Known::standard();
+    Known {
+        databases: databases.with(&TOY),
+        workloads: workloads.with(&TALLY),
+    }
+}
+
+const MADE_UP: &str = "format = 1
+[workload]
+name = \"tally\"
+counters = 7
+[cells]
+database = \"toy\"
+color = [\"red\", \"blue\"]
+memory = \"8MiB\"
+";
+
+#[test]
+fn a_registered_database_and_workload_have_their_plan_keys() {
+    let plan = parse_with(MADE_UP, &with_made_up()).unwrap().plan;
+    assert_eq!(plan.workload.name(), "tally");
+    assert_eq!(plan.data[0].to_string(), "Tally, counters: 7");
+    assert_eq!(plan.compare, Factor::Database);
+    let colors: Vec<Option<&str>> = plan
+        .databases
+        .iter()
+        .map(|database| database.option("color"))
+        .collect();
+    assert_eq!(colors, [Some("red"), Some("blue")]);
+}
+
+#[test]
+fn a_registered_database_and_workload_refuse_values_in_their_lines() {
+    for (old, new, line, part) in [
+        ("counters = 7", "counters = 1001", 4, "1000"),
+        ("counters = 7", "warehouses = 1", 4, "warehouses"),
+        ("\"blue\"", "\"green\"", 7, "choose red or blue"),
+        ("color =", "colour =", 7, "did you mean color?"),
+        ("\"toy\"", "\"toi\"", 6, "did you mean toy?"),
+    ] {
+        let refused = parse_with(&MADE_UP.replace(old, new), &with_made_up()).unwrap_err();
+        assert_eq!(refused.line, line, "{refused}");
+        assert!(refused.reason.contains(part), "{refused}");
+    }
+    // Without their lines in the registries there are no such names and keys.
+    let refused = parse(MADE_UP).unwrap_err();
+    assert!(refused.reason.contains("counters"), "{refused}");
 }

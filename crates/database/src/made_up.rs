@@ -1,0 +1,51 @@
+//! A database for tests, which no registry has by itself.
+
+use std::time::Duration;
+
+use octavo_units::PageSize;
+
+use crate::{
+    Advice, Change, ChangePlace, DatabaseKind, Defaults, OptionKind, PageSizes, Sqlite, ValueKind,
+};
+
+/// SQLite by another name, with options of its own that change nothing.
+pub static TOY: DatabaseKind = DatabaseKind {
+    name: "toy",
+    aliases: &["toydb"],
+    title: "ToyDB",
+    is_server: false,
+    options: &[
+        OptionKind {
+            is_condition: true,
+            ..OptionKind::new(
+                "color",
+                ValueKind::Word(&["red", "blue"]),
+                Some("red"),
+                "red or blue",
+            )
+        },
+        OptionKind::new("redo", ValueKind::Switch, Some("off"), "on or off"),
+    ],
+    page_sizes: PageSizes {
+        smallest: PageSize::MIN,
+        largest: PageSize::MAX,
+        default: PageSize::kib(4),
+    },
+    defaults: Defaults {
+        budget: Duration::from_mins(1),
+        memories: &[],
+        page_sizes: &[],
+        clients: 2,
+    },
+    advice: Advice {
+        page_size: NO_CHANGE,
+        buffer: NO_CHANGE,
+    },
+    make: |_| Ok(Box::new(Sqlite::default())),
+};
+
+const NO_CHANGE: Change = Change {
+    place: ChangePlace::Shell,
+    lines: &[],
+    costs: &[],
+};

@@ -301,9 +301,13 @@ impl<'a> Standing<'a> {
         measured: Duration,
     ) -> GroupJudgement {
         let reference = self.group.cells[self.group.reference];
-        let candidates = (0..self.group.cells.len())
+        let mut candidates: Vec<Candidate> = (0..self.group.cells.len())
             .map(|place| self.candidate(rules, batches, place, level, measured))
             .collect();
+        let usual = candidates[self.group.reference].throughput;
+        for candidate in &mut candidates {
+            candidate.throughput = at_the_time_of(usual, candidate);
+        }
         GroupJudgement {
             candidates,
             batches: batches.series(reference, None).batches.len(),
@@ -358,10 +362,26 @@ impl<'a> Standing<'a> {
 }
 
 fn per_minute(interval: Interval) -> Interval {
+    scaled(interval, 60.0)
+}
+
+/// A candidate's throughput in all the time that the reference was measured. One
+/// that left early had other moments of the machine: beside throughputs of all
+/// moments its own would say something else than its ratio.
+fn at_the_time_of(usual: Option<Interval>, candidate: &Candidate) -> Option<Interval> {
+    match (usual, candidate.throughput, candidate.ratio) {
+        (Some(usual), Some(own), Some(ratio)) => {
+            Some(scaled(own, usual.estimate * ratio.estimate / own.estimate))
+        }
+        (_, own, _) => own,
+    }
+}
+
+fn scaled(interval: Interval, factor: f64) -> Interval {
     Interval {
-        estimate: 60.0 * interval.estimate,
-        low: 60.0 * interval.low,
-        high: 60.0 * interval.high,
+        estimate: factor * interval.estimate,
+        low: factor * interval.low,
+        high: factor * interval.high,
         ..interval
     }
 }

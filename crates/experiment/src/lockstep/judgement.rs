@@ -106,8 +106,9 @@ pub struct Candidate {
     pub more: Option<Duration>,
     /// What each batch gave.
     pub batches: Vec<Batch>,
-    /// Throughput a minute over all batches, with an interval (95%, this cell
-    /// alone).
+    /// Throughput a minute over all batches of the reference, with an interval
+    /// (95%, this cell alone): of a rival the reference's times the ratio, so
+    /// that one which left early stands beside the others.
     pub throughput: Option<Interval>,
 }
 

@@ -168,6 +168,26 @@ fn the_time_of_checkpoints_is_spread_over_the_log() {
 }
 
 #[test]
+fn the_throughput_of_one_that_left_is_that_of_the_time_of_the_others() {
+    // From the ninth pass on the machine is half as fast, and cell 1, which
+    // takes a quarter more time, is gone.
+    let mut slices = slices(&[16], 2, |slice| {
+        if slice.key.cell == 1 {
+            slice.elapsed = slice.elapsed.mul_f64(1.25);
+        }
+        if slice.key.pass >= 8 {
+            slice.elapsed *= 2;
+        }
+    });
+    slices.retain(|slice| slice.key.cell == 0 || slice.key.pass < 8);
+    let judgement = judge(&rules(100), &group(2), 2, &slices);
+    let throughput = |place: usize| candidate(&judgement, place).throughput.unwrap().estimate;
+    // 6000 a minute and 3000, in their geometric mean.
+    assert!((throughput(0) - 6000.0 / 2.0_f64.sqrt()).abs() < 1e-6);
+    assert!((throughput(1) - 0.8 * throughput(0)).abs() < 1e-6);
+}
+
+#[test]
 fn passes_count_for_cells_that_are_compared_in_them() {
     // Where cell 1 is missing the reference is three times as fast.
     let mut slices = slices(&[8], 3, |slice| {

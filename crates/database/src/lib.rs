@@ -36,6 +36,12 @@ mod snapshot;
 mod sqlite;
 mod wire;
 
+/// Frees what servers that were killed left outside of their directories: those
+/// of all databases whose copies lie below this one, and are to be deleted.
+pub fn free_what_servers_left(directory: &std::path::Path) {
+    postgres::free_below(directory);
+}
+
 pub use content::{ContentHash, ContentHashError, TableContent, contents, expected_contents};
 pub use counters::Counters;
 pub use database::{Database, DatabaseKind};

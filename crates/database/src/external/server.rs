@@ -1,5 +1,7 @@
 //! The boundary of external servers, and what the two have in common.
 
+use std::time::Duration;
+
 use octavo_units::PageSize;
 use octavo_workload::{Connection, Workload};
 
@@ -139,6 +141,10 @@ pub(crate) fn entangled(database: &'static str, url: &Url, what: &str) -> Databa
         format!("{what} is not Octavo's, and in {SCHEMA} of {url} or made from it: drop it first"),
     )
 }
+
+/// How long the lock is waited for: a server holds that of a connection which
+/// is gone until it notices.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The refusal while another Octavo holds the lock.
 pub(crate) fn busy(url: &Url) -> DatabaseError {

@@ -9,7 +9,7 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -23,7 +23,9 @@ use super::{
 use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
     error::unless_stopped,
-    external::{Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, note_of, occupied},
+    external::{
+        Driven, ExternalServer, LOADING, LOCK_WAIT, MARK, SCHEMA, Url, busy, note_of, occupied,
+    },
     fill::{Feed, fill},
 };
 use insert::Inserts;
@@ -67,7 +69,15 @@ pub(crate) struct ExternalMysql {
     /// By the server's names.
     variables: HashMap<String, String>,
     /// Holds the lock for as long as it lives.
-    _lock: Mutex<Session>,
+    lock: Mutex<Session>,
+}
+
+impl Drop for ExternalMysql {
+    fn drop(&mut self) {
+        // Now, and not when the server notices that the connection is gone.
+        let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _gone_with_it = lock.simple(&format!("DO RELEASE_LOCK('{SCHEMA}')"));
+    }
 }
 
 impl ExternalMysql {
@@ -91,7 +101,10 @@ impl ExternalMysql {
             })?;
         // It says nothing while others work: a week, and all that is allowed.
         session.simple("SET SESSION wait_timeout=604800")?;
-        let locked = one(&mut session, &format!("SELECT GET_LOCK('{SCHEMA}', 0)"))?;
+        let locked = one(
+            &mut session,
+            &format!("SELECT GET_LOCK('{SCHEMA}', {})", LOCK_WAIT.as_secs()),
+        )?;
         if locked.as_deref() != Some("1") {
             return Err(busy(url));
         }
@@ -104,7 +117,7 @@ impl ExternalMysql {
             version,
             page_size,
             variables,
-            _lock: Mutex::new(session),
+            lock: Mutex::new(session),
         })
     }
 

@@ -11,7 +11,7 @@ use octavo_units::PageSize;
 use octavo_workload::ConnectionError;
 use rustix::process::Signal;
 
-use super::{refuse, session::Session};
+use super::{refuse, session::Session, shared_memory};
 use crate::{
     RestoreMethod, Result, files,
     server::{
@@ -171,6 +171,8 @@ impl Cluster {
             ("logging_collector", "off".into()),
             ("log_destination", "stderr".into()),
             ("jit", "off".into()),
+            // Not in /dev/shm, where it would stay when a server is killed.
+            ("dynamic_shared_memory_type", "mmap".into()),
         ];
         for (name, value) in always.iter().chain(parameters) {
             arguments.push("-c".into());
@@ -218,6 +220,7 @@ pub(super) fn page_size_of(directory: &Path) -> Result<PageSize> {
 /// Makes `run` a fresh copy of `snapshot`.
 pub(super) fn restore(snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
     let account = Account::of_servers()?;
+    shared_memory::free_below(run);
     files::remove(&run.join(LOG))?;
     let (from, to) = (snapshot.join(PAGE_BYTES), run.join(PAGE_BYTES));
     fs::copy(&from, &to).map_err(files::named("copy the snapshot to", &to))?;
@@ -312,5 +315,7 @@ impl Drop for Started {
             // What is dropped like this is thrown away.
             let _ended = self.server.stop(Signal::QUIT, END_LIMIT);
         }
+        // Where it was killed.
+        shared_memory::free_below(&self.path());
     }
 }

@@ -1,7 +1,11 @@
 //! A PostgreSQL server that the user runs. The mark of Octavo's schema is its
 //! comment.
 
-use std::{sync::Mutex, time::Instant};
+use std::{
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Workload};
@@ -20,8 +24,8 @@ use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
     error::unless_stopped,
     external::{
-        Driven, ExternalServer, LOADING, MARK, SCHEMA, Url, busy, entangled, foreign, is_own_table,
-        note_of, occupied,
+        Driven, ExternalServer, LOADING, LOCK_WAIT, MARK, SCHEMA, Url, busy, entangled, foreign,
+        is_own_table, note_of, occupied,
     },
     fill::fill,
 };
@@ -31,6 +35,9 @@ const MAJOR_MIN: u32 = 14;
 
 /// The lock of the schema, of the database that it is in: "octavo" in ASCII.
 const LOCK: i64 = 0x6f63_7461_766f;
+
+/// Between two tries to take it.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// What something else depends on is not dropped
 /// (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
@@ -42,7 +49,15 @@ pub(crate) struct ExternalPostgres {
     about: About,
     page_size: PageSize,
     /// Holds the lock for as long as it lives.
-    _lock: Mutex<Session>,
+    lock: Mutex<Session>,
+}
+
+impl Drop for ExternalPostgres {
+    fn drop(&mut self) {
+        // Now, and not when the server notices that the connection is gone.
+        let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _gone_with_it = lock.simple(&format!("SELECT pg_advisory_unlock({LOCK})"));
+    }
 }
 
 impl ExternalPostgres {
@@ -64,20 +79,19 @@ impl ExternalPostgres {
         })?;
         // It says nothing while others work.
         session.simple("SET idle_session_timeout = 0")?;
-        if one(
-            &mut session,
-            &format!("SELECT pg_try_advisory_lock({LOCK})"),
-        )?
-        .as_deref()
-            != Some("t")
-        {
-            return Err(busy(url));
+        let lock = format!("SELECT pg_try_advisory_lock({LOCK})");
+        let since = Instant::now();
+        while one(&mut session, &lock)?.as_deref() != Some("t") {
+            if since.elapsed() >= LOCK_WAIT {
+                return Err(busy(url));
+            }
+            thread::sleep(LOCK_PAUSE);
         }
         Ok(Self {
             url: url.clone(),
             about,
             page_size,
-            _lock: Mutex::new(session),
+            lock: Mutex::new(session),
         })
     }
 

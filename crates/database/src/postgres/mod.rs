@@ -20,6 +20,7 @@ mod refusal;
 mod reporting;
 mod running;
 mod session;
+mod shared_memory;
 mod source;
 mod statement;
 mod statistics;
@@ -39,6 +40,7 @@ use refusal::refuse;
 
 pub(crate) use external::ExternalPostgres;
 pub(crate) use kind::KIND;
+pub(crate) use shared_memory::free_below;
 
 /// Smaller pages cannot be read past the page cache: `PG_IO_ALIGN_SIZE`
 /// (pg_config_manual.h), checked by the server at its start.

@@ -229,8 +229,6 @@ fn parameters(
             "bgwriter_lru_maxpages",
             (BGWRITER_BYTES / u64::from(settings.page_size.get())).to_string(),
         ),
-        // Not in /dev/shm, where it would stay when a server is killed.
-        ("dynamic_shared_memory_type", "mmap".into()),
         // What is evicted is soon written, instead of staying in the page
         // cache as long as the kernel likes.
         ("backend_flush_after", "256kB".into()),

@@ -41,7 +41,7 @@ fn load(server: &dyn ExternalServer) -> Result<LoadReport, DatabaseError> {
 
 #[test]
 fn rows_are_loaded_marked_used_and_removed() {
-    let url = url(shared(), "octavo", "served_whole");
+    let url = url(shared(), "octavo", "external_whole");
     let external = connect(&url).unwrap();
     let external = external.as_ref();
     assert_eq!(external.found().unwrap(), None);
@@ -82,7 +82,7 @@ fn rows_are_loaded_marked_used_and_removed() {
 #[test]
 fn a_schema_of_somebody_else_is_left_alone() {
     let server = shared();
-    let url = url(server, "octavo", "served_foreign");
+    let url = url(server, "octavo", "external_foreign");
     let mut owner = open(&url, &[]).unwrap();
     owner
         .simple("CREATE SCHEMA octavo; CREATE TABLE octavo.usertable AS SELECT 7 AS a")
@@ -103,7 +103,7 @@ fn a_schema_of_somebody_else_is_left_alone() {
 
 #[test]
 fn foreign_objects_made_of_the_rows_are_not_dropped() {
-    let url = url(shared(), "octavo", "served_entangled");
+    let url = url(shared(), "octavo", "external_entangled");
     let external = connect(&url).unwrap();
     let external = external.as_ref();
     load(external).unwrap();
@@ -134,7 +134,7 @@ fn foreign_objects_made_of_the_rows_are_not_dropped() {
 
 #[test]
 fn a_stopped_load_counts_as_none_and_is_replaced() {
-    let url = url(shared(), "octavo", "served_stopped");
+    let url = url(shared(), "octavo", "external_stopped");
     let external = connect(&url).unwrap();
     let external = external.as_ref();
     let mut calls = 0;
@@ -154,11 +154,11 @@ fn a_stopped_load_counts_as_none_and_is_replaced() {
 
 #[test]
 fn a_missing_right_is_named_with_its_grant() {
-    let url = url(shared(), "octavo_plain:plain", "served_right");
+    let url = url(shared(), "octavo_plain:plain", "external_right");
     let external = connect(&url).unwrap();
     let error = load(external.as_ref()).unwrap_err().to_string();
     assert!(
-        error.ends_with("GRANT CREATE ON DATABASE served_right TO octavo_plain"),
+        error.ends_with("GRANT CREATE ON DATABASE external_right TO octavo_plain"),
         "{error}"
     );
     assert_eq!(external.found().unwrap(), None);
@@ -166,7 +166,7 @@ fn a_missing_right_is_named_with_its_grant() {
 
 #[test]
 fn a_wrong_password_is_told_and_not_shown() {
-    let url = url(shared(), "octavo_plain:s3cret", "served_login");
+    let url = url(shared(), "octavo_plain:s3cret", "external_login");
     let error = connect(&url).err().unwrap();
     let text = format!("{error:?} {error}");
     assert!(text.contains("28P01"), "{text}");

@@ -14,10 +14,10 @@ use octavo_workload::{Workload, WorkloadSpec};
 use crate::{
     failure::Failure,
     flags::{BenchFlags, NOOP},
-    load::{self, Chosen},
+    load::{self, RequestedDatabase},
     watcher::Watcher,
 };
-use measure::{Wanted, check_files, measure, settings_given};
+use measure::{RequestedRun, check_files, measure, settings_given};
 
 /// All memory that may hold data, when nobody says.
 const MEMORY: ByteCount = ByteCount::mib(32);
@@ -32,7 +32,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     } else {
         Dataset::examine(&flags.directory).map_err(load::failure)?
     };
-    let wanted = Wanted::of(&flags, found.as_ref())?;
+    let wanted = RequestedRun::of(&flags, found.as_ref())?;
     if is_noop {
         refuse_for_noop(&flags)?;
     }
@@ -41,7 +41,8 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     let on = if is_noop {
         None
     } else {
-        let chosen = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
+        let chosen =
+            RequestedDatabase::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
         let loaded = open(
             &flags,
             found.as_ref(),
@@ -77,7 +78,7 @@ fn refuse_for_noop(flags: &BenchFlags) -> Result<(), Failure> {
 fn open(
     flags: &BenchFlags,
     found: Option<&Manifest>,
-    chosen: &Chosen,
+    chosen: &RequestedDatabase,
     spec: &WorkloadSpec,
     workload: &dyn Workload,
     watcher: &Watcher,

@@ -19,13 +19,13 @@ use crate::{
     failure::Failure,
     flags::{CalibrateFlags, EngineName},
     interrupt::Interrupt,
+    output, print,
     progress::Progress,
-    report,
 };
 
 pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
     if let Some(output) = &flags.output {
-        report::keep_foreign(output, "a device profile", |text| {
+        output::keep_foreign(output, "a device profile", |text| {
             Profile::from_toml(text).is_ok()
         })?;
     }
@@ -41,13 +41,13 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
     };
 
     if let Some(output) = &flags.output {
-        report::write(output, &profile.to_toml())?;
+        output::write(output, &profile.to_toml())?;
     }
     if flags.json {
-        return report::print_json(&profile);
+        return print::value(&profile);
     }
-    report::show(false, String::new, || octavo_report::profile(&profile))?;
-    report::print(&match &flags.output {
+    print::result(false, String::new, || octavo_report::profile(&profile))?;
+    print::text(&match &flags.output {
         Some(output) => format!("\nDevice profile: {}\n", output.display()),
         None => "\nTo keep the device profile: --output FILE\n".into(),
     })

@@ -6,15 +6,15 @@ use octavo_experiment::{check::check as run, dataset::Dataset};
 use crate::{
     failure::Failure,
     flags::CheckFlags,
-    load::{Chosen, failure},
-    report,
+    load::{RequestedDatabase, failure},
+    print,
     workload::for_check,
 };
 
 pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
     let loaded = Dataset::open(&flags.directory).map_err(failure)?;
     let manifest = loaded.manifest();
-    let chosen = Chosen::of(None, &flags.system, Some(manifest))?;
+    let chosen = RequestedDatabase::of(None, &flags.system, Some(manifest))?;
     let workload = for_check(manifest, None)?;
     let last = for_check(manifest, loaded.last_mix().as_deref())?;
     let result = run(
@@ -23,7 +23,7 @@ pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
         workload.as_ref(),
         last.as_ref(),
     );
-    report::show(
+    print::result(
         flags.json,
         || octavo_report::json(&result),
         || octavo_report::check(&result),

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use octavo_experiment::{compare::compare as of, findings::Findings};
 
-use crate::{failure::Failure, flags::CompareFlags, report};
+use crate::{failure::Failure, flags::CompareFlags, print, report};
 
 pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
     let read = |path: &Path| -> Result<Findings, Failure> {
@@ -19,7 +19,7 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
         Ok(findings)
     };
     let comparison = of(&read(&flags.first)?, &read(&flags.second)?);
-    report::show(
+    print::result(
         flags.json,
         || octavo_report::compare_json(&comparison),
         || {

@@ -14,8 +14,8 @@ use crate::{
     failure::Failure,
     flags::{DevicesCommand, DevicesFlags, FitFlags, ShowFlags},
     interrupt::Interrupt,
+    output, print,
     progress::Progress,
-    report,
 };
 
 pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
@@ -58,7 +58,7 @@ fn list(json: bool) -> Result<(), Failure> {
     let entries = catalog::names()
         .map(named)
         .collect::<Result<Vec<Entry>, Failure>>()?;
-    report::show(
+    print::result(
         json,
         || octavo_report::devices_json(&entries),
         || octavo_report::devices(&entries),
@@ -68,10 +68,10 @@ fn list(json: bool) -> Result<(), Failure> {
 fn show(flags: &ShowFlags) -> Result<(), Failure> {
     let entry = named(&flags.device)?;
     if flags.toml {
-        return report::print(&entry.to_toml());
+        return print::text(&entry.to_toml());
     }
     let compared = compare(&entry, flags)?;
-    report::show(
+    print::result(
         flags.json,
         || octavo_report::device_json(&entry, &compared),
         || octavo_report::described(&entry, &compared),
@@ -79,7 +79,7 @@ fn show(flags: &ShowFlags) -> Result<(), Failure> {
     if flags.json {
         return Ok(());
     }
-    report::print(&format!(
+    print::text(&format!(
         "\nTo measure it: octavo calibrate --device {}\n",
         flags.device
     ))
@@ -95,7 +95,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name = flags.name.as_deref().or(stem).unwrap_or("twin");
     if let Some(output) = &flags.output {
-        report::keep_foreign(output, "a device", |text| Entry::from_toml(text).is_ok())?;
+        output::keep_foreign(output, "a device", |text| Entry::from_toml(text).is_ok())?;
     }
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(flags.progress);
@@ -112,9 +112,9 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
         error => Failure::Input(anyhow::Error::from(error).context(path.display().to_string())),
     })?;
     if let Some(output) = &flags.output {
-        report::write(output, &twin.entry.to_toml())?;
+        output::write(output, &twin.entry.to_toml())?;
     }
-    report::show(
+    print::result(
         flags.json,
         || octavo_report::json(&twin),
         || octavo_report::twin(&twin),
@@ -122,7 +122,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     if flags.json {
         return Ok(());
     }
-    report::print(&match &flags.output {
+    print::text(&match &flags.output {
         Some(output) => format!("\nTwin: {}\n", output.display()),
         None => "\nTo keep the twin and name it as a device: --output FILE\n".into(),
     })

@@ -23,11 +23,23 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use signal_hook::{consts::SIGUSR1, flag};
 
 use crate::{
-    calibrate::RANGE, devices, failure::Failure, flags::EmulateFlags, interrupt::Interrupt, report,
+    calibrate::RANGE,
+    devices,
+    failure::Failure,
+    flags::{EmulateFlags, LeadFlags},
+    interrupt::Interrupt,
+    print,
 };
 
 /// How often signals and the mount are looked at.
 const WATCH: Duration = Duration::from_millis(20);
+
+/// What `octavo emulate` starts, to time its requests.
+pub(crate) fn lead(flags: &LeadFlags) -> Result<(), Failure> {
+    let measured = octavo_emulate::lead(&flags.mount)
+        .with_context(|| format!("time requests to {}", flags.mount.display()));
+    print::text(&measured.map_err(Failure::Fault)?)
+}
 
 pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     let settings = settings(&flags)?;
@@ -47,11 +59,11 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
         }
     }
     let mounted = Mounted::mount(&settings, &|| interrupt.is_set()).map_err(failure)?;
-    eprintln!(
+    print::aside(&format!(
         "{} is mounted at {}; Ctrl-C unmounts it",
         settings.entry.name,
         mounted.path().display()
-    );
+    ));
     while mounted.is_mounted() && !interrupt.is_set() {
         if cut.swap(false, Ordering::Relaxed) {
             mounted
@@ -63,9 +75,9 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     }
     let statistics = mounted.unmount().map_err(failure)?;
     if flags.json {
-        report::print(&format!("{}\n", octavo_report::json(&statistics)))
+        print::text(&format!("{}\n", octavo_report::json(&statistics)))
     } else {
-        report::print(&told(&statistics, &settings.entry.name))
+        print::text(&told(&statistics, &settings.entry.name))
     }
 }
 
@@ -98,7 +110,7 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
         faults: flags.faults.clone().unwrap_or_default(),
         precondition,
         seed: flags.seed,
-        ..Settings::new(entry, &flags.backing, &flags.mount)
+        ..Settings::new(entry, &flags.backing, &flags.mount, devices::emulator()?)
     })
 }
 

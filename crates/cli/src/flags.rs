@@ -2,7 +2,10 @@
 
 use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{OsStringValueParser, TypedValueParser},
+};
 use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::point::PointSpec;
 use octavo_driver::RETRIES;
@@ -42,6 +45,9 @@ pub(crate) enum Command {
     /// Mount a directory that reads, writes and syncs as fast as a modeled
     /// device
     Emulate(EmulateFlags),
+    /// Time requests to an emulated device, for octavo emulate
+    #[command(hide = true)]
+    Lead(LeadFlags),
     /// Print the results of an earlier advise or run again
     Report(ReportFlags),
     /// Compare the results of two experiments, cell by cell
@@ -60,7 +66,7 @@ pub(crate) enum Command {
 pub(crate) struct AdviseFlags {
     /// Where to work: a new or empty directory on the storage in question.
     /// octavo.db and report.html stay there
-    #[arg(default_value = "octavo-advice")]
+    #[arg(default_value = "octavo-advice", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
     /// Total time, including building programs
@@ -166,6 +172,7 @@ pub(crate) struct RunFlags {
     /// Where to work: a new or empty directory, or that of the same plan to
     /// resume it. octavo.db and report.html stay there [default: octavo- and
     /// the plan's name without its ending]
+    #[arg(value_parser = directory())]
     pub(crate) directory: Option<PathBuf>,
 
     /// Emulate this device under the databases of a plan that names no
@@ -208,7 +215,7 @@ pub(crate) struct RunFlags {
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateFlags {
     /// A directory on the storage in question; the file made there is removed
-    #[arg(required_unless_present = "device")]
+    #[arg(required_unless_present = "device", value_parser = directory())]
     pub(crate) directory: Option<PathBuf>,
 
     /// Measure the model of this device instead: a name that octavo devices
@@ -335,6 +342,12 @@ pub(crate) enum EngineName {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct LeadFlags {
+    /// Where the device is mounted
+    pub(crate) mount: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct EmulateFlags {
     /// A name that octavo devices lists, or the path of a file
     pub(crate) device: String,
@@ -390,7 +403,7 @@ pub(crate) struct EmulateFlags {
 #[derive(Debug, Args)]
 pub(crate) struct ReportFlags {
     /// The directory of an earlier advise or run, or its octavo.db
-    #[arg(default_value = "octavo-advice")]
+    #[arg(default_value = "octavo-advice", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
     /// Write the HTML report to this file as well
@@ -446,7 +459,7 @@ impl DataFlags {
 #[derive(Debug, Args)]
 pub(crate) struct LoadFlags {
     /// Where to load: a new or empty directory
-    #[arg(default_value = BENCH_DIRECTORY)]
+    #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
     pub(crate) directory: PathBuf,
 
     /// Database to load [default: that of the loaded rows, else sqlite]
@@ -467,13 +480,29 @@ pub(crate) struct LoadFlags {
     pub(crate) system: SystemFlags,
 }
 
+/// A directory to work in. A server's address would become the name of one,
+/// with the password in it; SQLite would take `file:` for the beginning of an
+/// address.
+fn directory() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|given| {
+        let text = given.to_string_lossy();
+        if text.contains("://") {
+            return Err("a server that you run is named with octavo bench --url");
+        }
+        Ok(match text.starts_with("file:") {
+            true => PathBuf::from(".").join(&given),
+            false => given.into(),
+        })
+    })
+}
+
 /// The default directory of load, bench and check.
 const BENCH_DIRECTORY: &str = "octavo-bench";
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchFlags {
     /// Where the rows are, or will be loaded: Octavo's own, new or empty
-    #[arg(default_value = BENCH_DIRECTORY)]
+    #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
     pub(crate) directory: PathBuf,
 
     /// Database to drive; noop answers at once and measures the driver itself
@@ -634,7 +663,7 @@ pub(crate) enum WarmUp {
 #[derive(Debug, Args)]
 pub(crate) struct CheckFlags {
     /// The directory of an earlier load or bench
-    #[arg(default_value = BENCH_DIRECTORY)]
+    #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
     pub(crate) directory: PathBuf,
 
     /// Print the result as JSON

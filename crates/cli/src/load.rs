@@ -9,7 +9,7 @@ use octavo_report::number;
 use crate::{
     failure::Failure,
     flags::{DataFlags, LoadFlags},
-    report,
+    print,
     system::{SystemFlags, choose},
     watcher::Watcher,
     workload,
@@ -19,7 +19,7 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let found = Dataset::examine(&flags.directory).map_err(failure)?;
     let spec = flags.data.spec(found.as_ref())?;
     let workload = workload::build(&spec)?;
-    let database = Chosen::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
+    let database = RequestedDatabase::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
     let settings = settings(
         &flags.directory,
         &flags.data,
@@ -34,9 +34,9 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let loaded = loaded.map_err(failure)?;
     let manifest = loaded.manifest();
     if flags.json {
-        return report::print_json(manifest);
+        return print::value(manifest);
     }
-    report::print(&words(manifest, found.is_some(), &flags))
+    print::text(&words(manifest, found.is_some(), &flags))
 }
 
 fn words(manifest: &Manifest, was_there: bool, flags: &LoadFlags) -> String {
@@ -57,14 +57,14 @@ fn words(manifest: &Manifest, was_there: bool, flags: &LoadFlags) -> String {
 }
 
 /// The database that flags, or what is loaded, say.
-pub(crate) struct Chosen {
+pub(crate) struct RequestedDatabase {
     /// The database.
     pub(crate) database: Box<dyn Database>,
     /// What it was made with.
     pub(crate) options: Vec<(String, String)>,
 }
 
-impl Chosen {
+impl RequestedDatabase {
     /// What the flags say; where they say nothing, what is `loaded`; else
     /// SQLite. Options of another database than the loaded one's say nothing.
     pub(crate) fn of(
@@ -91,7 +91,7 @@ pub(crate) fn settings<'a>(
     directory: &'a std::path::Path,
     flags: &DataFlags,
     found: Option<&Manifest>,
-    chosen: &'a Chosen,
+    chosen: &'a RequestedDatabase,
     spec: &WorkloadSpec,
     workload: &'a dyn Workload,
 ) -> LoadSettings<'a> {

@@ -15,6 +15,8 @@ mod flags;
 mod interrupt;
 mod load;
 mod outcome;
+mod output;
+mod print;
 mod progress;
 mod report;
 mod run;
@@ -31,10 +33,11 @@ use failure::Failure;
 use flags::{Command, Flags};
 
 fn main() -> ExitCode {
+    interrupt::let_writes_fail();
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
         Err(error) if error.use_stderr() => {
-            eprintln!("octavo: {}", usage::complaint(&error));
+            print::aside(&format!("octavo: {}", usage::complaint(&error)));
             return ExitCode::from(2);
         }
         // Help and version were asked for.
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Calibrate(flags) => calibrate::calibrate(flags),
         Command::Devices(flags) => devices::devices(flags),
         Command::Emulate(flags) => emulate::emulate(flags),
+        Command::Lead(flags) => emulate::lead(&flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
         Command::Load(flags) => load::load(flags),
@@ -55,15 +59,15 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(error)) => {
-            eprintln!("octavo: {error:#}");
+            print::aside(&format!("octavo: {error:#}"));
             ExitCode::from(2)
         }
         Err(Failure::Fault(error)) => {
-            eprintln!("octavo: {error:#}");
+            print::aside(&format!("octavo: {error:#}"));
             ExitCode::FAILURE
         }
         Err(Failure::Interrupted(next)) => {
-            eprintln!("octavo: interrupted; {next}");
+            print::aside(&format!("octavo: interrupted; {next}"));
             ExitCode::from(130)
         }
     }

@@ -10,7 +10,7 @@ use octavo_experiment::{
     findings::Findings,
 };
 
-use crate::{failure::Failure, report};
+use crate::{failure::Failure, output, print};
 
 /// Prints what was found in `directory` and writes the page.
 pub(crate) fn publish(
@@ -19,7 +19,7 @@ pub(crate) fn publish(
     json: bool,
     verbose: bool,
 ) -> Result<(), Failure> {
-    report::show_findings(findings, json, verbose)?;
+    print::findings(findings, json, verbose)?;
     let page = directory.join(REPORT);
     if !json {
         let tables = match verbose {
@@ -29,9 +29,9 @@ pub(crate) fn publish(
                 directory.display()
             ),
         };
-        report::print(&format!("Report: {}{tables}\n", page.display()))?;
+        print::text(&format!("Report: {}{tables}\n", page.display()))?;
     }
-    report::write(&page, &octavo_report::findings(findings).html())
+    output::write(&page, &octavo_report::findings(findings).html())
 }
 
 /// What an experiment in `directory` that ended without findings comes to.

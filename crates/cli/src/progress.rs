@@ -9,6 +9,9 @@ use std::{
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use octavo_report::visible;
+
+use crate::print;
 
 /// How often progress is printed.
 #[derive(Clone, Copy, Debug, Args)]
@@ -84,9 +87,9 @@ impl Progress {
     /// What to show beside the time left until the next step.
     pub(crate) fn say(&self, what: String) {
         if !self.bar.is_hidden() {
-            self.bar.set_message(what);
+            self.bar.set_message(visible(&what).into_owned());
         } else if self.is_due() {
-            eprintln!("{} left · {what}", locked(&self.time).left());
+            print::aside(&format!("{} left · {what}", locked(&self.time).left()));
         }
     }
 
@@ -103,9 +106,9 @@ impl Progress {
     /// A line that stays; on a terminal above the live one.
     pub(crate) fn note(&self, line: &str) {
         if self.bar.is_hidden() {
-            eprintln!("{line}");
+            print::aside(line);
         } else {
-            self.bar.println(line);
+            self.bar.println(visible(line));
         }
     }
 

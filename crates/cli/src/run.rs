@@ -15,7 +15,7 @@ use crate::{
     devices::{emulator, storage},
     failure::Failure,
     flags::RunFlags,
-    outcome, report,
+    outcome, print,
     watcher::Watcher,
 };
 
@@ -46,7 +46,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     let failure = |error| failure(error, &file, &flags, &settings);
     if flags.dry_run {
         let (forecast, requirements) = Forecast::of(&settings).map_err(failure)?;
-        report::show(
+        print::result(
             flags.json,
             || octavo_report::json(&forecast),
             || octavo_report::forecast(&forecast),

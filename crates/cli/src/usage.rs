@@ -42,6 +42,8 @@ pub(crate) fn complaint(error: &Error) -> String {
             let why = error.source().map(ToString::to_string);
             let why = why.unwrap_or_default();
             match limits(&why) {
+                // It may have a password in it.
+                _ if value.contains("://") => format!("{option}: {why}"),
                 Some(limits) => format!("{option} must be {limits}, not {value}"),
                 None if why.contains(&value) => format!("{option}: {why}"),
                 None => format!("{option} cannot be '{value}': {why}"),
@@ -176,6 +178,13 @@ mod tests {
             ),
         ] {
             assert_eq!(said(arguments), text);
+        }
+        let url = "postgres://me:secret@here/db";
+        for command in ["bench", "load", "advise", "check"] {
+            assert_eq!(
+                said(&[command, url]),
+                "[DIRECTORY]: a server that you run is named with octavo bench --url"
+            );
         }
         let budget = said(&["advise", "--budget=soon"]);
         assert!(budget.starts_with("--budget: 'soon' is not"), "{budget}");

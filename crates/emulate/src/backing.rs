@@ -41,6 +41,10 @@ impl Backing {
             }
             _ => {}
         }
+        // Not a link to one, which would be somewhere else.
+        if !fs::symlink_metadata(&files).is_ok_and(|about| about.is_dir()) {
+            return Err(DirectoryError::NotADirectory { path: files }.into());
+        }
         Ok(Self {
             files,
             _directory: directory,

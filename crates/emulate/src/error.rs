@@ -32,6 +32,16 @@ pub enum EmulateError {
         /// The directory.
         path: PathBuf,
     },
+    /// A file system of ours is mounted there that does not answer.
+    #[error(
+        "{} is an emulated device that does not answer: end its octavo emulate, or \
+         'umount -f {}' takes it away",
+        path.display(), path.display()
+    )]
+    Silent {
+        /// The directory.
+        path: PathBuf,
+    },
     /// One directory is within the other.
     #[error(
         "the mount point {} and the backing directory {} are one in the other: name two apart",

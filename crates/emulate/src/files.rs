@@ -64,12 +64,12 @@ pub(crate) struct OpenFile {
     file: Arc<File>,
     node: u64,
     content: Arc<Content>,
-    pace: Pace,
+    handling: Handling,
 }
 
 /// Whether requests of an open file are the device's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum Handling {
     /// They are.
     Device,
     /// They lie nowhere on it and meet no faults: the lead is measured with
@@ -145,20 +145,20 @@ impl Files {
     ///
     /// # Errors
     /// EBUSY for others than the lead's own while that is measured.
-    pub(crate) fn check_ready(&self, pace: Pace) -> io::Result<()> {
-        if pace == Pace::Device && !self.ready.load(Ordering::SeqCst) {
+    pub(crate) fn check_ready(&self, handling: Handling) -> io::Result<()> {
+        if handling == Handling::Device && !self.ready.load(Ordering::SeqCst) {
             return Err(io::Error::from_raw_os_error(libc::EBUSY));
         }
         Ok(())
     }
 
-    pub(crate) fn open(&self, node: u64, file: File, pace: Pace) -> u64 {
+    pub(crate) fn open(&self, node: u64, file: File, handling: Handling) -> u64 {
         let handle = self.opened_ever.fetch_add(1, Ordering::Relaxed) + 1;
         let opened = OpenFile {
             file: Arc::new(file),
             node,
             content: self.content(node),
-            pace,
+            handling,
         };
         lock::write(&self.opened).insert(handle, Arc::new(opened));
         handle
@@ -216,9 +216,11 @@ impl Files {
         let begun = self.begin(handle, Command::Write, offset, length);
         self.serve(begun, reply, Answer::Written, |opened| {
             let write = || opened.file.write_all_at(data, offset);
-            match opened.pace {
-                Pace::Probe => write(),
-                Pace::Device => self.change(&opened.content, &opened.file, offset, length, write),
+            match opened.handling {
+                Handling::Probe => write(),
+                Handling::Device => {
+                    self.change(&opened.content, &opened.file, offset, length, write)
+                }
             }
             .map(|()| data.len() as u32)
         });
@@ -370,9 +372,9 @@ impl Files {
         let arrived = self.pacer.now();
         self.check_power().map_err(errno)?;
         let opened = self.opened(handle)?;
-        let requests = match opened.pace {
-            Pace::Probe => vec![Request::read(0, 512)],
-            Pace::Device => {
+        let requests = match opened.handling {
+            Handling::Probe => vec![Request::read(0, 512)],
+            Handling::Device => {
                 match self.requests.meet(&self.faults, command) {
                     Fate::Done => {}
                     Fate::Error => return Err(Errno::EIO),

@@ -27,7 +27,7 @@ use octavo_storage::location::{EMULATED_COUNTERS, EmulatedReading};
 use rustix::fs::{self, AtFlags, FallocateFlags, Stat, Timespec, Timestamps};
 
 use crate::{
-    files::{Files, Pace, errno},
+    files::{Files, Handling, errno},
     lead, lock,
     names::{Entry, Names, Owner, ROOT},
 };
@@ -330,7 +330,7 @@ impl Filesystem for EmulatedFiles {
     fn open(&self, _request: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let write = flags.0 & libc::O_ACCMODE != libc::O_RDONLY;
         let opened = self.named(|names| {
-            self.files.check_ready(Pace::Device)?;
+            self.files.check_ready(Handling::Device)?;
             // To write part of a memory page the kernel reads the rest, whatever
             // the file was opened for. What was opened for reading may have to
             // take writes that others left in the cache.
@@ -342,7 +342,7 @@ impl Filesystem for EmulatedFiles {
             })
         });
         let file = or_error!(reply, opened);
-        let handle = self.files.open(node.0, file, Pace::Device);
+        let handle = self.files.open(node.0, file, Handling::Device);
         reply.opened(FileHandle(handle), how(flags.0));
     }
 
@@ -356,17 +356,17 @@ impl Filesystem for EmulatedFiles {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let pace = if parent.0 == ROOT && name == lead::PROBE {
-            Pace::Probe
+        let handling = if parent.0 == ROOT && name == lead::PROBE {
+            Handling::Probe
         } else {
-            Pace::Device
+            Handling::Device
         };
         let made = self.named(|names| {
-            self.files.check_ready(pace)?;
+            self.files.check_ready(handling)?;
             names.make_file(owner(request), parent.0, name, mode)
         });
         let (stat, file) = or_error!(reply, made);
-        let handle = FileHandle(self.files.open(stat.st_ino, file, pace));
+        let handle = FileHandle(self.files.open(stat.st_ino, file, handling));
         let attributes = self.attributes(&stat);
         reply.created(&FOREVER, &attributes, Generation(0), handle, how(flags));
     }

@@ -5,11 +5,13 @@ use std::{
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
+    process::{self, Stdio},
     time::{Duration, Instant},
 };
 
 use octavo_device::{Command, simulated::Constant};
 use octavo_units::ByteCount;
+use serde::{Deserialize, Serialize};
 
 /// The name of a file in the root that is there while this measures.
 pub(crate) const PROBE: &str = ".octavo-lead";
@@ -34,14 +36,14 @@ const LONG: usize = 64 << 10;
 
 /// By how much answers are sent before the model's moment, so that they arrive
 /// at it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lead {
     read: Way,
     write: Way,
 }
 
 /// The way of requests of one kind.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Way {
     /// Of one of [`SHORT`].
     short_ns: u64,
@@ -68,8 +70,29 @@ impl Lead {
         })
     }
 
+    /// Has `program lead mount` measure it.
+    ///
+    /// Not this process, which answers: killed while it waits for itself, it
+    /// would wait for ever, as the kernel waits for the answer before it closes
+    /// the files of who was killed, and with them the device.
+    pub(crate) fn measure_with(program: &Path, mount: &Path) -> io::Result<Self> {
+        let measured = process::Command::new(program)
+            .arg("lead")
+            .arg(mount)
+            .stdin(Stdio::null())
+            .output()?;
+        let said = String::from_utf8_lossy(&measured.stdout);
+        toml::from_str(&said).map_err(|_| {
+            io::Error::other(format!(
+                "the way of requests was not measured ({}): {}",
+                measured.status,
+                String::from_utf8_lossy(&measured.stderr).trim()
+            ))
+        })
+    }
+
     /// Measures it on what is mounted with [`device`] behind it.
-    pub(crate) fn measure(mount: &Path) -> io::Result<Self> {
+    fn measure(mount: &Path) -> io::Result<Self> {
         let path = mount.join(PROBE);
         // Of a measurement that was killed.
         let _none_as_a_rule = std::fs::remove_file(&path);
@@ -102,6 +125,16 @@ impl Lead {
         std::fs::remove_file(&path)?;
         lead
     }
+}
+
+/// How long requests take to what is mounted at `mount` and back, as text that
+/// the process which mounted it reads.
+///
+/// # Errors
+/// When a file there cannot be written and read.
+pub fn lead(mount: &Path) -> io::Result<String> {
+    let lead = Lead::measure(mount)?;
+    toml::to_string(&lead).map_err(io::Error::other)
 }
 
 /// The device to measure with, where a second of devices takes `scale`

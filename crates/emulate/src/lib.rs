@@ -30,11 +30,14 @@ mod names;
 mod pacer;
 mod reaper;
 mod settings;
+mod stale;
 mod statistics;
 mod undo;
+mod unmount;
 
 pub use error::EmulateError;
 pub use faults::{Faults, ParseFaultsError};
+pub use lead::lead;
 pub use mounted::Mounted;
 pub use settings::Settings;
-pub use statistics::{DeviceCounters, LATE, Latency, OperationStatistics, Pace, Statistics};
+pub use statistics::{DeviceCounters, LATE, Latency, OperationStatistics, Punctuality, Statistics};

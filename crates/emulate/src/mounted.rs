@@ -10,7 +10,6 @@ use std::{
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use octavo_storage::location::EMULATED;
-use rustix::mount::{UnmountFlags, unmount};
 
 use crate::{
     awake::Awake,
@@ -25,7 +24,9 @@ use crate::{
     pacer::{Clock, Pacer},
     reaper::Reaper,
     settings::Settings,
+    stale,
     statistics::Statistics,
+    unmount::detach,
 };
 
 /// An emulated device, mounted. Dropping it unmounts.
@@ -63,6 +64,7 @@ impl Mounted {
         }
         // Before anything is made that would stay.
         let device = conditioned::open(settings, interrupted)?;
+        stale::clear(&settings.mount)?;
         let point = MountPoint::open(&settings.mount, &settings.backing)?;
         let backing = Backing::open(&settings.backing)?;
         // Each open file takes two descriptors.
@@ -125,7 +127,7 @@ impl Mounted {
             _backing: backing,
             awake,
         };
-        let lead = Lead::measure(mounted.path()).map_err(mount_error)?;
+        let lead = Lead::measure_with(&settings.program, mounted.path()).map_err(mount_error)?;
         mounted.files.pacer.go_on(device, lead);
         mounted.files.make_ready();
         Ok(mounted)
@@ -215,42 +217,6 @@ impl std::fmt::Debug for Mounted {
             .field("path", &self.point.path())
             .finish_non_exhaustive()
     }
-}
-
-/// Unmounts, taking it from programs that still use it.
-fn detach(path: &Path) -> io::Result<()> {
-    match unmount(path, UnmountFlags::empty()) {
-        Ok(()) => return Ok(()),
-        Err(rustix::io::Errno::PERM) => return with_fusermount(path),
-        Err(rustix::io::Errno::BUSY) => {}
-        // Somebody else was faster.
-        Err(rustix::io::Errno::INVAL) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    }
-    // Keep what was written to the cache, then end the connection, which lets
-    // waiting programs go, then take the mount away.
-    if let Ok(root) = std::fs::File::open(path) {
-        let _as_far_as_possible = rustix::fs::syncfs(&root);
-    }
-    let _busy = unmount(path, UnmountFlags::FORCE);
-    match unmount(path, UnmountFlags::DETACH) {
-        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Who is not root may unmount only with this program.
-fn with_fusermount(path: &Path) -> io::Result<()> {
-    for arguments in ["-uq", "-uqz"] {
-        let status = std::process::Command::new("fusermount3")
-            .arg(arguments)
-            .arg(path)
-            .status()?;
-        if status.success() {
-            return Ok(());
-        }
-    }
-    Err(io::Error::other("fusermount3 -uz failed"))
 }
 
 /// Lets this process open as many files as its hard limit says.

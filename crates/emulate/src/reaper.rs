@@ -9,10 +9,12 @@
 
 use std::{
     io::{self, Write},
-    os::unix::{fs::MetadataExt, process::CommandExt},
+    os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, Stdio},
 };
+
+use crate::stale;
 
 /// The waiting shell.
 #[derive(Debug)]
@@ -47,12 +49,13 @@ impl Reaper {
         Ok(Self { shell })
     }
 
-    /// Tells which mount it is.
+    /// Tells which mount it is. The mount itself is not asked: see
+    /// [`Lead::measure_with`](crate::lead::Lead::measure_with).
     pub(crate) fn mounted(&mut self, mount: &Path) -> io::Result<()> {
-        let number = std::fs::metadata(mount)?.dev();
-        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+        let found = stale::mount_at(mount)?
+            .ok_or_else(|| io::Error::other("it is not in the table of mounts"))?;
         match &mut self.shell.stdin {
-            Some(pipe) => pipe.write_all(format!("{major}:{minor}\n").as_bytes()),
+            Some(pipe) => pipe.write_all(format!("{}\n", found.device).as_bytes()),
             None => Ok(()),
         }
     }

@@ -18,6 +18,9 @@ pub struct Settings {
     /// Where the files are seen: an empty directory, or none yet, which is then
     /// made and removed again.
     pub mount: PathBuf,
+    /// The program that answers `lead MOUNT` as [`lead()`](crate::lead()) does:
+    /// octavo itself.
+    pub program: PathBuf,
     /// Seconds that a second of the device takes, 1 by default: with 10, a
     /// device that this machine could not keep pace with has ten times as long.
     pub time_scale: f64,
@@ -37,11 +40,17 @@ pub struct Settings {
 
 impl Settings {
     /// `entry` in real time and without faults.
-    pub fn new(entry: Entry, backing: impl Into<PathBuf>, mount: impl Into<PathBuf>) -> Self {
+    pub fn new(
+        entry: Entry,
+        backing: impl Into<PathBuf>,
+        mount: impl Into<PathBuf>,
+        program: impl Into<PathBuf>,
+    ) -> Self {
         Self {
             entry,
             backing: backing.into(),
             mount: mount.into(),
+            program: program.into(),
             time_scale: 1.0,
             sync_backing: true,
             faults: Faults::default(),

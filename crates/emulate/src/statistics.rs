@@ -119,7 +119,7 @@ impl Tally {
             reads,
             writes,
             flushes,
-            pace: Pace {
+            pace: Punctuality {
                 kept: 1.0 - share(self.late),
                 late_us_p99: self.lateness.value_at_quantile(0.99) as f64 / 1e3,
                 late_us_max: self.lateness.max() as f64 / 1e3,
@@ -171,7 +171,7 @@ pub struct Statistics {
     /// Flushes: of fsync, fdatasync and synchronous writes.
     pub flushes: OperationStatistics,
     /// Whether answers came when the model says.
-    pub pace: Pace,
+    pub pace: Punctuality,
     /// Bytes written to the media for each that was written to the device;
     /// `None` of devices that know no media.
     pub write_amplification: Option<f64>,
@@ -227,7 +227,7 @@ impl Latency {
 
 /// Whether answers came when the model says, in real time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Pace {
+pub struct Punctuality {
     /// Share of the requests that were answered within [`LATE`] of the model's
     /// moment.
     pub kept: f64,

@@ -16,12 +16,9 @@ use octavo_workload::{DataSpec, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    directory::{DirectoryError, STORE, WorkDirectory, directory_size, free_space},
+    directory::{DATA, DirectoryError, MANIFEST, STORE, WorkDirectory, directory_size, free_space},
     observer::Observer,
 };
-
-/// The file that describes what a directory holds.
-pub const MANIFEST: &str = "loaded.json";
 
 /// The form of [`MANIFEST`] that this version writes and reads.
 pub(crate) const FORMAT: u32 = 2;
@@ -238,7 +235,7 @@ impl Dataset {
             });
         };
         Ok(Self {
-            directory: WorkDirectory::open(path)?,
+            directory: open(path)?,
             manifest,
         })
     }
@@ -264,7 +261,7 @@ impl Dataset {
             .database
             .estimate(settings.workload, settings.page_size);
         check_space(settings.directory, size, settings.database.logs())?;
-        let directory = WorkDirectory::open(settings.directory)?;
+        let directory = open(settings.directory)?;
         // Another octavo may have loaded before we had the lock.
         if let Some(manifest) = Self::examine(settings.directory)? {
             manifest.accept(settings)?;
@@ -353,7 +350,7 @@ fn check_space(directory: &Path, size: ByteCount, logs: ByteCount) -> Result<(),
     // The base and a copy, and a tenth more for estimates that are off. What
     // an unfinished load left will be taken away.
     let needed = ByteCount::new(size.saturating_mul(22).get() / 10).saturating_add(logs);
-    let available = free_space(directory)?.saturating_add(directory_size(&directory.join("data")));
+    let available = free_space(directory)?.saturating_add(directory_size(&directory.join(DATA)));
     if available < needed {
         return Err(LoadError::Space {
             path: directory.to_owned(),
@@ -451,6 +448,10 @@ fn write(path: &Path, manifest: &Manifest) -> Result<(), DirectoryError> {
             let _removed = fs::remove_file(&unfinished);
         })
         .map_err(DirectoryError::io("write", path))
+}
+
+fn open(path: &Path) -> Result<WorkDirectory, DirectoryError> {
+    WorkDirectory::open(path, &[BASE, COPY, MIX].map(str::to_owned))
 }
 
 fn create(path: &Path) -> Result<(), DirectoryError> {

@@ -2,10 +2,10 @@
 
 use std::{
     fs,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
+use octavo_database::free_what_servers_left;
 use octavo_storage::directory::{Mark, MarkedDirectory, examine};
 use octavo_units::ByteCount;
 
@@ -24,19 +24,40 @@ pub const STORE: &str = "octavo.db";
 /// The report's name.
 pub const REPORT: &str = "report.html";
 
+/// The file that describes the rows that `octavo load` keeps.
+pub(crate) const MANIFEST: &str = "loaded.json";
+
+/// Where databases lie, in a directory that experiments work in.
+pub(crate) const DATA: &str = "data";
+
+/// The files of a directory, and those that SQLite keeps beside the store.
+const FILES: [&str; 6] = [
+    MANIFEST,
+    STORE,
+    "octavo.db-journal",
+    "octavo.db-wal",
+    "octavo.db-shm",
+    REPORT,
+];
+
 /// A marked directory, locked as long as this lives.
 #[derive(Debug)]
 pub struct WorkDirectory(MarkedDirectory);
 
 impl WorkDirectory {
     /// Opens Octavo's directory at `path`, making and marking it when it does
-    /// not exist or is empty. Everything else is refused unchanged.
+    /// not exist or is empty. `names` are all that will be made in its data/.
+    /// Everything else is refused unchanged.
     ///
     /// # Errors
-    /// When it holds files that are not Octavo's, another process has locked it,
-    /// or it cannot be made.
-    pub fn open(path: &Path) -> Result<Self, DirectoryError> {
-        MarkedDirectory::open(path, &WORK).map(Self)
+    /// When it holds files that are not Octavo's or links, another process has
+    /// locked it, or it cannot be made.
+    pub fn open(path: &Path, names: &[String]) -> Result<Self, DirectoryError> {
+        check_length(path)?;
+        let mut directory = MarkedDirectory::open(path, &WORK)?;
+        directory.check_files(&FILES)?;
+        directory.list(DATA, names)?;
+        Ok(Self(directory))
     }
 
     /// Whether `path` may become or is Octavo's, without changing anything;
@@ -45,6 +66,7 @@ impl WorkDirectory {
     /// # Errors
     /// When it holds files that are not Octavo's, or cannot be read.
     pub fn examine(path: &Path) -> Result<bool, DirectoryError> {
+        check_length(path)?;
         examine(path, &WORK)
     }
 
@@ -65,21 +87,16 @@ impl WorkDirectory {
 
     /// A directory for the database's files, `name` below `data/`.
     pub fn data(&self, name: &str) -> PathBuf {
-        self.path().join("data").join(name)
+        self.path().join(DATA).join(name)
     }
 
-    /// Deletes all databases below `data/`; results stay.
+    /// Deletes all that Octavo made below `data/`; results stay.
     ///
     /// # Errors
     /// When a file cannot be deleted.
     pub fn remove_data(&self) -> Result<(), DirectoryError> {
-        let data = self.path().join("data");
-        match fs::remove_dir_all(&data) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(DirectoryError::io("delete", &data)(error))
-            }
-            _ => Ok(()),
-        }
+        free_what_servers_left(&self.data("."));
+        self.0.remove_listed(DATA)
     }
 
     /// Takes the directory back when this call made it and nothing was kept in
@@ -90,6 +107,23 @@ impl WorkDirectory {
     pub fn abandon(self) -> Result<(), DirectoryError> {
         self.0.abandon()
     }
+}
+
+/// SQLite's default VFS takes paths of 512 bytes (`MAX_PATHNAME` in its
+/// os_unix.c); what lies below needs some.
+const LENGTH_MAX: usize = 400;
+
+fn check_length(path: &Path) -> Result<(), DirectoryError> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let bytes = absolute.as_os_str().len();
+    if bytes <= LENGTH_MAX {
+        return Ok(());
+    }
+    Err(DirectoryError::Long {
+        path: path.to_owned(),
+        bytes,
+        limit: LENGTH_MAX,
+    })
 }
 
 /// The space that is free for a directory that may not exist yet.
@@ -130,7 +164,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let file = parent.path().join("precious.db");
         fs::write(&file, "x").unwrap();
-        let error = WorkDirectory::open(parent.path()).unwrap_err();
+        let error = WorkDirectory::open(parent.path(), &[]).unwrap_err();
         assert!(error.to_string().contains("precious.db"), "{error}");
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
         // A file that only has the marker's name protects as well.
@@ -139,9 +173,9 @@ mod tests {
             "my own notes",
         )
         .unwrap();
-        assert!(WorkDirectory::open(parent.path()).is_err());
+        assert!(WorkDirectory::open(parent.path(), &[]).is_err());
         assert!(matches!(
-            WorkDirectory::open(&file),
+            WorkDirectory::open(&file, &[]),
             Err(DirectoryError::NotADirectory { .. })
         ));
     }
@@ -150,13 +184,14 @@ mod tests {
     fn a_directory_is_locked_while_open_and_found_again() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a/b");
-        let first = WorkDirectory::open(&path).unwrap();
+        let names = ["4096".to_owned()];
+        let first = WorkDirectory::open(&path, &names).unwrap();
         assert!(matches!(
-            WorkDirectory::open(&path),
+            WorkDirectory::open(&path, &names),
             Err(DirectoryError::Busy { .. })
         ));
         drop(first);
-        let again = WorkDirectory::open(&path).unwrap();
+        let again = WorkDirectory::open(&path, &names).unwrap();
         fs::create_dir_all(again.data("4096")).unwrap();
         again.remove_data().unwrap();
         again.remove_data().unwrap();
@@ -164,10 +199,22 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_is_too_long_is_refused_and_not_made() {
+        let parent = tempfile::tempdir().unwrap();
+        let top = parent.path().join("x".repeat(200));
+        let path = top.join("y".repeat(200));
+        assert!(matches!(
+            WorkDirectory::open(&path, &[]),
+            Err(DirectoryError::Long { limit: 400, .. })
+        ));
+        assert!(!top.exists());
+    }
+
+    #[test]
     fn an_abandoned_directory_is_gone() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("new");
-        WorkDirectory::open(&path).unwrap().abandon().unwrap();
+        WorkDirectory::open(&path, &[]).unwrap().abandon().unwrap();
         assert!(!path.exists());
     }
 }

@@ -115,9 +115,9 @@ impl Emulation {
             mount,
         } = wanted;
         let created = !backing.exists();
-        for path in [backing, mount] {
-            fs::create_dir_all(path).map_err(failed("create directory", path))?;
-        }
+        // The emulator makes the place to mount at: where one was killed, it is
+        // not to be touched.
+        fs::create_dir_all(backing).map_err(failed("create directory", backing))?;
         let child = Command::new(program)
             .arg("emulate")
             .arg(device)
@@ -198,10 +198,10 @@ impl Emulation {
     pub(crate) fn end(&mut self) -> Option<String> {
         #[derive(Deserialize)]
         struct Statistics {
-            pace: Pace,
+            pace: Punctuality,
         }
         #[derive(Deserialize)]
-        struct Pace {
+        struct Punctuality {
             kept: f64,
             late_us_max: f64,
             cores_awake: bool,
@@ -236,7 +236,13 @@ impl Emulation {
     pub(crate) fn remove(mut self) -> Result<(), EmulationError> {
         self.terminate();
         let (backing, mount) = (&self.backing, &self.mount);
-        fs::remove_dir(mount).map_err(failed("delete", mount))?;
+        match fs::remove_dir(mount) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("delete", mount)(error));
+            }
+            // The emulator takes it away as a rule.
+            _ => {}
+        }
         fs::remove_dir_all(backing).map_err(failed("delete", backing))?;
         if let Some(devices) = mount.parent()
             && fs::read_dir(devices).is_ok_and(|mut left| left.next().is_none())

@@ -140,8 +140,8 @@ pub struct CellFindings {
     pub level: String,
     /// Whether others are compared with it.
     pub reference: bool,
-    /// Throughput a minute over all batches, with its interval (95%, this cell
-    /// alone).
+    /// Throughput a minute over all batches of the reference, with its interval
+    /// (95%, this cell alone): of a rival the reference's times the ratio.
     pub throughput: Option<Interval>,
     /// Its throughput over the reference's within batches (95% for all cells of
     /// the group and all looks together); `None` for the reference.
@@ -313,10 +313,7 @@ impl Findings {
         let judgement = judge(&plan.rules(judged_to), &plan_groups, cells.len(), &slices);
         let workload = plan
             .workload(plan.data[0])
-            .map_err(|error| StoreError::Damaged {
-                path: store.path().to_owned(),
-                what: format!("plan: {error}"),
-            })?;
+            .map_err(|error| store.damaged("plan", error))?;
         let counted_name = workload.counted_name();
         let runs = store.runs(workload.transactions())?;
         let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement);
@@ -336,10 +333,7 @@ impl Findings {
             .calibration()?
             .map(|text| Profile::from_toml(&text))
             .transpose()
-            .map_err(|error| StoreError::Damaged {
-                path: store.path().to_owned(),
-                what: format!("device profile: {error}"),
-            })?;
+            .map_err(|error| store.damaged("device profile", error))?;
         let mut findings = Self {
             octavo,
             created,
@@ -559,7 +553,8 @@ impl<'a> ByCell<'a> {
 /// Where the time of slices went, a transaction. All of it is the time that
 /// passed, once a session.
 fn transaction_time(slices: &[&Slice], sessions: u32) -> Option<TransactionTime> {
-    let transactions: u64 = slices.iter().map(|slice| slice.transactions).sum();
+    let executed = slices.iter().map(|slice| slice.transactions);
+    let transactions = executed.fold(0, u64::saturating_add);
     let spent: Vec<Spent> = slices.iter().filter_map(|slice| slice.spent).collect();
     if transactions == 0 || spent.len() < slices.len() {
         return None;
@@ -592,16 +587,19 @@ fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
     for kind in &kinds[1..] {
         all.add(&kind.latencies);
     }
-    let transactions: u64 = runs.iter().map(|run| run.load.transactions()).sum();
+    let executed = runs.iter().map(|run| run.load.transactions());
+    let transactions = executed.fold(0, u64::saturating_add);
     if transactions == 0 {
         return None;
     }
     let percentiles = all.percentiles();
-    let checkpoints: u64 = runs.iter().map(|run| run.load.counters.checkpoints).sum();
-    let time: Duration = runs
-        .iter()
-        .map(|run| run.load.counters.checkpoint_time)
-        .sum();
+    let counters = || runs.iter().map(|run| &run.load.counters);
+    let checkpoints = counters()
+        .map(|of| of.checkpoints)
+        .fold(0, u64::saturating_add);
+    let time = counters()
+        .map(|of| of.checkpoint_time)
+        .fold(Duration::ZERO, Duration::saturating_add);
     Some(Tail {
         p50_us: percentiles.p50_us,
         p99_us: percentiles.p99_us,
@@ -614,17 +612,18 @@ fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
 fn age(slices: &[&Slice]) -> Option<Age> {
     let mut executed: HashMap<u32, u64> = HashMap::new();
     for slice in slices {
-        *executed.entry(slice.key.sitting).or_default() += slice.transactions;
+        let executed = executed.entry(slice.key.sitting).or_default();
+        *executed = executed.saturating_add(slice.transactions);
     }
     let transactions = executed.values().copied().max()?;
     let mut halves = [(0_u64, 0_u64); 2];
     let mut seen: HashMap<u32, u64> = HashMap::new();
     for slice in slices {
         let seen = seen.entry(slice.key.sitting).or_default();
-        let half = &mut halves[usize::from(*seen * 2 >= executed[&slice.key.sitting])];
-        half.0 += slice.misses;
-        half.1 += slice.transactions;
-        *seen += slice.transactions;
+        let half = &mut halves[usize::from(*seen >= executed[&slice.key.sitting].div_ceil(2))];
+        half.0 = half.0.saturating_add(slice.misses);
+        half.1 = half.1.saturating_add(slice.transactions);
+        *seen = seen.saturating_add(slice.transactions);
     }
     let ratio = |(misses, transactions): (u64, u64)| misses as f64 / transactions.max(1) as f64;
     let [first, second] = halves.map(ratio);

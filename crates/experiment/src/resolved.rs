@@ -11,12 +11,17 @@ use octavo_database::Database;
 use octavo_workload::{DataSpec, Workload};
 
 use crate::{
-    dataset::MANIFEST,
-    directory::{STORE, WorkDirectory},
+    directory::{DATA, MANIFEST, STORE, WorkDirectory},
     emulation::EmulatedDevice,
     error::CampaignError,
     plan::{Plan, SnapshotKey, Storage, TestedDatabase},
 };
+
+/// The name of what copies that are run on lie in.
+const COPIES: &str = "run";
+
+/// How the name of rows goes on that snapshots are made from.
+const LOADED: &str = "-loaded";
 
 /// A plan whose databases and workloads are made, to be looked up by what a
 /// cell says of them.
@@ -85,23 +90,39 @@ impl<'a> ResolvedPlan<'a> {
 
     /// Where the databases of a storage lie.
     pub(crate) fn data(&self, storage: &Storage) -> PathBuf {
-        self.directory(storage).join("data")
+        self.directory(storage).join(DATA)
     }
 
     /// Where the copies lie that are run on.
     pub(crate) fn copies(&self, storage: &Storage) -> PathBuf {
-        self.data(storage).join("run")
+        self.data(storage).join(COPIES)
     }
 
     /// Where the rows lie that snapshots are made from.
     pub(crate) fn loaded(&self, key: &SnapshotKey) -> PathBuf {
-        let mut path = self.snapshot(key).into_os_string();
-        path.push("-loaded");
-        path.into()
+        self.data(&key.storage)
+            .join(self.snapshot_name(key) + LOADED)
     }
 
     /// Where a snapshot lies.
     pub(crate) fn snapshot(&self, key: &SnapshotKey) -> PathBuf {
+        self.data(&key.storage).join(self.snapshot_name(key))
+    }
+
+    /// The names of all that is made where the databases of a storage lie.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names = vec![COPIES.to_owned()];
+        for key in self.plan().snapshots() {
+            let name = self.snapshot_name(&key);
+            names.push(name.clone() + LOADED);
+            names.push(name);
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn snapshot_name(&self, key: &SnapshotKey) -> String {
         let plan = self.plan();
         let mut name = String::from("snapshot");
         for (count, place) in [
@@ -118,8 +139,7 @@ impl<'a> ResolvedPlan<'a> {
                 name += &format!("-{}", place.unwrap_or_default());
             }
         }
-        self.data(&key.storage)
-            .join(format!("{name}-{}", key.page_size.get()))
+        format!("{name}-{}", key.page_size.get())
     }
 
     /// The devices that are to be emulated, in the plan's order.
@@ -145,7 +165,13 @@ impl<'a> ResolvedPlan<'a> {
     /// When a directory was not made by Octavo, cannot be read, or holds
     /// another experiment or what `octavo load` keeps.
     pub(crate) fn examine(&self) -> Result<(), CampaignError> {
-        for path in self.directories() {
+        for storage in &self.plan().storages {
+            // What is mounted there may be of an emulator that was killed: the
+            // next one looks.
+            if matches!(storage, Storage::Device(_)) {
+                continue;
+            }
+            let path = self.directory(storage);
             WorkDirectory::examine(&path)?;
             if path != self.directory && path.join(STORE).exists() {
                 return Err(CampaignError::Setting(format!(

@@ -9,7 +9,7 @@ use octavo_driver::Percentiles;
 use octavo_experiment::{bench::BenchResult, compare::Comparison, findings::Findings};
 use serde::Serialize;
 
-use crate::{compare, sentence};
+use crate::{compare, sentence, visible::escaped};
 
 /// The format of all documents here. 1 had no number; 2 has caveats and
 /// deviations with their figures instead of texts.
@@ -33,7 +33,7 @@ pub fn json(value: impl Serialize) -> String {
         format: FORMAT,
         value,
     };
-    serde_json::to_string_pretty(&formatted).expect("every result has a JSON form")
+    escaped(serde_json::to_string_pretty(&formatted).expect("every result has a JSON form"))
 }
 
 /// A value with what it says in words.

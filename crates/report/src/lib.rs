@@ -30,6 +30,7 @@ mod sentence;
 mod svg;
 mod table;
 mod terminal;
+mod visible;
 
 pub use bench::{bench, bench_csv};
 pub use check::check;
@@ -41,3 +42,4 @@ pub use forecast::forecast;
 pub use json::{FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json};
 pub use profile::profile;
 pub use sentence::standings;
+pub use visible::visible;

@@ -7,6 +7,8 @@
 
 use std::fmt::Display;
 
+use crate::visible::is_hidden;
+
 /// A piece of HTML or SVG that is safe as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Markup(String);
@@ -106,8 +108,8 @@ fn escape(text: &str, to: &mut String) {
             '>' => to.push_str("&gt;"),
             '"' => to.push_str("&quot;"),
             '\'' => to.push_str("&#39;"),
-            // XML 1.0, section 2.2, forbids the other control characters.
-            c if c.is_control() && c != '\n' && c != '\t' => to.push(' '),
+            // XML 1.0, section 2.2, forbids control characters as well.
+            c if is_hidden(c) => to.push(char::REPLACEMENT_CHARACTER),
             c => to.push(c),
         }
     }
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn text_and_attributes_are_escaped() {
         let hostile = "<a b=\"c\">&'\u{1b}";
-        let escaped = "&lt;a b=&quot;c&quot;&gt;&amp;&#39; ";
+        let escaped = "&lt;a b=&quot;c&quot;&gt;&amp;&#39;\u{fffd}";
         assert_eq!(Markup::text(hostile).as_str(), escaped);
         assert_eq!(
             tag("p").attr("title", hostile).text(hostile).as_str(),

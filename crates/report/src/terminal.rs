@@ -3,6 +3,7 @@
 use crate::{
     document::{Block, Cell, Depth, Document, EXTRA, Kind, Table, Tone},
     number::held,
+    visible::visible,
 };
 
 /// Lines are not made longer than this, however wide the terminal is: longer
@@ -305,13 +306,9 @@ fn styled(text: &str, style: &str, color: bool) -> String {
     }
 }
 
-/// Control characters, which facts and reasons might hold, would change what
-/// the terminal shows.
+/// One line of what facts and reasons hold.
 fn clean(text: &str) -> String {
-    text.trim_end()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    visible(&text.trim_end().replace(['\n', '\t'], " ")).into_owned()
 }
 
 /// Labels that are sizes line up like numbers.

@@ -5,6 +5,8 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 /// One mount, of a line of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
+    /// The number of the file system's device, as `major:minor`.
+    pub device: String,
     /// What of the file system is mounted; `/` for all of it.
     pub root: PathBuf,
     /// Where it is mounted.
@@ -29,11 +31,13 @@ pub fn mounts(table: &[u8]) -> impl Iterator<Item = Mount> {
 fn mount(line: &[u8]) -> Option<Mount> {
     let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
     let mut fields = line.split(|byte| *byte == b' ');
-    let root = unescape(fields.nth(3)?);
+    let device = text(fields.nth(2)?);
+    let root = unescape(fields.next()?);
     let point = unescape(fields.next()?);
     let options = text(fields.next()?);
     fields.find(|field| *field == b"-")?;
     Some(Mount {
+        device,
         root,
         point,
         options,

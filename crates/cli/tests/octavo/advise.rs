@@ -59,10 +59,17 @@ fn advise_answers_and_leaves_what_readme_names() {
     assert!(!directory.join("data").exists());
 }
 
-/// The page without its digits: the time spent grows with each session.
-fn strip_time(page: &[u8]) -> Vec<u8> {
-    page.iter()
-        .copied()
-        .filter(|byte| !byte.is_ascii_digit())
+/// The page without its numbers and times, such as "59s" and "1m 2s": the time
+/// spent grows with each session.
+fn strip_time(page: &[u8]) -> String {
+    let page = String::from_utf8_lossy(page);
+    let is_time = |word: &&str| {
+        let rest = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() > unit.len() && ["", "h", "m", "s"].contains(&unit)
+    };
+    page.split(' ')
+        .filter(|word| !is_time(word))
+        .map(|word| word.replace(|c: char| c.is_ascii_digit(), ""))
         .collect()
 }

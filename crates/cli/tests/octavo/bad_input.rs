@@ -152,3 +152,127 @@ const SMALLEST: &[&str] = &[
     "--transactions=10",
     "--no-calibrate",
 ];
+
+#[test]
+fn a_servers_address_is_no_directory_and_its_password_is_not_repeated() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = octavo()
+        .args(["bench", "postgres://me:s3cret@127.0.0.1/db"])
+        .current_dir(parent.path())
+        .output()
+        .unwrap();
+    let complaint = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("octavo bench --url"), "{complaint}");
+    assert!(!complaint.contains("s3cret"), "{complaint}");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn names_and_values_cannot_act_on_the_terminal() {
+    const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\u{202e}b";
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join(HOSTILE);
+    let plan = parent.path().join("plan.toml");
+    fs::write(&plan, format!("format = 1\n[cells]\n\"{HOSTILE}\" = 1\n")).unwrap();
+    let foreign = parent.path().join("foreign");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join(HOSTILE), "precious").unwrap();
+    let small = crate::small_advise(&directory).output().unwrap();
+    assert!(small.status.success(), "{}", complaint(&small));
+    let mut outputs = vec![small];
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let (work, missing) = (path(&directory), path(&directory.join("x")));
+    for arguments in [
+        &["report", &work][..],
+        &["report", &work, "--json"],
+        &["report", &work, "--verbose"],
+        &["run", &path(&plan)],
+        &["advise", &path(&foreign)],
+        &["advise", "--database", HOSTILE],
+        &["check", &missing],
+    ] {
+        outputs.push(octavo().args(arguments).output().unwrap());
+    }
+    for output in outputs {
+        for text in [&output.stdout, &output.stderr] {
+            let text = str::from_utf8(text).unwrap();
+            let acts = text.chars().find(|&c| {
+                (c.is_control() && c != '\n' && c != '\t') || ('\u{202a}'..='\u{202e}').contains(&c)
+            });
+            assert_eq!(acts, None, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_leads_somewhere_else_is_refused_and_nothing_is_written_there() {
+    let parent = tempfile::tempdir().unwrap();
+    let outside = parent.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let work = parent.path().join("work");
+    let made = crate::small_advise(&work)
+        .arg("--keep-data")
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", complaint(&made));
+    let data = work.join("data");
+    let link = |to: &Path, at: &Path| std::os::unix::fs::symlink(to, at).unwrap();
+    let again = |named: &str| {
+        let output = crate::small_advise(&work).output().unwrap();
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        assert!(complaint.contains(named), "{complaint}");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    };
+    fs::create_dir(data.join("mine")).unwrap();
+    again("data/mine");
+    fs::remove_dir(data.join("mine")).unwrap();
+    fs::remove_dir_all(data.join("run")).unwrap();
+    link(&outside, &data.join("run"));
+    again("data/run");
+    fs::remove_dir_all(&data).unwrap();
+    link(&outside, &data);
+    again("/data");
+    fs::remove_file(&data).unwrap();
+    let store = work.join("octavo.db");
+    fs::rename(&store, parent.path().join("elsewhere.db")).unwrap();
+    link(&parent.path().join("elsewhere.db"), &store);
+    again("octavo.db");
+}
+
+#[test]
+fn a_file_size_limit_is_an_error_with_a_reason() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -f 2000; exec \"$0\" load \"$1\" --warehouses 1",
+        ])
+        .arg(env!("CARGO_BIN_EXE_octavo"))
+        .arg(parent.path().join("new"))
+        .output()
+        .unwrap();
+    let complaint = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("octavo: "), "{complaint}");
+    assert!(!parent.path().join("new").exists());
+}
+
+#[test]
+fn what_failed_for_want_of_descriptors_is_made_again() {
+    let parent = tempfile::tempdir().unwrap();
+    let work = parent.path().join("work");
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 8; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_octavo"))
+        .args(crate::small_advise(&work).get_args())
+        .output()
+        .unwrap();
+    let complaint = complaint(&limited);
+    assert_eq!(limited.status.code(), Some(1), "{complaint}");
+    let again = crate::small_advise(&work).output().unwrap();
+    assert!(again.status.success(), "{}", self::complaint(&again));
+    let said = String::from_utf8_lossy(&again.stdout).into_owned();
+    assert!(said.contains("orders/min"), "{said}");
+}

@@ -485,6 +485,70 @@ fn nothing_stays_behind() {
     gone(&mount);
 }
 
+/// The processes whose command line has both.
+fn processes_with(one: &str, other: &str) -> Vec<Pid> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|process| {
+            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            line.contains(one) && line.contains(other)
+        })
+        .filter_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?))
+        .collect()
+}
+
+#[test]
+fn an_emulator_that_is_killed_while_it_mounts_ends_and_the_next_one_mounts() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    // Slow enough that most of these find it timing its requests.
+    let device = constant(home.path(), 2000);
+    let (backing, mount) = (home.path().join("backing"), home.path().join("mount"));
+    for delay in [0, 20, 40, 80, 120, 160, 240, 320, 480] {
+        let mut child = crate::octavo()
+            .args(["emulate", &device, "--backing"])
+            .arg(&backing)
+            .arg("--mount")
+            .arg(&mount)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while child.try_wait().unwrap().is_none() {
+            assert!(
+                Instant::now() < deadline,
+                "it hangs, killed after {delay} ms"
+            );
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    Emulator::start(home.path(), &device, &[]).end();
+}
+
+#[test]
+fn the_mount_of_a_dead_emulator_without_its_watcher_is_cleared_by_the_next() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let mut emulator = Emulator::start(home.path(), "instant", &[]);
+    let watchers = processes_with("octavo-reaper", emulator.mount.to_str().unwrap());
+    assert_eq!(watchers.len(), 1);
+    for watcher in watchers {
+        kill_process(watcher, Signal::KILL).unwrap();
+    }
+    emulator.child.kill().unwrap();
+    emulator.child.wait().unwrap();
+    assert!(mounted(&emulator.mount), "nobody unmounts it");
+    Emulator::start(home.path(), "instant", &[]).end();
+}
+
 /// Waits until a process brings a device to its state: the thread that does it
 /// has this name, of which the kernel keeps 15 characters.
 fn wait_until_conditioning(octavo: u32) {

@@ -7,9 +7,10 @@ mod devices;
 mod disk_full;
 mod emulate;
 mod energy;
+mod external;
 mod kill_and_resume;
+mod outside;
 mod run;
-mod served;
 mod servers;
 
 use std::{

@@ -80,6 +80,14 @@ fn wait_for_run(child: &mut Child, directory: &Path) -> Pid {
     }
 }
 
+/// The System V segment that a process made (proc(5)).
+fn shared_memory_of(maker: Pid) -> Option<String> {
+    let maker = maker.as_raw_nonzero().to_string();
+    let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+    let is_own = |line: &&str| line.split_whitespace().nth(4) == Some(&maker);
+    table.lines().find(is_own).map(str::to_owned)
+}
+
 #[track_caller]
 fn nothing_is_left(directory: &Path, octavo: u32) {
     let begin = Instant::now();
@@ -185,6 +193,7 @@ fn a_run_whose_server_dies_is_marked_and_the_plan_goes_on() {
         );
         let told = String::from_utf8_lossy(&output.stdout);
         assert!(told.contains("the database died"), "{name}: {told}");
+        assert_eq!(shared_memory_of(server), None, "{name}");
         nothing_is_left(&directory, id);
     }
 }

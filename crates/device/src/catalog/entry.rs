@@ -153,6 +153,11 @@ impl Entry {
             message: error.message().to_owned(),
         })?;
         entry.check()?;
+        // Its reader takes larger numbers than TOML has, which are of 63 bits.
+        toml::Table::try_from(&entry).map_err(|error| EntryError::Toml {
+            line: 0,
+            message: error.to_string(),
+        })?;
         Ok(entry)
     }
 

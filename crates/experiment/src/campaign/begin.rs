@@ -4,15 +4,17 @@
 use super::{
     requirements::{Requirements, check},
     settings::CampaignSettings,
-    sittings::Campaign,
+    sittings::{Campaign, passes_of},
 };
 use crate::{
+    directory::STORE,
     error::CampaignError,
     executor::{MeasuredExecutor, Monitor},
     findings::Findings,
+    lockstep::{Horizon, judge},
     observer::Observer,
     resolved::ResolvedPlan,
-    store::Store,
+    store::{Store, StoreError},
 };
 
 /// Carries out a plan. Everything is checked before anything is changed.
@@ -29,7 +31,11 @@ pub fn campaign(
     let resolved = ResolvedPlan::of(plan, &settings.directory)?;
     check(settings, &resolved)?;
     resolved.examine()?;
-    Requirements::of(settings, &resolved).check(settings)?;
+    match Requirements::of(settings, &resolved).check(settings) {
+        // What is left to do may be nothing.
+        Err(CampaignError::Space { .. }) if is_done(settings)? => {}
+        checked => checked?,
+    }
     let mut executor = MeasuredExecutor::open(resolved, &settings.emulator, observer)?;
     let mut store = match Store::open_or_create(&executor.store()) {
         Ok(store) => store,
@@ -45,4 +51,35 @@ pub fn campaign(
     executor.adopt(store.snapshots()?);
     let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
     Campaign::new(settings, store, &monitor)?.carry_out(&mut executor)
+}
+
+/// Whether earlier sessions have done all that this one is to do.
+pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
+    let path = settings.directory.join(STORE);
+    if !path.exists() {
+        return Ok(false);
+    }
+    let plan = &settings.plan;
+    let mut store = Store::open(&path)?;
+    if store.plan()?.is_none() {
+        return Ok(false);
+    }
+    store.adopt(plan, settings.slices, settings.octavo_version)?;
+    if let (None, Some(budget)) = (settings.passes, settings.budget)
+        && store.time_spent()? >= budget
+    {
+        return Ok(true);
+    }
+    let given = settings.passes.map(|passes| Horizon::Passes { passes });
+    let Some(horizon) = given.map_or_else(|| store.horizon(), |given| Ok(Some(given)))? else {
+        return Ok(false);
+    };
+    let groups = plan.groups();
+    let slices = store.slices()?;
+    let judgement = judge(&plan.rules(horizon), &groups, plan.cells().len(), &slices);
+    let all = judgement.groups.iter().zip(&groups);
+    Ok(all.into_iter().all(|(judged, group)| {
+        let enough = |passes| passes_of(group, &slices) >= passes as usize;
+        judged.finished || settings.passes.is_some_and(enough)
+    }))
 }

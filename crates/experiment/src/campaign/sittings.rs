@@ -40,6 +40,8 @@ pub(super) struct Campaign<'a> {
     groups: Vec<Group>,
     store: Store,
     session: i64,
+    /// The first sitting of this session.
+    first: u32,
     monitor: &'a Monitor<'a>,
     /// All slices so far, in order.
     slices: Vec<Slice>,
@@ -88,6 +90,7 @@ impl<'a> Campaign<'a> {
             settings,
             cells: settings.plan.cells(),
             session: store.begin_session()?,
+            first: store.next_sitting()?,
             horizon: settings.passes.map(|passes| Horizon::Passes { passes }),
             store,
             monitor,
@@ -215,12 +218,7 @@ impl<'a> Campaign<'a> {
 
     /// Whether a group has all the passes that it is to have.
     fn has_enough(&self, group: &Group) -> bool {
-        let of_group = |slice: &&Slice| group.cells.contains(&slice.key.cell);
-        let slices = self.slices.iter().filter(of_group);
-        let passes: BTreeSet<_> = slices
-            .map(|slice| (slice.key.sitting, slice.key.pass))
-            .collect();
-        let enough = |wanted: u32| passes.len() >= wanted as usize;
+        let enough = |wanted: u32| passes_of(group, &self.slices) >= wanted as usize;
         self.settings.passes.is_some_and(enough)
     }
 
@@ -314,32 +312,32 @@ impl<'a> Campaign<'a> {
             records.insert(cell, record);
         }
         let seed = self.plan().inputs_seed(number);
-        let mut table = Table {
+        let mut sitting = OpenSitting {
             number,
-            sitting: executor.sit(&seated, seed, self.monitor)?,
+            seats: executor.sit(&seated, seed, self.monitor)?,
             open: seated.iter().map(|&(cell, _)| cell).collect(),
             records,
             kept: self.slices.len(),
             failure: None,
         };
         for &(cell, _) in &seated {
-            if let Some(error) = table.sitting.failure(cell) {
-                self.fail(&mut table, cell, error)?;
+            if let Some(error) = sitting.seats.failure(cell) {
+                self.fail(&mut sitting, cell, error)?;
             }
         }
-        let measured = self.warm_up(&mut table, turn, closing).and_then(|()| {
+        let measured = self.warm_up(&mut sitting, turn, closing).and_then(|()| {
             let spent = self.monitor.spent();
             self.beginning = spent.saturating_sub(begun);
             let until = self.plan_time(turn.len(), closing)?;
-            self.measure(&mut table, turn, until)
+            self.measure(&mut sitting, turn, until)
         });
         if let Err(error) = measured {
             // What was measured stays, though nothing was checked.
-            self.keep(&mut table)?;
+            self.keep(&mut sitting)?;
             return Err(error);
         }
-        for cell in table.open.clone() {
-            self.leave(&mut table, cell)?;
+        for cell in sitting.open.clone() {
+            self.leave(&mut sitting, cell)?;
         }
         for &(group, _) in turn {
             self.sittings[group] += 1;
@@ -350,8 +348,11 @@ impl<'a> Campaign<'a> {
         }
         self.sittings_left = self.sittings_left.saturating_sub(1);
         self.note_time()?;
-        match table.failure {
-            Some(reason) if self.slices.is_empty() => Err(CampaignError::AllFailed(reason)),
+        let mut measured = self.slices.iter().map(|slice| slice.key.sitting);
+        match sitting.failure {
+            Some(reason) if !measured.any(|sitting| sitting >= self.first) => {
+                Err(CampaignError::AllFailed(reason))
+            }
             _ => Ok(()),
         }
     }
@@ -359,7 +360,7 @@ impl<'a> Campaign<'a> {
     /// Warms up each group by itself, its cells in turn.
     fn warm_up(
         &mut self,
-        table: &mut Table<'_>,
+        sitting: &mut OpenSitting<'_>,
         turn: &[(usize, Vec<usize>)],
         closing: Duration,
     ) -> Result<(), CampaignError> {
@@ -374,12 +375,12 @@ impl<'a> Campaign<'a> {
             };
             let end = left.map(|left| self.monitor.spent() + left);
             let mut warm_up = WarmUp::new(self.settings.slices.warm_up);
-            let open = |table: &Table<'_>| -> Vec<usize> {
-                let open = cells.iter().filter(|cell| table.open.contains(cell));
+            let open = |sitting: &OpenSitting<'_>| -> Vec<usize> {
+                let open = cells.iter().filter(|cell| sitting.open.contains(cell));
                 open.copied().collect()
             };
-            for cell in open(table) {
-                warm_up.expect(cell, table.sitting.frames(cell));
+            for cell in open(sitting) {
+                warm_up.expect(cell, sitting.seats.frames(cell));
             }
             while let Some(transactions) = warm_up.next() {
                 if end.is_some_and(|end| self.monitor.spent() >= end) {
@@ -387,18 +388,18 @@ impl<'a> Campaign<'a> {
                 }
                 self.monitor
                     .progress(&format!("{name}: {}", warm_up.progress()));
-                for cell in open(table) {
+                for cell in open(sitting) {
                     self.monitor.stop_if_interrupted()?;
                     let key = SliceKey {
-                        sitting: table.number,
+                        sitting: sitting.number,
                         pass: 0,
                         position: 0,
                         cell,
                     };
-                    match table.sitting.slice(key, transactions) {
+                    match sitting.seats.slice(key, transactions) {
                         Ok(slice) => warm_up.see(&slice),
                         Err(error @ CampaignError::Run(_)) => {
-                            self.fail(table, cell, error)?;
+                            self.fail(sitting, cell, error)?;
                             warm_up.forget(cell);
                         }
                         Err(error) => return Err(error),
@@ -418,8 +419,8 @@ impl<'a> Campaign<'a> {
                     cell.clients,
                 ))?;
             }
-            for cell in open(table) {
-                table.sitting.end_warm_up(cell);
+            for cell in open(sitting) {
+                sitting.seats.end_warm_up(cell);
             }
         }
         Ok(())
@@ -472,7 +473,7 @@ impl<'a> Campaign<'a> {
     /// Passes until all is decided, there are enough, or the time is over.
     fn measure(
         &mut self,
-        table: &mut Table<'_>,
+        sitting: &mut OpenSitting<'_>,
         turn: &[(usize, Vec<usize>)],
         until: Option<Duration>,
     ) -> Result<(), CampaignError> {
@@ -490,14 +491,14 @@ impl<'a> Campaign<'a> {
         };
         for pass in 0.. {
             if (pass as usize).is_multiple_of(BATCH_PASSES) {
-                self.keep(table)?;
+                self.keep(sitting)?;
                 let judgement = self.judge();
                 self.monitor.standings(self.plan(), &judgement);
                 let live = self.live(&judgement);
                 let goes_on = |cell: &usize| live.iter().any(|(_, cells)| cells.contains(cell));
-                for cell in table.open.clone() {
+                for cell in sitting.open.clone() {
                     if !goes_on(&cell) {
-                        self.leave(table, cell)?;
+                        self.leave(sitting, cell)?;
                     }
                 }
             }
@@ -506,20 +507,20 @@ impl<'a> Campaign<'a> {
             let enough = turn
                 .iter()
                 .all(|&(group, _)| self.has_enough(&self.groups[group]));
-            if over || enough || table.open.is_empty() {
+            if over || enough || sitting.open.is_empty() {
                 break;
             }
             let live: Vec<Vec<usize>> = turn
                 .iter()
                 .map(|(_, cells)| {
-                    let open = cells.iter().filter(|cell| table.open.contains(cell));
+                    let open = cells.iter().filter(|cell| sitting.open.contains(cell));
                     open.copied().collect()
                 })
                 .collect();
-            let order = self.plan().order(table.number, pass, &live);
+            let order = self.plan().order(sitting.number, pass, &live);
             for (position, cell) in (0..).zip(order) {
                 let key = SliceKey {
-                    sitting: table.number,
+                    sitting: sitting.number,
                     pass,
                     position,
                     cell,
@@ -527,21 +528,21 @@ impl<'a> Campaign<'a> {
                 let slice = self
                     .monitor
                     .stop_if_interrupted()
-                    .and_then(|()| table.sitting.slice(key, transactions));
+                    .and_then(|()| sitting.seats.slice(key, transactions));
                 match slice {
                     Ok(slice) => self.slices.push(slice),
-                    Err(error @ CampaignError::Run(_)) => self.fail(table, cell, error)?,
+                    Err(error @ CampaignError::Run(_)) => self.fail(sitting, cell, error)?,
                     Err(error) => {
                         // A pass that was cut short compares nothing.
                         self.slices.retain(|slice| {
-                            (slice.key.sitting, slice.key.pass) != (table.number, pass)
+                            (slice.key.sitting, slice.key.pass) != (sitting.number, pass)
                         });
                         return Err(error);
                     }
                 }
             }
         }
-        self.keep(table)
+        self.keep(sitting)
     }
 
     /// Whether a cell has slices of a sitting; what it did before is its
@@ -552,57 +553,57 @@ impl<'a> Campaign<'a> {
     }
 
     /// Commits what is new.
-    fn keep(&mut self, table: &mut Table<'_>) -> Result<(), CampaignError> {
-        for &cell in &table.open {
-            if self.has_slices(table.number, cell)
+    fn keep(&mut self, sitting: &mut OpenSitting<'_>) -> Result<(), CampaignError> {
+        for &cell in &sitting.open {
+            if self.has_slices(sitting.number, cell)
                 && let (Some(record), Some(figures)) =
-                    (table.records.get_mut(&cell), table.sitting.figures(cell))
+                    (sitting.records.get_mut(&cell), sitting.seats.figures(cell))
             {
                 record.result = Ok(Box::new(figures));
             }
         }
-        let new = &self.slices[table.kept..];
-        let records: Vec<&RunRecord> = table
+        let new = &self.slices[sitting.kept..];
+        let records: Vec<&RunRecord> = sitting
             .open
             .iter()
-            .filter_map(|cell| table.records.get(cell))
+            .filter_map(|cell| sitting.records.get(cell))
             .filter(|record| record.result.is_ok())
             .collect();
         self.store.put_runs(self.session, &records, new)?;
-        table.kept = self.slices.len();
+        sitting.kept = self.slices.len();
         self.note_time()?;
         Ok(())
     }
 
     /// Stops and checks a cell. What it left has to be sound for its slices to
     /// count.
-    fn leave(&mut self, table: &mut Table<'_>, cell: usize) -> Result<(), CampaignError> {
+    fn leave(&mut self, sitting: &mut OpenSitting<'_>, cell: usize) -> Result<(), CampaignError> {
         let name = self.plan().cell_name(&self.cells[cell]);
         self.monitor.progress(&format!("check {name}"));
-        match table.sitting.leave(cell) {
+        match sitting.seats.leave(cell) {
             Ok(figures) => {
                 let topic = self.conditions_topic(&self.cells[cell]);
                 self.store.put_facts(&topic, &figures.conditions)?;
-                table.open.retain(|&open| open != cell);
-                let Some(record) = table.records.get_mut(&cell) else {
+                sitting.open.retain(|&open| open != cell);
+                let Some(record) = sitting.records.get_mut(&cell) else {
                     return Ok(());
                 };
                 // One that ended before its first slice says nothing.
-                if self.has_slices(table.number, cell) {
+                if self.has_slices(sitting.number, cell) {
                     record.result = Ok(Box::new(figures));
                     self.store.put_runs(self.session, &[record], &[])?;
                 }
                 Ok(())
             }
             Err(error) if error.is_stop() => Err(CampaignError::Stopped),
-            Err(error) => self.fail(table, cell, CampaignError::Run(error)),
+            Err(error) => self.fail(sitting, cell, CampaignError::Run(error)),
         }
     }
 
     /// A cell gives no figures in this sitting.
     fn fail(
         &mut self,
-        table: &mut Table<'_>,
+        sitting: &mut OpenSitting<'_>,
         cell: usize,
         error: CampaignError,
     ) -> Result<(), CampaignError> {
@@ -613,17 +614,17 @@ impl<'a> Campaign<'a> {
         let name = self.plan().cell_name(&self.cells[cell]);
         self.monitor
             .note(&format!("{name} gave no figures: {reason}"));
-        table.open.retain(|&open| open != cell);
-        let stays = |slice: &Slice| (slice.key.sitting, slice.key.cell) != (table.number, cell);
+        sitting.open.retain(|&open| open != cell);
+        let stays = |slice: &Slice| (slice.key.sitting, slice.key.cell) != (sitting.number, cell);
         // What is not in the store yet comes after what is.
-        let kept = self.slices.iter().take(table.kept);
-        table.kept = kept.filter(|slice| stays(slice)).count();
+        let kept = self.slices.iter().take(sitting.kept);
+        sitting.kept = kept.filter(|slice| stays(slice)).count();
         self.slices.retain(stays);
-        if let Some(record) = table.records.get_mut(&cell) {
+        if let Some(record) = sitting.records.get_mut(&cell) {
             record.result = Err(reason.clone());
             self.store.put_runs(self.session, &[record], &[])?;
         }
-        table.failure = Some(reason);
+        sitting.failure = Some(reason);
         Ok(())
     }
 
@@ -641,10 +642,21 @@ impl<'a> Campaign<'a> {
     }
 }
 
+/// How many passes a group has.
+pub(super) fn passes_of(group: &Group, slices: &[Slice]) -> usize {
+    let of_group = |slice: &&Slice| group.cells.contains(&slice.key.cell);
+    let passes: BTreeSet<_> = slices
+        .iter()
+        .filter(of_group)
+        .map(|slice| (slice.key.sitting, slice.key.pass))
+        .collect();
+    passes.len()
+}
+
 /// A sitting under way.
-struct Table<'s> {
+struct OpenSitting<'s> {
     number: u32,
-    sitting: Box<dyn Sitting + 's>,
+    seats: Box<dyn Sitting + 's>,
     /// Cells that go on.
     open: Vec<usize>,
     records: BTreeMap<usize, RunRecord>,

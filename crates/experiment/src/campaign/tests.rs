@@ -14,7 +14,7 @@ use std::{
 use octavo_units::Seed;
 use rand::RngExt;
 
-use super::{settings::CampaignSettings, sittings::Campaign};
+use super::{begin::is_done, settings::CampaignSettings, sittings::Campaign};
 use crate::{
     error::CampaignError,
     executor::{Executor, Monitor, Sitting},
@@ -183,7 +183,16 @@ fn carry_out(
     plan: Plan,
     mut executor: Calculated,
 ) -> Result<Findings, CampaignError> {
-    let settings = CampaignSettings {
+    let settings = settings(directory, plan);
+    let mut store = Store::open_or_create(&directory.join("octavo.db"))?;
+    store.adopt(&settings.plan, settings.slices, "0")?;
+    let observer = Asked(executor.stop.clone());
+    let monitor = Monitor::new(&observer, store.time_spent()?, None);
+    Campaign::new(&settings, store, &monitor)?.carry_out(&mut executor)
+}
+
+fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
+    CampaignSettings {
         directory: directory.to_owned(),
         plan,
         budget: None,
@@ -197,12 +206,7 @@ fn carry_out(
         keep_data: false,
         command: None,
         octavo_version: "0",
-    };
-    let mut store = Store::open_or_create(&directory.join("octavo.db"))?;
-    store.adopt(&settings.plan, settings.slices, "0")?;
-    let observer = Asked(executor.stop.clone());
-    let monitor = Monitor::new(&observer, store.time_spent()?, None);
-    Campaign::new(&settings, store, &monitor)?.carry_out(&mut executor)
+    }
 }
 
 fn records(directory: &Path) -> Vec<RunRecord> {
@@ -403,6 +407,45 @@ fn a_group_that_gives_nothing_is_given_up_and_the_others_end() {
         assert_eq!(findings.groups.len(), 3);
         assert_eq!((findings.runs_done, findings.runs_failed.len()), (4, 2));
     }
+}
+
+#[test]
+fn an_experiment_is_done_once_nothing_is_left_to_measure() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = one_group();
+    plan.design = Design::Full;
+    let wanted = settings(directory.path(), plan.clone());
+    assert!(!is_done(&wanted).unwrap());
+    carry_out(directory.path(), plan.clone(), Calculated::default()).unwrap();
+    assert!(is_done(&wanted).unwrap());
+    let more = CampaignSettings {
+        passes: Some(PASSES + 1),
+        ..settings(directory.path(), plan.clone())
+    };
+    assert!(!is_done(&more).unwrap());
+    let mut other = plan;
+    other.seed = Seed::new(99);
+    assert!(is_done(&settings(directory.path(), other)).is_err());
+}
+
+#[test]
+fn a_session_that_measures_nothing_ends_with_the_reason_though_earlier_ones_did() {
+    let directory = tempfile::tempdir().unwrap();
+    let stopped = Calculated {
+        stop_after: Some(40),
+        ..Calculated::default()
+    };
+    let ended = carry_out(directory.path(), one_group(), stopped);
+    assert!(matches!(ended, Err(CampaignError::Stopped)));
+    let failing = Calculated {
+        failing: vec![4096, 8192, 65536],
+        ..Calculated::default()
+    };
+    let ended = carry_out(directory.path(), one_group(), failing);
+    assert!(matches!(ended, Err(CampaignError::AllFailed(_))));
+    // What failed is made again.
+    let findings = carry_out(directory.path(), one_group(), Calculated::default()).unwrap();
+    assert!(findings.runs_done > 0);
 }
 
 #[test]

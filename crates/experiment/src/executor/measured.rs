@@ -87,7 +87,8 @@ impl<'a> MeasuredExecutor<'a> {
 
     fn make(&mut self, emulator: &Path, observer: &dyn Observer) -> Result<(), CampaignError> {
         let own = self.resolved.own_directory();
-        self.directories.push(WorkDirectory::open(own)?);
+        let open = |path: &Path| WorkDirectory::open(path, &self.resolved.names());
+        self.directories.push(open(own)?);
         let plan = self.resolved.plan();
         for (wanted, number) in self.resolved.devices().iter().zip(0..) {
             let seed = plan.seed.derive("device", number);
@@ -98,7 +99,7 @@ impl<'a> MeasuredExecutor<'a> {
         for storage in &plan.storages {
             let path = self.resolved.directory(storage);
             if path != own {
-                self.directories.push(WorkDirectory::open(&path)?);
+                self.directories.push(open(&path)?);
             }
             self.locations.insert(storage.clone(), Location::of(&path));
         }

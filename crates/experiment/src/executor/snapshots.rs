@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_database::{DatabaseError, LoadReport};
+use octavo_database::{DatabaseError, LoadReport, free_what_servers_left};
 use octavo_units::ByteCount;
 
 use super::Monitor;
@@ -208,6 +208,7 @@ fn check(
 
 /// Deletes a directory, if there is one.
 pub(super) fn remove(path: &Path) -> Result<(), DirectoryError> {
+    free_what_servers_left(path);
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(DirectoryError::io("delete", path)(error))

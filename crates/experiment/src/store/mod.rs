@@ -2,7 +2,9 @@
 //! everything that was measured for it. docs/store.md documents the schema.
 //!
 //! What is new is committed in one transaction, durably, so that an end at any
-//! moment loses nothing that was kept and leaves nothing half.
+//! moment loses nothing that was kept and leaves nothing half. While it is
+//! written it has a write-ahead log, so that who reads it meanwhile holds
+//! nothing up; in between it is a single file.
 
 mod migrations;
 mod runs;
@@ -29,6 +31,10 @@ use migrations::{OLDEST, STEPS, Step, VERSION};
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
 const APPLICATION_ID: i64 = 0x4f43_5456;
+
+/// How long another program that writes is waited for: with a log there are
+/// none but people's.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The topic of facts that were not the same in all sessions.
 pub const CHANGED: &str = "changed";
@@ -88,6 +94,16 @@ pub enum StoreError {
         /// The value asked for.
         wanted: String,
     },
+    /// Another program holds it.
+    #[error(
+        "another program is at work in {}, such as one that shows tables: end its transaction and \
+         run the same command again",
+        path.display()
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
     /// The disk is full.
     #[error("no space left to write {}: free some space and run the same command again", path.display())]
     Full {
@@ -126,6 +142,9 @@ pub struct StoredSnapshot {
 pub struct Store {
     path: PathBuf,
     connection: Connection,
+    is_writable: bool,
+    /// Whether it is written with a log beside it.
+    has_log: bool,
 }
 
 impl Store {
@@ -164,6 +183,7 @@ impl Store {
             .connection
             .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
             .map_err(|error| store.error(error))?;
+        store.is_writable = true;
         Ok(store)
     }
 
@@ -203,6 +223,8 @@ impl Store {
             .map(|connection| Self {
                 path: path.to_owned(),
                 connection,
+                is_writable: false,
+                has_log: false,
             })
             .map_err(|source| StoreError::Sqlite {
                 path: path.to_owned(),
@@ -266,11 +288,9 @@ impl Store {
         let path = self.path.clone();
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Foreign { path },
-            Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
-                path,
-                what: error.to_string(),
-            },
+            Some(ErrorCode::DatabaseCorrupt) => self.damaged("SQLite", error),
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
             _ => StoreError::Sqlite {
                 path,
                 source: error,
@@ -310,7 +330,7 @@ impl Store {
                 difference = Some(("slices of", stored, wanted));
             }
             return match difference {
-                None => Ok(()),
+                None => self.begin_log(),
                 Some((setting, stored, wanted)) => Err(StoreError::OtherPlan {
                     path: self.path.clone(),
                     setting,
@@ -345,7 +365,25 @@ impl Store {
             }
             transaction.commit()
         })();
-        result.map_err(|error| self.error(error))
+        result.map_err(|error| self.error(error))?;
+        self.begin_log()
+    }
+
+    /// From here on who reads it holds nothing up. Not before it is known that
+    /// the store is the right one: the mode is kept in the file.
+    fn begin_log(&mut self) -> Result<(), StoreError> {
+        if !self.is_writable {
+            return Ok(());
+        }
+        // SQLite answers with another mode where there can be no log.
+        let mode: String = self
+            .connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        self.has_log = mode == "wal";
+        self.connection
+            .busy_timeout(PATIENCE)
+            .map_err(|error| self.error(error))
     }
 
     /// The plan, when one was kept.
@@ -362,10 +400,7 @@ impl Store {
             .map(|text| self.parse_json("plan", &text))
             .transpose()?;
         match plan.as_ref().and_then(Plan::fault) {
-            Some(fault) => Err(StoreError::Damaged {
-                path: self.path.clone(),
-                what: format!("plan: {fault}"),
-            }),
+            Some(fault) => Err(self.damaged("plan", fault)),
             None => Ok(plan),
         }
     }
@@ -650,10 +685,13 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    fn damaged(&self, what: &str, found: impl std::fmt::Display) -> StoreError {
+    /// The store is damaged: `found` is wrong with `what`, on one line.
+    pub(crate) fn damaged(&self, what: &str, found: impl std::fmt::Display) -> StoreError {
+        let found = found.to_string();
+        let lines: Vec<&str> = found.lines().map(str::trim).collect();
         StoreError::Damaged {
             path: self.path.clone(),
-            what: format!("{what}: {found}"),
+            what: format!("{what}: {}", lines.join(" ")),
         }
     }
 
@@ -674,6 +712,19 @@ fn versions_read() -> String {
     match STEPS {
         [] => format!("version {VERSION}"),
         _ => format!("versions {OLDEST} to {VERSION}"),
+    }
+}
+
+impl Drop for Store {
+    /// Makes a single file of it again, which can be read where nothing can be
+    /// written. With somebody reading it the log stays.
+    fn drop(&mut self) {
+        if self.has_log {
+            let _stays = self.connection.busy_timeout(Duration::ZERO);
+            let _stays = self
+                .connection
+                .pragma_update(None, "journal_mode", "delete");
+        }
     }
 }
 
@@ -727,9 +778,15 @@ fn to_integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
+/// A count, or a number of bytes, that Octavo stored: a petabyte and more it
+/// cannot have.
 fn from_integer(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    const PETABYTE: u64 = 1 << 50;
     let value: i64 = row.get(column)?;
-    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+    u64::try_from(value)
+        .ok()
+        .filter(|&value| value <= PETABYTE)
+        .ok_or(rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
 /// A time that Octavo stored; a century and more it cannot have.

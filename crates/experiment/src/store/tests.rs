@@ -283,6 +283,50 @@ fn a_step_that_fails_leaves_the_store_as_it_was() {
     );
 }
 
+#[test]
+fn a_reader_holds_nothing_up_and_the_store_is_one_file_in_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    let mut store = store(directory.path());
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let count = || -> i64 {
+        reader
+            .query_row("SELECT count(*) FROM fact", [], |row| row.get(0))
+            .unwrap()
+    };
+    let before = count();
+    store
+        .put_facts("topic", &[("name", "value".to_owned())])
+        .unwrap();
+    assert_eq!(count(), before, "it sees what was when it began");
+    reader.execute_batch("COMMIT").unwrap();
+    assert_eq!(count(), before + 1);
+    drop(reader);
+    drop(store);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    // 1 and 1 stand for the rollback journal (sqlite.org/fileformat.html).
+    assert_eq!(fs::read(&path).unwrap()[18..20], [1, 1]);
+}
+
+#[test]
+fn a_store_that_another_program_holds_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(store(directory.path()));
+    let path = directory.path().join("octavo.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let refused = Store::open_or_create(&path);
+    assert!(matches!(refused, Err(StoreError::Busy { .. })));
+    // One that reads is in the way of the log alone.
+    other.execute_batch("ROLLBACK; BEGIN").unwrap();
+    let read = other.query_row("SELECT count(*) FROM plan", [], |row| row.get::<_, i64>(0));
+    assert_eq!(read, Ok(1));
+    let mut store = Store::open_or_create(&path).unwrap();
+    let refused = store.adopt(&plan(), SliceLength::default(), "0");
+    assert!(matches!(refused, Err(StoreError::Busy { .. })));
+}
+
 /// `tests/stores/` has samples of full factorials of three page sizes: of
 /// version 3 four rounds of fresh copies, which count as sittings of one pass,
 /// of version 4 what [`campaign`](crate::campaign)'s tests make, and say how.

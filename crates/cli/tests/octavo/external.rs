@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -270,8 +271,10 @@ impl UsersServer {
 
 impl Drop for UsersServer {
     fn drop(&mut self) {
-        // Its directory goes with it.
-        let _killed = self.server.kill();
+        // Its directory goes with it, but not its shared memory.
+        if let Some(server) = Pid::from_raw(self.server.id().cast_signed()) {
+            let _ended = kill_process(server, Signal::QUIT);
+        }
         let _ended = self.server.wait();
     }
 }

@@ -1,0 +1,129 @@
+//! Files that a command writes: whole or not at all, and never over somebody
+//! else's.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+
+use crate::failure::Failure;
+
+/// Refuses to overwrite an existing file unless it is `ours`, which is `what`.
+pub(crate) fn keep_foreign(
+    path: &Path,
+    what: &str,
+    ours: impl FnOnce(&str) -> bool,
+) -> Result<(), Failure> {
+    let found = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found,
+    };
+    // What cannot be read, or is no text, is somebody else's.
+    if found.is_ok_and(|bytes| str::from_utf8(&bytes).is_ok_and(ours)) {
+        return Ok(());
+    }
+    Err(Failure::Input(anyhow!(
+        "{} exists and is not {what}; name another file",
+        path.display()
+    )))
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = Unfinished::create(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.finish()
+    });
+    written
+        .with_context(|| format!("write {}", path.display()))
+        .map_err(Failure::Fault)
+}
+
+/// Refuses a file that could not be written.
+pub(crate) fn probe(path: &Path) -> Result<(), Failure> {
+    Unfinished::create(path)
+        .map(drop)
+        .with_context(|| format!("{} cannot be written", path.display()))
+        .map_err(Failure::Input)
+}
+
+/// A file beside its place until it is whole; without its end nothing is left
+/// of it.
+pub(crate) struct Unfinished {
+    path: PathBuf,
+    unfinished: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Unfinished {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let mut unfinished = path.as_os_str().to_owned();
+        unfinished.push(format!(".octavo-{}", std::process::id()));
+        let unfinished = PathBuf::from(unfinished);
+        // Of one that was killed and had our number: where processes are
+        // numbered anew, as in containers, it may come every time.
+        let _left = fs::remove_file(&unfinished);
+        let file = BufWriter::new(File::create_new(&unfinished)?);
+        Ok(Self {
+            path: path.to_owned(),
+            unfinished,
+            file,
+        })
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        fs::rename(&self.unfinished, &self.path)
+    }
+}
+
+impl Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After `finish` it has its name, and nothing is here to remove.
+        let _removed = fs::remove_file(&self.unfinished);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_of_this_number_left_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.html");
+        let left = directory
+            .path()
+            .join(format!("report.html.octavo-{}", std::process::id()));
+        fs::write(left, "half").unwrap();
+        probe(&path).unwrap();
+        write(&path, "whole").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_not_finished_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bench.hlog");
+        fs::write(&path, "before").unwrap();
+        let mut file = Unfinished::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

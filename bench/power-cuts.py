@@ -14,6 +14,7 @@ from functools import partial
 
 import innodb_files
 import mariadb_server
+import postgres_server
 
 octavo, folder, cuts, place = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 
@@ -96,35 +97,51 @@ def sqlite_cut(journal, more, number):
         return cut, was_cut, acknowledged, found, verdict
 
 
-def mariadb_cut(template, more, number):
+def commit_until_cut(client, database, generator):
+    """Commits one transaction at a time, whose answer acknowledges it; returns how many were."""
+    acknowledged = 0
+    process = subprocess.Popen(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        while True:
+            process.stdin.write(database.transaction(generator) + "SELECT n FROM counter;\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+            if not line:
+                break
+            acknowledged = int(line)
+    except BrokenPipeError:
+        pass
+    process.kill()
+    process.wait()
+    return acknowledged
+
+
+def server_cut(database, client, template, more, number):
+    """Cuts the power of a server of the module `database`; the directory with what it left stays."""
     generator = random.Random(number)
     cut = generator.randrange(1000, 6000)
     home = tempfile.mkdtemp(dir=place)
+    shutil.copystat(template, home)
+    owner = os.stat(template)
+    os.chown(home, owner.st_uid, owner.st_gid)
     files = marked(home)
     subprocess.run(["cp", "-a", template + "/data", files + "/data"], check=True)
     emulator = Emulator(home, f"cut={cut}{more}", number)
-    server, socket = mariadb_server.serve(emulator.mount + "/data", home)
+    server, socket = database.serve(emulator.mount + "/data", home)
     acknowledged = 0
     if server:
-        client = subprocess.Popen(["mariadb", "--no-defaults", "-N", "-n", "--unbuffered", "--socket=" + socket, "t"],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            # One transaction at a time: its answer acknowledges it.
-            while True:
-                client.stdin.write(mariadb_server.transaction(generator) + "SELECT n FROM counter;\n")
-                client.stdin.flush()
-                line = client.stdout.readline()
-                if not line:
-                    break
-                acknowledged = int(line)
-        except BrokenPipeError:
-            pass
-        client.kill()
-        client.wait()
+        acknowledged = commit_until_cut(client(socket), database, generator)
         server.kill()
         server.wait()
-    was_cut = emulator.end()
-    data, left = files + "/data", home + "/left"
+    return home, files + "/data", cut, emulator.end(), acknowledged
+
+
+def mariadb_cut(template, more, number):
+    def client(socket):
+        return ["mariadb", "--no-defaults", "-N", "-n", "--unbuffered", "--socket=" + socket, "t"]
+
+    home, data, cut, was_cut, acknowledged = server_cut(mariadb_server, client, template, more, number)
+    left = home + "/left"
     subprocess.run(["cp", "-a", "--sparse=always", data, left], check=True)
     verdict, found = mariadb_server.verdict(data, home, acknowledged)
     if verdict != "ok" and innodb_files.restore_first_page(left, "t/filler.ibd"):
@@ -135,10 +152,20 @@ def mariadb_cut(template, more, number):
     return cut, was_cut, acknowledged, found, verdict
 
 
-def series(template):
+def postgres_cut(template, more, number):
+    home, data, cut, was_cut, acknowledged = server_cut(
+        postgres_server, postgres_server.client, template, more, number)
+    # Its other processes end by themselves; until then it does not start.
+    verdict, found = postgres_server.verdict(data, home, acknowledged)
+    shutil.rmtree(home)
+    return cut, was_cut, acknowledged, found, verdict
+
+
+def series(maria, post):
     """Each series: its name, how many cuts, and what makes one."""
     wal, journal = partial(sqlite_cut, "WAL"), partial(sqlite_cut, "DELETE")
-    mariadb = partial(mariadb_cut, template)
+    mariadb = partial(mariadb_cut, maria)
+    postgres = partial(postgres_cut, post)
     return [
         ("SQLite WAL", cuts, partial(wal, "")),
         ("SQLite rollback journal", cuts, partial(journal, "")),
@@ -146,18 +173,24 @@ def series(template):
         # Is it torn writes that MariaDB does not survive?
         ("MariaDB, no write torn", cuts, partial(mariadb, ",tear=0/1")),
         ("MariaDB, every write that is not lost torn", cuts // 2, partial(mariadb, ",tear=1/1")),
+        ("PostgreSQL", cuts, partial(postgres, "")),
+        ("PostgreSQL, no write torn", cuts, partial(postgres, ",tear=0/1")),
+        ("PostgreSQL, every write that is not lost torn", cuts // 2, partial(postgres, ",tear=1/1")),
         ("SQLite WAL, lying device", cuts // 5, partial(wal, ",lie")),
         ("SQLite rollback journal, lying device", cuts // 5, partial(journal, ",lie")),
         ("MariaDB, lying device", cuts // 5, partial(mariadb, ",lie")),
+        ("PostgreSQL, lying device", cuts // 5, partial(postgres, ",lie")),
     ]
 
 
 def main():
-    template = mariadb_server.template(place)
+    wanted = sys.argv[5] if len(sys.argv) > 5 else ""
+    maria, post = mariadb_server.template(place), postgres_server.template(place)
+    chosen = [one for one in series(maria, post) if one[0].startswith(wanted)]
     with open(folder + "/cuts.csv", "w") as file, ProcessPoolExecutor(os.cpu_count()) as pool:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["database", "seed", "cut", "power_cut", "acknowledged", "found", "verdict"])
-        for database, count, cut in series(template):
+        for database, count, cut in chosen:
             own = []
             for seed, row in enumerate(pool.map(cut, range(1, count + 1)), 1):
                 own.append([database, seed, *row])
@@ -168,7 +201,8 @@ def main():
             print("%s: %d of %d cuts survived%s, %d with the power really cut, %d commits acknowledged"
                   % (database, survived, count, ", %d with a first page left torn" % left if left else "",
                      sum(row[3] for row in own), sum(row[4] for row in own)), flush=True)
-    shutil.rmtree(template)
+    shutil.rmtree(maria)
+    shutil.rmtree(post)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Kills octavo at random moments, and looks what is left.
+
+    bench/kills.py DIRECTORY [KILLS [SEED]]
+
+DIRECTORY is new, on a disk with 3 GB of room. KILLS (default 100) are spread
+over the commands below in turn. A kill is SIGKILL to octavo alone, to all of its
+processes at once, or to one of those that it started. After each, within 20 s:
+no process, mount, control group or shared memory of it is left; and once a
+command was killed five times it is let go on to its end, has to succeed, and
+its store has to be sound. Prints a line a kill, ends with 1 after a failure.
+
+Needs the servers that ./test installs; a command whose needs are not there is
+left out, and named.
+"""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OCTAVO = ROOT / "target/release/octavo"
+PLAN = """format = 1
+[experiment]
+passes = 12
+design = "full"
+[run]
+transactions = 100
+warm-up = 200
+[workload]
+name = "tpcc"
+warehouses = 1
+[cells]
+{cells}
+memory = "32MiB"
+"""
+SQLITE = 'page-size = ["4K", "16K"]'
+POSTGRES = 'database = "postgres"\nbin = "8K=installed"\nclients = [1, 2]'
+MARIADB = 'database = "mariadb"\npage-size = "16K"\nclients = [1, 2]'
+DEVICE = SQLITE + '\nstorage = "device:instant"'
+BENCH = ["--warehouses", "1", "--duration", "3s"]
+SERVERS = {"postgres": "/usr/lib/postgresql", "mariadb": "/usr/sbin/mariadbd"}
+
+
+def scenes(home):
+    """Names, commands, and the directory that each works in."""
+    for name, cells in [
+        ("run-sqlite", SQLITE),
+        ("run-device", DEVICE),
+        ("run-postgres", POSTGRES),
+        ("run-mariadb", MARIADB),
+    ]:
+        plan = home / f"{name}.toml"
+        plan.write_text(PLAN.format(cells=cells))
+        yield name, ["run", str(plan), str(home / name)]
+    yield "advise", ["advise", str(home / "advise"), "--budget", "20s", "--warehouses", "1",
+                     "--no-calibrate", "--page-sizes", "4K,16K", "--memory", "8MiB"]
+    yield "load", ["load", str(home / "load"), "--warehouses", "2"]
+    yield "bench", ["bench", str(home / "bench"), *BENCH]
+    for server in SERVERS:
+        yield f"bench-{server}", ["bench", str(home / f"bench-{server}"), "--database", server, *BENCH]
+    yield "calibrate", ["calibrate", str(home), "--quick"]
+
+
+def possible(name):
+    if "device" in name:
+        return os.access("/dev/fuse", os.R_OK | os.W_OK)
+    return all(os.path.exists(path) for server, path in SERVERS.items() if server in name)
+
+
+def processes(home):
+    """Those that work in the directory, by their command line or their place."""
+    found = []
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            words = pathlib.Path(entry.path, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            place = os.readlink(entry.path + "/cwd")
+            state = pathlib.Path(entry.path, "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            continue
+        if state not in "ZX" and (str(home) in words or place.startswith(str(home))):
+            found.append((int(entry.name), state, words.strip()))
+    return found
+
+
+def below(pid):
+    """A process's descendants."""
+    parents = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                rest = pathlib.Path(entry.path, "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            parents.setdefault(int(rest[1]), []).append(int(entry.name))
+    found, todo = [], [pid]
+    while todo:
+        for child in parents.get(todo.pop(), []):
+            found.append(child)
+            todo.append(child)
+    return found
+
+
+def traces(home, at_the_end):
+    """What is there beside files in the directory. Groups and shared memory of
+    servers that were killed with octavo are freed by the next command."""
+    left = [f"process {pid} ({state}) {words[:80]}" for pid, state, words in processes(home)]
+    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+        if line.split()[4].startswith(str(home)):
+            left.append("mount " + line.split()[4])
+    left += [f"shared memory {path}" for path in pathlib.Path("/dev/shm").glob("PostgreSQL*")]
+    if at_the_end:
+        left += [f"control group {path}" for path in pathlib.Path("/sys/fs/cgroup").glob("**/octavo*")]
+        segments = pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+        left += [f"System V segment {line.split()[1]}" for line in segments]
+    return left
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def settle(home, at_the_end=False, limit=20):
+    """What is left once there was time to go; nothing as a rule."""
+    end = time.monotonic() + limit
+    while (left := traces(home, at_the_end)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
+
+
+def start(command, home):
+    log = open(home / "log.txt", "a")
+    return subprocess.Popen([OCTAVO, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
+
+
+def sound(name, home):
+    """Why the store of a finished command is none, or None."""
+    store = home / name / "octavo.db"
+    if not store.exists():
+        return None
+    found = sqlite3.connect(store).execute("PRAGMA integrity_check").fetchone()[0]
+    if found != "ok":
+        return found
+    said = subprocess.run([OCTAVO, "report", home / name, "--json"], capture_output=True, text=True)
+    if said.returncode != 0:
+        return said.stderr
+    if name.startswith("run") and not json.loads(said.stdout)["runs_done"]:
+        return "no run is done"
+    return None
+
+
+def main():
+    home = pathlib.Path(sys.argv[1]).resolve()
+    kills = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    chance = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    subprocess.run(["cargo", "build", "--release", "-p", "octavo"], cwd=ROOT, check=True)
+    home.mkdir()
+    if before := traces(home, True):
+        sys.exit("there already: " + ", ".join(before))
+    chosen = []
+    for name, command in scenes(home):
+        if possible(name):
+            chosen.append((name, command))
+        else:
+            print(f"left out: {name}")
+    failures = done = 0
+    lengths = {}
+    while done < kills:
+        name, command = chosen[done // 5 % len(chosen)]
+        for _ in range(5):
+            begun = time.monotonic()
+            child = start(command, home)
+            time.sleep(chance.uniform(0, lengths.get(name, 6)))
+            all_below = below(child.pid)
+            how = chance.choice(["octavo", "all", "one of its own"])
+            if how == "one of its own" and all_below:
+                kill(chance.choice(all_below))
+                try:
+                    child.wait(300)
+                except subprocess.TimeoutExpired:
+                    print(f"{name}: hangs after one of its own was killed")
+                    failures += 1
+                    child.kill()
+            else:
+                targets = [child.pid] + (all_below if how == "all" else [])
+                for pid in targets:
+                    kill(pid)
+            child.wait()
+            left = settle(home)
+            done += 1
+            print(f"{done} {name}: {how}, after {time.monotonic() - begun:.2f} s" + "".join(f"\n  LEFT {of}" for of in left), flush=True)
+            failures += bool(left)
+            for pid, _, _ in processes(home):
+                kill(pid)
+        begun = time.monotonic()
+        child = start(command, home)
+        try:
+            code = child.wait(600)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            code = "none, it hangs"
+        lengths[name] = min(time.monotonic() - begun, 20)
+        why = f"exit {code}" if code else sound(name, home)
+        left = settle(home, at_the_end=True)
+        print(f"{name} to its end: {why or 'sound'}" + "".join(f"\n  LEFT {of}" for of in left), flush=True)
+        failures += bool(why) + bool(left)
+        if (home / name).is_dir():
+            shutil.rmtree(home / name)
+    unknown = sorted(path.name for path in home.iterdir() if path.suffix != ".toml" and path.name != "log.txt")
+    if unknown:
+        print("LEFT", *unknown)
+        failures += 1
+    print(f"{done} kills, {failures} failures")
+    sys.exit(failures > 0)
+
+
+main()

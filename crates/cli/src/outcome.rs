@@ -57,7 +57,7 @@ pub(crate) fn with_remedy(error: &CampaignError, remedy: &str) -> Failure {
     Failure::of(anyhow!("{error}: {remedy}"), error.is_bad_input())
 }
 
-/// This command as it can be repeated with another budget.
+/// This command as people can repeat it with another budget.
 pub(crate) fn command() -> String {
     without_budget(std::env::args().skip(1))
 }
@@ -68,7 +68,7 @@ fn without_budget(arguments: impl Iterator<Item = String>) -> String {
     while let Some(argument) = arguments.next() {
         if argument == "--budget" {
             arguments.next();
-        } else if !argument.starts_with("--budget=") {
+        } else if !argument.starts_with("--budget=") && argument != "--json" {
             words.push(quoted(&argument));
         }
     }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_command_is_repeated_without_its_budget_and_as_a_shell_reads_it() {
         let command = |words: &[&str]| without_budget(words.iter().map(|&word| word.into()));
-        let plain = ["advise", "a/b", "--budget", "5m", "--memory=8MiB"];
+        let plain = ["advise", "a/b", "--json", "--budget", "5m", "--memory=8MiB"];
         assert_eq!(command(&plain), "octavo advise a/b --memory=8MiB");
         let odd = ["run", "it's.toml", "--budget=1h", "x y"];
         assert_eq!(command(&odd), "octavo run 'it'\\''s.toml' 'x y'");

@@ -2,6 +2,7 @@
 
 use std::{
     path::PathBuf,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -50,6 +51,9 @@ pub enum RunError {
         what: String,
     },
 }
+
+/// After an error, the end of a database that is behind it is known by then.
+const DEATH_KNOWN: Duration = Duration::from_secs(1);
 
 impl RunError {
     /// Whether the caller asked for the end.
@@ -249,6 +253,23 @@ impl Started {
             .collect()
     }
 
+    /// How the database ended, if `error` followed from that. Who was asked to
+    /// stop, or has no room left, is told that. One that is killed closes its
+    /// connections a moment before its end is known.
+    pub(crate) fn death_behind(&self, error: &RunError) -> Option<String> {
+        if error.is_stop() || error.is_full() {
+            return None;
+        }
+        let since = Instant::now();
+        loop {
+            let death = self.running.death();
+            if death.is_some() || since.elapsed() >= DEATH_KNOWN {
+                return death;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Stops it, whose load gave `driven`, and checks what it left.
     ///
     /// # Errors
@@ -262,16 +283,13 @@ impl Started {
     ) -> Result<(T, Around), RunError> {
         let begin = Instant::now();
         let mut around = self.so_far(subject);
-        let death = self.running.death();
-        let stopped = self.running.stop();
-        // Whatever else went wrong followed from it; but who was asked to stop,
-        // or has no room left, is told that.
         let driven = driven.map_err(RunError::from);
-        if let Some(words) = death
-            && !driven
-                .as_ref()
-                .is_err_and(|error| error.is_stop() || error.is_full())
-        {
+        let death = match &driven {
+            Ok(_) => self.running.death(),
+            Err(error) => self.death_behind(error),
+        };
+        let stopped = self.running.stop();
+        if let Some(words) = death {
             return Err(RunError::Died(words));
         }
         let driven = driven?;

@@ -73,6 +73,20 @@ impl<'a> Seat<'a> {
         transactions: u64,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Slice, RunError> {
+        let slice = self.try_slice(key, transactions, interrupted);
+        slice.map_err(|error| {
+            let death = self.open.as_ref();
+            let death = death.and_then(|(started, _)| started.death_behind(&error));
+            death.map_or(error, RunError::Died)
+        })
+    }
+
+    fn try_slice(
+        &mut self,
+        key: SliceKey,
+        transactions: u64,
+        interrupted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Slice, RunError> {
         let Some((started, load)) = &mut self.open else {
             return Err(RunError::Measurement(DriverError::Stopped));
         };
@@ -80,13 +94,7 @@ impl<'a> Seat<'a> {
         let location = self.subject.location;
         running.thaw()?;
         let before = (running.counters(), DeviceReading::of(location));
-        let done = load.slice(transactions, interrupted);
-        let done = match (done, running.death()) {
-            (Err(error), Some(words)) if !matches!(error, DriverError::Stopped) => {
-                return Err(RunError::Died(words));
-            }
-            (done, _) => done?,
-        };
+        let done = load.slice(transactions, interrupted)?;
         let flushing = std::time::Instant::now();
         running.flush()?;
         let elapsed = done.elapsed + flushing.elapsed();

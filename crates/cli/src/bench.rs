@@ -14,6 +14,7 @@ use octavo_workload::{Workload, WorkloadSpec};
 use crate::{
     failure::Failure,
     flags::{BenchFlags, NOOP},
+    limits,
     load::{self, RequestedDatabase},
     watcher::Watcher,
 };
@@ -92,5 +93,6 @@ fn open(
         isolation: flags.isolation.map(Into::into),
     });
     accepted.map_err(Failure::input)?;
+    limits::check_files(flags.clients, chosen.database.files_a_session())?;
     Dataset::open_or_load(&settings, watcher).map_err(load::failure)
 }

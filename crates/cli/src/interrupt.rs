@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context;
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
 };
 
@@ -61,13 +61,6 @@ impl Interrupt {
             ControlFlow::Continue(())
         }
     }
-}
-
-/// Has a write beyond the limit of a file's size (`ulimit -f`) fail with a
-/// reason, instead of ending the process without a word (setrlimit(2)).
-pub(crate) fn let_writes_fail() {
-    // Without it, it is as before.
-    let _unheard = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
 /// Whether whoever started this process had it ignore SIGHUP (proc(5): a mask

@@ -13,6 +13,7 @@ mod emulate;
 mod failure;
 mod flags;
 mod interrupt;
+mod limits;
 mod load;
 mod outcome;
 mod output;
@@ -33,7 +34,7 @@ use failure::Failure;
 use flags::{Command, Flags};
 
 fn main() -> ExitCode {
-    interrupt::let_writes_fail();
+    limits::widen();
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
         Err(error) if error.use_stderr() => {

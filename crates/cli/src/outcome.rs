@@ -10,7 +10,7 @@ use octavo_experiment::{
     findings::Findings,
 };
 
-use crate::{failure::Failure, output, print};
+use crate::{failure::Failure, limits::TOO_MANY_FILES, output, print};
 
 /// Prints what was found in `directory` and writes the page.
 pub(crate) fn publish(
@@ -47,6 +47,9 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
         } else {
             "nothing was measured yet".into()
         });
+    }
+    if let CampaignError::Files(_) = &error {
+        return with_remedy(&error, TOO_MANY_FILES);
     }
     let is_bad_input = error.is_bad_input();
     Failure::of(error, is_bad_input)

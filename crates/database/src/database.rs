@@ -55,6 +55,12 @@ pub trait Database: Send + Sync {
         ByteCount::ZERO
     }
 
+    /// Files that this process has open for each session: one for a connection
+    /// to a server.
+    fn files_a_session(&self) -> u64 {
+        1
+    }
+
     /// Gets the programs that are needed to run with these page sizes, and
     /// builds them where necessary. `step` is told the current phase again and
     /// again and may stop it.

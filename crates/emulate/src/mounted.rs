@@ -67,8 +67,6 @@ impl Mounted {
         stale::clear(&settings.mount)?;
         let point = MountPoint::open(&settings.mount, &settings.backing)?;
         let backing = Backing::open(&settings.backing)?;
-        // Each open file takes two descriptors.
-        let _as_many_as_allowed = raise_descriptors();
 
         let awake = Awake::keep().ok();
         let space = Space::new(device.geometry(), settings.faults.full);
@@ -217,12 +215,4 @@ impl std::fmt::Debug for Mounted {
             .field("path", &self.point.path())
             .finish_non_exhaustive()
     }
-}
-
-/// Lets this process open as many files as its hard limit says.
-fn raise_descriptors() -> io::Result<()> {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    Ok(setrlimit(Resource::Nofile, limit)?)
 }

@@ -8,8 +8,8 @@ use octavo_units::ByteCount;
 use octavo_workload::WorkloadError;
 
 use crate::{
-    cpus::CpusError, directory::DirectoryError, emulation::EmulationError, run::RunError,
-    store::StoreError,
+    cpus::CpusError, descriptors::TooManyFiles, directory::DirectoryError,
+    emulation::EmulationError, run::RunError, store::StoreError,
 };
 
 /// Why an experiment ended without findings.
@@ -34,6 +34,9 @@ pub enum CampaignError {
     /// The CPUs cannot be had.
     #[error(transparent)]
     Cpus(#[from] CpusError),
+    /// The sessions need more files than may be open.
+    #[error(transparent)]
+    Files(#[from] TooManyFiles),
     /// A run failed in a way that would repeat.
     #[error(transparent)]
     Run(RunError),
@@ -115,6 +118,7 @@ impl CampaignError {
             | Self::Setting(_)
             | Self::Workload(_)
             | Self::Cpus(CpusError::TooMany { .. })
+            | Self::Files(_)
             | Self::Emulation(EmulationError::Refused { input: true, .. })
             | Self::Database(DatabaseError::Setting { .. } | DatabaseError::Unknown { .. }) => true,
             Self::Store(error) => {

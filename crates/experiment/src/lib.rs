@@ -21,6 +21,7 @@ pub mod check;
 pub mod compare;
 mod cpus;
 pub mod dataset;
+pub mod descriptors;
 pub mod directory;
 mod emulation;
 pub mod energy;

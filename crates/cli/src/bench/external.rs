@@ -5,7 +5,7 @@ use octavo_database::{DatabaseError, SCHEMA, Url, connect};
 use octavo_experiment::bench::{ExternalError, ExternalRows, ExternalSettings, Reuse, Target};
 
 use super::measure::{RequestedRun, check_files, measure, settings_given};
-use crate::{failure::Failure, flags::BenchFlags, print, watcher::Watcher};
+use crate::{failure::Failure, flags::BenchFlags, limits, print, watcher::Watcher};
 
 pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     let url: Url = url
@@ -18,6 +18,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     }
     // Refused before connecting to the server.
     check_files(flags)?;
+    limits::check_files(flags.clients, 1)?;
     let server = connect(&url).map_err(|error| failure(error.into()))?;
     let server = server.as_ref();
     if flags.remove {

@@ -260,19 +260,39 @@ fn a_file_size_limit_is_an_error_with_a_reason() {
 }
 
 #[test]
-fn what_failed_for_want_of_descriptors_is_made_again() {
+fn more_sessions_than_files_may_be_open_are_refused_before_anything_is_changed() {
     let parent = tempfile::tempdir().unwrap();
-    let work = parent.path().join("work");
-    let limited = std::process::Command::new("sh")
-        .args(["-c", "ulimit -n 8; exec \"$0\" \"$@\""])
-        .arg(env!("CARGO_BIN_EXE_octavo"))
-        .args(crate::small_advise(&work).get_args())
-        .output()
-        .unwrap();
-    let complaint = complaint(&limited);
-    assert_eq!(limited.status.code(), Some(1), "{complaint}");
-    let again = crate::small_advise(&work).output().unwrap();
-    assert!(again.status.success(), "{}", self::complaint(&again));
-    let said = String::from_utf8_lossy(&again.stdout).into_owned();
-    assert!(said.contains("orders/min"), "{said}");
+    for (limit, arguments, needed) in [
+        (
+            64,
+            "bench DIRECTORY --clients 40 --warehouses 1 --duration 1s",
+            152,
+        ),
+        (
+            32,
+            "bench --url postgres://127.0.0.1:1/none --clients 40",
+            72,
+        ),
+        (8, "advise DIRECTORY --warehouses 1 --passes 1", 62),
+    ] {
+        let directory = parent.path().join("new");
+        let output = std::process::Command::new("sh")
+            .arg("-c")
+            .arg(format!("ulimit -n {limit}; exec \"$0\" \"$@\""))
+            .arg(env!("CARGO_BIN_EXE_octavo"))
+            .args(arguments.split(' ').map(|word| match word {
+                "DIRECTORY" => directory.to_str().unwrap(),
+                word => word,
+            }))
+            .output()
+            .unwrap();
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        let named = format!(
+            "{needed} files are open at a time, but this process may have {limit}: use fewer \
+             clients, or raise the limit with ulimit -n"
+        );
+        assert!(complaint.contains(&named), "{complaint}");
+        assert!(!directory.exists());
+    }
 }

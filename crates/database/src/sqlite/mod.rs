@@ -108,6 +108,11 @@ impl Database for Sqlite {
         ByteCount::new(estimate::sum_of_tables(workload, bytes))
     }
 
+    /// The database, its log and the log's index.
+    fn files_a_session(&self) -> u64 {
+        3
+    }
+
     /// As [`Database::load`] says. When it fails, a part of the snapshot may be
     /// there: the caller removes the directory.
     fn load(

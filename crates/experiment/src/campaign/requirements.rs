@@ -13,7 +13,7 @@ use octavo_units::ByteCount;
 
 use super::settings::CampaignSettings;
 use crate::{
-    budget, cpus,
+    budget, cpus, descriptors,
     directory::{directory_size, free_space},
     error::CampaignError,
     plan::SnapshotKey,
@@ -56,6 +56,12 @@ pub(super) fn check(
             isolation: plan.isolation,
         })?;
     }
+    // The cells that are compared are all open in a sitting.
+    let files = plan
+        .cells()
+        .into_iter()
+        .map(|cell| u64::from(cell.clients) * resolved.database(&cell.database).files_a_session());
+    descriptors::check(files.max().unwrap_or_default() * plan.count(plan.compare) as u64)?;
     Ok(())
 }
 

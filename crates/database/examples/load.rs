@@ -10,6 +10,8 @@
 //! processor, run it under `taskset -c 0`; with one processor rows are
 //! generated inline anyway.
 
+#![expect(unsafe_code, reason = "asks the system for the peak of memory")]
+
 use std::{
     env, fs,
     ops::ControlFlow,

@@ -1,5 +1,7 @@
 //! Copying and flushing whole files without leaving them in the page cache.
 
+#![expect(unsafe_code, reason = "no safe form of sync_file_range(2)")]
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, Write},

@@ -1,5 +1,7 @@
 //! SQLite keeps to the memory that it was given.
 
+#![expect(unsafe_code, reason = "asks the kernel what is in memory")]
+
 mod support;
 
 use std::sync::{Mutex, PoisonError};

@@ -1,6 +1,8 @@
 //! The driver allocates nothing a transaction once it is warm, whatever the
 //! workload.
 
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     sync::atomic::{AtomicU64, Ordering},

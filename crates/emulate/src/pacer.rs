@@ -17,6 +17,7 @@ use std::{
     cmp::Reverse,
     collections::BinaryHeap,
     mem,
+    num::NonZeroU64,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -27,6 +28,7 @@ use std::{
 
 use octavo_device::{Command, Completion, Counters, Device, DeviceError, Request, Tag};
 use octavo_units::Moment;
+use rustix::thread::set_current_timer_slack;
 
 use crate::{
     answer::Answer,
@@ -419,8 +421,7 @@ impl Shared {
     fn pace(&self) {
         // Timers of a thread are late by its slack, 50 us unless it asks for
         // less (prctl(2)).
-        // SAFETY: this option takes one number and touches no memory.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+        let _as_before = set_current_timer_slack(NonZeroU64::new(1));
         let oversleeping = oversleeping();
         let mut due = Vec::new();
         let mut state = self.lock();

@@ -1,5 +1,7 @@
 //! Memory that direct I/O accepts.
 
+#![expect(unsafe_code, reason = "memory with an alignment")]
+
 use std::{
     alloc::{self, Layout},
     ops::{Deref, DerefMut},

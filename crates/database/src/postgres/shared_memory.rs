@@ -6,6 +6,8 @@
 //! away has no other. `postmaster.pid` has the server's process in its first line
 //! and the segment's key and number in its seventh (`pidfile.h`).
 
+#![expect(unsafe_code, reason = "no safe form of shmctl(2)")]
+
 use std::{fs, path::Path};
 
 /// Frees the segments of servers that are gone and whose clusters lie below

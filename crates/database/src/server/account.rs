@@ -1,13 +1,12 @@
 //! The user that servers run as. They refuse to run as root.
 
 use std::{
-    ffi::{CStr, CString},
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    ptr,
 };
 
+use nix::unistd::User;
 use rustix::{
     fs::{AtFlags, CWD, Gid, Uid, chownat},
     process::geteuid,
@@ -16,7 +15,7 @@ use rustix::{
 use crate::{DatabaseError, Result, files::named};
 
 /// The user that every system has for programs without rights of their own.
-const NAME: &CStr = c"nobody";
+const NAME: &str = "nobody";
 
 /// The user that servers run as when Octavo runs as root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,43 +42,27 @@ impl Account {
     }
 
     /// Looks a user up.
-    fn named(name: &CStr) -> Result<Self> {
+    fn named(name: &str) -> Result<Self> {
         let missing = |reason: String| DatabaseError::Missing {
-            what: format!("there is no user '{}' ({reason})", name.to_string_lossy()),
+            what: format!("there is no user '{name}' ({reason})"),
             remedy: "servers refuse to run as root: add this user, or start octavo as another \
                      user than root"
                 .into(),
         };
-        let mut buffer = vec![0; 4096];
-        loop {
-            // SAFETY: a `passwd` is numbers and pointers, which may be zero.
-            let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-            let mut found = ptr::null_mut();
-            // SAFETY: all pointers are to live variables, and the length is
-            // that of the buffer.
-            let code = unsafe {
-                libc::getpwnam_r(
-                    name.as_ptr(),
-                    &raw mut entry,
-                    buffer.as_mut_ptr(),
-                    buffer.len(),
-                    &raw mut found,
-                )
-            };
-            return match code {
-                libc::ERANGE if buffer.len() < 1 << 20 => {
-                    buffer.resize(buffer.len() * 2, 0);
-                    continue;
-                }
-                0 if !found.is_null() => Ok(Self {
-                    uid: entry.pw_uid,
-                    gid: entry.pw_gid,
-                    name: CString::from(name).to_string_lossy().into_owned(),
-                }),
-                0 => Err(missing("the system does not know it".into())),
-                code => Err(missing(io::Error::from_raw_os_error(code).to_string())),
-            };
+        match User::from_name(name) {
+            Ok(Some(user)) => Ok(Self {
+                uid: user.uid.as_raw(),
+                gid: user.gid.as_raw(),
+                name: user.name,
+            }),
+            Ok(None) => Err(missing("the system does not know it".into())),
+            Err(error) => Err(missing(error.to_string())),
         }
+    }
+
+    /// Its number and that of its group.
+    pub(super) fn ids(&self) -> (Uid, Gid) {
+        (Uid::from_raw(self.uid), Gid::from_raw(self.gid))
     }
 
     /// Gives a file, or a directory and all that is in it, to the user. Links
@@ -100,14 +83,10 @@ impl Account {
         if (about.uid(), about.gid()) == (self.uid, self.gid) {
             return Ok(());
         }
-        chownat(
-            CWD,
-            path,
-            Some(Uid::from_raw(self.uid)),
-            Some(Gid::from_raw(self.gid)),
-            AtFlags::SYMLINK_NOFOLLOW,
-        )
-        .map_err(|error| named("give to another user", path)(error.into()))
+        let (uid, gid) = self.ids();
+        let as_it_is = AtFlags::SYMLINK_NOFOLLOW;
+        chownat(CWD, path, Some(uid), Some(gid), as_it_is)
+            .map_err(|error| named("give to another user", path)(error.into()))
     }
 
     /// Whether the user may go through every directory above `path`, which
@@ -193,9 +172,9 @@ mod tests {
 
     #[test]
     fn a_user_is_looked_up() {
-        let root = Account::named(c"root").unwrap();
+        let root = Account::named("root").unwrap();
         assert_eq!((root.uid, root.name.as_str()), (0, "root"));
-        let error = Account::named(c"no-such-user-here").unwrap_err();
+        let error = Account::named("no-such-user-here").unwrap_err();
         assert!(error.to_string().contains("no-such-user-here"), "{error}");
         assert_eq!(
             Account::of_servers().unwrap().is_some(),

@@ -1,5 +1,10 @@
 //! Programs that Octavo starts and that never outlive it.
 
+#![expect(
+    unsafe_code,
+    reason = "what runs between fork and exec is for the caller to keep free of locks"
+)]
+
 use std::{
     env,
     ffi::OsString,
@@ -21,7 +26,9 @@ use rustix::{
         Pid, Signal, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
         setsid,
     },
-    thread::{sched_getaffinity, sched_setaffinity},
+    thread::{
+        sched_getaffinity, sched_setaffinity, set_thread_gid, set_thread_groups, set_thread_uid,
+    },
 };
 
 use super::{
@@ -112,7 +119,7 @@ impl Launch<'_> {
             .envs([("LANG", "C"), ("LC_ALL", "C"), ("TZ", "UTC")])
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         let procs = self.group.map(MemoryGroup::procs_file).transpose()?;
-        let ids = self.account.map(|account| (account.uid, account.gid));
+        let ids = self.account.map(Account::ids);
         // The thread that starts the program may use other processors than the
         // caller. More processors than the type holds: leave them as they are.
         let processors = sched_getaffinity(None).ok();
@@ -127,7 +134,10 @@ impl Launch<'_> {
                     rustix::io::write(procs, b"0")?;
                 }
                 if let Some((uid, gid)) = ids {
-                    become_user(uid, gid)?;
+                    // Of the one thread that a forked process has.
+                    set_thread_groups(&[])?;
+                    set_thread_gid(gid)?;
+                    set_thread_uid(uid)?;
                 }
                 setsid()?;
                 if let Some(processors) = &processors {
@@ -143,21 +153,6 @@ impl Launch<'_> {
             });
         }
         Ok(command)
-    }
-}
-
-/// Gives up the rights of root in a process that has just been forked.
-fn become_user(uid: u32, gid: u32) -> io::Result<()> {
-    let done = |result: libc::c_int| match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    };
-    // SAFETY: numbers and an empty list; the three are async-signal-safe on
-    // Linux and used so by the standard library.
-    unsafe {
-        done(libc::setgroups(0, std::ptr::null()))?;
-        done(libc::setgid(gid))?;
-        done(libc::setuid(uid))
     }
 }
 

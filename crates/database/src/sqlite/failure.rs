@@ -1,5 +1,7 @@
 //! SQLite's result codes as the errors that workloads and callers act on.
 
+#![expect(unsafe_code, reason = "SQLite is a library of C")]
+
 use std::{
     ffi::{CStr, c_int},
     io,

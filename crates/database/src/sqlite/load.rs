@@ -6,6 +6,8 @@
 //! generator [`BATCHES`] batches of rows that go round between it and the
 //! inserter.
 
+#![expect(unsafe_code, reason = "SQLite is a library of C")]
+
 use std::{
     cell::RefCell,
     fs,

@@ -1,5 +1,7 @@
 //! One connection to SQLite with the workload's statements prepared.
 
+#![expect(unsafe_code, reason = "SQLite is a library of C")]
+
 use std::{
     path::Path,
     sync::{Arc, atomic::Ordering::Relaxed},

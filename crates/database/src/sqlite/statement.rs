@@ -4,6 +4,8 @@
 //! about every ten microseconds on the processor that it measures, and the
 //! statements live beside their connection, which a borrowing wrapper cannot.
 
+#![expect(unsafe_code, reason = "SQLite is a library of C")]
+
 use std::{
     cell::Cell,
     ffi::c_int,

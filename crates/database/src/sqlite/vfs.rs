@@ -19,6 +19,8 @@
 //! `iVersion` 2 of the methods means that there is no `xFetch`, hence no
 //! memory map.
 
+#![expect(unsafe_code, reason = "SQLite is a library of C")]
+
 use std::{
     cell::Cell,
     ffi::{CStr, CString, OsStr, c_char, c_int, c_void},

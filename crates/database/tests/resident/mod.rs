@@ -1,5 +1,7 @@
 //! What the kernel's page cache holds of a file.
 
+#![expect(unsafe_code, reason = "asks the kernel what is in memory")]
+
 use std::{fs::File, os::fd::AsRawFd, path::Path, ptr};
 
 /// How many memory pages of a file the kernel holds.

@@ -1,5 +1,7 @@
 //! Bringing memory into the processor's cache before it is used.
 
+#![allow(unsafe_code, reason = "an instruction of the processor")]
+
 /// Starts to bring an entry of a table into the cache, and does not wait. A
 /// hint: it changes nothing, and an index that the table does not have is
 /// passed over.

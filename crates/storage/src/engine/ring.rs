@@ -6,6 +6,8 @@
 //! thread, without interrupting it (io_uring_setup(2)). Each of these is
 //! dropped where the kernel refuses it.
 
+#![expect(unsafe_code, reason = "the kernel writes to memory that it was given")]
+
 use std::{fs::File, io, os::fd::AsRawFd, time::Duration};
 
 use io_uring::{IoUring, opcode, squeue, types};

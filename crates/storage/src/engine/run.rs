@@ -3,6 +3,7 @@
 use std::{io, ops::ControlFlow, time::Duration};
 
 use octavo_device::request::Operation;
+use rustix::time::{ClockId, clock_gettime};
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +42,6 @@ pub(super) const HOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// User and system time that this process, all threads and the kernel's I/O
 /// workers for it included, has used since it began.
 pub(super) fn process_cpu() -> Duration {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to memory for one rusage, which the call fills.
-    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-    assert_eq!(result, 0, "RUSAGE_SELF and a valid pointer cannot fail");
-    // SAFETY: zeroed is a valid rusage (integers only), and the call filled it.
-    let usage = unsafe { usage.assume_init() };
-    let duration = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec.unsigned_abs())
-            + Duration::from_micros(time.tv_usec.unsigned_abs())
-    };
-    duration(usage.ru_utime) + duration(usage.ru_stime)
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.try_into().expect("no time is used backwards")
 }

@@ -1,6 +1,10 @@
 //! A kind of database: its description, and what can be done with it.
 
-use std::{fmt, ops::ControlFlow, path::Path};
+use std::{
+    fmt,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
@@ -59,6 +63,15 @@ pub trait Database: Send + Sync {
     /// to a server.
     fn files_a_session(&self) -> u64 {
         1
+    }
+
+    /// The directory outside of those given that [`Self::prepare`] writes to,
+    /// where it has to for these page sizes.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Missing`] where there is none to be had.
+    fn programs_directory(&self, _page_sizes: &[PageSize]) -> Result<Option<PathBuf>> {
+        Ok(None)
     }
 
     /// Gets the programs that are needed to run with these page sizes, and

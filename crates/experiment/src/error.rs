@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use octavo_database::DatabaseError;
-use octavo_storage::calibrate::CalibrateError;
+use octavo_storage::{calibrate::CalibrateError, confine::ConfineError};
 use octavo_units::ByteCount;
 use octavo_workload::WorkloadError;
 
@@ -34,6 +34,9 @@ pub enum CampaignError {
     /// The CPUs cannot be had.
     #[error(transparent)]
     Cpus(#[from] CpusError),
+    /// The system does not hold this process to its directories.
+    #[error(transparent)]
+    Confine(#[from] ConfineError),
     /// The sessions need more files than may be open.
     #[error(transparent)]
     Files(#[from] TooManyFiles),

@@ -4,13 +4,15 @@
 //! direct I/O into a [`Profile`](octavo_device::profile::Profile); [`measured`]
 //! is a file as a [`Device`](octavo_device::Device). [`location`] says which file
 //! system and block device a path lies on and reads that device's counters.
-//! [`directory`] makes, marks and locks the directories that Octavo works in.
+//! [`directory`] makes, marks and locks the directories that Octavo works in, and
+//! [`confine`] holds a process to them.
 //! [`procfs`] reads mounts and processes, [`aligned`] is memory for direct I/O, and
 //! [`entry`] reads a device's catalog entry from a file.
 //! Databases and workloads are unknown here.
 
 pub mod aligned;
 pub mod calibrate;
+pub mod confine;
 pub mod directory;
 pub mod engine;
 pub mod entry;

@@ -428,7 +428,8 @@ impl Build<'_> {
                 account: None,
                 group: None,
                 on_death: Signal::TERM,
-                environment: Vec::new(),
+                // Compilers leave nothing elsewhere either.
+                environment: vec![("TMPDIR".into(), directory.into())],
             },
             STEP_LIMIT,
             &mut || {

@@ -26,7 +26,10 @@ mod statement;
 mod statistics;
 mod value;
 
-use std::{ops::ControlFlow, path::Path};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
@@ -101,6 +104,13 @@ impl Database for Postgres {
     /// spread.
     fn logs(&self) -> ByteCount {
         self.max_wal_size.saturating_mul(2)
+    }
+
+    fn programs_directory(&self, page_sizes: &[PageSize]) -> Result<Option<PathBuf>> {
+        self.programs
+            .is_built_for(page_sizes)
+            .then(cache::cache_directory)
+            .transpose()
     }
 
     fn prepare(

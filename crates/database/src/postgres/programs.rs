@@ -151,6 +151,13 @@ impl Programs {
         Ok(())
     }
 
+    /// Whether programs of one of these are built rather than given.
+    pub(super) fn is_built_for(&self, page_sizes: &[PageSize]) -> bool {
+        page_sizes
+            .iter()
+            .any(|&page_size| self.given_for(page_size).is_none())
+    }
+
     fn given_for(&self, page_size: PageSize) -> Option<&Path> {
         self.given
             .iter()

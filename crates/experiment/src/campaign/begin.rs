@@ -49,6 +49,7 @@ pub fn campaign(
         store.set_command(command)?;
     }
     executor.adopt(store.snapshots()?);
+    executor.confine()?;
     let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
     Campaign::new(settings, store, &monitor)?.carry_out(&mut executor)
 }

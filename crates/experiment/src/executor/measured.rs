@@ -12,6 +12,7 @@ use octavo_database::DatabaseError;
 use octavo_driver::{RETRIES, SliceSettings};
 use octavo_storage::{
     calibrate::{self, CalibrateError},
+    confine::confine,
     location::Location,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
@@ -45,6 +46,8 @@ pub(crate) struct MeasuredExecutor<'a> {
     locations: HashMap<Storage, Location>,
     snapshots: Snapshots,
     unavailable: Vec<Unavailable>,
+    /// Whether the system keeps this process from changing anything else.
+    is_confined: bool,
     /// Last, so that they are unmounted when nothing uses them any more.
     emulations: Vec<Emulation>,
 }
@@ -73,6 +76,7 @@ impl<'a> MeasuredExecutor<'a> {
             locations: HashMap::new(),
             snapshots: Snapshots::default(),
             unavailable: Vec::new(),
+            is_confined: false,
             emulations: Vec::new(),
         };
         if let Err(error) = executor.make(emulator, observer) {
@@ -114,6 +118,28 @@ impl<'a> MeasuredExecutor<'a> {
     /// Takes over what earlier sessions loaded.
     pub(crate) fn adopt(&mut self, snapshots: Vec<StoredSnapshot>) {
         self.snapshots.known = snapshots;
+    }
+
+    /// Holds this thread, and all that it starts from now on, to the directories
+    /// of the plan and to that of programs which are built, where the kernel can.
+    /// Devices, which are mounted, come before.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub(crate) fn confine(&mut self) -> Result<(), CampaignError> {
+        let plan = self.resolved.plan();
+        let mut allowed = self.resolved.directories();
+        allowed.push(self.resolved.own_directory().to_owned());
+        for cell in plan.cells() {
+            let database = self.resolved.database(&cell.database);
+            if let Some(programs) = database.programs_directory(&[cell.page_size])? {
+                // What cannot be made is refused with its reason by who builds.
+                let _made_later = fs::create_dir_all(&programs);
+                allowed.push(programs);
+            }
+        }
+        self.is_confined = confine(&allowed)?;
+        Ok(())
     }
 
     /// Takes back the directories and devices that were made for input that is
@@ -166,7 +192,13 @@ impl Executor for MeasuredExecutor<'_> {
     }
 
     fn facts(&self) -> Facts {
-        let mut facts = vec![("machine".to_owned(), machine::describe())];
+        let confinement = match self.is_confined {
+            true => "this process can change nothing outside of its directories (Landlock)",
+            false => "none: this kernel has no Landlock",
+        };
+        let mut machine = machine::describe();
+        machine.push(("confinement", confinement.to_owned()));
+        let mut facts = vec![("machine".to_owned(), machine)];
         for storage in &self.resolved.plan().storages {
             let topic = match storage {
                 Storage::Own => "storage".to_owned(),

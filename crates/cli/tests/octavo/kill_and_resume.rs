@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{PASSES, complaint, small_advise};
+use crate::{PASSES, complaint, octavo, small_advise};
 use rusqlite::Connection;
 
 /// What the slices of a sitting counted, as text, in order. Nothing of it
@@ -90,19 +90,35 @@ impl Moments {
     }
 }
 
+/// One that loads in a second, so that kills hit all of it.
+fn advise(directory: &Path) -> Command {
+    let mut command = octavo();
+    command.arg("advise").arg(directory).args([
+        "--workload=pgbench",
+        "--scale=1",
+        "--memory=1MiB,4MiB",
+        "--page-sizes=4K,16K",
+        &format!("--passes={PASSES}"),
+        "--transactions=40",
+        "--warm-up=100",
+        "--no-calibrate",
+    ]);
+    command
+}
+
 #[test]
 fn after_twenty_kills_every_slice_that_was_kept_is_that_of_an_undisturbed_experiment() {
     let parent = tempfile::tempdir().unwrap();
     let undisturbed = parent.path().join("undisturbed");
     let begin = Instant::now();
-    let output = small_advise(&undisturbed).output().unwrap();
+    let output = advise(&undisturbed).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     let whole = begin.elapsed();
     let wanted = slices(&undisturbed, 0);
     assert_eq!(wanted.len(), 4 * PASSES, "of 4 cells");
     // Once more, nothing depends on a clock.
     let again = parent.path().join("again");
-    let output = small_advise(&again).output().unwrap();
+    let output = advise(&again).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     assert_eq!(slices(&again, 0), wanted);
 
@@ -112,7 +128,7 @@ fn after_twenty_kills_every_slice_that_was_kept_is_that_of_an_undisturbed_experi
     while kills < 20 {
         let directory = parent.path().join(format!("disturbed-{finished}"));
         loop {
-            let mut child = quiet(small_advise(&directory)).spawn().unwrap();
+            let mut child = quiet(advise(&directory)).spawn().unwrap();
             if kills < 20 {
                 let moment: Duration = whole.mul_f64(moments.share());
                 thread::sleep(moment);

@@ -6,9 +6,11 @@
 DIRECTORY is new, on a disk with 3 GB of room. KILLS (default 100) are spread
 over the commands below in turn. A kill is SIGKILL to octavo alone, to all of its
 processes at once, or to one of those that it started. After each, within 20 s:
-no process, mount, control group or shared memory of it is left; and once a
-command was killed five times it is let go on to its end, has to succeed, and
-its store has to be sound. Prints a line a kill, ends with 1 after a failure.
+no process, mount or shared memory of it is left, and no control group after the
+last; and once a command was killed five times it is let go on to its end, has to
+succeed, and its store has to be sound and to hold as many passes as that of one
+that was not disturbed, and of SQLite the same first sitting to the count. Prints
+a line a kill, ends with 1 after a failure.
 
 Needs the servers that ./test installs; a command whose needs are not there is
 left out, and named.
@@ -35,17 +37,16 @@ design = "full"
 transactions = 100
 warm-up = 200
 [workload]
-name = "tpcc"
-warehouses = 1
+name = "pgbench"
+scale = 1
 [cells]
 {cells}
-memory = "32MiB"
 """
-SQLITE = 'page-size = ["4K", "16K"]'
-POSTGRES = 'database = "postgres"\nbin = "8K=installed"\nclients = [1, 2]'
-MARIADB = 'database = "mariadb"\npage-size = "16K"\nclients = [1, 2]'
+SQLITE = 'page-size = ["4K", "16K"]\nmemory = "4MiB"'
+POSTGRES = 'database = "postgres"\nbin = "8K=installed"\nclients = [1, 2]\nmemory = "32MiB"'
+MARIADB = 'database = "mariadb"\npage-size = "16K"\nclients = [1, 2]\nmemory = "32MiB"'
 DEVICE = SQLITE + '\nstorage = "device:instant"'
-BENCH = ["--warehouses", "1", "--duration", "3s"]
+BENCH = ["--workload", "pgbench", "--scale", "1", "--duration", "2s"]
 SERVERS = {"postgres": "/usr/lib/postgresql", "mariadb": "/usr/sbin/mariadbd"}
 
 
@@ -60,9 +61,10 @@ def scenes(home):
         plan = home / f"{name}.toml"
         plan.write_text(PLAN.format(cells=cells))
         yield name, ["run", str(plan), str(home / name)]
-    yield "advise", ["advise", str(home / "advise"), "--budget", "20s", "--warehouses", "1",
-                     "--no-calibrate", "--page-sizes", "4K,16K", "--memory", "8MiB"]
-    yield "load", ["load", str(home / "load"), "--warehouses", "2"]
+    yield "run-advise", ["advise", str(home / "run-advise"), "--passes", "12", "--transactions", "100",
+                         "--warm-up", "200", "--workload", "pgbench", "--scale", "1", "--no-calibrate",
+                         "--page-sizes", "4K,16K", "--memory", "4MiB"]
+    yield "load", ["load", str(home / "load"), "--warehouses", "1"]
     yield "bench", ["bench", str(home / "bench"), *BENCH]
     for server in SERVERS:
         # Not one that would be built first.
@@ -147,7 +149,15 @@ def start(command, home):
     return subprocess.Popen([OCTAVO, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
 
 
-def sound(name, home):
+def slices(store):
+    """What each slice counted, by sitting; of what was not finished too."""
+    rows = sqlite3.connect(store).execute(
+        "SELECT sitting, pass, position, cell, slice.transactions, slice.counted, buffer_misses, log_written_bytes"
+        " FROM slice JOIN run USING (run) WHERE failure IS NULL ORDER BY 1, 2, 3")
+    return rows.fetchall()
+
+
+def sound(name, home, undisturbed):
     """Why the store of a finished command is none, or None."""
     store = home / name / "octavo.db"
     if not store.exists():
@@ -158,9 +168,35 @@ def sound(name, home):
     said = subprocess.run([OCTAVO, "report", home / name, "--json"], capture_output=True, text=True)
     if said.returncode != 0:
         return said.stderr
-    if name.startswith("run") and not json.loads(said.stdout)["runs_done"]:
-        return "no run is done"
+    kept = slices(store)
+    if not kept or undisturbed is None:
+        undisturbed = kept
+    passes = [len({row[:2] for row in rows}) for rows in (kept, undisturbed)]
+    if passes[0] != passes[1]:
+        return f"{passes[0]} passes instead of {passes[1]}"
+    if name in ("run-sqlite", "run-device", "run-advise"):
+        first = [row for row in kept if row[0] == 0]
+        if first != undisturbed[:len(first)]:
+            return "the first sitting is not that of an undisturbed run"
     return None
+
+
+def to_its_end(name, command, home, undisturbed):
+    """The seconds that a command takes, and why it is not sound, or None."""
+    begun = time.monotonic()
+    child = start(command, home)
+    try:
+        code = child.wait(600)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        code = "none, it hangs"
+    why = f"exit {code}" if code else sound(name, home, undisturbed)
+    return time.monotonic() - begun, why
+
+
+def forget(name, home):
+    if (home / name).is_dir():
+        shutil.rmtree(home / name)
 
 
 def main():
@@ -178,13 +214,21 @@ def main():
         else:
             print(f"left out: {name}")
     failures = done = 0
-    lengths = {}
+    lengths, undisturbed = {}, {}
+    for name, command in chosen:
+        lengths[name], why = to_its_end(name, command, home, None)
+        if why:
+            sys.exit(f"{name}, undisturbed: {why}")
+        store = home / name / "octavo.db"
+        undisturbed[name] = slices(store) if store.exists() else None
+        forget(name, home)
+        print(f"{name}: {lengths[name]:.1f} s undisturbed", flush=True)
     while done < kills:
         name, command = chosen[done // 5 % len(chosen)]
         for _ in range(5):
             begun = time.monotonic()
             child = start(command, home)
-            time.sleep(chance.uniform(0, lengths.get(name, 6)))
+            time.sleep(chance.uniform(0, lengths[name]))
             all_below = below(child.pid)
             how = chance.choice(["octavo", "all", "one of its own"])
             if how == "one of its own" and all_below:
@@ -206,20 +250,11 @@ def main():
             failures += bool(left)
             for pid, _, _ in processes(home):
                 kill(pid)
-        begun = time.monotonic()
-        child = start(command, home)
-        try:
-            code = child.wait(600)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            code = "none, it hangs"
-        lengths[name] = min(time.monotonic() - begun, 20)
-        why = f"exit {code}" if code else sound(name, home)
+        _, why = to_its_end(name, command, home, undisturbed[name])
         left = settle(home, at_the_end=True)
         print(f"{name} to its end: {why or 'sound'}" + "".join(f"\n  LEFT {of}" for of in left), flush=True)
         failures += bool(why) + bool(left)
-        if (home / name).is_dir():
-            shutil.rmtree(home / name)
+        forget(name, home)
     unknown = sorted(path.name for path in home.iterdir() if path.suffix != ".toml" and path.name != "log.txt")
     if unknown:
         print("LEFT", *unknown)

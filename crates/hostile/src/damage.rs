@@ -42,26 +42,39 @@ const TOKENS: &[&[u8]] = &[
     b"\xf0\x9f\x92\xa9",
 ];
 
-pub(crate) struct Damage(Pcg64Mcg);
+/// Changes of one case, each by chance.
+#[derive(Debug)]
+pub struct Damage(Pcg64Mcg);
 
 impl Damage {
-    pub(crate) fn new(case: u64) -> Self {
+    /// The changes of a case: one number, one result.
+    pub fn new(case: u64) -> Self {
         Self(Pcg64Mcg::seed_from_u64(case))
     }
 
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    /// A number below `end`.
+    ///
+    /// # Panics
+    /// When `end` is 0.
+    pub fn below(&mut self, end: usize) -> usize {
         self.0.random_range(0..end)
     }
 
-    pub(crate) fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    /// One of them.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 
-    pub(crate) fn token(&mut self) -> &'static [u8] {
+    /// Something that readers trip over.
+    pub fn token(&mut self) -> &'static [u8] {
         TOKENS[self.below(TOKENS.len())]
     }
 
-    pub(crate) fn integer(&mut self) -> i64 {
+    /// A whole number, often one at the end of a range.
+    pub fn integer(&mut self) -> i64 {
         match self.below(3) {
             0 => *self.one_of(&[0, -1, 1, i64::MIN, i64::MAX, 1 << 32, u32::MAX.into()]),
             1 => self.0.random(),
@@ -69,7 +82,8 @@ impl Damage {
         }
     }
 
-    pub(crate) fn real(&mut self) -> f64 {
+    /// A number, often one that is none.
+    pub fn real(&mut self) -> f64 {
         match self.below(2) {
             0 => *self.one_of(&[
                 0.0,
@@ -85,7 +99,7 @@ impl Damage {
     }
 
     /// Up to eight changes of `original`; some take a part of one of `others`.
-    pub(crate) fn bytes(&mut self, original: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
+    pub fn bytes(&mut self, original: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = original.to_vec();
         for _ in 0..=self.below(8) {
             let at = self.below(bytes.len() + 1);

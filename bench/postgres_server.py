@@ -13,7 +13,9 @@ import time
 USER = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
 # Checkpoints in between, so that pages are written as well as the log.
 SETTINGS = ["listen_addresses=", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB",
-            "checkpoint_timeout=30s", "bgwriter_delay=10ms", "fsync=on", "full_page_writes=on"]
+            "checkpoint_timeout=30s", "bgwriter_delay=10ms", "fsync=on", "full_page_writes=on",
+            # Beside its data, where it goes with them when the server is killed.
+            "dynamic_shared_memory_type=mmap"]
 
 
 def programs():

@@ -132,6 +132,11 @@ def kill_all(server):
         except ProcessLookupError:
             continue
     server.wait()
+    # PostgreSQL's lock of its data, which the next one would free.
+    for line in open("/proc/sysvipc/shm").read().splitlines()[1:]:
+        segment, maker = line.split()[1], line.split()[4]
+        if int(maker) == server.pid:
+            subprocess.run(["ipcrm", "-m", segment], check=False)
 
 
 def server_cut(database, client, template, more, number):

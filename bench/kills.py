@@ -47,6 +47,8 @@ POSTGRES = 'database = "postgres"\nbin = "8K=installed"\nclients = [1, 2]\nmemor
 MARIADB = 'database = "mariadb"\npage-size = "16K"\nclients = [1, 2]\nmemory = "32MiB"'
 DEVICE = SQLITE + '\nstorage = "device:instant"'
 BENCH = ["--workload", "pgbench", "--scale", "1", "--duration", "2s"]
+# A command goes on where it was killed, so that all of it is hit in the end.
+LONGEST = 6
 SERVERS = {"postgres": "/usr/lib/postgresql", "mariadb": "/usr/sbin/mariadbd"}
 
 
@@ -228,7 +230,7 @@ def main():
         for _ in range(5):
             begun = time.monotonic()
             child = start(command, home)
-            time.sleep(chance.uniform(0, lengths[name]))
+            time.sleep(chance.uniform(0, min(lengths[name], LONGEST)))
             all_below = below(child.pid)
             how = chance.choice(["octavo", "all", "one of its own"])
             if how == "one of its own" and all_below:

@@ -296,7 +296,7 @@ pub(crate) fn or_null<T>(
 mod tests {
     use super::*;
     use crate::{
-        connection::{Access, RowVisitor},
+        connection::{Access, RowVisitor, statements},
         schema::ColumnKind,
     };
 
@@ -372,13 +372,10 @@ mod tests {
         }
     }
 
-    static STATEMENTS: &[Statement] = &[
-        Statement::query("SELECT a FROM b", &[], &[ColumnKind::Integer]),
-        Statement::change("DELETE FROM b", &[], 0),
-    ];
-
-    const A: StatementId = StatementId(0);
-    const DELETE: StatementId = StatementId(1);
+    statements! {
+        A: [] -> [ColumnKind::Integer] = "SELECT a FROM b";
+        DELETE: [] = "DELETE FROM b";
+    }
 
     fn told(error: &ConnectionError) -> String {
         let source = std::error::Error::source(error).expect("the answer is the source");

@@ -56,45 +56,22 @@ pub struct Statement {
     pub changed_parameters: usize,
 }
 
-impl Statement {
-    /// A query: its text, its parameters and its result's columns.
-    pub(crate) const fn query(
-        sql: &'static str,
-        parameters: &'static [ColumnKind],
-        result: &'static [ColumnKind],
-    ) -> Self {
-        Self {
-            sql,
-            parameters,
-            result,
-            changed_parameters: 0,
-        }
-    }
-
-    /// A change: its text, its parameters and how many of these are new
-    /// values.
-    pub(crate) const fn change(
-        sql: &'static str,
-        parameters: &'static [ColumnKind],
-        changed_parameters: usize,
-    ) -> Self {
-        Self {
-            sql,
-            parameters,
-            result: &[],
-            changed_parameters,
-        }
-    }
-}
-
 /// The position of a [`Statement`] in its workload's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatementId(pub usize);
 
 /// Names the statements of a workload, and numbers them as they stand in its
-/// `STATEMENTS`.
+/// `STATEMENTS`. One is written as
+///
+/// `NAME: [parameters] -> [result's columns] sets changed_parameters = "text";`
+///
+/// without `->` where there is no result, and without `sets` where no parameter
+/// is a new value.
 macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $statement:expr;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $parameters:tt $(-> [$($result:tt)*])? $(sets $changed:literal)? = $sql:expr;
+    )*) => {
         #[allow(
             non_camel_case_types,
             clippy::upper_case_acronyms,
@@ -103,9 +80,15 @@ macro_rules! statements {
         enum Position {
             $($name),*
         }
-        $($(#[$doc])* pub(super) const $name: StatementId =
-            StatementId(Position::$name as usize);)*
-        pub(super) static STATEMENTS: &[Statement] = &[$($statement),*];
+        $($(#[$doc])* pub(super) const $name: $crate::connection::StatementId =
+            $crate::connection::StatementId(Position::$name as usize);)*
+        pub(super) static STATEMENTS: &[$crate::connection::Statement] =
+            &[$($crate::connection::Statement {
+                sql: $sql,
+                parameters: &$parameters,
+                result: &[$($($result)*)?],
+                changed_parameters: 0 $(+ $changed)?,
+            }),*];
     };
 }
 pub(crate) use statements;

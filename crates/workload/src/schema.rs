@@ -69,6 +69,38 @@ pub struct Index {
     pub columns: &'static [&'static str],
 }
 
+/// Tables as a specification lists them. One is written as
+///
+/// `name(row_bytes_mean) key [columns] index name [columns] { column: KIND, ... }`
+///
+/// without `key` and `index` where there are none. `nullable` stands behind the
+/// name of a column that may be NULL.
+macro_rules! tables {
+    (@column) => { $crate::schema::Column::new };
+    (@column nullable) => { $crate::schema::Column::nullable };
+    ($(
+        $table:ident($row_bytes_mean:expr) $(key [$($key:ident),*])?
+        $(index $index:ident [$($indexed:ident),*])? {
+            $($column:ident $($nullable:ident)?: $kind:expr),* $(,)?
+        }
+    )*) => {
+        [$($crate::schema::Table {
+            name: stringify!($table),
+            columns: vec![$(
+                $crate::schema::tables!(@column $($nullable)?)(stringify!($column), $kind)
+            ),*]
+            .into(),
+            primary_key: &[$($(stringify!($key)),*)?],
+            indexes: &[$($crate::schema::Index {
+                name: stringify!($index),
+                columns: &[$(stringify!($indexed)),*],
+            })?],
+            row_bytes_mean: $row_bytes_mean,
+        }),*]
+    };
+}
+pub(crate) use tables;
+
 /// What a column or a parameter holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {

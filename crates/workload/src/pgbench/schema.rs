@@ -2,9 +2,10 @@
 //! (`initCreatePKeys`). As there, only the keys are NOT NULL, and the history
 //! has none.
 
-use std::borrow::Cow;
-
-use crate::schema::{Column, ColumnKind, Table};
+use crate::schema::{
+    ColumnKind::{self, Char},
+    Table, tables,
+};
 
 /// Positions of the tables, in the order in which pgbench fills them.
 pub(super) const BRANCHES: usize = 0;
@@ -25,12 +26,12 @@ pub(super) const FILLER: u16 = 84;
 /// From this scale on `aid` has 64 bits (`SCALE_32BIT_THRESHOLD`).
 const WIDE_SCALE: u32 = 20_000;
 
-const INTEGER_32: ColumnKind = ColumnKind::Integer32;
+const INT: ColumnKind = ColumnKind::Integer32;
 
 const fn account_kind(scale: u32) -> ColumnKind {
     match scale {
         WIDE_SCALE.. => ColumnKind::Integer,
-        _ => INTEGER_32,
+        _ => INT,
     }
 }
 
@@ -48,57 +49,33 @@ pub(super) const fn integer_bytes(scale: u64) -> u64 {
 /// rows.
 pub(super) fn tables(scale: u32, filler: u16) -> [Table; 4] {
     let aid = account_kind(scale);
-    [
-        Table {
-            name: "pgbench_branches",
-            columns: Cow::Owned(vec![
-                Column::new("bid", INTEGER_32),
-                Column::nullable("bbalance", INTEGER_32),
-                Column::nullable("filler", ColumnKind::Char(88)),
-            ]),
-            primary_key: &["bid"],
-            indexes: &[],
-            row_bytes_mean: 2 * 8,
-        },
-        Table {
-            name: "pgbench_tellers",
-            columns: Cow::Owned(vec![
-                Column::new("tid", INTEGER_32),
-                Column::nullable("bid", INTEGER_32),
-                Column::nullable("tbalance", INTEGER_32),
-                Column::nullable("filler", ColumnKind::Char(84)),
-            ]),
-            primary_key: &["tid"],
-            indexes: &[],
-            row_bytes_mean: 3 * 8,
-        },
-        Table {
-            name: "pgbench_accounts",
-            columns: Cow::Owned(vec![
-                Column::new("aid", aid),
-                Column::nullable("bid", INTEGER_32),
-                Column::nullable("abalance", INTEGER_32),
-                Column::nullable("filler", ColumnKind::Char(filler)),
-            ]),
-            primary_key: &["aid"],
-            indexes: &[],
-            row_bytes_mean: 3 * 8 + u32::from(filler),
-        },
-        Table {
-            name: "pgbench_history",
-            columns: Cow::Owned(vec![
-                Column::nullable("tid", INTEGER_32),
-                Column::nullable("bid", INTEGER_32),
-                Column::nullable("aid", aid),
-                Column::nullable("delta", INTEGER_32),
-                Column::nullable("mtime", ColumnKind::Timestamp),
-                Column::nullable("filler", ColumnKind::Char(22)),
-            ]),
-            primary_key: &[],
-            indexes: &[],
-            row_bytes_mean: 5 * 8,
-        },
-    ]
+    tables! {
+        pgbench_branches(2 * 8) key [bid] {
+            bid: INT,
+            bbalance nullable: INT,
+            filler nullable: Char(88),
+        }
+        pgbench_tellers(3 * 8) key [tid] {
+            tid: INT,
+            bid nullable: INT,
+            tbalance nullable: INT,
+            filler nullable: Char(84),
+        }
+        pgbench_accounts(3 * 8 + u32::from(filler)) key [aid] {
+            aid: aid,
+            bid nullable: INT,
+            abalance nullable: INT,
+            filler nullable: Char(filler),
+        }
+        pgbench_history(5 * 8) {
+            tid nullable: INT,
+            bid nullable: INT,
+            aid nullable: aid,
+            delta nullable: INT,
+            mtime nullable: ColumnKind::Timestamp,
+            filler nullable: Char(22),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,7 @@
 //! SQLite, PostgreSQL, MySQL and MariaDB share. Those of the scripts are
 //! pgbench's.
 
-use crate::{
-    connection::{Statement, StatementId, statements},
-    schema::ColumnKind,
-};
+use crate::{connection::statements, schema::ColumnKind};
 
 /// `aid`, which has 64 bits at large scales.
 const AID: ColumnKind = ColumnKind::Integer;
@@ -13,64 +10,26 @@ const I32: ColumnKind = ColumnKind::Integer32;
 const T: ColumnKind = ColumnKind::Timestamp;
 
 statements! {
-    UPDATE_ACCOUNT = Statement::change(
-        "UPDATE pgbench_accounts SET abalance = abalance + ?1 WHERE aid = ?2",
-        &[I32, AID],
-        1,
-    );
-    SELECT_BALANCE = Statement::query(
-        "SELECT abalance FROM pgbench_accounts WHERE aid = ?1",
-        &[AID],
-        &[I32],
-    );
-    UPDATE_TELLER = Statement::change(
-        "UPDATE pgbench_tellers SET tbalance = tbalance + ?1 WHERE tid = ?2",
-        &[I32, I32],
-        1,
-    );
-    UPDATE_BRANCH = Statement::change(
-        "UPDATE pgbench_branches SET bbalance = bbalance + ?1 WHERE bid = ?2",
-        &[I32, I32],
-        1,
-    );
-    INSERT_HISTORY = Statement::change(
-        "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (?1, ?2, ?3, ?4, ?5)",
-        &[I32, I32, AID, I32, T],
-        5,
-    );
+    UPDATE_ACCOUNT: [I32, AID] sets 1 =
+        "UPDATE pgbench_accounts SET abalance = abalance + ?1 WHERE aid = ?2";
+    SELECT_BALANCE: [AID] -> [I32] = "SELECT abalance FROM pgbench_accounts WHERE aid = ?1";
+    UPDATE_TELLER: [I32, I32] sets 1 =
+        "UPDATE pgbench_tellers SET tbalance = tbalance + ?1 WHERE tid = ?2";
+    UPDATE_BRANCH: [I32, I32] sets 1 =
+        "UPDATE pgbench_branches SET bbalance = bbalance + ?1 WHERE bid = ?2";
+    INSERT_HISTORY: [I32, I32, AID, I32, T] sets 5 =
+        "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (?1, ?2, ?3, ?4, ?5)";
     /// How many accounts there are.
-    COUNT_ACCOUNTS = Statement::query(
-        "SELECT COUNT(*) FROM pgbench_accounts",
-        &[],
-        &[ColumnKind::Integer],
-    );
+    COUNT_ACCOUNTS: [] -> [ColumnKind::Integer] = "SELECT COUNT(*) FROM pgbench_accounts";
     /// Balances of a range of accounts.
-    CHECK_ACCOUNTS = Statement::query(
-        "SELECT aid, abalance FROM pgbench_accounts WHERE aid >= ?1 AND aid <= ?2",
-        &[AID, AID],
-        &[AID, I32],
-    );
+    CHECK_ACCOUNTS: [AID, AID] -> [AID, I32] =
+        "SELECT aid, abalance FROM pgbench_accounts WHERE aid >= ?1 AND aid <= ?2";
     /// What the history says of a range of accounts.
-    CHECK_CHANGES = Statement::query(
-        "SELECT aid, delta FROM pgbench_history WHERE aid >= ?1 AND aid <= ?2",
-        &[AID, AID],
-        &[AID, I32],
-    );
-    CHECK_TELLERS = Statement::query(
-        "SELECT tid, tbalance FROM pgbench_tellers",
-        &[],
-        &[I32, I32],
-    );
-    CHECK_BRANCHES = Statement::query(
-        "SELECT bid, bbalance FROM pgbench_branches",
-        &[],
-        &[I32, I32],
-    );
-    CHECK_HISTORY = Statement::query(
-        "SELECT tid, bid, aid, delta FROM pgbench_history",
-        &[],
-        &[I32, I32, AID, I32],
-    );
+    CHECK_CHANGES: [AID, AID] -> [AID, I32] =
+        "SELECT aid, delta FROM pgbench_history WHERE aid >= ?1 AND aid <= ?2";
+    CHECK_TELLERS: [] -> [I32, I32] = "SELECT tid, tbalance FROM pgbench_tellers";
+    CHECK_BRANCHES: [] -> [I32, I32] = "SELECT bid, bbalance FROM pgbench_branches";
+    CHECK_HISTORY: [] -> [I32, I32, AID, I32] = "SELECT tid, bid, aid, delta FROM pgbench_history";
 }
 
 #[cfg(test)]
@@ -103,7 +62,7 @@ mod tests {
 
     #[test]
     fn parameters_and_columns_are_as_many_as_are_declared() {
-        for Statement {
+        for crate::connection::Statement {
             sql,
             parameters,
             result,

@@ -79,7 +79,7 @@ impl Workload for Tpcc {
     }
 
     fn tables(&self) -> &[Table] {
-        &schema::TABLES
+        &*schema::TABLES
     }
 
     fn statements(&self) -> &'static [Statement] {

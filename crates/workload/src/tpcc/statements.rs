@@ -9,7 +9,7 @@
 //! the isolation level is READ COMMITTED, without a vendor's locking clause.
 
 use crate::{
-    connection::{Statement, StatementId, statements},
+    connection::{StatementId, statements},
     schema::ColumnKind::{self, Char, Varchar},
 };
 
@@ -27,269 +27,152 @@ const FRACTION: ColumnKind = ColumnKind::Decimal {
 
 statements! {
     // New-Order (clause 2.4.2.2).
-    WAREHOUSE_TAX = Statement::query(
-        "SELECT w_tax FROM warehouse WHERE w_id = ?1",
-        &[I],
-        &[FRACTION],
-    );
-    TAKE_ORDER_NUMBER = Statement::change(
-        "UPDATE district SET d_next_o_id = d_next_o_id + ?1 WHERE d_w_id = ?2 AND d_id = ?3",
-        &[I, I, I],
-        1,
-    );
-    DISTRICT_TAX = Statement::query(
-        "SELECT d_tax, d_next_o_id FROM district WHERE d_w_id = ?1 AND d_id = ?2",
-        &[I, I],
-        &[FRACTION, I],
-    );
-    CUSTOMER_DISCOUNT = Statement::query(
+    WAREHOUSE_TAX: [I] -> [FRACTION] = "SELECT w_tax FROM warehouse WHERE w_id = ?1";
+    TAKE_ORDER_NUMBER: [I, I, I] sets 1 =
+        "UPDATE district SET d_next_o_id = d_next_o_id + ?1 WHERE d_w_id = ?2 AND d_id = ?3";
+    DISTRICT_TAX: [I, I] -> [FRACTION, I] =
+        "SELECT d_tax, d_next_o_id FROM district WHERE d_w_id = ?1 AND d_id = ?2";
+    CUSTOMER_DISCOUNT: [I, I, I] -> [FRACTION, Varchar(16), Char(2)] =
         "SELECT c_discount, c_last, c_credit FROM customer \
-         WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
-        &[I, I, I],
-        &[FRACTION, Varchar(16), Char(2)],
-    );
-    INSERT_ORDER = Statement::change(
+         WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3";
+    INSERT_ORDER: [I, I, I, I, T, I, I] sets 7 =
         "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, \
-         o_ol_cnt, o_all_local) VALUES (?1, ?2, ?3, ?4, ?5, NULL, ?6, ?7)",
-        &[I, I, I, I, T, I, I],
-        7,
-    );
-    INSERT_NEW_ORDER = Statement::change(
-        "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (?1, ?2, ?3)",
-        &[I, I, I],
-        3,
-    );
-    ITEM_PRICE = Statement::query(
-        "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?1",
-        &[I],
-        &[MONEY, Varchar(24), Varchar(50)],
-    );
+         o_ol_cnt, o_all_local) VALUES (?1, ?2, ?3, ?4, ?5, NULL, ?6, ?7)";
+    INSERT_NEW_ORDER: [I, I, I] sets 3 =
+        "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (?1, ?2, ?3)";
+    ITEM_PRICE: [I] -> [MONEY, Varchar(24), Varchar(50)] =
+        "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?1";
     /// S_QUANTITY falls by the quantity; where fewer than 10 would be left, 91
     /// come in.
-    TAKE_STOCK = Statement::change(
+    TAKE_STOCK: [I, I, I, I, I, I] sets 4 =
         "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= ?1 + 10 \
          THEN s_quantity - ?1 ELSE s_quantity - ?1 + 91 END, \
          s_ytd = s_ytd + ?2, s_order_cnt = s_order_cnt + ?3, \
-         s_remote_cnt = s_remote_cnt + ?4 WHERE s_w_id = ?5 AND s_i_id = ?6",
-        &[I, I, I, I, I, I],
-        4,
-    );
-    STOCK_01 = stock("SELECT s_quantity, s_data, s_dist_01 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_02 = stock("SELECT s_quantity, s_data, s_dist_02 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_03 = stock("SELECT s_quantity, s_data, s_dist_03 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_04 = stock("SELECT s_quantity, s_data, s_dist_04 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_05 = stock("SELECT s_quantity, s_data, s_dist_05 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_06 = stock("SELECT s_quantity, s_data, s_dist_06 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_07 = stock("SELECT s_quantity, s_data, s_dist_07 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_08 = stock("SELECT s_quantity, s_data, s_dist_08 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_09 = stock("SELECT s_quantity, s_data, s_dist_09 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    STOCK_10 = stock("SELECT s_quantity, s_data, s_dist_10 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2");
-    INSERT_ORDER_LINE = Statement::change(
+         s_remote_cnt = s_remote_cnt + ?4 WHERE s_w_id = ?5 AND s_i_id = ?6";
+    STOCK_01: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_01 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_02: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_02 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_03: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_03 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_04: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_04 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_05: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_05 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_06: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_06 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_07: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_07 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_08: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_08 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_09: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_09 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    STOCK_10: [I, I] -> [I, Varchar(50), Char(24)] =
+        "SELECT s_quantity, s_data, s_dist_10 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2";
+    INSERT_ORDER_LINE: [I, I, I, I, I, I, I, MONEY, Char(24)] sets 9 =
         "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, \
          ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7, ?8, ?9)",
-        &[I, I, I, I, I, I, I, MONEY, Char(24)],
-        9,
-    );
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7, ?8, ?9)";
 
     // Payment (clause 2.5.2.2).
-    PAY_WAREHOUSE = Statement::change(
-        "UPDATE warehouse SET w_ytd = w_ytd + ?1 WHERE w_id = ?2",
-        &[MONEY, I],
-        1,
-    );
-    WAREHOUSE_ADDRESS = Statement::query(
+    PAY_WAREHOUSE: [MONEY, I] sets 1 = "UPDATE warehouse SET w_ytd = w_ytd + ?1 WHERE w_id = ?2";
+    WAREHOUSE_ADDRESS:
+        [I] -> [Varchar(10), Varchar(20), Varchar(20), Varchar(20), Char(2), Char(9)] =
         "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip \
-         FROM warehouse WHERE w_id = ?1",
-        &[I],
-        &[Varchar(10), Varchar(20), Varchar(20), Varchar(20), Char(2), Char(9)],
-    );
-    PAY_DISTRICT = Statement::change(
-        "UPDATE district SET d_ytd = d_ytd + ?1 WHERE d_w_id = ?2 AND d_id = ?3",
-        &[MONEY, I, I],
-        1,
-    );
-    DISTRICT_ADDRESS = Statement::query(
+         FROM warehouse WHERE w_id = ?1";
+    PAY_DISTRICT: [MONEY, I, I] sets 1 =
+        "UPDATE district SET d_ytd = d_ytd + ?1 WHERE d_w_id = ?2 AND d_id = ?3";
+    DISTRICT_ADDRESS:
+        [I, I] -> [Varchar(10), Varchar(20), Varchar(20), Varchar(20), Char(2), Char(9)] =
         "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip \
-         FROM district WHERE d_w_id = ?1 AND d_id = ?2",
-        &[I, I],
-        &[Varchar(10), Varchar(20), Varchar(20), Varchar(20), Char(2), Char(9)],
-    );
+         FROM district WHERE d_w_id = ?1 AND d_id = ?2";
     /// Equal first names are ordered by number, so that one seed gives one
     /// outcome.
-    CUSTOMERS_BY_NAME = Statement::query(
+    CUSTOMERS_BY_NAME: [I, I, Varchar(16)] -> [I] =
         "SELECT c_id FROM customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_last = ?3 \
-         ORDER BY c_first, c_id",
-        &[I, I, Varchar(16)],
-        &[I],
-    );
-    PAY_CUSTOMER = Statement::change(
+         ORDER BY c_first, c_id";
+    PAY_CUSTOMER: [MONEY, MONEY, I, I, I, I] sets 3 =
         "UPDATE customer SET c_balance = c_balance - ?1, c_ytd_payment = c_ytd_payment + ?2, \
-         c_payment_cnt = c_payment_cnt + ?3 WHERE c_w_id = ?4 AND c_d_id = ?5 AND c_id = ?6",
-        &[MONEY, MONEY, I, I, I, I],
-        3,
-    );
-    CUSTOMER_DETAILS = Statement::query(
+         c_payment_cnt = c_payment_cnt + ?3 WHERE c_w_id = ?4 AND c_d_id = ?5 AND c_id = ?6";
+    CUSTOMER_DETAILS: [I, I, I] -> [
+        Varchar(16), Char(2), Varchar(16), Varchar(20), Varchar(20), Varchar(20), Char(2),
+        Char(9), Char(16), T, Char(2), MONEY, FRACTION, MONEY,
+    ] =
         "SELECT c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, \
          c_phone, c_since, c_credit, c_credit_lim, c_discount, c_balance FROM customer \
-         WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
-        &[I, I, I],
-        &[
-            Varchar(16), Char(2), Varchar(16), Varchar(20), Varchar(20), Varchar(20), Char(2),
-            Char(9), Char(16), T, Char(2), MONEY, FRACTION, MONEY,
-        ],
-    );
-    CUSTOMER_DATA = Statement::query(
-        "SELECT c_data FROM customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
-        &[I, I, I],
-        &[Varchar(500)],
-    );
-    REWRITE_CUSTOMER_DATA = Statement::change(
-        "UPDATE customer SET c_data = ?1 WHERE c_w_id = ?2 AND c_d_id = ?3 AND c_id = ?4",
-        &[Varchar(500), I, I, I],
-        1,
-    );
-    INSERT_HISTORY = Statement::change(
+         WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3";
+    CUSTOMER_DATA: [I, I, I] -> [Varchar(500)] =
+        "SELECT c_data FROM customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3";
+    REWRITE_CUSTOMER_DATA: [Varchar(500), I, I, I] sets 1 =
+        "UPDATE customer SET c_data = ?1 WHERE c_w_id = ?2 AND c_d_id = ?3 AND c_id = ?4";
+    INSERT_HISTORY: [I, I, I, I, I, T, MONEY, Varchar(24)] sets 8 =
         "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, \
-         h_data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        &[I, I, I, I, I, T, MONEY, Varchar(24)],
-        8,
-    );
+         h_data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
     // Order-Status (clause 2.6.2.2).
-    CUSTOMER_BALANCE = Statement::query(
+    CUSTOMER_BALANCE: [I, I, I] -> [MONEY, Varchar(16), Char(2), Varchar(16)] =
         "SELECT c_balance, c_first, c_middle, c_last FROM customer \
-         WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3",
-        &[I, I, I],
-        &[MONEY, Varchar(16), Char(2), Varchar(16)],
-    );
-    LAST_ORDER = Statement::query(
+         WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3";
+    LAST_ORDER: [I, I, I] -> [I, T, I] =
         "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
-         WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_c_id = ?3 ORDER BY o_id DESC LIMIT 1",
-        &[I, I, I],
-        &[I, T, I],
-    );
-    LINES_OF_ORDER = Statement::query(
+         WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_c_id = ?3 ORDER BY o_id DESC LIMIT 1";
+    LINES_OF_ORDER: [I, I, I] -> [I, I, I, MONEY, T] =
         "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
-         WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3",
-        &[I, I, I],
-        &[I, I, I, MONEY, T],
-    );
+         WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3";
 
     // Delivery (clause 2.7.4.2).
-    OLDEST_NEW_ORDER = Statement::query(
-        "SELECT MIN(no_o_id) FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2",
-        &[I, I],
-        &[I],
-    );
-    DELETE_NEW_ORDER = Statement::change(
-        "DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = ?3",
-        &[I, I, I],
-        0,
-    );
-    SET_CARRIER = Statement::change(
-        "UPDATE orders SET o_carrier_id = ?1 WHERE o_w_id = ?2 AND o_d_id = ?3 AND o_id = ?4",
-        &[I, I, I, I],
-        1,
-    );
-    ORDER_CUSTOMER = Statement::query(
-        "SELECT o_c_id FROM orders WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_id = ?3",
-        &[I, I, I],
-        &[I],
-    );
+    OLDEST_NEW_ORDER: [I, I] -> [I] =
+        "SELECT MIN(no_o_id) FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2";
+    DELETE_NEW_ORDER: [I, I, I] =
+        "DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = ?3";
+    SET_CARRIER: [I, I, I, I] sets 1 =
+        "UPDATE orders SET o_carrier_id = ?1 WHERE o_w_id = ?2 AND o_d_id = ?3 AND o_id = ?4";
+    ORDER_CUSTOMER: [I, I, I] -> [I] =
+        "SELECT o_c_id FROM orders WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_id = ?3";
     /// Changes all lines of an order, but the new value is counted once.
-    DELIVER_LINES = Statement::change(
+    DELIVER_LINES: [T, I, I, I] sets 1 =
         "UPDATE order_line SET ol_delivery_d = ?1 \
-         WHERE ol_w_id = ?2 AND ol_d_id = ?3 AND ol_o_id = ?4",
-        &[T, I, I, I],
-        1,
-    );
-    ORDER_AMOUNT = Statement::query(
+         WHERE ol_w_id = ?2 AND ol_d_id = ?3 AND ol_o_id = ?4";
+    ORDER_AMOUNT: [I, I, I] -> [MONEY] =
         "SELECT SUM(ol_amount) FROM order_line \
-         WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3",
-        &[I, I, I],
-        &[MONEY],
-    );
-    DELIVER_TO_CUSTOMER = Statement::change(
+         WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3";
+    DELIVER_TO_CUSTOMER: [MONEY, I, I, I, I] sets 2 =
         "UPDATE customer SET c_balance = c_balance + ?1, c_delivery_cnt = c_delivery_cnt + ?2 \
-         WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5",
-        &[MONEY, I, I, I, I],
-        2,
-    );
+         WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5";
 
     // Stock-Level (clause 2.8.2.2).
-    NEXT_ORDER_NUMBER = Statement::query(
-        "SELECT d_next_o_id FROM district WHERE d_w_id = ?1 AND d_id = ?2",
-        &[I, I],
-        &[I],
-    );
-    LOW_STOCK = Statement::query(
+    NEXT_ORDER_NUMBER: [I, I] -> [I] =
+        "SELECT d_next_o_id FROM district WHERE d_w_id = ?1 AND d_id = ?2";
+    LOW_STOCK: [I, I, I, I, I, I] -> [I] =
         "SELECT COUNT(DISTINCT s_i_id) FROM order_line, stock \
          WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id >= ?3 AND ol_o_id < ?4 \
-         AND s_w_id = ?5 AND s_i_id = ol_i_id AND s_quantity < ?6",
-        &[I, I, I, I, I, I],
-        &[I],
-    );
+         AND s_w_id = ?5 AND s_i_id = ol_i_id AND s_quantity < ?6";
 
     // The conditions of clause 3.3.2, and those beyond them.
-    CHECK_CONSTANTS = Statement::query(
-        "SELECT name, value FROM octavo_constant ORDER BY name",
-        &[],
-        &[Varchar(32), I],
-    );
-    CHECK_WAREHOUSE = Statement::query(
-        "SELECT w_ytd FROM warehouse WHERE w_id = ?1",
-        &[I],
-        &[MONEY],
-    );
-    CHECK_DISTRICTS = Statement::query(
-        "SELECT d_id, d_ytd, d_next_o_id FROM district WHERE d_w_id = ?1 ORDER BY d_id",
-        &[I],
-        &[I, MONEY, I],
-    );
-    CHECK_CUSTOMERS = Statement::query(
+    CHECK_CONSTANTS: [] -> [Varchar(32), I] =
+        "SELECT name, value FROM octavo_constant ORDER BY name";
+    CHECK_WAREHOUSE: [I] -> [MONEY] = "SELECT w_ytd FROM warehouse WHERE w_id = ?1";
+    CHECK_DISTRICTS: [I] -> [I, MONEY, I] =
+        "SELECT d_id, d_ytd, d_next_o_id FROM district WHERE d_w_id = ?1 ORDER BY d_id";
+    CHECK_CUSTOMERS: [I] -> [I, I, MONEY, MONEY, I, I] =
         "SELECT c_d_id, c_id, c_balance, c_ytd_payment, c_delivery_cnt, c_payment_cnt \
-         FROM customer WHERE c_w_id = ?1 ORDER BY c_d_id, c_id",
-        &[I],
-        &[I, I, MONEY, MONEY, I, I],
-    );
-    CHECK_ORDERS = Statement::query(
+         FROM customer WHERE c_w_id = ?1 ORDER BY c_d_id, c_id";
+    CHECK_ORDERS: [I, I] -> [I, I, I, I] =
         "SELECT o_id, o_c_id, o_carrier_id, o_ol_cnt FROM orders \
-         WHERE o_w_id = ?1 AND o_d_id = ?2 ORDER BY o_id",
-        &[I, I],
-        &[I, I, I, I],
-    );
-    CHECK_NEW_ORDERS = Statement::query(
-        "SELECT no_o_id FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id",
-        &[I, I],
-        &[I],
-    );
-    CHECK_ORDER_LINES = Statement::query(
+         WHERE o_w_id = ?1 AND o_d_id = ?2 ORDER BY o_id";
+    CHECK_NEW_ORDERS: [I, I] -> [I] =
+        "SELECT no_o_id FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id";
+    CHECK_ORDER_LINES: [I, I] -> [I, T, MONEY, I, I] =
         "SELECT ol_o_id, ol_delivery_d, ol_amount, ol_supply_w_id, ol_quantity FROM order_line \
-         WHERE ol_w_id = ?1 AND ol_d_id = ?2 ORDER BY ol_o_id",
-        &[I, I],
-        &[I, T, MONEY, I, I],
-    );
-    CHECK_HISTORY = Statement::query(
+         WHERE ol_w_id = ?1 AND ol_d_id = ?2 ORDER BY ol_o_id";
+    CHECK_HISTORY: [I, I, I, I] -> [I, I, I, I, I, MONEY] =
         "SELECT h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_c_id, h_amount FROM history \
-         WHERE (h_w_id >= ?1 AND h_w_id <= ?2) OR (h_c_w_id >= ?3 AND h_c_w_id <= ?4)",
-        &[I, I, I, I],
-        &[I, I, I, I, I, MONEY],
-    );
-    CHECK_STOCK = Statement::query(
-        "SELECT s_w_id, COUNT(*), SUM(s_ytd) FROM stock GROUP BY s_w_id",
-        &[],
-        &[I, I, I],
-    );
-    COUNT_ITEMS = Statement::query("SELECT COUNT(*) FROM item", &[], &[I]);
-    COUNT_WAREHOUSES = Statement::query("SELECT COUNT(*) FROM warehouse", &[], &[I]);
-    COUNT_DISTRICTS = Statement::query("SELECT COUNT(*) FROM district", &[], &[I]);
-    COUNT_CUSTOMERS = Statement::query("SELECT COUNT(*) FROM customer", &[], &[I]);
-}
-
-const fn stock(sql: &'static str) -> Statement {
-    const RESULT: &[ColumnKind] = &[I, Varchar(50), Char(24)];
-    Statement::query(sql, &[I, I], RESULT)
+         WHERE (h_w_id >= ?1 AND h_w_id <= ?2) OR (h_c_w_id >= ?3 AND h_c_w_id <= ?4)";
+    CHECK_STOCK: [] -> [I, I, I] = "SELECT s_w_id, COUNT(*), SUM(s_ytd) FROM stock GROUP BY s_w_id";
+    COUNT_ITEMS: [] -> [I] = "SELECT COUNT(*) FROM item";
+    COUNT_WAREHOUSES: [] -> [I] = "SELECT COUNT(*) FROM warehouse";
+    COUNT_DISTRICTS: [] -> [I] = "SELECT COUNT(*) FROM district";
+    COUNT_CUSTOMERS: [] -> [I] = "SELECT COUNT(*) FROM customer";
 }
 
 /// Reads a stock row with the S_DIST text of `district`, 1 to 10.

@@ -3,7 +3,7 @@
 
 use super::schema::{FIELDS, KEY};
 use crate::{
-    connection::{Statement, StatementId, statements},
+    connection::{StatementId, statements},
     schema::ColumnKind,
 };
 
@@ -13,49 +13,28 @@ const L: ColumnKind = ColumnKind::Integer32;
 /// The columns are as wide as the rows were chosen, this is the widest.
 const FIELD: ColumnKind = ColumnKind::Varchar(6000);
 
-const fn update(sql: &'static str) -> Statement {
-    Statement::change(sql, &[FIELD, KEY], 1)
-}
-
 statements! {
     /// All fields of one record.
-    READ = Statement::query(
+    READ: [KEY] -> [FIELD; FIELDS] =
         "SELECT field0, field1, field2, field3, field4, field5, field6, field7, field8, \
-         field9 FROM usertable WHERE ycsb_key = ?1",
-        &[KEY],
-        &[FIELD; FIELDS],
-    );
+         field9 FROM usertable WHERE ycsb_key = ?1";
     /// A new record.
-    INSERT = Statement::change(
+    INSERT: [KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD] sets 11 =
         "INSERT INTO usertable (ycsb_key, field0, field1, field2, field3, field4, field5, \
          field6, field7, field8, field9) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        &[KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD],
-        1 + FIELDS,
-    );
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     /// Whether a key is there.
-    FIND = Statement::query(
-        "SELECT ycsb_key FROM usertable WHERE ycsb_key = ?1",
-        &[KEY],
-        &[KEY],
-    );
+    FIND: [KEY] -> [KEY] = "SELECT ycsb_key FROM usertable WHERE ycsb_key = ?1";
     /// Keys and fields of some records in key order.
-    SCAN = Statement::query(
+    SCAN: [KEY, I] -> [KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD] =
         "SELECT ycsb_key, field0, field1, field2, field3, field4, field5, field6, field7, \
-         field8, field9 FROM usertable WHERE ycsb_key >= ?1 ORDER BY ycsb_key LIMIT ?2",
-        &[KEY, I],
-        &[KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD],
-    );
+         field8, field9 FROM usertable WHERE ycsb_key >= ?1 ORDER BY ycsb_key LIMIT ?2";
     /// How many records there are.
-    COUNT = Statement::query(
-        "SELECT COUNT(*) FROM usertable",
-        &[],
-        &[I],
-    );
+    COUNT: [] -> [I] = "SELECT COUNT(*) FROM usertable";
     /// Counts of the records in a range of keys: all, those with different keys,
     /// those whose key has the right form. The shortest and longest value of each
     /// field.
-    SUMMARY = Statement::query(
+    SUMMARY: [KEY, KEY] -> [I, I, I, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L] =
         "SELECT COUNT(*), COUNT(DISTINCT ycsb_key), \
          COUNT(CASE WHEN ycsb_key LIKE 'user%' AND length(ycsb_key) > 4 \
          AND length(ycsb_key) < 24 THEN 1 END), \
@@ -64,20 +43,17 @@ statements! {
          MIN(length(field4)), MAX(length(field4)), MIN(length(field5)), MAX(length(field5)), \
          MIN(length(field6)), MAX(length(field6)), MIN(length(field7)), MAX(length(field7)), \
          MIN(length(field8)), MAX(length(field8)), MIN(length(field9)), MAX(length(field9)) \
-         FROM usertable WHERE ycsb_key >= ?1 AND ycsb_key < ?2",
-        &[KEY, KEY],
-        &[I, I, I, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L],
-    );
-    UPDATE_0 = update("UPDATE usertable SET field0 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_1 = update("UPDATE usertable SET field1 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_2 = update("UPDATE usertable SET field2 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_3 = update("UPDATE usertable SET field3 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_4 = update("UPDATE usertable SET field4 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_5 = update("UPDATE usertable SET field5 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_6 = update("UPDATE usertable SET field6 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_7 = update("UPDATE usertable SET field7 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_8 = update("UPDATE usertable SET field8 = ?1 WHERE ycsb_key = ?2");
-    UPDATE_9 = update("UPDATE usertable SET field9 = ?1 WHERE ycsb_key = ?2");
+         FROM usertable WHERE ycsb_key >= ?1 AND ycsb_key < ?2";
+    UPDATE_0: [FIELD, KEY] sets 1 = "UPDATE usertable SET field0 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_1: [FIELD, KEY] sets 1 = "UPDATE usertable SET field1 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_2: [FIELD, KEY] sets 1 = "UPDATE usertable SET field2 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_3: [FIELD, KEY] sets 1 = "UPDATE usertable SET field3 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_4: [FIELD, KEY] sets 1 = "UPDATE usertable SET field4 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_5: [FIELD, KEY] sets 1 = "UPDATE usertable SET field5 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_6: [FIELD, KEY] sets 1 = "UPDATE usertable SET field6 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_7: [FIELD, KEY] sets 1 = "UPDATE usertable SET field7 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_8: [FIELD, KEY] sets 1 = "UPDATE usertable SET field8 = ?1 WHERE ycsb_key = ?2";
+    UPDATE_9: [FIELD, KEY] sets 1 = "UPDATE usertable SET field9 = ?1 WHERE ycsb_key = ?2";
 }
 
 /// Writes one field of one record.

@@ -1,7 +1,7 @@
 //! Asking a database and reading what it answers, without trusting it: a row
 //! too few or a NULL too many is an error of the run, not a panic.
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, ops::RangeInclusive};
 
 use crate::connection::{
     Batch, Connection, ConnectionError, Result, Row, Statement, StatementId, Value, Wants,
@@ -32,66 +32,31 @@ pub(crate) fn failed(
 #[derive(Debug, Default)]
 pub(crate) struct Pipeline<'v> {
     batch: Batch<'v>,
-    wanted: Vec<RowsExpected>,
+    wanted: Vec<RangeInclusive<u64>>,
     found: Vec<u64>,
 }
 
-/// How many rows a statement has to find or change.
-#[derive(Clone, Copy, Debug)]
-enum RowsExpected {
-    One,
-    AtMostOne,
-    AtLeastOne,
-    Any,
-}
-
-impl RowsExpected {
-    fn admits(self, found: u64) -> bool {
-        match self {
-            Self::One => found == 1,
-            Self::AtMostOne => found <= 1,
-            Self::AtLeastOne => found >= 1,
-            Self::Any => true,
-        }
-    }
-}
-
 impl<'v> Pipeline<'v> {
-    /// Adds a query that has exactly one row.
-    pub(crate) fn one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Rows, parameters, RowsExpected::One);
-    }
-
-    /// Adds a query that has at most one row.
-    pub(crate) fn at_most_one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Rows, parameters, RowsExpected::AtMostOne);
-    }
-
-    /// Adds a change that must meet exactly one row.
-    pub(crate) fn change_one(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Changes, parameters, RowsExpected::One);
-    }
-
-    /// Adds a change that must meet a row or more.
-    pub(crate) fn change_some(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        let wanted = RowsExpected::AtLeastOne;
-        self.push(statement, Wants::Changes, parameters, wanted);
-    }
-
-    /// Adds a change of any number of rows.
-    pub(crate) fn change_any(&mut self, statement: StatementId, parameters: &[Value<'v>]) {
-        self.push(statement, Wants::Changes, parameters, RowsExpected::Any);
-    }
-
-    fn push(
+    /// Adds a query that finds as many `rows`.
+    pub(crate) fn query(
         &mut self,
         statement: StatementId,
-        wants: Wants,
+        rows: RangeInclusive<u64>,
         parameters: &[Value<'v>],
-        wanted: RowsExpected,
     ) {
-        self.batch.push(statement, wants, parameters);
-        self.wanted.push(wanted);
+        self.batch.push(statement, Wants::Rows, parameters);
+        self.wanted.push(rows);
+    }
+
+    /// Adds a change that meets as many `rows`.
+    pub(crate) fn change(
+        &mut self,
+        statement: StatementId,
+        rows: RangeInclusive<u64>,
+        parameters: &[Value<'v>],
+    ) {
+        self.batch.push(statement, Wants::Changes, parameters);
+        self.wanted.push(rows);
     }
 
     /// The rows that each statement met when they ran last.
@@ -230,7 +195,7 @@ impl<'c> Prepared<'c> {
         for (position, (call, (&found, wanted))) in
             batch.calls().zip(found.iter().zip(wanted)).enumerate()
         {
-            if !wanted.admits(found) {
+            if !wanted.contains(&found) {
                 let wanted = 1;
                 return Err(self.failed(call.statement, UnexpectedAnswer::Rows { wanted, found }));
             }
@@ -444,11 +409,11 @@ mod tests {
     #[test]
     fn statements_together_tell_their_rows_with_the_statement() {
         type Push = fn(&mut Pipeline<'_>);
-        let at_most_one: Push = |pipeline| pipeline.at_most_one(A, &[]);
-        let one: Push = |pipeline| pipeline.one(A, &[]);
-        let change_one: Push = |pipeline| pipeline.change_one(A, &[]);
-        let change_some: Push = |pipeline| pipeline.change_some(A, &[]);
-        let change_any: Push = |pipeline| pipeline.change_any(A, &[]);
+        let at_most_one: Push = |pipeline| pipeline.query(A, 0..=1, &[]);
+        let one: Push = |pipeline| pipeline.query(A, 1..=1, &[]);
+        let change_one: Push = |pipeline| pipeline.change(A, 1..=1, &[]);
+        let change_some: Push = |pipeline| pipeline.change(A, 1..=u64::MAX, &[]);
+        let change_any: Push = |pipeline| pipeline.change(A, 0..=u64::MAX, &[]);
         let (number, null) = (Value::Integer(7), Value::Null);
         for (push, rows, wanted) in [
             (at_most_one, &[][..], Ok(0)),
@@ -478,19 +443,19 @@ mod tests {
     fn the_first_unexpected_answer_of_statements_together_is_told() {
         let number = Value::Integer(7);
         let (read, found) = run(&[number], |pipeline| {
-            pipeline.one(A, &[]);
-            pipeline.change_any(DELETE, &[]);
-            pipeline.at_most_one(A, &[]);
+            pipeline.query(A, 1..=1, &[]);
+            pipeline.change(DELETE, 0..=u64::MAX, &[]);
+            pipeline.query(A, 0..=1, &[]);
         })
         .unwrap();
         assert_eq!(read, [(0, 7), (2, 7)]);
         assert_eq!(found, [1, 1, 1]);
         // Two rows are too many for the second, and then for the fourth.
         let error = run(&[number, number], |pipeline| {
-            pipeline.change_any(A, &[]);
-            pipeline.change_one(DELETE, &[]);
-            pipeline.change_some(A, &[]);
-            pipeline.one(A, &[]);
+            pipeline.change(A, 0..=u64::MAX, &[]);
+            pipeline.change(DELETE, 1..=1, &[]);
+            pipeline.change(A, 1..=u64::MAX, &[]);
+            pipeline.query(A, 1..=1, &[]);
         })
         .unwrap_err();
         assert!(
@@ -499,9 +464,9 @@ mod tests {
         );
         // None can be read, and none has too many.
         let error = run(&[Value::Null], |pipeline| {
-            pipeline.change_one(DELETE, &[]);
-            pipeline.one(A, &[]);
-            pipeline.one(A, &[]);
+            pipeline.change(DELETE, 1..=1, &[]);
+            pipeline.query(A, 1..=1, &[]);
+            pipeline.query(A, 1..=1, &[]);
         })
         .unwrap_err();
         assert!(
@@ -513,7 +478,7 @@ mod tests {
     #[test]
     fn emptied_statements_are_gone_with_their_counts() {
         let mut pipeline = Pipeline::default();
-        pipeline.change_one(DELETE, &[]);
+        pipeline.change(DELETE, 1..=1, &[]);
         let mut answering = Answering(vec![Value::Null]);
         let mut prepared = Prepared::new(&mut answering, STATEMENTS);
         prepared.run(&mut pipeline, |_, _| None).unwrap();

@@ -1,6 +1,8 @@
 //! What is wrong with an answer to an operation. These errors name the key, for
 //! people to look for its row; those of the checks are [`crate::answer`]'s.
 
+use std::ops::RangeInclusive;
+
 use super::{schema::FIELDS, statements::STATEMENTS};
 use crate::connection::{ConnectionError, Row, StatementId, Value};
 
@@ -30,19 +32,21 @@ pub(super) fn failed(statement: StatementId, answer: UnexpectedAnswer) -> Connec
     crate::answer::failed(STATEMENTS, statement, answer)
 }
 
-/// Says that not exactly one row was found or changed.
-pub(super) fn one(statement: StatementId, key: &str, found: u64) -> Result<(), ConnectionError> {
-    match found {
-        1 => Ok(()),
-        _ => Err(failed(
-            statement,
-            UnexpectedAnswer::Rows {
-                key: key.into(),
-                wanted: 1,
-                found,
-            },
-        )),
+/// Says that other than the `wanted` number of rows was found or changed.
+pub(super) fn expect(
+    statement: StatementId,
+    key: &str,
+    wanted: RangeInclusive<u64>,
+    found: u64,
+) -> Result<(), ConnectionError> {
+    if wanted.contains(&found) {
+        return Ok(());
     }
+    let (key, wanted) = (key.into(), *wanted.end());
+    Err(failed(
+        statement,
+        UnexpectedAnswer::Rows { key, wanted, found },
+    ))
 }
 
 /// Whether the fields of a row, from column `first` on, have their length.

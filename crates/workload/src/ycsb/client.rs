@@ -4,7 +4,7 @@
 use std::{mem, sync::Arc};
 
 use super::{
-    answer::{UnexpectedAnswer, failed, has_fields, one},
+    answer::{UnexpectedAnswer, expect, failed, has_fields},
     audit::Counts,
     core::Kind,
     inputs::{Drawn, SCAN_MAX},
@@ -87,7 +87,7 @@ impl YcsbClient {
         let found = connection.query(READ, &[Value::Text(&self.key)], &mut |row| {
             is_sound &= has_fields(row, 0, self.field_length);
         })?;
-        one(READ, &self.key, found)?;
+        expect(READ, &self.key, 1..=1, found)?;
         self.sound(READ, is_sound)
     }
 
@@ -95,7 +95,7 @@ impl YcsbClient {
         let statement = update_of(field);
         let values = [Value::Text(&self.value), Value::Text(&self.key)];
         let changed = connection.execute(statement, &values)?;
-        one(statement, &self.key, changed)
+        expect(statement, &self.key, 1..=1, changed)
     }
 
     fn scan(&self, connection: &mut dyn Connection, records: usize) -> Result<()> {
@@ -108,14 +108,7 @@ impl YcsbClient {
             is_sound &= !is_first || row.value(0) == Value::Text(&self.key);
             is_first = false;
         })?;
-        if found == 0 || found > records as u64 {
-            let answer = UnexpectedAnswer::Rows {
-                key: self.key.clone(),
-                wanted: records as u64,
-                found,
-            };
-            return Err(failed(SCAN, answer));
-        }
+        expect(SCAN, &self.key, 1..=records as u64, found)?;
         self.sound(SCAN, is_sound)
     }
 

@@ -3,7 +3,7 @@
 use octavo_units::Seed;
 
 use super::{
-    answer::{UnexpectedAnswer, failed, one},
+    answer::{UnexpectedAnswer, expect, failed},
     key::push_key,
     open_keys::OpenKeys,
     population::row_draws,
@@ -93,7 +93,7 @@ impl NewRecord {
                 *value = Value::Text(&self.fields[start..start + self.field_length]);
             }
             let changed = connection.execute(INSERT, &values)?;
-            one(INSERT, &self.key, changed)?;
+            expect(INSERT, &self.key, 1..=1, changed)?;
         }
         self.is_doubtful = false;
         self.number = None;

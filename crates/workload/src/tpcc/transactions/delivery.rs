@@ -56,7 +56,7 @@ impl Runner {
         let w = Value::Integer(input.warehouse);
         let mut pipeline = mem::take(&mut self.pipeline);
         for district in 1..=DISTRICTS {
-            pipeline.one(sql::OLDEST_NEW_ORDER, &[w, Value::Integer(district)]);
+            pipeline.query(sql::OLDEST_NEW_ORDER, 1..=1, &[w, Value::Integer(district)]);
         }
         let due = &mut self.due;
         due.clear();
@@ -88,11 +88,11 @@ impl Runner {
         for due in &self.due {
             let d = Value::Integer(due.district);
             let order = Value::Integer(due.order);
-            pipeline.change_any(sql::DELETE_NEW_ORDER, &[w, d, order]);
-            pipeline.change_one(sql::SET_CARRIER, &[carrier, w, d, order]);
-            pipeline.one(sql::ORDER_CUSTOMER, &[w, d, order]);
-            pipeline.change_some(sql::DELIVER_LINES, &[date, w, d, order]);
-            pipeline.one(sql::ORDER_AMOUNT, &[w, d, order]);
+            pipeline.change(sql::DELETE_NEW_ORDER, 0..=u64::MAX, &[w, d, order]);
+            pipeline.change(sql::SET_CARRIER, 1..=1, &[carrier, w, d, order]);
+            pipeline.query(sql::ORDER_CUSTOMER, 1..=1, &[w, d, order]);
+            pipeline.change(sql::DELIVER_LINES, 1..=u64::MAX, &[date, w, d, order]);
+            pipeline.query(sql::ORDER_AMOUNT, 1..=1, &[w, d, order]);
         }
         let all_due = &mut self.due;
         connection.run(&mut pipeline, |position, row| {
@@ -138,8 +138,9 @@ impl Runner {
     ) -> Result<()> {
         let mut pipeline = mem::take(&mut self.pipeline);
         for due in &self.due {
-            pipeline.change_one(
+            pipeline.change(
                 sql::DELIVER_TO_CUSTOMER,
+                1..=1,
                 &[
                     money(due.amount),
                     Value::Integer(1),

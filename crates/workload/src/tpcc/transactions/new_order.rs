@@ -61,16 +61,17 @@ impl Runner {
         let w = Value::Integer(input.warehouse);
         let d = Value::Integer(input.district);
         let mut pipeline = mem::take(&mut self.pipeline);
-        pipeline.one(sql::WAREHOUSE_TAX, &[w]);
-        pipeline.one(
+        pipeline.query(sql::WAREHOUSE_TAX, 1..=1, &[w]);
+        pipeline.query(
             sql::CUSTOMER_DISCOUNT,
+            1..=1,
             &[w, d, Value::Integer(input.customer)],
         );
         for line in &input.lines {
-            pipeline.at_most_one(sql::ITEM_PRICE, &[Value::Integer(line.item)]);
+            pipeline.query(sql::ITEM_PRICE, 0..=1, &[Value::Integer(line.item)]);
         }
-        pipeline.change_one(sql::TAKE_ORDER_NUMBER, &[Value::Integer(1), w, d]);
-        pipeline.one(sql::DISTRICT_TAX, &[w, d]);
+        pipeline.change(sql::TAKE_ORDER_NUMBER, 1..=1, &[Value::Integer(1), w, d]);
+        pipeline.query(sql::DISTRICT_TAX, 1..=1, &[w, d]);
         let district = FIRST_ITEM + input.lines.len() + 1;
 
         let (reply, items) = (&mut self.new_order, &mut self.items);
@@ -117,8 +118,9 @@ impl Runner {
         let order = Value::Integer(reply.order);
         let is_home = |line: &Line| line.supply_warehouse == input.warehouse;
         let mut pipeline = mem::take(&mut self.pipeline);
-        pipeline.change_one(
+        pipeline.change(
             sql::INSERT_ORDER,
+            1..=1,
             &[
                 order,
                 d,
@@ -129,14 +131,15 @@ impl Runner {
                 Value::Integer(i64::from(input.lines.iter().all(is_home))),
             ],
         );
-        pipeline.change_one(sql::INSERT_NEW_ORDER, &[order, d, w]);
+        pipeline.change(sql::INSERT_NEW_ORDER, 1..=1, &[order, d, w]);
         let items = self.items.iter().map_while(|item| *item);
         for (line, item) in input.lines.iter().zip(items) {
             let quantity = Value::Integer(line.quantity);
             let supply = Value::Integer(line.supply_warehouse);
             let number = Value::Integer(line.item);
-            pipeline.change_one(
+            pipeline.change(
                 sql::TAKE_STOCK,
+                1..=1,
                 &[
                     quantity,
                     quantity,
@@ -146,7 +149,7 @@ impl Runner {
                     number,
                 ],
             );
-            pipeline.one(stock_for(input.district), &[supply, number]);
+            pipeline.query(stock_for(input.district), 1..=1, &[supply, number]);
             reply.lines.push(LineReply {
                 number: line.number,
                 price: item.price,
@@ -189,8 +192,9 @@ impl Runner {
             .zip(&reply.lines)
             .zip(&self.district_infos)
         {
-            pipeline.change_one(
+            pipeline.change(
                 sql::INSERT_ORDER_LINE,
+                1..=1,
                 &[
                     Value::Integer(reply.order),
                     Value::Integer(input.district),

@@ -57,8 +57,8 @@ impl Runner {
             return Ok(Outcome::Committed);
         }
         let mut pipeline = mem::take(&mut self.pipeline);
-        pipeline.change_one(sql::INSERT_HISTORY, &history);
-        pipeline.one(sql::CUSTOMER_DATA, &[c_w, c_d, c]);
+        pipeline.change(sql::INSERT_HISTORY, 1..=1, &history);
+        pipeline.query(sql::CUSTOMER_DATA, 1..=1, &[c_w, c_d, c]);
         let old = &mut self.old_data;
         connection.run(&mut pipeline, |_, row| {
             copy(text(row, 0)?, old);
@@ -89,15 +89,16 @@ impl Runner {
         let [c_w, c_d, c] = customer;
         let amount = money(input.amount);
         let mut pipeline = mem::take(&mut self.pipeline);
-        pipeline.change_one(sql::PAY_WAREHOUSE, &[amount, w]);
-        pipeline.one(sql::WAREHOUSE_ADDRESS, &[w]);
-        pipeline.change_one(sql::PAY_DISTRICT, &[amount, w, d]);
-        pipeline.one(sql::DISTRICT_ADDRESS, &[w, d]);
-        pipeline.change_one(
+        pipeline.change(sql::PAY_WAREHOUSE, 1..=1, &[amount, w]);
+        pipeline.query(sql::WAREHOUSE_ADDRESS, 1..=1, &[w]);
+        pipeline.change(sql::PAY_DISTRICT, 1..=1, &[amount, w, d]);
+        pipeline.query(sql::DISTRICT_ADDRESS, 1..=1, &[w, d]);
+        pipeline.change(
             sql::PAY_CUSTOMER,
+            1..=1,
             &[amount, amount, Value::Integer(1), c_w, c_d, c],
         );
-        pipeline.one(sql::CUSTOMER_DETAILS, &customer);
+        pipeline.query(sql::CUSTOMER_DETAILS, 1..=1, &customer);
         let history_data = &mut self.data;
         history_data.clear();
         let mut has_bad_credit = false;

@@ -124,8 +124,8 @@ impl Runner {
     ) -> Result<i64> {
         const BALANCE: usize = 0;
         let mut pipeline = mem::take(&mut self.pipeline);
-        pipeline.one(sql::CUSTOMER_BALANCE, &customer);
-        pipeline.one(sql::LAST_ORDER, &customer);
+        pipeline.query(sql::CUSTOMER_BALANCE, 1..=1, &customer);
+        pipeline.query(sql::LAST_ORDER, 1..=1, &customer);
         let mut order = 0;
         connection.run(&mut pipeline, |position, row| match position {
             BALANCE => {

@@ -1,7 +1,7 @@
 //! What one client really ran.
 
 use super::{
-    inputs::{Change, DELTA_MAX, Drawn},
+    inputs::{Change, DELTA_MAX},
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
     script::{Script, TRANSACTIONS},
 };
@@ -35,29 +35,14 @@ impl Counts {
     }
 
     /// A transaction at its first try.
-    pub(super) fn ran(&mut self, drawn: &Drawn) {
-        let script = match drawn {
-            Drawn::TpcbLike(change) => {
-                self.change(change);
-                Script::TpcbLike
-            }
-            Drawn::SimpleUpdate(change) => {
-                self.change(change);
-                Script::SimpleUpdate
-            }
-            Drawn::SelectOnly { aid } => {
-                self.accounts.count(*aid);
-                Script::SelectOnly
-            }
-        };
+    pub(super) fn ran(&mut self, script: Script, change: &Change) {
         self.ran[script as usize] += 1;
-    }
-
-    fn change(&mut self, change: &Change) {
         self.accounts.count(change.aid);
-        self.branches.count(change.bid);
-        self.tellers[(change.tid % TELLERS_PER_UNIT) as usize] += 1;
-        self.deltas.count(change.delta);
+        if script != Script::SelectOnly {
+            self.branches.count(change.bid);
+            self.tellers[(change.tid % TELLERS_PER_UNIT) as usize] += 1;
+            self.deltas.count(change.delta);
+        }
     }
 
     /// The audit. What the mix leaves out is left out.

@@ -7,7 +7,7 @@ use octavo_units::Seed;
 
 use super::{
     audit::Counts,
-    inputs::{Change, DELTA_MAX, Drawn},
+    inputs::{Change, DELTA_MAX},
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
     script::Script,
     statements::{
@@ -36,7 +36,8 @@ pub(super) struct PgbenchClient {
     mix: Mix,
     draws: Draws,
     clock: i64,
-    drawn: Option<Drawn>,
+    /// The script drawn last, and its inputs.
+    drawn: Option<(Script, Change)>,
     /// Whether the transaction drawn last was counted, at its first try.
     is_counted: bool,
     counts: Counts,
@@ -56,13 +57,17 @@ impl PgbenchClient {
         }
     }
 
-    fn draw_aid(&mut self) -> i64 {
-        self.draws.uniform(1, ACCOUNTS_PER_UNIT * self.scale)
-    }
-
-    fn draw_change(&mut self) -> Change {
+    /// Draws the inputs of a script.
+    fn draw_change(&mut self, script: Script) -> Change {
+        let aid = self.draws.uniform(1, ACCOUNTS_PER_UNIT * self.scale);
+        if script == Script::SelectOnly {
+            return Change {
+                aid,
+                ..Change::default()
+            };
+        }
         Change {
-            aid: self.draw_aid(),
+            aid,
             bid: self.draws.uniform(1, self.scale),
             tid: self.draws.uniform(1, TELLERS_PER_UNIT * self.scale),
             delta: self.draws.uniform(-DELTA_MAX, DELTA_MAX),
@@ -77,48 +82,34 @@ impl Client for PgbenchClient {
         let point = self.draws.uniform(0, i64::from(self.mix.sum()) - 1);
         let script = Script::ALL[self.mix.kind_at(point as u32)];
         self.is_counted = false;
-        self.drawn = Some(match script {
-            Script::TpcbLike => Drawn::TpcbLike(self.draw_change()),
-            Script::SimpleUpdate => Drawn::SimpleUpdate(self.draw_change()),
-            Script::SelectOnly => Drawn::SelectOnly {
-                aid: self.draw_aid(),
-            },
-        });
+        self.drawn = Some((script, self.draw_change(script)));
         script as usize
     }
 
     /// # Panics
     /// When nothing was drawn.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
-        let drawn = self.drawn.expect("a transaction is drawn before it runs");
+        let (script, change) = self.drawn.expect("a transaction is drawn before it runs");
         if !mem::replace(&mut self.is_counted, true) {
-            self.counts.ran(&drawn);
+            self.counts.ran(script, &change);
         }
-        match drawn {
-            Drawn::TpcbLike(change) => {
-                transact(connection, STATEMENTS, Access::Write, |connection| {
-                    update_account(connection, &change)?;
-                    let delta = Value::Integer(change.delta);
-                    let tid = Value::Integer(change.tid);
-                    connection.change_one(UPDATE_TELLER, &[delta, tid])?;
-                    let bid = Value::Integer(change.bid);
-                    connection.change_one(UPDATE_BRANCH, &[delta, bid])?;
-                    insert_history(connection, &change)?;
-                    Ok(Outcome::Committed)
-                })
-            }
-            Drawn::SimpleUpdate(change) => {
-                transact(connection, STATEMENTS, Access::Write, |connection| {
-                    update_account(connection, &change)?;
-                    insert_history(connection, &change)?;
-                    Ok(Outcome::Committed)
-                })
-            }
-            Drawn::SelectOnly { aid } => {
-                select_balance(&mut Prepared::new(connection, STATEMENTS), aid)?;
-                Ok(Outcome::Committed)
-            }
+        let integers = [change.aid, change.bid, change.tid, change.delta];
+        let [aid, bid, tid, delta] = integers.map(Value::Integer);
+        if script == Script::SelectOnly {
+            select_balance(&mut Prepared::new(connection, STATEMENTS), aid)?;
+            return Ok(Outcome::Committed);
         }
+        transact(connection, STATEMENTS, Access::Write, |connection| {
+            connection.change_one(UPDATE_ACCOUNT, &[delta, aid])?;
+            select_balance(connection, aid)?;
+            if script == Script::TpcbLike {
+                connection.change_one(UPDATE_TELLER, &[delta, tid])?;
+                connection.change_one(UPDATE_BRANCH, &[delta, bid])?;
+            }
+            let mtime = Value::Timestamp(change.mtime);
+            connection.change_one(INSERT_HISTORY, &[tid, bid, aid, delta, mtime])?;
+            Ok(Outcome::Committed)
+        })
     }
 
     fn audit(&self) -> Audit {
@@ -126,27 +117,8 @@ impl Client for PgbenchClient {
     }
 }
 
-/// Updates an account and reads it, as both scripts that write begin.
-fn update_account(connection: &mut Prepared<'_>, change: &Change) -> Result<()> {
-    let values = [Value::Integer(change.delta), Value::Integer(change.aid)];
-    connection.change_one(UPDATE_ACCOUNT, &values)?;
-    select_balance(connection, change.aid)
-}
-
-fn select_balance(connection: &mut Prepared<'_>, aid: i64) -> Result<()> {
-    let aid = [Value::Integer(aid)];
-    connection.one(SELECT_BALANCE, &aid, |row| integer(row, 0).map(drop))
-}
-
-fn insert_history(connection: &mut Prepared<'_>, change: &Change) -> Result<()> {
-    let values = [
-        Value::Integer(change.tid),
-        Value::Integer(change.bid),
-        Value::Integer(change.aid),
-        Value::Integer(change.delta),
-        Value::Timestamp(change.mtime),
-    ];
-    connection.change_one(INSERT_HISTORY, &values)
+fn select_balance(connection: &mut Prepared<'_>, aid: Value<'_>) -> Result<()> {
+    connection.one(SELECT_BALANCE, &[aid], |row| integer(row, 0).map(drop))
 }
 
 #[cfg(test)]
@@ -224,7 +196,7 @@ mod tests {
         let mut last = CLOCK_START;
         for _ in 0..1_000_000 {
             client.draw();
-            let Some(Drawn::TpcbLike(change)) = client.drawn else {
+            let Some((Script::TpcbLike, change)) = client.drawn else {
                 panic!("{:?}", client.drawn);
             };
             assert_eq!(change.bid, 1);

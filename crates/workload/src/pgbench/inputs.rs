@@ -4,16 +4,8 @@
 /// A change of a balance is drawn from minus this to this.
 pub(super) const DELTA_MAX: i64 = 5000;
 
-/// The transaction drawn last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Drawn {
-    TpcbLike(Change),
-    SimpleUpdate(Change),
-    SelectOnly { aid: i64 },
-}
-
-/// Inputs of a script that writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Inputs of a script; select-only has an account alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) aid: i64,
     pub(super) bid: i64,

@@ -1,8 +1,7 @@
 //! What one client really ran.
 
 use super::{
-    core::{Kind, TRANSACTIONS},
-    inputs::{Drawn, SCAN_MAX},
+    core::{Kind, SCAN_MAX, TRANSACTIONS},
     schema::FIELDS,
 };
 use crate::{Audit, AuditDistribution, AuditLine, Mix};
@@ -19,25 +18,15 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// An operation at its first try.
-    pub(super) fn tried(&mut self, drawn: Drawn) {
-        let kind = match drawn {
-            Drawn::Read => Kind::Read,
-            Drawn::Update { field } => {
-                self.fields[field] += 1;
-                Kind::Update
-            }
-            Drawn::Insert => Kind::Insert,
-            Drawn::Scan { records } => {
-                self.scans[(records - 1) * SCAN_RANGES / SCAN_MAX] += 1;
-                Kind::Scan
-            }
-            Drawn::ReadModifyWrite { field } => {
-                self.fields[field] += 1;
-                Kind::ReadModifyWrite
-            }
-        };
+    /// An operation at its first try, with the field that it writes or the
+    /// records that it scans.
+    pub(super) fn tried(&mut self, kind: Kind, argument: usize) {
         self.tried[kind as usize] += 1;
+        match kind {
+            Kind::Update | Kind::ReadModifyWrite => self.fields[argument] += 1,
+            Kind::Scan => self.scans[(argument - 1) * SCAN_RANGES / SCAN_MAX] += 1,
+            Kind::Read | Kind::Insert => {}
+        }
     }
 
     /// The audit; `keys` says how the keys were distributed, if they were

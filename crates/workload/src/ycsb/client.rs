@@ -6,8 +6,7 @@ use std::{mem, sync::Arc};
 use super::{
     answer::{UnexpectedAnswer, expect, failed, has_fields},
     audit::Counts,
-    core::Kind,
-    inputs::{Drawn, SCAN_MAX},
+    core::{Kind, SCAN_MAX},
     insert::NewRecord,
     key::{LENGTH_MAX, push_key},
     schema::FIELDS,
@@ -29,7 +28,9 @@ pub(super) struct YcsbClient {
     field_length: usize,
     draws: Draws,
     chooser: Chooser,
-    drawn: Option<Drawn>,
+    /// The kind of the operation drawn last, with the field that it writes or
+    /// the records that it scans.
+    drawn: Option<(Kind, usize)>,
     /// Whether the operation drawn last was tried: it is counted then, and has
     /// its key.
     is_tried: bool,
@@ -135,19 +136,12 @@ impl Client for YcsbClient {
         let kind = Kind::ALL[self.mix.kind_at(point as u32)];
         self.record.give_up(&self.shared.open_keys);
         self.is_tried = false;
-        self.drawn = Some(match kind {
-            Kind::Read => Drawn::Read,
-            Kind::Update => Drawn::Update {
-                field: self.draw_field(),
-            },
-            Kind::Insert => Drawn::Insert,
-            Kind::Scan => Drawn::Scan {
-                records: self.draws.position(1, SCAN_MAX),
-            },
-            Kind::ReadModifyWrite => Drawn::ReadModifyWrite {
-                field: self.draw_field(),
-            },
-        });
+        let argument = match kind {
+            Kind::Update | Kind::ReadModifyWrite => self.draw_field(),
+            Kind::Scan => self.draws.position(1, SCAN_MAX),
+            Kind::Read | Kind::Insert => 0,
+        };
+        self.drawn = Some((kind, argument));
         kind as usize
     }
 
@@ -157,22 +151,22 @@ impl Client for YcsbClient {
     /// # Panics
     /// When nothing was drawn.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
-        let drawn = self.drawn.expect("an operation is drawn before it runs");
+        let (kind, argument) = self.drawn.expect("an operation is drawn before it runs");
         if !mem::replace(&mut self.is_tried, true) {
-            self.counts.tried(drawn);
+            self.counts.tried(kind, argument);
             // An insert takes its own.
-            if drawn != Drawn::Insert {
+            if kind != Kind::Insert {
                 self.draw_key();
             }
         }
-        match drawn {
-            Drawn::Read => self.read(connection)?,
-            Drawn::Update { field } => self.update(connection, field)?,
-            Drawn::Insert => self.record.insert(connection, &self.shared)?,
-            Drawn::Scan { records } => self.scan(connection, records)?,
-            Drawn::ReadModifyWrite { field } => {
+        match kind {
+            Kind::Read => self.read(connection)?,
+            Kind::Update => self.update(connection, argument)?,
+            Kind::Insert => self.record.insert(connection, &self.shared)?,
+            Kind::Scan => self.scan(connection, argument)?,
+            Kind::ReadModifyWrite => {
                 self.read(connection)?;
-                self.update(connection, field)?;
+                self.update(connection, argument)?;
             }
         }
         Ok(Outcome::Committed)

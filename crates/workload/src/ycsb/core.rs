@@ -31,6 +31,10 @@ impl Kind {
     ];
 }
 
+/// The most records that a scan returns; their number is uniform from 1 on
+/// (`workloade`).
+pub(super) const SCAN_MAX: usize = 100;
+
 /// The kinds in the order of [`Kind`].
 pub(super) static TRANSACTIONS: [TransactionKind; Kind::ALL.len()] = [
     TransactionKind::plain("Read"),

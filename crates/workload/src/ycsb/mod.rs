@@ -21,7 +21,6 @@ mod audit;
 mod check;
 mod client;
 mod core;
-mod inputs;
 mod insert;
 mod key;
 mod open_keys;

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use octavo_report::number::list;
 
 /// What is wrong with the flags, and what to type instead. Without any command
 /// it is the help, which has many lines.
@@ -88,12 +89,7 @@ fn texts(value: &ContextValue) -> Vec<String> {
 }
 
 fn quoted(names: &[String], last: &str) -> String {
-    let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., end] => format!("{} {last} {end}", most.join(", ")),
-    }
+    list(names.iter().map(|name| format!("'{name}'")), last)
 }
 
 /// The most similar of clap's suggestions is its last.

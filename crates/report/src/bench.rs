@@ -11,7 +11,9 @@ use octavo_workload::connection::Conflict;
 
 use crate::{
     document::{Block, Cell, Document, Section, Table, Tone},
-    number::{bytes, count, counted, joules, number, percent, percent_fine, plain, seconds, time},
+    number::{
+        bytes, count, counted, join, joules, number, percent, percent_fine, plain, seconds, time,
+    },
     sentence::{deviation, disturbed, stall, storage_path, why},
     table::ms,
 };
@@ -59,8 +61,9 @@ pub fn bench(result: &BenchResult) -> Document {
 }
 
 fn answer(result: &BenchResult) -> Section {
-    let latency = &result.figures.load.counts.percentiles();
-    let stability = &result.figures.load.stability;
+    let load = &result.figures.load;
+    let latency = &load.counts.percentiles();
+    let stability = &load.stability;
     let mut section = Section::new("answer", "Answer");
     let saturated = if result.saturated() {
         " SATURATED: the requested load was not reached."
@@ -76,8 +79,8 @@ fn answer(result: &BenchResult) -> Section {
             "latency",
             format!("p50 {}, p99 {}", us(latency.p50_us), us(latency.p99_us)),
         ),
-        ("errors", count(result.figures.load.counts.failed())),
-        ("throughput", why(result.figures.load.steadiness.label)),
+        ("errors", count(load.counts.failed())),
+        ("throughput", why(load.steadiness.label)),
         ("longest gap", stall(stability.longest_stall_s)),
     ];
     if let Some(variation) = stability.variation {
@@ -108,9 +111,10 @@ fn us(microseconds: u64) -> String {
 
 /// The sentence that people came for.
 fn throughput(result: &BenchResult) -> String {
+    let load = &result.figures.load;
     let name = &result.counted_name;
     let all = number(result.transactions_per_second());
-    if result.figures.load.counted() != result.figures.load.transactions() {
+    if load.counted() != load.transactions() {
         let short = if name == "new orders" { " (NOPM)" } else { "" };
         return format!(
             "{} {name} per minute{short}, {all} transactions of all kinds per second.",
@@ -122,12 +126,13 @@ fn throughput(result: &BenchResult) -> String {
 
 /// What was measured and how long.
 fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
+    let load = &result.figures.load;
     let subject = &result.subject;
     let mut setup = vec![format!("{} {}", subject.database, subject.version)];
     setup.extend(subject.page_size.map(|size| format!("{size} pages")));
     setup.extend(subject.memory.map(|memory| format!("{memory} of memory")));
     setup.extend(subject.size.map(|size| format!("{size} of data")));
-    let cut = match result.figures.load.steadiness.cut_s {
+    let cut = match load.steadiness.cut_s {
         0.0 => String::new(),
         cut => format!(" and {} that were still warm-up", seconds(cut)),
     };
@@ -135,32 +140,27 @@ fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
         ("database", setup.join(", ")),
         ("workload", format!("{} ({})", result.workload, result.data)),
         ("clients", result.clients.to_string()),
-        (
-            "measured",
-            seconds(result.figures.load.measured.as_secs_f64()),
-        ),
+        ("measured", seconds(load.measured.as_secs_f64())),
         (
             "warm-up",
-            format!(
-                "{}{cut}",
-                seconds(result.figures.load.warm_up.as_secs_f64())
-            ),
+            format!("{}{cut}", seconds(load.warm_up.as_secs_f64())),
         ),
     ]
 }
 
 fn warnings(result: &BenchResult) -> Vec<String> {
+    let load = &result.figures.load;
     let mut warnings: Vec<String> = result.deviations.iter().map(deviation).collect();
-    if result.figures.load.interrupted {
+    if load.interrupted {
         warnings.push(format!(
             "Interrupted after {}.",
-            seconds(result.figures.load.measured.as_secs_f64())
+            seconds(load.measured.as_secs_f64())
         ));
     }
-    if !result.figures.load.steadiness.label.is_comparable() {
+    if !load.steadiness.label.is_comparable() {
         warnings.push(format!(
             "Not steady ({}), so figures will differ in the next run.",
-            why(result.figures.load.steadiness.label)
+            why(load.steadiness.label)
         ));
     }
     if result.figures.storage_path == Some(StoragePath::PageCache) {
@@ -170,11 +170,11 @@ fn warnings(result: &BenchResult) -> Vec<String> {
                 .into(),
         );
     }
-    if !result.figures.load.buffer_filled {
+    if !load.buffer_filled {
         warnings
             .push("The warm-up ended before the cache was full. Use a longer --warm-up.".into());
     }
-    if let Some(backlog) = result.figures.load.backlog.filter(|_| result.saturated()) {
+    if let Some(backlog) = load.backlog.filter(|_| result.saturated()) {
         warnings.push(format!(
             "Saturated: {} waited at the start and {} at the end. Latencies are those of the \
              queue, which grows with the run. Use a lower --rate or more --clients.",
@@ -184,15 +184,12 @@ fn warnings(result: &BenchResult) -> Vec<String> {
     }
     let is_failed = |finding: &&AuditFinding| finding.agreement == Agreement::Fail;
     let failed = result.audit.iter().filter(is_failed);
-    let failed: Vec<&str> = failed.map(|finding| finding.name.as_str()).collect();
+    let failed = join(failed.map(|finding| &finding.name), "; ");
     if !failed.is_empty() {
-        warnings.push(format!(
-            "The generated load is not as specified: {}.",
-            failed.join("; ")
-        ));
+        warnings.push(format!("The generated load is not as specified: {failed}."));
     }
     // Processor time is counted in hundredths of a second.
-    if result.figures.load.measured.as_secs_f64() >= 1.0 {
+    if load.measured.as_secs_f64() >= 1.0 {
         let mut machine = result.figures.machine;
         if result.subject.server.is_some() {
             // A server on this machine is none of the other programs that
@@ -365,11 +362,12 @@ fn load(result: &BenchResult) -> Section {
 }
 
 fn work(result: &BenchResult) -> Section {
+    let load = &result.figures.load;
     let mut section = Section::new("work", "Work per transaction");
-    let transactions = result.figures.load.transactions().max(1) as f64;
+    let transactions = load.transactions().max(1) as f64;
     let per = |amount: u64| number(amount as f64 / transactions);
     let bytes = |amount: u64| bytes(amount as f64 / transactions);
-    let counters = &result.figures.load.counters;
+    let counters = &load.counters;
     let Some(hit_ratio) = counters.hit_ratio() else {
         return section;
     };
@@ -395,7 +393,7 @@ fn work(result: &BenchResult) -> Section {
     }
     let device = result.figures.device.as_ref();
     let energy = device.and_then(|device| device.energy);
-    if let Some(energy) = energy.filter(|_| result.figures.load.transactions() > 0) {
+    if let Some(energy) = energy.filter(|_| load.transactions() > 0) {
         values.push((
             "device energy",
             format!(

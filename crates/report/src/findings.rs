@@ -10,7 +10,7 @@ use crate::{
     chart,
     document::{Block, Depth, Document, Figure, Section},
     naming,
-    number::{clock, counted, distinct},
+    number::{clock, counted, distinct, join},
     profile,
     sentence::{self, Answer},
     table,
@@ -105,8 +105,7 @@ fn fact(facts: &[(String, String)], name: &str) -> String {
 }
 
 fn joined(parts: impl IntoIterator<Item = String>) -> String {
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join(" · ")
+    join(parts.into_iter().filter(|part| !part.is_empty()), " · ")
 }
 
 fn paragraphs(sentences: impl IntoIterator<Item = String>) -> impl Iterator<Item = Block> {
@@ -243,7 +242,7 @@ fn latency(findings: &Findings) -> Section {
 
 fn latencies(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
     let tables = group.cells.iter().map(|cell: &CellFindings| {
-        let level = findings.plan.level(&cell.cell, findings.plan.compare);
+        let level = naming::own_level(findings, cell);
         table::latencies(naming::capital(&level.with_noun()), cell)
     });
     tables.map(Block::Table).collect()

@@ -7,7 +7,7 @@ use octavo_experiment::{
 
 use crate::{
     document::{Block, Document, Section, Table},
-    number::{counted, estimate, percent},
+    number::{counted, estimate, join, percent},
 };
 
 /// What an experiment would do and take.
@@ -30,16 +30,13 @@ pub fn forecast(forecast: &Forecast) -> Document {
 
 fn summary(forecast: &Forecast) -> Vec<(String, String)> {
     let plan = &forecast.plan;
-    let data: Vec<String> = plan.data.iter().map(ToString::to_string).collect();
+    let data = join(&plan.data, "; ");
     let design = match plan.design {
         Design::Race => "lockstep, decided cells are dropped",
         Design::Full => "lockstep, every cell to the end",
     };
     let mut values = vec![
-        (
-            "workload",
-            format!("{}, {}", plan.workload, data.join("; ")),
-        ),
+        ("workload", format!("{}, {data}", plan.workload)),
         ("compared", plan.compare.to_string()),
         ("design", design.into()),
         (

@@ -24,6 +24,16 @@ pub(crate) fn groups(findings: &Findings) -> Vec<&GroupFindings> {
     groups
 }
 
+/// The cells of all groups.
+pub(crate) fn cells(findings: &Findings) -> impl Iterator<Item = &CellFindings> {
+    findings.groups.iter().flat_map(|group| &group.cells)
+}
+
+/// The cell that the others of a group are compared with.
+pub(crate) fn reference_cell(group: &GroupFindings) -> Option<&CellFindings> {
+    group.cells.iter().find(|cell| cell.reference)
+}
+
 /// A group's name where it stands alone, as in headings and legends.
 pub(crate) fn group(group: &GroupFindings) -> &str {
     if group.name.is_empty() {
@@ -77,8 +87,12 @@ pub(crate) fn level(level: &Level) -> String {
 
 /// Levels as a sentence lists them.
 pub(crate) fn levels(levels: &[Level], last: &str) -> String {
-    let names: Vec<String> = levels.iter().map(level).collect();
-    list(&names, last)
+    list(levels.iter().map(level), last)
+}
+
+/// The level of a cell among those that are compared.
+pub(crate) fn own_level(findings: &Findings, cell: &CellFindings) -> Level {
+    findings.plan.level(&cell.cell, findings.plan.compare)
 }
 
 /// What a level is a level of.
@@ -114,13 +128,12 @@ pub(crate) fn places(findings: &Findings) -> Vec<String> {
 
 /// The level that the others of a group are compared with.
 pub(crate) fn reference(findings: &Findings, group: &GroupFindings) -> Option<Level> {
-    let cell = group.cells.iter().find(|cell| cell.reference)?;
-    Some(findings.plan.level(&cell.cell, findings.plan.compare))
+    Some(own_level(findings, reference_cell(group)?))
 }
 
 /// The default page size that a group is compared with, if it is.
 pub(crate) fn default_page_size(findings: &Findings, group: &GroupFindings) -> Option<PageSize> {
-    let cell = &group.cells.iter().find(|cell| cell.reference)?.cell;
+    let cell = &reference_cell(group)?.cell;
     (findings.plan.compare == Factor::PageSize && cell.page_size == cell.database.default_page_size)
         .then_some(cell.page_size)
 }

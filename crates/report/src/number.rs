@@ -292,9 +292,16 @@ pub(crate) fn distinct(items: impl IntoIterator<Item = String>) -> Vec<String> {
     all
 }
 
+/// Items with a separator between them.
+pub(crate) fn join<T: ToString>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(separator)
+}
+
 /// Items as a sentence lists them: `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(items: &[String], last: &str) -> String {
-    match items {
+pub fn list<T: ToString>(items: impl IntoIterator<Item = T>, last: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    match items.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
         [most @ .., end] => format!("{} {last} {end}", most.join(", ")),

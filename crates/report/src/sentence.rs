@@ -152,10 +152,7 @@ pub(crate) fn passed(findings: &Findings) -> Vec<String> {
 
 /// How it is known that the storage was seen, and how fast it was.
 pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
-    let figures: Vec<_> = findings
-        .groups
-        .iter()
-        .flat_map(|group| &group.cells)
+    let figures: Vec<_> = naming::cells(findings)
         .filter_map(|cell| cell.per_transaction)
         .collect();
     if figures.is_empty() {

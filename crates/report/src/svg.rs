@@ -3,7 +3,10 @@
 //! Nothing that is not finite is ever drawn: a shape with such a coordinate
 //! is left out, since browsers drop the whole attribute and say nothing.
 
-use crate::markup::{Markup, Tag, tag};
+use crate::{
+    markup::{Markup, Tag, tag},
+    number::join,
+};
 
 /// How texts are placed at their point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +170,7 @@ fn placed<const PLACES: usize>(element: Tag, places: [(&'static str, f64); PLACE
 }
 
 fn joined(points: &[At]) -> String {
-    let points: Vec<String> = points
-        .iter()
-        .map(|(x, y)| format!("{x:.1},{y:.1}"))
-        .collect();
-    points.join(" ")
+    join(points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")), " ")
 }
 
 fn said(element: Tag, tip: &str) -> Tag {

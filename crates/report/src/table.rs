@@ -16,8 +16,8 @@ use crate::{
     document::{EXTRA, Rows, Table},
     naming,
     number::{
-        UNKNOWN, bytes, count, joules, number, percent, percent_fine, ratio_interval, seconds,
-        signed,
+        UNKNOWN, bytes, count, join, joules, number, percent, percent_fine, ratio_interval,
+        seconds, signed,
     },
     sentence::{contrast, place, share_of_data, stall, word},
 };
@@ -63,7 +63,7 @@ pub(crate) fn brief(findings: &Findings, group: &GroupFindings) -> Table {
         "" => String::new(),
         name => format!("{name}{share}"),
     };
-    let reference = group.cells.iter().find(|cell| cell.reference);
+    let reference = naming::reference_cell(group);
     let reference = reference.map_or_else(String::new, |cell| naming::cell(findings, cell));
     of_cells(findings, group, caption)
         .figure((naming::rate_in_short(findings), 8), rate)
@@ -98,8 +98,7 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
 
 /// The ratio within each sitting.
 fn by_sitting(cell: &CellFindings) -> String {
-    let ratios = cell.by_sitting.iter().map(|(_, of)| signed(*of));
-    ratios.collect::<Vec<_>>().join(", ")
+    join(cell.by_sitting.iter().map(|(_, of)| signed(*of)), ", ")
 }
 
 /// Counted transactions a minute.
@@ -329,11 +328,8 @@ fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
         .into_iter()
         .filter(|&factor| plan.count(factor) > 1)
         .filter_map(|factor| Some(plan.level(like?, factor).with_noun()));
-    let names: Vec<String> = [key.page_size.to_string()]
-        .into_iter()
-        .chain(others)
-        .collect();
-    names.join(", ")
+    let page_size = [key.page_size.to_string()];
+    join(page_size.into_iter().chain(others), ", ")
 }
 
 /// Runs without a result.

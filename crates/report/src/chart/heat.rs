@@ -23,12 +23,11 @@ pub(super) fn throughput(findings: &Findings) -> Option<Figure> {
     }
     let mut memories: Vec<ByteCount> = plan.memories.clone();
     memories.sort_unstable_by(|a, b| b.cmp(a));
-    let cells = || findings.groups.iter().flat_map(|group| &group.cells);
-    let values = cells().filter_map(|cell| Some(cell.throughput?.estimate));
+    let values = naming::cells(findings).filter_map(|cell| Some(cell.throughput?.estimate));
     let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), value| {
         (low.min(value), high.max(value))
     });
-    let areas = cells().filter_map(|cell| {
+    let areas = naming::cells(findings).filter_map(|cell| {
         let value = cell.throughput?.estimate;
         let own = &cell.cell;
         let x = plan.page_sizes.iter().position(|of| *of == own.page_size)? as f64;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     document::Figure,
     naming,
-    number::{ends, is_bounded, number, plain},
+    number::{ends, is_bounded, join, number, plain},
 };
 
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
@@ -41,16 +41,15 @@ pub(super) fn by_clients(findings: &Findings) -> Option<Figure> {
     let mut clients = plan.clients.clone();
     clients.sort_unstable();
     let mut curves: Vec<Curve> = Vec::new();
-    for cell in findings.groups.iter().flat_map(|group| &group.cells) {
+    for cell in naming::cells(findings) {
         let own = cell.cell.clients;
         let place = clients.iter().position(|&clients| clients == own)?;
-        let levels: Vec<String> = [plan.compare]
+        let levels = [plan.compare]
             .into_iter()
             .chain(plan.varied())
             .filter(|&factor| factor != Factor::Clients)
-            .map(|factor| plan.level(&cell.cell, factor).with_noun())
-            .collect();
-        let name = levels.join(", ");
+            .map(|factor| plan.level(&cell.cell, factor).with_noun());
+        let name = join(levels, ", ");
         let dot = dot(findings, cell, place);
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.dots.extend(dot),

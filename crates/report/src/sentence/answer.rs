@@ -11,7 +11,9 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{change, change_interval, counted, estimate, factor, list, percent, signed},
+    number::{
+        change, change_interval, counted, distinct, estimate, factor, join, list, percent, signed,
+    },
 };
 
 /// What to do, and what says so.
@@ -47,7 +49,7 @@ fn loud(text: &str) -> String {
             false => word.to_uppercase(),
         }
     });
-    let text = words.collect::<Vec<_>>().join(" ");
+    let text = join(words, " ");
     match aside {
         "" => text,
         aside => format!("{text} ({aside}"),
@@ -153,7 +155,7 @@ fn undecided(
 ) -> String {
     let of = |level: &Level| {
         let mut cells = group.cells.iter();
-        cells.find(|cell| findings.plan.level(&cell.cell, findings.plan.compare) == *level)
+        cells.find(|cell| naming::own_level(findings, cell) == *level)
     };
     let ratio = |level: &Level| Some(of(level)?.ratio?.estimate);
     if group.cells.iter().all(|cell| cell.ratio.is_none()) {
@@ -171,8 +173,7 @@ fn undecided(
 /// Whether others have figures and the reference has none.
 fn without_reference(group: &GroupFindings) -> bool {
     let measured = |cell: &CellFindings| cell.throughput.is_some();
-    let mut references = group.cells.iter().filter(|cell| cell.reference);
-    group.cells.iter().any(measured) && !references.any(measured)
+    group.cells.iter().any(measured) && !naming::reference_cell(group).is_some_and(measured)
 }
 
 /// Equal cells: what differs between them, nothing but chance may explain.
@@ -239,21 +240,11 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
 /// What would settle what is open: its names with the time, and the command
 /// with the whole budget to give. `None` where nothing is open or that cannot be told.
 pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
-    let cells = || findings.groups.iter().flat_map(|group| &group.cells);
-    let open: Vec<&CellFindings> = cells().filter(|cell| cell.more_s.is_some()).collect();
-    let more_s = open
-        .iter()
-        .filter_map(|cell| cell.more_s)
-        .fold(0.0, f64::max);
-    if open.is_empty() || findings.measured_s <= 0.0 {
+    let open = || naming::cells(findings).filter(|cell| cell.more_s.is_some());
+    let more_s = open().filter_map(|cell| cell.more_s).fold(0.0, f64::max);
+    let names = distinct(open().map(|cell| naming::cell(findings, cell)));
+    if names.is_empty() || findings.measured_s <= 0.0 {
         return None;
-    }
-    let mut names: Vec<String> = Vec::new();
-    for cell in open {
-        let name = naming::cell(findings, cell);
-        if !names.contains(&name) {
-            names.push(name);
-        }
     }
     // Besides measuring, it takes copies and warm-ups.
     let more_s = more_s * (findings.spent_s / findings.measured_s).max(1.0);

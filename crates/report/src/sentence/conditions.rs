@@ -9,7 +9,7 @@ use octavo_workload::DataSpec;
 
 use crate::{
     naming,
-    number::{counted, distinct, list, number, percent, seconds},
+    number::{counted, distinct, join, list, number, percent, seconds},
 };
 
 /// All conditions of the figures, as name and value.
@@ -31,11 +31,11 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     if let Some(rows) = rows(findings) {
         add("rows", rows);
     }
-    add("clients", joined(&plan.clients));
+    add("clients", join(&plan.clients, ", "));
     let cpus = plan.cpus.iter().map(|cpus| Level::Cpus(*cpus));
-    add("CPUs", joined(cpus));
+    add("CPUs", join(cpus, ", "));
     add("page sizes", page_sizes(findings));
-    add("memory", joined(&plan.memories));
+    add("memory", join(&plan.memories, ", "));
     if plan.storages.iter().any(|storage| *storage != Storage::Own) {
         add("storage", storages(findings));
     }
@@ -99,11 +99,6 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     conditions
 }
 
-fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
-    let texts: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
-    texts.join(", ")
-}
-
 fn workload(findings: &Findings) -> String {
     let plan = &findings.plan;
     let mut text = plan.workload.to_string();
@@ -132,7 +127,7 @@ fn scale(findings: &Findings) -> String {
 /// The widths of rows; `None` where the specification sets them.
 fn rows(findings: &Findings) -> Option<String> {
     let widths = findings.plan.data.iter().filter_map(DataSpec::row_bytes);
-    let widths = joined(widths);
+    let widths = join(widths, ", ");
     (!widths.is_empty()).then(|| format!("of {widths}"))
 }
 
@@ -142,26 +137,23 @@ fn page_sizes(findings: &Findings) -> String {
     let defaults = distinct(defaults.map(|database| database.default_page_size.to_string()));
     format!(
         "{} (default {})",
-        joined(&plan.page_sizes),
+        join(&plan.page_sizes, ", "),
         list(&defaults, "or")
     )
 }
 
 fn storages(findings: &Findings) -> String {
-    joined(findings.plan.storages.iter().map(|storage| match storage {
+    let names = findings.plan.storages.iter().map(|storage| match storage {
         Storage::Own => "the working directory".into(),
         other => other.to_string(),
-    }))
+    });
+    join(names, ", ")
 }
 
 fn systems(findings: &Findings) -> String {
-    let names: Vec<String> = findings
-        .plan
-        .databases
-        .iter()
-        .map(|database| format!("{database} ({})", database.version))
-        .collect();
-    names.join("; ")
+    let databases = findings.plan.databases.iter();
+    let names = databases.map(|database| format!("{database} ({})", database.version));
+    join(names, "; ")
 }
 
 /// What is compared with what.
@@ -193,20 +185,15 @@ fn data(findings: &Findings) -> String {
     let size = if least == most {
         least.to_string()
     } else {
-        let varied = joined(varied.map(Factor::noun));
+        let varied = join(varied.map(Factor::noun), ", ");
         format!("{least} to {most} by {varied}")
     };
-    let times: Vec<String> = findings
-        .plan
-        .memories
-        .iter()
-        .filter(|memory| memory.get() > 0)
-        .map(|memory| {
-            let times = least.get() as f64 / memory.get() as f64;
-            format!("{} times {memory}", number(times))
-        })
-        .collect();
-    format!("{size}, at least {}", list(&times, "and"))
+    let memories = findings.plan.memories.iter();
+    let times = memories.filter(|memory| memory.get() > 0).map(|memory| {
+        let times = least.get() as f64 / memory.get() as f64;
+        format!("{} times {memory}", number(times))
+    });
+    format!("{size}, at least {}", list(times, "and"))
 }
 
 fn measured(findings: &Findings) -> String {

@@ -34,12 +34,7 @@ fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
         a.joules_per_transaction
             .total_cmp(&b.joules_per_transaction)
     })?;
-    let with = |cell: &CellFindings| {
-        findings
-            .plan
-            .level(&cell.cell, findings.plan.compare)
-            .with_noun()
-    };
+    let with = |cell: &CellFindings| naming::own_level(findings, cell).with_noun();
     let mut sentence = match known.len() {
         1 if group.cells.len() == 1 => "the device alone took".to_owned(),
         1 => format!("with {} the device alone took", with(cell)),

@@ -11,14 +11,14 @@ use super::standing;
 use crate::{
     document::Cell,
     naming,
-    number::{percent, seconds},
+    number::{join, percent, seconds},
 };
 
 /// How a cell compares, and when and why it was dropped.
 pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindings) -> Cell {
     let reference = cell.reference.then(|| naming::reference_word(findings));
     let mut said = standing(cell.decision, cell.likely, reference);
-    let own = findings.plan.level(&cell.cell, findings.plan.compare);
+    let own = naming::own_level(findings, cell);
     if matches!(&group.verdict, Verdict::Use { level, .. } if *level == own) {
         said.text += ", winner";
     }
@@ -51,16 +51,10 @@ pub(crate) fn screened(findings: &Findings) -> Option<String> {
         (out.foreign_traffic, "met other programs on the disk"),
     ];
     let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
-    let reasons: Vec<String> = reasons
-        .map(|(count, why)| format!("{count} {why}"))
-        .collect();
+    let reasons = join(reasons.map(|(count, why)| format!("{count} {why}")), ", ");
     (!reasons.is_empty()).then(|| {
-        format!(
-            "{} of {} passes were left out: {}.",
-            out.all(),
-            findings.passes,
-            reasons.join(", ")
-        )
+        let passes = findings.passes;
+        format!("{} of {passes} passes were left out: {reasons}.", out.all())
     })
 }
 
@@ -71,7 +65,7 @@ pub(crate) fn decision(decision: Decision) -> Cell {
 
 /// `11% of the data`, of a group's memory; `None` where its data is not known.
 pub(crate) fn share_of_data(findings: &Findings, group: &GroupFindings) -> Option<String> {
-    let cell = &group.cells.iter().find(|cell| cell.reference)?.cell;
+    let cell = &naming::reference_cell(group)?.cell;
     let key = cell.snapshot();
     let snapshot = findings.snapshots.iter().find(|of| of.key == key)?;
     let share = cell.memory.get() as f64 / snapshot.size.get() as f64;

@@ -25,15 +25,14 @@ pub(crate) fn stability(findings: &Findings) -> Vec<String> {
 }
 
 fn less_stable(findings: &Findings, group: &GroupFindings) -> Vec<String> {
-    let mut cells = group.cells.iter();
-    let reference = cells.find(|cell| cell.reference);
+    let reference = naming::reference_cell(group);
     let Some(reference) = reference.and_then(|cell| cell.stability) else {
         return Vec::new();
     };
     let said = |cell: &CellFindings| {
         let own = cell.stability.filter(|_| !cell.reference)?;
         let parts = worse(&own, &reference);
-        let level = findings.plan.level(&cell.cell, findings.plan.compare);
+        let level = naming::own_level(findings, cell);
         let sentence = format!(
             "much less stable with {} than with {}: {}.",
             level.with_noun(),

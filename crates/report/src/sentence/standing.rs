@@ -10,7 +10,7 @@ use octavo_experiment::{
 use crate::{
     document::{Cell, Tone},
     naming,
-    number::{list, signed},
+    number::{join, list, signed},
 };
 
 /// A decision as a word, toned: `likely` counts where the decision is open.
@@ -47,7 +47,7 @@ pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
             name => format!("{name}: {standing}"),
         }
     });
-    said.collect::<Vec<_>>().join(" | ")
+    join(said, " | ")
 }
 
 fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) -> Vec<String> {

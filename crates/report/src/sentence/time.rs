@@ -7,7 +7,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{list, percent, time},
+    number::{join, list, percent, time},
 };
 
 /// Differences below this share of the reference's time explain nothing.
@@ -27,17 +27,11 @@ fn parts(of: &TransactionTime) -> [(&'static str, f64); 4] {
 /// where the times are not known.
 pub(crate) fn why(findings: &Findings) -> Option<String> {
     let group = *naming::groups(findings).first()?;
-    let reference = group.cells.iter().find(|cell| cell.reference)?;
-    let own = reference.time.filter(is_told)?;
-    let shares: Vec<String> = parts(&own)
-        .iter()
-        .map(|(name, us)| {
-            format!(
-                "{} {name}",
-                percent((us / own.total_us * 100.0).round() / 100.0)
-            )
-        })
-        .collect();
+    let own = naming::reference_cell(group)?.time.filter(is_told)?;
+    let shares = parts(&own).map(|(name, us)| {
+        let share = (us / own.total_us * 100.0).round() / 100.0;
+        format!("{} {name}", percent(share))
+    });
     let with = naming::with(&group.name, "");
     let begin = if group.name.is_empty() {
         "A transaction".into()
@@ -50,11 +44,11 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
         begin[..1].to_lowercase(),
         &begin[1..],
         time(own.total_us),
-        shares.join(", ")
+        join(shares, ", ")
     );
     for cell in compared(findings, group) {
         if let Some(change) = cell.time.and_then(|time| change(&time, &own)) {
-            let level = findings.plan.level(&cell.cell, findings.plan.compare);
+            let level = naming::own_level(findings, cell);
             said += &format!(" {} {change}.", naming::capital(&level.with_noun()));
         }
     }
@@ -77,8 +71,7 @@ fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFi
         .collect();
     others.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
     if let Verdict::Use { level, .. } = &group.verdict {
-        let is_winner =
-            |cell: &&CellFindings| findings.plan.level(&cell.cell, findings.plan.compare) == *level;
+        let is_winner = |cell: &&CellFindings| naming::own_level(findings, cell) == *level;
         others.sort_by_key(|cell| !is_winner(cell));
     }
     match others.as_slice() {
@@ -96,18 +89,18 @@ fn change(own: &TransactionTime, reference: &TransactionTime) -> Option<String> 
         .filter(|(_, change)| change.abs() >= MATTERS * reference.total_us)
         .collect();
     let of = |verb: &str, sign: f64| {
-        let amounts: Vec<String> = changes
+        let amounts = changes
             .iter()
             .filter(|(_, change)| change * sign > 0.0)
-            .map(|(name, change)| format!("{} of {name}", time(change.abs())))
-            .collect();
-        (!amounts.is_empty()).then(|| format!("{verb} {}", list(&amounts, "and")))
+            .map(|(name, change)| format!("{} of {name}", time(change.abs())));
+        let amounts = list(amounts, "and");
+        (!amounts.is_empty()).then(|| format!("{verb} {amounts}"))
     };
-    let said: Vec<String> = [of("save", -1.0), of("add", 1.0)]
-        .into_iter()
-        .flatten()
-        .collect();
-    (!said.is_empty()).then(|| said.join(" and "))
+    let said = join(
+        [of("save", -1.0), of("add", 1.0)].into_iter().flatten(),
+        " and ",
+    );
+    (!said.is_empty()).then_some(said)
 }
 
 /// What the slowest transactions wait for, a sentence a group.

@@ -52,12 +52,11 @@ pub fn bench_csv(result: &BenchResult) -> String {
 
 /// The report of a bench.
 pub fn bench(result: &BenchResult) -> Document {
-    let subject = &result.subject;
-    let mut document = Document::new(format!("{} on {}", result.workload, subject.database));
-    for section in [answer, latency, load, work, audit, conditions] {
-        document.push(section(result));
-    }
-    document
+    let sections = [answer, latency, load, work, audit, conditions];
+    Document::of(
+        format!("{} on {}", result.workload, result.subject.database),
+        sections.map(|section| section(result)),
+    )
 }
 
 fn answer(result: &BenchResult) -> Section {

@@ -27,13 +27,10 @@ pub fn check(result: &CheckResult) -> Document {
     let unexpected = unexpected
         .map(|table| format!("The loaded rows of {table} are not the seed's. Load again."));
     answer.push(Block::Warnings(unexpected.collect()));
-    let mut document = Document::new("Check");
-    document.push(answer);
-    document.push(section("loaded", "As loaded", &result.base));
-    if let Some(last_run) = &result.last_run {
-        document.push(section("last-run", "After the last run", last_run));
-    }
-    document
+    let loaded = section("loaded", "As loaded", &result.base);
+    let last_run = result.last_run.as_ref();
+    let last_run = last_run.map(|last_run| section("last-run", "After the last run", last_run));
+    Document::of("Check", [answer, loaded].into_iter().chain(last_run))
 }
 
 fn section(id: &'static str, title: &'static str, checked: &Checked) -> Section {

@@ -15,38 +15,29 @@ use crate::{
 
 /// The report of a comparison of the stores `first` and `second`.
 pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
-    let mut document = Document::new(format!("{first} and {second}"));
-    let mut section = Section::new("answer", "Answer");
+    let mut said = Section::new("answer", "Answer");
     let (what, why) = answer(comparison);
-    section.push(Block::Decision { what, why });
-    section.values([("first", first.into()), ("second", second.into())]);
-    document.push(section);
-    let mut section = Section::new("comparison", "Throughput, second ÷ first");
-    section.push(Block::Table(cells(comparison)));
+    said.push(Block::Decision { what, why });
+    said.values([("first", first.into()), ("second", second.into())]);
+    let mut ratios = Section::new("comparison", "Throughput, second ÷ first");
+    ratios.push(Block::Table(cells(comparison)));
     if !comparison.cells.is_empty() {
-        section.paragraph(
+        ratios.paragraph(
             "The stores share no batches, so ratios include every other change of the machine \
              between them.",
         );
     }
-    document.push(section);
-    for (id, title, items) in [
+    let (only_first, only_second) = (&comparison.only_first, &comparison.only_second);
+    let lists = [
         ("verdicts", "Verdicts", verdicts(comparison)),
-        (
-            "only-first",
-            "Only in the first",
-            comparison.only_first.clone(),
-        ),
-        (
-            "only-second",
-            "Only in the second",
-            comparison.only_second.clone(),
-        ),
-    ] {
+        ("only-first", "Only in the first", only_first.clone()),
+        ("only-second", "Only in the second", only_second.clone()),
+    ];
+    let lists = lists.map(|(id, title, items)| {
         let mut section = Section::new(id, title);
         section.push(Block::List(items));
-        document.push(section);
-    }
+        section
+    });
     let mut section = Section::new("differences", "Conditions that differ");
     let known = |value: &str| match value {
         "" => "not known".to_owned(),
@@ -57,8 +48,8 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
         (of.name.clone(), values)
     });
     section.push(Block::Values(differences.collect()));
-    document.push(section);
-    document
+    let sections = [said, ratios].into_iter().chain(lists).chain([section]);
+    Document::of(format!("{first} and {second}"), sections)
 }
 
 /// All that is said.

@@ -23,13 +23,7 @@ pub fn devices(entries: &[Entry]) -> Document {
         purpose: "Sources and published figures of one".into(),
         statements: vec!["octavo devices show NAME".into()],
     });
-    titled("Devices", section)
-}
-
-fn titled(title: impl Into<String>, section: Section) -> Document {
-    let mut document = Document::new(title);
-    document.push(section);
-    document
+    Document::of("Devices", [section])
 }
 
 /// One device: its parameters with their sources, and the published figures
@@ -45,7 +39,7 @@ pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
         .prose("source", |of| of.source.clone());
     section.push(Block::Table(parameters.build()));
     if compared.is_empty() {
-        return titled(title, section);
+        return Document::of(title, [section]);
     }
     let errors: Vec<f64> = compared.iter().map(|of| of.error.abs()).collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
@@ -65,7 +59,7 @@ pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
         })
         .prose("source", |of| of.published.source.clone());
     section.push(Block::Table(figures.build()));
-    titled(title, section)
+    Document::of(title, [section])
 }
 
 /// A twin of measured storage: how far it is off at each point.
@@ -93,7 +87,7 @@ pub fn twin(fit: &Fit) -> Document {
             if point.held_out { "held out" } else { "fitted" }
         });
     section.push(Block::Table(points.build()));
-    titled(title, section)
+    Document::of(title, [section])
 }
 
 fn published(published: &Published) -> String {

@@ -19,18 +19,16 @@ pub struct Document {
 }
 
 impl Document {
-    pub(crate) fn new(title: impl Into<String>) -> Self {
+    /// A document of these sections, but for those that nothing is in.
+    pub(crate) fn of(
+        title: impl Into<String>,
+        sections: impl IntoIterator<Item = Section>,
+    ) -> Self {
+        let sections = sections.into_iter();
         Self {
             title: title.into(),
             origin: String::new(),
-            sections: Vec::new(),
-        }
-    }
-
-    /// Adds a section, unless nothing is in it.
-    pub(crate) fn push(&mut self, section: Section) {
-        if !section.blocks.is_empty() {
-            self.sections.push(section);
+            sections: sections.filter(|of| !of.blocks.is_empty()).collect(),
         }
     }
 }
@@ -197,50 +195,32 @@ pub(crate) struct Rows<'a, T> {
     table: Table,
 }
 
+/// Adding columns of one [`Kind`], by their heading and what they say of an item.
+macro_rules! columns {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => {
+        $($(#[$doc])*
+        pub(crate) fn $name<C: Into<Cell>>(
+            self,
+            heading: impl Into<Heading>,
+            cell: impl Fn(&T) -> C,
+        ) -> Self {
+            self.column(Kind::$kind, heading, cell)
+        })*
+    };
+}
+
 impl<T> Rows<'_, T> {
-    /// The rows' names.
-    pub(crate) fn label<C: Into<Cell>>(
-        self,
-        name: impl Into<Heading>,
-        cell: impl Fn(&T) -> C,
-    ) -> Self {
-        self.column(Kind::Label, name, cell)
-    }
-
-    /// Numbers.
-    pub(crate) fn figure<C: Into<Cell>>(
-        self,
-        name: impl Into<Heading>,
-        cell: impl Fn(&T) -> C,
-    ) -> Self {
-        self.column(Kind::Figure, name, cell)
-    }
-
-    /// Words, and numbers with words.
-    pub(crate) fn words<C: Into<Cell>>(
-        self,
-        name: impl Into<Heading>,
-        cell: impl Fn(&T) -> C,
-    ) -> Self {
-        self.column(Kind::Words, name, cell)
-    }
-
-    /// Words that may break into several lines.
-    pub(crate) fn prose<C: Into<Cell>>(
-        self,
-        name: impl Into<Heading>,
-        cell: impl Fn(&T) -> C,
-    ) -> Self {
-        self.column(Kind::Prose, name, cell)
-    }
-
-    /// A drawing of characters.
-    pub(crate) fn drawing<C: Into<Cell>>(
-        self,
-        name: impl Into<Heading>,
-        cell: impl Fn(&T) -> C,
-    ) -> Self {
-        self.column(Kind::Drawing, name, cell)
+    columns! {
+        /// The rows' names.
+        label: Label;
+        /// Numbers.
+        figure: Figure;
+        /// Words, and numbers with words.
+        words: Words;
+        /// Words that may break into several lines.
+        prose: Prose;
+        /// A drawing of characters.
+        drawing: Drawing;
     }
 
     /// Adds a column, and what it says of each item.

@@ -24,18 +24,17 @@ const FIRST_WARNINGS: usize = 2;
 
 /// The report of an experiment.
 pub fn findings(findings: &Findings) -> Document {
-    let mut document = Document::new(title(findings));
-    document.origin = origin(findings);
     let groups = naming::groups(findings);
     let (first, rest) = groups.split_at(fitting(&groups));
-    document.push(summary(findings, first, rest.len()));
-    document.push(more(findings, rest));
-    for section in [
+    let begin = [summary(findings, first, rest.len()), more(findings, rest)];
+    let others = [
         throughput, io, latency, stability, disk, load, setup, method,
-    ] {
-        document.push(section(findings));
+    ];
+    let others = others.map(|section| section(findings));
+    Document {
+        origin: origin(findings),
+        ..Document::of(title(findings), begin.into_iter().chain(others))
     }
-    document
 }
 
 /// How many of the groups the first screen has room for: at least one.

@@ -17,15 +17,11 @@ pub fn forecast(forecast: &Forecast) -> Document {
         .name
         .clone()
         .unwrap_or_else(|| "Dry run".into());
-    let mut document = Document::new(&title);
     let mut section = Section::new("forecast", "");
-    section.heading(title);
+    section.heading(&title);
     section.push(Block::Values(summary(forecast)));
-    document.push(section);
-    document.push(cells(forecast));
-    document.push(space(forecast));
-    document.push(times(forecast));
-    document
+    let others = [cells, space, times].map(|section| section(forecast));
+    Document::of(title, [section].into_iter().chain(others))
 }
 
 fn summary(forecast: &Forecast) -> Vec<(String, String)> {

@@ -15,9 +15,7 @@ pub fn profile(profile: &Profile) -> Document {
     let mut section = Section::new("device", "");
     section.extend(summary(profile));
     section.extend(tables(profile));
-    let mut document = Document::new(format!("Storage {}", name(profile)));
-    document.push(section);
-    document
+    Document::of(format!("Storage {}", name(profile)), [section])
 }
 
 fn name(profile: &Profile) -> String {

@@ -419,9 +419,7 @@ mod tests {
     fn document(blocks: impl IntoIterator<Item = Block>) -> Document {
         let mut section = Section::new("one", "One");
         section.extend(blocks);
-        let mut document = Document::new("Title");
-        document.push(section);
-        document
+        Document::of("Title", [section])
     }
 
     fn table() -> Table {
@@ -521,9 +519,8 @@ Speed
     fn sections_below_the_first_are_in_the_long_text_alone() {
         let mut section = Section::new("io", "I/O").at(Depth::Evidence);
         section.paragraph("8 reads");
-        let mut document = Document::new("Title");
+        let mut document = Document::of("Title", [section]);
         document.origin = "Octavo · SQLite".into();
-        document.push(section);
         assert_eq!(document.terminal(80, false), "Octavo · SQLite\n");
         assert_eq!(document.verbose(80, false), "Octavo · SQLite\n\n8 reads\n");
     }

@@ -1,6 +1,8 @@
 //! `octavo advise`: flags to a plan, the call, and what is printed.
 
-use anyhow::anyhow;
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{complete, plan},
     campaign::{CampaignError, CampaignSettings, campaign},
@@ -16,7 +18,7 @@ use crate::{
 };
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
-    let settings = settings(&flags)?;
+    let settings = settings(&flags, emulator()?).map_err(Failure::Input)?;
     let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
@@ -40,28 +42,26 @@ fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
     outcome::with_remedy(&error, remedy)
 }
 
-fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
+fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSettings> {
     let workload = flags.workload.name()?;
-    if !(flags.margin > 0.0 && flags.margin < 100.0) {
-        return Err(Failure::Input(anyhow!(
-            "--margin must be above 0 and below 100, not {}",
-            flags.margin
-        )));
-    }
-    if flags.transactions == Some(0) {
-        return Err(Failure::Input(anyhow!("--transactions must be at least 1")));
-    }
+    ensure!(
+        flags.margin > 0.0 && flags.margin < 100.0,
+        "--margin must be above 0 and below 100, not {}",
+        flags.margin
+    );
+    ensure!(
+        flags.transactions != Some(0),
+        "--transactions must be at least 1"
+    );
     let database = flags.system.database(&flags.database)?;
-    let kind = database.kind().map_err(Failure::input)?;
-    let mut plan = plan(database, workload).map_err(Failure::input)?;
+    let kind = database.kind()?;
+    let mut plan = plan(database, workload)?;
     if !flags.memory.is_empty() {
         plan.memories.clone_from(&flags.memory);
     }
     let memory = plan.memories.iter().copied().max().unwrap_or_default();
     if let Some(cache) = flags.cache.iter().copied().find(|&cache| cache > memory) {
-        return Err(Failure::Input(anyhow!(
-            "--cache {cache} is larger than the memory {memory}; give a larger --memory"
-        )));
+        bail!("--cache {cache} is larger than the memory {memory}; give a larger --memory");
     }
     if !flags.cache.is_empty() {
         plan.memories.clone_from(&flags.cache);
@@ -78,7 +78,7 @@ fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
     plan.isolation = flags.isolation.map(Into::into);
     plan.seed = flags.seed;
     plan.margin = flags.margin / 100.0;
-    complete(&mut plan, memory, flags.workload.rows()).map_err(Failure::input)?;
+    complete(&mut plan, memory, flags.workload.rows())?;
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
         plan,
@@ -89,7 +89,7 @@ fn settings(flags: &AdviseFlags) -> Result<CampaignSettings, Failure> {
             warm_up: flags.warm_up,
         },
         calibrate: !flags.no_calibrate,
-        emulator: emulator()?,
+        emulator,
         keep_data: flags.keep_data,
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

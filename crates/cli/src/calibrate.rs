@@ -91,7 +91,7 @@ fn simulate(
     flags: &CalibrateFlags,
     interrupt: &Interrupt,
 ) -> Result<Profile, Failure> {
-    let entry = named(device)?;
+    let entry = named(device).map_err(Failure::Input)?;
     let mut device = entry.open(flags.seed);
     let geometry = device.geometry();
     let listed = flags.point.iter().map(|point| point.range).max();

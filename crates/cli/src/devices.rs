@@ -27,12 +27,12 @@ pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
 }
 
 /// The device that a flag names.
-pub(crate) fn named(name: &str) -> Result<Entry, Failure> {
-    entry::named(name).map_err(Failure::input)
+pub(crate) fn named(name: &str) -> anyhow::Result<Entry> {
+    Ok(entry::named(name)?)
 }
 
 /// A device to emulate, checked and kept so that it is found from anywhere.
-pub(crate) fn storage(device: &str) -> Result<String, Failure> {
+pub(crate) fn storage(device: &str) -> anyhow::Result<String> {
     let entry = named(device)?;
     if entry.name == device {
         return Ok(entry.name);
@@ -40,24 +40,17 @@ pub(crate) fn storage(device: &str) -> Result<String, Failure> {
     std::path::absolute(device)
         .ok()
         .and_then(|path| path.to_str().map(str::to_owned))
-        .ok_or_else(|| {
-            Failure::Input(anyhow!(
-                "the path of device {device} is not UTF-8: name another file"
-            ))
-        })
+        .with_context(|| format!("the path of device {device} is not UTF-8: name another file"))
 }
 
 /// The program that emulates devices: this one.
 pub(crate) fn emulator() -> Result<PathBuf, Failure> {
-    std::env::current_exe()
-        .context("find octavo itself")
-        .map_err(Failure::Fault)
+    Ok(std::env::current_exe().context("find octavo itself")?)
 }
 
 fn list(json: bool) -> Result<(), Failure> {
-    let entries = catalog::names()
-        .map(named)
-        .collect::<Result<Vec<Entry>, Failure>>()?;
+    let entries: anyhow::Result<Vec<Entry>> = catalog::names().map(named).collect();
+    let entries = entries.map_err(Failure::Input)?;
     print::result(
         json,
         || octavo_report::devices_json(&entries),
@@ -66,7 +59,7 @@ fn list(json: bool) -> Result<(), Failure> {
 }
 
 fn show(flags: &ShowFlags) -> Result<(), Failure> {
-    let entry = named(&flags.device)?;
+    let entry = named(&flags.device).map_err(Failure::Input)?;
     if flags.toml {
         return print::text(&entry.to_toml());
     }

@@ -2,6 +2,7 @@
 //! ends.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -10,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, ensure};
 use octavo_device::{
     point::{Durability, PointSpec},
     request::{Mix, Pattern},
@@ -38,21 +39,18 @@ const WATCH: Duration = Duration::from_millis(20);
 pub(crate) fn lead(flags: &LeadFlags) -> Result<(), Failure> {
     let measured = octavo_emulate::lead(&flags.mount)
         .with_context(|| format!("time requests to {}", flags.mount.display()));
-    print::text(&measured.map_err(Failure::Fault)?)
+    print::text(&measured?)
 }
 
 pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
-    let settings = settings(&flags)?;
+    let settings = settings(&flags, devices::emulator()?).map_err(Failure::Input)?;
     let interrupt = Interrupt::listen_also_to_hangup()?;
     let cut = Arc::new(AtomicBool::new(false));
-    flag::register(SIGUSR1, Arc::clone(&cut))
-        .context("listen for SIGUSR1")
-        .map_err(Failure::Fault)?;
+    flag::register(SIGUSR1, Arc::clone(&cut)).context("listen for SIGUSR1")?;
     let parent = getppid();
     if flags.end_with_parent {
         set_parent_process_death_signal(Some(Signal::TERM))
-            .context("ask for a signal when the parent ends")
-            .map_err(Failure::Fault)?;
+            .context("ask for a signal when the parent ends")?;
         // It may have ended before that.
         if getppid() != parent {
             return Err(Failure::Interrupted("the parent process has ended".into()));
@@ -66,10 +64,8 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     ));
     while mounted.is_mounted() && !interrupt.is_set() {
         if cut.swap(false, Ordering::Relaxed) {
-            mounted
-                .cut_power()
-                .context("put back what the power cut loses")
-                .map_err(Failure::Fault)?;
+            let cut = mounted.cut_power();
+            cut.context("put back what the power cut loses")?;
         }
         thread::sleep(WATCH);
     }
@@ -81,7 +77,7 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     }
 }
 
-fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
+fn settings(flags: &EmulateFlags, emulator: PathBuf) -> anyhow::Result<Settings> {
     let entry = devices::named(&flags.device)?;
     let precondition = match flags.precondition {
         None => None,
@@ -89,11 +85,10 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
             let capacity = entry.open(Seed::new(0)).geometry().capacity;
             let size = u64::from(request_size.get());
             let range = flags.precondition_range.unwrap_or(RANGE.min(capacity));
-            if range > capacity || range.get() < size {
-                return Err(Failure::Input(anyhow!(
-                    "--precondition-range must be {request_size} to the device's {capacity}, not {range}"
-                )));
-            }
+            ensure!(
+                range <= capacity && range.get() >= size,
+                "--precondition-range must be {request_size} to the device's {capacity}, not {range}"
+            );
             Some(PointSpec {
                 mix: Mix::WRITE,
                 pattern: Pattern::Random,
@@ -110,7 +105,7 @@ fn settings(flags: &EmulateFlags) -> Result<Settings, Failure> {
         faults: flags.faults.clone().unwrap_or_default(),
         precondition,
         seed: flags.seed,
-        ..Settings::new(entry, &flags.backing, &flags.mount, devices::emulator()?)
+        ..Settings::new(entry, &flags.backing, &flags.mount, emulator)
     })
 }
 

@@ -11,6 +11,13 @@ pub(crate) enum Failure {
     Interrupted(String),
 }
 
+/// What is not said to be bad input went wrong.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Fault(error)
+    }
+}
+
 impl Failure {
     /// The input was bad.
     pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {

@@ -37,9 +37,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
         file.write_all(text.as_bytes())?;
         file.finish()
     });
-    written
-        .with_context(|| format!("write {}", path.display()))
-        .map_err(Failure::Fault)
+    Ok(written.with_context(|| format!("write {}", path.display()))?)
 }
 
 /// Refuses a file that could not be written.

@@ -39,9 +39,7 @@ pub(crate) fn result(
 
 /// Prints a value as JSON.
 pub(crate) fn value(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(value)
-        .context("write as JSON")
-        .map_err(Failure::Fault)?;
+    let json = serde_json::to_string_pretty(value).context("write as JSON")?;
     text(&format!("{json}\n"))
 }
 

@@ -69,7 +69,8 @@ fn emulate(file: &mut PlanFile, device: &str) -> Result<(), Failure> {
             "--device is for plans that name no storages: write \"device:NAME\" here instead",
         )));
     }
-    file.set_storage(Storage::Device(storage(device)?));
+    let device = storage(device).map_err(Failure::Input)?;
+    file.set_storage(Storage::Device(device));
     Ok(())
 }
 

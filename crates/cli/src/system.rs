@@ -7,6 +7,7 @@ use clap::{
 };
 use octavo_database::{Database, DatabaseSpec, Defaults, OptionKind, Registry, SharedOption};
 use octavo_experiment::plan::TestedDatabase;
+use octavo_report::number::join;
 use octavo_units::ByteCount;
 
 use crate::failure::Failure;
@@ -59,12 +60,10 @@ impl SystemFlags {
 
     /// The database for a plan, with the options that are conditions of figures
     /// even where they were not given.
-    pub(crate) fn database(&self, name: &str) -> Result<TestedDatabase, Failure> {
-        let spec = Registry::standard()
-            .find(name)
-            .and_then(|kind| DatabaseSpec::new(kind, self.options(&[])));
-        spec.and_then(|spec| TestedDatabase::new(&spec))
-            .map_err(Failure::input)
+    pub(crate) fn database(&self, name: &str) -> anyhow::Result<TestedDatabase> {
+        let registry = Registry::standard();
+        let spec = DatabaseSpec::new(registry.find(name)?, self.options(&[]))?;
+        Ok(TestedDatabase::new(&spec)?)
     }
 }
 
@@ -114,11 +113,11 @@ fn help(shared: &SharedOption) -> String {
             None => parts.push((kind.title.to_owned(), text)),
         }
     }
-    let parts: Vec<String> = parts
-        .into_iter()
-        .map(|(titles, text)| format!("{titles}: {text}"))
-        .collect();
-    parts.join(". ")
+    let parts = parts.into_iter();
+    join(
+        parts.map(|(titles, text)| format!("{titles}: {text}")),
+        ". ",
+    )
 }
 
 /// Reads the name of a database, or one of `others`; aliases become names.
@@ -148,24 +147,18 @@ pub(crate) fn defaults(show: impl Fn(&Defaults) -> String) -> String {
             None => parts.push((kind.title.to_owned(), value)),
         }
     }
-    let parts: Vec<String> = parts
-        .into_iter()
-        .enumerate()
-        .map(|(number, (titles, value))| match number {
-            0 => value,
-            _ => format!("{titles}: {value}"),
-        })
-        .collect();
-    format!("[default: {}]", parts.join("; "))
+    let parts = parts.into_iter().enumerate();
+    let parts = parts.map(|(number, (titles, value))| match number {
+        0 => value,
+        _ => format!("{titles}: {value}"),
+    });
+    format!("[default: {}]", join(parts, "; "))
 }
 
 /// Sizes as a list that can be pasted.
 pub(crate) fn sizes(sizes: impl IntoIterator<Item = ByteCount>) -> String {
-    let sizes: Vec<String> = sizes
-        .into_iter()
-        .map(|size| size.to_string().replace(' ', ""))
-        .collect();
-    sizes.join(",")
+    let sizes = sizes.into_iter();
+    join(sizes.map(|size| size.to_string().replace(' ', "")), ",")
 }
 
 /// Makes a database.

@@ -3,12 +3,13 @@
 //! The flags themselves follow from the registry: `--workload`, and one for
 //! each parameter that a kind of rows has.
 
-use anyhow::anyhow;
+use anyhow::bail;
 use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use octavo_experiment::{advise::DATA_OVER_MEMORY, dataset::Manifest};
+use octavo_report::number::join;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{DataKind, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec};
 
@@ -123,7 +124,7 @@ pub(crate) fn without_loaded_rows(flag: Arg) -> Arg {
 impl WorkloadFlags {
     /// The workload that the flags name, or the default, where no rows are
     /// loaded.
-    pub(crate) fn name(&self) -> Result<WorkloadName, Failure> {
+    pub(crate) fn name(&self) -> anyhow::Result<WorkloadName> {
         self.name_or(WorkloadName::default())
     }
 
@@ -134,7 +135,7 @@ impl WorkloadFlags {
 
     /// The workload that the flags name, or `other`. Refuses flags of other
     /// rows.
-    fn name_or(&self, other: WorkloadName) -> Result<WorkloadName, Failure> {
+    fn name_or(&self, other: WorkloadName) -> anyhow::Result<WorkloadName> {
         let name = self.name.unwrap_or(other);
         for (flag, _) in &self.given {
             refuse_foreign(flag, &name.family().data)?;
@@ -149,7 +150,8 @@ impl WorkloadFlags {
         seed: Option<Seed>,
         loaded: Option<&Manifest>,
     ) -> Result<WorkloadSpec, Failure> {
-        let name = self.name_or(loaded.and_then(first_on).unwrap_or_default())?;
+        let name = self.name_or(loaded.and_then(first_on).unwrap_or_default());
+        let name = name.map_err(Failure::Input)?;
         let kind = &name.family().data;
         // Rows of another kind say nothing of this one; opening them will be
         // refused.
@@ -189,20 +191,14 @@ fn first_on(loaded: &Manifest) -> Option<WorkloadName> {
 }
 
 /// Refuses a flag of rows that this kind of rows does not depend on.
-fn refuse_foreign(flag: &str, kind: &DataKind) -> Result<(), Failure> {
+fn refuse_foreign(flag: &str, kind: &DataKind) -> anyhow::Result<()> {
     if kind.parameter(flag).is_some() {
         return Ok(());
     }
-    let own: Vec<String> = kind
-        .parameter_names()
-        .iter()
-        .map(|name| format!("--{name}"))
-        .collect();
-    Err(Failure::Input(anyhow!(
-        "--{flag} is not possible with {}: its rows depend on {}",
-        kind.title,
-        own.join(", ")
-    )))
+    let own = kind.parameter_names();
+    let own = join(own.iter().map(|name| format!("--{name}")), ", ");
+    let title = kind.title;
+    bail!("--{flag} is not possible with {title}: its rows depend on {own}")
 }
 
 #[cfg(test)]

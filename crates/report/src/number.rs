@@ -293,7 +293,7 @@ pub(crate) fn distinct(items: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 /// Items with a separator between them.
-pub(crate) fn join<T: ToString>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
+pub fn join<T: ToString>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     items.join(separator)
 }

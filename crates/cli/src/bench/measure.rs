@@ -1,9 +1,9 @@
 //! One run of a bench on whatever target: flags to settings, the call, and the
 //! output.
 
-use std::io::Write;
+use std::{io::Write, path::Path};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use octavo_driver::{ArrivalProcess, Load, RunLength};
 use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
@@ -39,11 +39,11 @@ impl RequestedRun {
             ..flags.data.spec(found)?
         };
         let workload = workload::build(&spec)?;
-        let load = way(flags, workload.as_ref())?;
+        let load = way(flags, workload.as_ref()).map_err(Failure::Input)?;
         Ok(Self {
             spec,
             load,
-            length: length(flags, load)?,
+            length: length(flags, load).map_err(Failure::Input)?,
             workload,
         })
     }
@@ -56,12 +56,10 @@ pub(super) fn measure(
     target: Target<'_>,
     watcher: Watcher,
 ) -> Result<(), Failure> {
-    let hdr_log = flags.hdr_log.as_deref().map(|path| {
-        Unfinished::create(path)
-            .with_context(|| format!("write {}", path.display()))
-            .map_err(Failure::Fault)
-    });
-    let mut hdr_log = hdr_log.transpose()?;
+    let hdr_log = flags.hdr_log.as_deref();
+    let create =
+        |path: &Path| Unfinished::create(path).with_context(|| format!("write {}", path.display()));
+    let mut hdr_log = hdr_log.map(create).transpose()?;
     let settings = BenchSettings {
         target,
         workload: wanted.workload.as_ref(),
@@ -90,10 +88,8 @@ pub(super) fn measure(
         output::write(csv, &octavo_report::bench_csv(&result))?;
     }
     if let Some(log) = hdr_log {
-        logged.map_err(|error| Failure::Fault(error.into()))?;
-        log.finish()
-            .context("write the log of latencies")
-            .map_err(Failure::Fault)?;
+        logged.map_err(anyhow::Error::from)?;
+        log.finish().context("write the log of latencies")?;
     }
     if result.figures.load.interrupted {
         return Err(Failure::Interrupted(
@@ -140,7 +136,7 @@ pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
 }
 
 /// How transactions come to the connections.
-fn way(flags: &BenchFlags, workload: &dyn Workload) -> Result<Load, Failure> {
+fn way(flags: &BenchFlags, workload: &dyn Workload) -> anyhow::Result<Load> {
     if let Some(rate) = flags.rate {
         return Ok(Load::Open {
             rate,
@@ -151,12 +147,12 @@ fn way(flags: &BenchFlags, workload: &dyn Workload) -> Result<Load, Failure> {
         });
     }
     if let Some(PaceName::Spec) = flags.pace {
-        let specified = workload.terminals().ok_or_else(|| {
-            Failure::Input(anyhow!(
+        let specified = workload.terminals().with_context(|| {
+            format!(
                 "--pace spec is not possible with {}: it has no keying and think times; give a \
                  --rate instead",
                 workload.name()
-            ))
+            )
         })?;
         return Ok(Load::Paced {
             terminals: enough(flags.terminals.unwrap_or(specified), flags.clients)?,
@@ -169,26 +165,20 @@ fn way(flags: &BenchFlags, workload: &dyn Workload) -> Result<Load, Failure> {
 }
 
 /// Refuses less terminals than connections.
-fn enough(terminals: u32, clients: u32) -> Result<u32, Failure> {
-    if terminals < clients {
-        return Err(Failure::Input(anyhow!(
-            "--terminals must be at least --clients ({clients}), not {terminals}"
-        )));
-    }
+fn enough(terminals: u32, clients: u32) -> anyhow::Result<u32> {
+    ensure!(
+        terminals >= clients,
+        "--terminals must be at least --clients ({clients}), not {terminals}"
+    );
     Ok(terminals)
 }
 
-fn length(flags: &BenchFlags, load: Load) -> Result<RunLength, Failure> {
+fn length(flags: &BenchFlags, load: Load) -> anyhow::Result<RunLength> {
     if let Some(measured) = flags.transactions {
-        if load
-            != (Load::Closed {
-                terminals: flags.clients,
-            })
-        {
-            return Err(Failure::Input(anyhow!(
-                "--transactions needs as many --terminals as --clients: it counts by client"
-            )));
-        }
+        ensure!(
+            matches!(load, Load::Closed { terminals } if terminals == flags.clients),
+            "--transactions needs as many --terminals as --clients: it counts by client"
+        );
         return Ok(RunLength::Transactions {
             warm_up: measured / 10,
             measured,

@@ -137,6 +137,20 @@ impl AuditDistribution {
     }
 }
 
+/// Which of `ranges` equal parts of `values` a value from 0 on is in.
+#[inline]
+pub(crate) fn range_of(value: u64, values: u64, ranges: u64) -> usize {
+    (u128::from(value) * u128::from(ranges) / u128::from(values)) as usize
+}
+
+/// The exact share of `values` that each of `ranges` parts has.
+pub(crate) fn range_shares(values: u64, ranges: u64) -> impl Iterator<Item = f64> {
+    // The first value of a range: the smallest whose product with the ranges
+    // reaches it.
+    let first = move |range: u64| (u128::from(range) * u128::from(values)).div_ceil(ranges.into());
+    (0..ranges).map(move |range| (first(range + 1) - first(range)) as f64 / values as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +191,20 @@ mod tests {
         assert_eq!(distribution(vec![0, 0]).chi_square(), 0.0);
         // (12 - 10)²/10 + (8 - 10)²/10
         assert!((distribution(vec![12, 8]).chi_square() - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn shares_are_those_of_the_ranges() {
+        for values in [1, 5, 15, 16, 17, 1000, 10_001] {
+            let mut counts = vec![0u64; 16];
+            for value in 0..values {
+                counts[range_of(value, values, 16)] += 1;
+            }
+            let wanted: Vec<f64> = range_shares(values, 16).collect();
+            for (share, count) in wanted.iter().zip(counts) {
+                assert!((share - count as f64 / values as f64).abs() < 1e-12);
+            }
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! A hot part of the keys that most operations fall on.
 
-use super::{
-    distribution::Hotspot,
-    uniform::{below, range_of, range_shares},
+use super::{distribution::Hotspot, uniform::below};
+use crate::{
+    AuditDistribution,
+    audit::{range_of, range_shares},
+    random::Draws,
 };
-use crate::{AuditDistribution, random::Draws};
 
 /// Ranges that the audit counts of the hot keys, and as many of the others.
 const RANGES: u64 = 8;

@@ -1,6 +1,10 @@
 //! Every key equally often.
 
-use crate::{AuditDistribution, random::Draws};
+use crate::{
+    AuditDistribution,
+    audit::{range_of, range_shares},
+    random::Draws,
+};
 
 /// Ranges of keys that the audit counts.
 const RANGES: u64 = 16;
@@ -37,39 +41,11 @@ pub(super) fn below(draws: &mut Draws, end: u64) -> u64 {
     draws.uniform(0, end as i64 - 1).unsigned_abs()
 }
 
-/// Which of `ranges` equal parts of `keys` a key is in.
-#[inline]
-pub(super) fn range_of(key: u64, keys: u64, ranges: u64) -> usize {
-    (u128::from(key) * u128::from(ranges) / u128::from(keys)) as usize
-}
-
-/// The exact share of `keys` that each of `ranges` parts has.
-pub(super) fn range_shares(keys: u64, ranges: u64) -> impl Iterator<Item = f64> {
-    // The first key of a range: the smallest whose product with the ranges
-    // reaches it.
-    let first = move |range: u64| (u128::from(range) * u128::from(keys)).div_ceil(ranges.into());
-    (0..ranges).map(move |range| (first(range + 1) - first(range)) as f64 / keys as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use octavo_units::Seed;
 
     use super::*;
-
-    #[test]
-    fn shares_are_those_of_the_ranges() {
-        for keys in [1, 5, 16, 17, 1000] {
-            let shares: Vec<f64> = range_shares(keys, RANGES).collect();
-            let mut counts = [0u64; RANGES as usize];
-            for key in 0..keys {
-                counts[range_of(key, keys, RANGES)] += 1;
-            }
-            for (share, count) in shares.iter().zip(counts) {
-                assert!((share - count as f64 / keys as f64).abs() < 1e-12);
-            }
-        }
-    }
 
     #[test]
     fn drawn_keys_are_uniform_while_they_grow() {

@@ -5,10 +5,13 @@ use super::{
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
     script::{Script, TRANSACTIONS},
 };
-use crate::{Audit, AuditDistribution, AuditLine, Mix};
+use crate::{
+    Audit, AuditDistribution, AuditLine, Mix,
+    audit::{range_of, range_shares},
+};
 
 /// Ranges that draws are counted in, where there are as many values.
-const RANGES: i64 = 16;
+const RANGES: u64 = 16;
 
 /// Counts of one client.
 #[derive(Debug)]
@@ -72,14 +75,14 @@ impl Counts {
 #[derive(Debug)]
 struct Uniform {
     low: i64,
-    values: i64,
+    values: u64,
     counts: Vec<u64>,
 }
 
 impl Uniform {
     /// For draws from `low` to `high`, both included.
     fn new(low: i64, high: i64) -> Self {
-        let values = high - low + 1;
+        let values = low.abs_diff(high) + 1;
         Self {
             low,
             values,
@@ -88,27 +91,15 @@ impl Uniform {
     }
 
     fn count(&mut self, value: i64) {
-        let ranges = self.counts.len() as i64;
-        self.counts[((value - self.low) * ranges / self.values) as usize] += 1;
-    }
-
-    /// How many values fall into the range: those between its ends, where
-    /// `range` × values / ranges is rounded up.
-    fn width(&self, range: i64) -> i64 {
-        let ranges = self.counts.len() as i64;
-        let first = |range: i64| (range * self.values + ranges - 1) / ranges;
-        first(range + 1) - first(range)
+        let ranges = self.counts.len() as u64;
+        self.counts[range_of(self.low.abs_diff(value), self.values, ranges)] += 1;
     }
 
     fn distribution(&self, name: &str) -> AuditDistribution {
-        let ranges = 0..self.counts.len() as i64;
         AuditDistribution {
             name: name.into(),
             counts: self.counts.clone(),
-            // Both are whole numbers below 2^53.
-            wanted: ranges
-                .map(|range| self.width(range) as f64 / self.values as f64)
-                .collect(),
+            wanted: range_shares(self.values, self.counts.len() as u64).collect(),
         }
     }
 }
@@ -116,21 +107,6 @@ impl Uniform {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn widths_are_those_of_counting_every_value_once() {
-        for (low, high) in [(1, 1), (1, 15), (1, 16), (1, 17), (-5000, 5000), (1, 1001)] {
-            let mut uniform = Uniform::new(low, high);
-            for value in low..=high {
-                uniform.count(value);
-            }
-            let widths: Vec<u64> = (0..uniform.counts.len() as i64)
-                .map(|range| uniform.width(range).unsigned_abs())
-                .collect();
-            assert_eq!(uniform.counts, widths, "{low} to {high}");
-            assert!(uniform.distribution("").chi_square() < 1e-9);
-        }
-    }
 
     #[test]
     fn only_what_a_mix_draws_is_audited() {

@@ -1,6 +1,6 @@
 //! Random numbers and texts of clauses 2.1.6 and 4.3.2.
 
-use crate::random::Draws;
+use crate::{audit::range_of, random::Draws};
 
 impl Draws {
     /// The non-uniform draw of clause 2.1.6.
@@ -85,7 +85,8 @@ impl NuRand {
 
     /// Position of a value among [`Self::BINS`] equally wide ranges.
     pub(super) fn bin(&self, value: i64) -> usize {
-        ((value - self.low) as usize * Self::BINS) / (self.high - self.low + 1) as usize
+        let values = self.low.abs_diff(self.high) + 1;
+        range_of(self.low.abs_diff(value), values, Self::BINS as u64)
     }
 
     /// Ranges that draws are counted in.

@@ -2,16 +2,16 @@
 //! a family can have: one table of counters, and one transaction that adds to
 //! one of them.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::{Arc, LazyLock};
 
 use octavo_units::Seed;
 
 use crate::{
     Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Family, Member, Mix,
-    Outcome, Parameter, TransactionKind, Trial, Unit, Workload,
-    connection::{Access, Statement, StatementId, Value},
+    Outcome, Parameter, TransactionKind, Trial, Unit, Workload, boxed,
+    connection::{Access, Statement, Value, statements},
     population::{Partition, Population, RowBatch},
-    schema::{Column, ColumnKind, Table, TableId},
+    schema::{ColumnKind::Integer, Table, TableId, tables},
 };
 
 /// The family, as it would be registered.
@@ -52,44 +52,21 @@ pub static TALLY: Family = Family {
     },
 };
 
-static TRANSACTIONS: &[TransactionKind] = &[TransactionKind {
-    name: "Add",
-    ..TransactionKind::PLAIN
-}];
+static TRANSACTIONS: &[TransactionKind] = &[TransactionKind::plain("Add")];
 
-const fn column(name: &'static str) -> Column {
-    Column {
-        name,
-        kind: ColumnKind::Integer,
-        nullable: false,
+static TABLES: LazyLock<[Table; 1]> = LazyLock::new(|| {
+    tables! {
+        tally(16) key [id] {
+            id: Integer,
+            value: Integer,
+        }
     }
+});
+
+statements! {
+    ADD: [Integer, Integer] sets 1 = "UPDATE tally SET value = value + ?1 WHERE id = ?2";
+    COUNT: [] -> [Integer] = "SELECT COUNT(*) FROM tally";
 }
-
-static TABLES: [Table; 1] = [Table {
-    name: "tally",
-    columns: Cow::Borrowed(&[column("id"), column("value")]),
-    primary_key: &["id"],
-    indexes: &[],
-    row_bytes_mean: 16,
-}];
-
-static STATEMENTS: [Statement; 2] = [
-    Statement {
-        sql: "UPDATE tally SET value = value + ?1 WHERE id = ?2",
-        parameters: &[ColumnKind::Integer, ColumnKind::Integer],
-        result: &[],
-        changed_parameters: 1,
-    },
-    Statement {
-        sql: "SELECT COUNT(*) FROM tally",
-        parameters: &[],
-        result: &[ColumnKind::Integer],
-        changed_parameters: 0,
-    },
-];
-
-const ADD: StatementId = StatementId(0);
-const COUNT: StatementId = StatementId(1);
 
 #[derive(Clone)]
 struct Tally {
@@ -105,10 +82,10 @@ impl Workload for Tally {
         self.data
     }
     fn tables(&self) -> &[Table] {
-        &TABLES
+        &*TABLES
     }
     fn statements(&self) -> &'static [Statement] {
-        &STATEMENTS
+        STATEMENTS
     }
     fn transactions(&self) -> &'static [TransactionKind] {
         TRANSACTIONS
@@ -123,13 +100,10 @@ impl Workload for Tally {
         Arc::new(self.clone())
     }
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
-        let client = |index| {
-            Box::new(Adder {
-                counters: self.data.scale(),
-                drawn: seed.derive("client", u64::from(index)).get(),
-            }) as Box<dyn Client>
-        };
-        (0..count).map(client).collect()
+        boxed(count, |index| Adder {
+            counters: self.data.scale(),
+            drawn: seed.derive("client", u64::from(index)).get(),
+        })
     }
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         let mut found = false;

@@ -10,6 +10,7 @@ mod at_rest;
 mod content;
 mod counters;
 mod database;
+mod ddl;
 mod description;
 mod error;
 mod estimate;

@@ -4,7 +4,9 @@
 //! letters, and a row of 60,000 of them fits in the 65,535 bytes that a row may
 //! have (<https://mariadb.com/kb/en/innodb-limitations/>).
 
-use octavo_workload::schema::{ColumnKind, Index, Table};
+use octavo_workload::schema::{Column, ColumnKind, Table};
+
+use crate::ddl;
 
 /// The database that holds the tables.
 pub(crate) const DATABASE: &str = "octavo";
@@ -21,75 +23,28 @@ pub(crate) fn create_database() -> String {
 /// Makes a table with its key, without further indexes.
 pub(crate) fn create_table(table: &Table) -> String {
     let large = as_large_texts(table);
-    let mut parts: Vec<String> = table
-        .columns
-        .iter()
-        .map(|column| {
-            let kind = match large.contains(&column.name) {
-                true => "TEXT".into(),
-                false => type_of(column.kind),
-            };
-            let nullable = if column.nullable { "NULL" } else { "NOT NULL" };
-            format!("{} {kind} {nullable}", quoted(column.name))
-        })
-        .collect();
-    if !table.primary_key.is_empty() {
-        parts.push(format!("PRIMARY KEY ({})", list(table.primary_key)));
-    }
-    format!(
-        "CREATE TABLE {} ({}) ENGINE=InnoDB ROW_FORMAT=DYNAMIC \
-         DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
-        quoted(table.name),
-        parts.join(", ")
-    )
-}
-
-/// Adds all further indexes of a table at once; `None` when it has none.
-pub(crate) fn add_indexes(table: &Table) -> Option<String> {
-    let add = |index: &Index| {
-        let columns = list(index.columns);
-        format!("ADD INDEX {} ({columns})", quoted(index.name))
-    };
-    let parts: Vec<String> = table.indexes.iter().map(add).collect();
-    (!parts.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table.name), parts.join(", ")))
-}
-
-/// Reads all columns in their order.
-pub(crate) fn select(table: &Table) -> String {
-    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    format!("SELECT {} FROM {}", list(&columns), quoted(table.name))
-}
-
-/// Begins to load a table; what `FORMAT` says goes behind.
-pub(crate) fn load(table: &Table, format: &str) -> String {
-    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    format!(
-        "LOAD DATA LOCAL INFILE 'octavo' INTO TABLE {} {format} ({})",
-        quoted(table.name),
-        list(&columns)
-    )
-}
-
-/// Names of columns, quoted: `value` and the like are words of SQL somewhere.
-fn list(names: &[&str]) -> String {
-    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-    names.join(", ")
-}
-
-/// A name in backticks.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
-fn type_of(kind: ColumnKind) -> String {
-    match kind {
+    let type_of = |column: &Column| match column.kind {
+        _ if large.contains(&column.name) => "TEXT".into(),
         ColumnKind::Integer => "BIGINT".into(),
         ColumnKind::Integer32 => "INT".into(),
         ColumnKind::Decimal { precision, scale } => format!("DECIMAL({precision},{scale})"),
         ColumnKind::Char(length @ 0..=255) => format!("CHAR({length})"),
         ColumnKind::Char(length) | ColumnKind::Varchar(length) => format!("VARCHAR({length})"),
         ColumnKind::Timestamp => "DATETIME(6)".into(),
-    }
+    };
+    format!(
+        "{} ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
+        ddl::create_table(table, type_of, true)
+    )
+}
+
+/// Begins to load a table; what `FORMAT` says goes behind.
+pub(crate) fn load(table: &Table, format: &str) -> String {
+    format!(
+        "LOAD DATA LOCAL INFILE 'octavo' INTO TABLE {} {format} ({})",
+        table.name,
+        ddl::columns(table)
+    )
 }
 
 /// The columns that cannot be VARCHARs because the row would be too long: the
@@ -127,7 +82,7 @@ fn as_large_texts(table: &Table) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use octavo_workload::schema::Column;
+    use octavo_workload::schema::Index;
 
     fn table(columns: &[(&'static str, ColumnKind)]) -> Table {
         let column = |&(name, kind): &(&'static str, ColumnKind)| Column {
@@ -160,18 +115,10 @@ mod tests {
         ]);
         assert_eq!(
             create_table(&table),
-            "CREATE TABLE `t` (`k` BIGINT NOT NULL, `a` INT NOT NULL, \
-             `b` DECIMAL(12,2) NOT NULL, `c` CHAR(255) NULL, `d` VARCHAR(256) NOT NULL, \
-             `value` DATETIME(6) NOT NULL, PRIMARY KEY (`k`)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC \
+            "CREATE TABLE t (k BIGINT NOT NULL, a INT NOT NULL, \
+             b DECIMAL(12,2) NOT NULL, c CHAR(255), d VARCHAR(256) NOT NULL, \
+             value DATETIME(6) NOT NULL, PRIMARY KEY (k)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC \
              DEFAULT CHARACTER SET latin1 COLLATE latin1_bin"
-        );
-        assert_eq!(
-            add_indexes(&table).unwrap(),
-            "ALTER TABLE `t` ADD INDEX `t_i` (`c`, `k`)"
-        );
-        assert_eq!(
-            select(&table),
-            "SELECT `k`, `a`, `b`, `c`, `d`, `value` FROM `t`"
         );
     }
 
@@ -186,6 +133,6 @@ mod tests {
         more.push(("g", ColumnKind::Varchar(9000)));
         let sql = create_table(&table(&more));
         assert_eq!(sql.matches("TEXT").count(), 1, "{sql}");
-        assert!(sql.contains("`g` TEXT"), "{sql}");
+        assert!(sql.contains("g TEXT"), "{sql}");
     }
 }

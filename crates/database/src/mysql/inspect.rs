@@ -17,6 +17,7 @@ use super::{
 use crate::{
     DatabaseError, Inspection,
     at_rest::AtRest,
+    ddl::select,
     server::{account::Account, tree},
 };
 
@@ -73,6 +74,6 @@ pub(super) fn setup(flavour: Flavour) -> Vec<String> {
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64> {
         let kinds = table.kinds();
-        Session::scan(self, &ddl::select(table), &kinds, visit)
+        Session::scan(self, &select(table), &kinds, visit)
     }
 }

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     LoadReport, Progress, Result,
+    ddl::create_index,
     error::unless_stopped,
     files,
     fill::{Feed, fill},
@@ -152,8 +153,8 @@ pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_
 
 /// Gives a table that has its rows its indexes and statistics.
 pub(super) fn complete(session: &mut Session, table: &Table) -> Result<(), ConnectionError> {
-    if let Some(sql) = ddl::add_indexes(table) {
-        session.simple(&sql)?;
+    for index in table.indexes {
+        session.simple(&create_index(table, index))?;
     }
-    session.simple(&format!("ANALYZE TABLE {}", ddl::quoted(table.name)))
+    session.simple(&format!("ANALYZE TABLE {}", table.name))
 }

@@ -3,26 +3,14 @@
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
-    schema::{ColumnKind, Index, Table},
+    schema::{Column, ColumnKind, Table},
 };
 
-use crate::estimate;
+use crate::{ddl::columns, estimate};
 
-/// The statement that creates `table`, without its key.
-pub(super) fn create_table(table: &Table) -> String {
-    let columns: Vec<String> = table
-        .columns
-        .iter()
-        .map(|column| {
-            let null = if column.nullable { "" } else { " NOT NULL" };
-            format!("{} {}{null}", column.name, type_of(column.kind))
-        })
-        .collect();
-    format!("CREATE TABLE {} ({})", table.name, columns.join(", "))
-}
-
-fn type_of(kind: ColumnKind) -> String {
-    match kind {
+/// The type of a column's values.
+pub(super) fn type_of(column: &Column) -> String {
+    match column.kind {
         ColumnKind::Integer => "bigint".into(),
         ColumnKind::Integer32 => "integer".into(),
         ColumnKind::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
@@ -43,21 +31,6 @@ pub(super) fn add_primary_key(table: &Table) -> Option<String> {
     })
 }
 
-/// The statement that creates `index` of `table`.
-pub(super) fn create_index(table: &Table, index: &Index) -> String {
-    format!(
-        "CREATE INDEX {} ON {} ({})",
-        index.name,
-        table.name,
-        index.columns.join(", ")
-    )
-}
-
-/// The statement that reads all rows with all columns.
-pub(super) fn select(table: &Table) -> String {
-    format!("SELECT {} FROM {}", columns(table), table.name)
-}
-
 /// The statement that fills a table that this transaction created: rows are
 /// frozen at once, so that no vacuum rewrites them
 /// (<https://www.postgresql.org/docs/current/sql-copy.html>).
@@ -67,11 +40,6 @@ pub(super) fn copy(table: &Table) -> String {
         table.name,
         columns(table)
     )
-}
-
-fn columns(table: &Table) -> String {
-    let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    names.join(", ")
 }
 
 /// Of a page: `SizeOfPageHeaderData` (storage/bufpage.h).

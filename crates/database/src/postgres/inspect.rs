@@ -3,8 +3,8 @@
 use octavo_units::ByteCount;
 use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 
-use super::{cluster::Cluster, ddl, session::Session};
-use crate::{Inspection, Result, at_rest::AtRest};
+use super::{cluster::Cluster, session::Session};
+use crate::{Inspection, Result, at_rest::AtRest, ddl::select};
 
 /// The buffer of a server that only looks.
 const BUFFER: ByteCount = ByteCount::mib(64);
@@ -38,6 +38,6 @@ pub(super) fn through(mut session: Session, workload: &dyn Workload) -> Result<A
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
         let kinds = table.kinds();
-        Session::scan(self, &ddl::select(table), &kinds, visit)
+        Session::scan(self, &select(table), &kinds, visit)
     }
 }

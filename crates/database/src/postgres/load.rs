@@ -12,6 +12,7 @@ use octavo_workload::{Workload, schema::Table};
 use super::{cluster::Cluster, copy::CopyIn, ddl, session::Session};
 use crate::{
     LoadReport, Progress, Result,
+    ddl::{create_index, create_table},
     fill::{Feed, fill},
     server::tree,
 };
@@ -81,14 +82,12 @@ pub(super) fn load(
 /// Creates a table with its rows, key and indexes, in one transaction.
 pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     session.simple("BEGIN")?;
-    session.simple(&ddl::create_table(table))?;
+    session.simple(&create_table(table, ddl::type_of, false))?;
     let rows = copy(&mut session, table, feed)?;
-    for sql in ddl::add_primary_key(table).into_iter().chain(
-        table
-            .indexes
-            .iter()
-            .map(|index| ddl::create_index(table, index)),
-    ) {
+    for sql in ddl::add_primary_key(table)
+        .into_iter()
+        .chain(table.indexes.iter().map(|index| create_index(table, index)))
+    {
         session.simple(&sql)?;
     }
     session.simple("COMMIT")?;

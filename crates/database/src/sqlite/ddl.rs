@@ -1,8 +1,8 @@
 //! SQLite's tables and indexes for a workload's.
 
-use std::fmt::Write;
+use octavo_workload::schema::{Column, ColumnKind, Table};
 
-use octavo_workload::schema::{ColumnKind, Index, Table};
+use crate::ddl;
 
 /// Tables with a larger mean row keep the rowid. Without it rows live in the
 /// key's b-tree, where inner pages hold whole rows; SQLite advises it for rows
@@ -16,62 +16,29 @@ const WITHOUT_ROWID_BYTES_MAX: u32 = 200;
 ///
 /// Decimals and times are whole numbers: the unscaled digits and microseconds.
 pub(crate) fn create_table(table: &Table) -> String {
-    let mut sql = format!("CREATE TABLE {} (", table.name);
-    for (position, column) in table.columns.iter().enumerate() {
-        let separator = if position == 0 { "" } else { ", " };
-        let kind = match column.kind {
-            ColumnKind::Integer
-            | ColumnKind::Integer32
-            | ColumnKind::Decimal { .. }
-            | ColumnKind::Timestamp => "INTEGER",
-            ColumnKind::Char(_) | ColumnKind::Varchar(_) => "TEXT",
-        };
-        let null = if column.nullable { "" } else { " NOT NULL" };
-        push(
-            &mut sql,
-            format_args!("{separator}{} {kind}{null}", column.name),
-        );
-    }
-    if !table.primary_key.is_empty() {
-        // With a single INTEGER column this makes it the rowid itself.
-        push(
-            &mut sql,
-            format_args!(", PRIMARY KEY ({})", table.primary_key.join(", ")),
-        );
-    }
-    sql.push(')');
+    let type_of = |column: &Column| match column.kind {
+        ColumnKind::Char(_) | ColumnKind::Varchar(_) => "TEXT",
+        _ => "INTEGER",
+    };
+    // With a single INTEGER column the key is the rowid itself.
+    let mut sql = ddl::create_table(table, type_of, true);
     if is_clustered(table) {
         sql.push_str(" WITHOUT ROWID");
     }
     sql
 }
 
-/// The statement that creates `index` of `table`.
-pub(crate) fn create_index(table: &Table, index: &Index) -> String {
-    format!(
-        "CREATE INDEX {} ON {} ({})",
-        index.name,
-        table.name,
-        index.columns.join(", ")
-    )
-}
-
-/// The statement that reads all rows with all columns.
-pub(crate) fn select(table: &Table) -> String {
-    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    format!("SELECT {} FROM {}", columns.join(", "), table.name)
-}
-
 /// The statement that inserts one row with all columns, parameters `?1` and
 /// on.
 pub(crate) fn insert(table: &Table) -> String {
-    let mut sql = format!("INSERT INTO {} VALUES (", table.name);
-    for position in 1..=table.columns.len() {
-        let separator = if position == 1 { "" } else { ", " };
-        push(&mut sql, format_args!("{separator}?{position}"));
-    }
-    sql.push(')');
-    sql
+    let parameters: Vec<String> = (1..=table.columns.len())
+        .map(|position| format!("?{position}"))
+        .collect();
+    format!(
+        "INSERT INTO {} VALUES ({})",
+        table.name,
+        parameters.join(", ")
+    )
 }
 
 /// Whether the rows live in the key's b-tree, other than by the rowid.
@@ -96,13 +63,9 @@ fn is_integer(kind: ColumnKind) -> bool {
     matches!(kind, ColumnKind::Integer | ColumnKind::Integer32)
 }
 
-fn push(sql: &mut String, text: std::fmt::Arguments<'_>) {
-    sql.write_fmt(text).expect("a String takes all text");
-}
-
 #[cfg(test)]
 mod tests {
-    use octavo_workload::schema::Column;
+    use octavo_workload::schema::Index;
 
     use super::*;
 
@@ -161,9 +124,9 @@ mod tests {
     fn other_statements_name_every_column() {
         let table = table(&[], 30);
         assert_eq!(insert(&table), "INSERT INTO t VALUES (?1, ?2, ?3)");
-        assert_eq!(select(&table), "SELECT a, b, c FROM t");
+        assert_eq!(ddl::select(&table), "SELECT a, b, c FROM t");
         assert_eq!(
-            create_index(&table, &table.indexes[0]),
+            ddl::create_index(&table, &table.indexes[0]),
             "CREATE INDEX t_c ON t (c, a)"
         );
     }

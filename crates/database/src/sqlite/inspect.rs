@@ -10,8 +10,8 @@ use octavo_units::ByteCount;
 use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 use rusqlite::OpenFlags;
 
-use super::{ddl, failure::sort, session::Session, statement::Prepared};
-use crate::{Inspection, Result, at_rest::AtRest, files};
+use super::{failure::sort, session::Session, statement::Prepared};
+use crate::{Inspection, Result, at_rest::AtRest, ddl::select, files};
 
 /// The buffer of a check: its joins go over all data once or twice.
 const BUFFER: ByteCount = ByteCount::mib(16);
@@ -99,7 +99,7 @@ pub(crate) fn inspect(database: &Path, workload: &dyn Workload) -> Result<AtRest
 impl Inspection for Session {
     fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError> {
         let kinds = table.kinds();
-        let mut select = Prepared::new(self.connection(), &ddl::select(table))?;
+        let mut select = Prepared::new(self.connection(), &select(table))?;
         select.run([], &kinds, visit)
     }
 }

@@ -27,7 +27,9 @@ use octavo_workload::{
 use rusqlite::{Connection, OpenFlags};
 
 use super::{configured::LoadThreads, ddl, failure::sort, statement::Prepared};
-use crate::{DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files};
+use crate::{
+    DatabaseError, LoadReport, Progress, Result, ddl::create_index, error::unless_stopped, files,
+};
 
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
 /// this only has to hold the right edges of the trees; the sort of an index
@@ -61,7 +63,7 @@ pub(crate) fn load(
         for index in table.indexes {
             unless_stopped(progress(rows))?;
             connection
-                .execute_batch(&ddl::create_index(table, index))
+                .execute_batch(&create_index(table, index))
                 .map_err(failed)?;
         }
     }

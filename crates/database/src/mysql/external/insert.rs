@@ -5,7 +5,6 @@ use octavo_workload::{
 };
 
 use super::super::{
-    ddl,
     session::Session,
     time::DateTime,
     value::{push_decimal, push_integer},
@@ -42,7 +41,7 @@ impl<'s> Inserts<'s> {
             session,
             table,
             kinds,
-            head: format!("INSERT INTO {} VALUES ", ddl::quoted(table)),
+            head: format!("INSERT INTO {table} VALUES "),
             sql: Vec::with_capacity(2 * STATEMENT_BYTES),
             statements: 0,
         })

@@ -187,7 +187,7 @@ impl Schema {
         // are of no use.
         set_mark(session, LOADING)?;
         for (dropped, table) in own.iter().enumerate() {
-            let sql = format!("DROP TABLE {SCHEMA}.{}", ddl::quoted(table));
+            let sql = format!("DROP TABLE {SCHEMA}.{table}");
             let Err(error) = session.simple(&sql) else {
                 continue;
             };

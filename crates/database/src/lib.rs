@@ -20,6 +20,7 @@ mod fill;
 mod inspection;
 #[cfg(feature = "made-up")]
 pub mod made_up;
+mod marks;
 mod mysql;
 mod noop;
 mod options;

@@ -19,7 +19,6 @@ mod instance;
 mod kind;
 mod layout;
 mod load;
-mod marks;
 mod programs;
 mod running;
 mod session;

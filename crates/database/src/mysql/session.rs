@@ -30,10 +30,9 @@ use super::{
     failure::Failure,
     fields::Fields,
     handshake::{self, Greeting, Login},
-    marks,
     value::{BinaryRow, ServerColumn, parameter_type, push_parameter},
 };
-use crate::wire::Stream;
+use crate::{marks::rewrite, wire::Stream};
 
 /// Commands (<https://mariadb.com/kb/en/2-text-protocol/>).
 mod command {
@@ -145,9 +144,9 @@ impl Session {
     /// them in one exchange.
     pub(crate) fn prepare_all(&mut self, statements: &'static [Statement]) -> Result<()> {
         self.check_open()?;
-        let marked: Vec<_> = statements.iter().map(|s| marks::rewrite(s.sql)).collect();
-        for marked in &marked {
-            let sent = self.queue(command::STMT_PREPARE, &marked.sql);
+        let marked: Vec<_> = statements.iter().map(|s| with_marks(s.sql)).collect();
+        for (sql, _) in &marked {
+            let sent = self.queue(command::STMT_PREPARE, sql);
             if let Err(refused) = sent {
                 self.channel.forget();
                 return self.conclude(Err(refused), || "prepare the statements".into());
@@ -158,8 +157,8 @@ impl Session {
         // All are answered, also behind one that is refused.
         let mut first_error = None;
         self.prepared.clear();
-        for (statement, marked) in statements.iter().zip(marked) {
-            let prepared = self.take_prepared(statement, &marked);
+        for (statement, (_, numbers)) in statements.iter().zip(marked) {
+            let prepared = self.take_prepared(statement, &numbers);
             match self.conclude(prepared, || format!("prepare {}", statement.sql)) {
                 Ok(prepared) => self.prepared.push(prepared),
                 Err(lost @ ConnectionError::Lost(_)) => return Err(lost),
@@ -174,11 +173,12 @@ impl Session {
     fn take_prepared(
         &mut self,
         statement: &'static Statement,
-        marked: &marks::Marked,
+        numbers: &[usize],
     ) -> Result<Prepared, Failure> {
         let mut columns = Vec::with_capacity(statement.result.len());
         let (id, parameters) = take_preparation(&mut self.channel, &mut columns)?;
-        let kinds = marked.parameters.iter().map(|&parameter| {
+        let kinds = numbers.iter().map(|number| {
+            let parameter = number.checked_sub(1)?;
             let kind = statement.parameters.get(parameter)?;
             Some((parameter, *kind))
         });
@@ -666,6 +666,17 @@ fn take_preparation(
     channel.definitions(parameters, drop)?;
     channel.definitions(column_count, |column| columns.push(column))?;
     Ok((id, parameters))
+}
+
+/// The statement with the server's marks for parameters, `?` for `?1`, and the
+/// numbers that they had.
+fn with_marks(sql: &str) -> (String, Vec<usize>) {
+    let mut numbers = Vec::new();
+    let sql = rewrite(sql, |out, number| {
+        out.push('?');
+        numbers.push(number);
+    });
+    (sql, numbers)
 }
 
 /// Takes the answer to an execution; returns the rows that it has or met.

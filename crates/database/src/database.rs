@@ -185,23 +185,27 @@ impl DatabaseKind {
     /// Refuses what no database of this kind can do, whatever its options.
     pub(crate) fn check(&self, settings: &Settings) -> Result<()> {
         if settings.clients == 0 {
-            let reason = "at least one client has to work".into();
-            return Err(self.refuse("clients", "0".into(), reason));
+            return Err(self.refuse("clients", 0, "at least one client has to work"));
         }
         if !self.page_sizes.contains(settings.page_size) {
             let reason = format!("choose {}", self.page_sizes);
-            return Err(self.refuse("page size", settings.page_size.to_string(), reason));
+            return Err(self.refuse("page size", settings.page_size, reason));
         }
         Ok(())
     }
 
     /// The refusal of a setting's value.
-    pub fn refuse(&self, setting: &'static str, value: String, reason: String) -> DatabaseError {
+    pub fn refuse(
+        &self,
+        setting: &'static str,
+        value: impl ToString,
+        reason: impl Into<String>,
+    ) -> DatabaseError {
         DatabaseError::Setting {
             database: self.name,
             setting,
-            value,
-            reason,
+            value: value.to_string(),
+            reason: reason.into(),
         }
     }
 }

@@ -17,7 +17,7 @@ pub use mark::SCHEMA;
 pub(crate) use mark::{LOADING, MARK, note_of};
 pub(crate) use own::is_own_table;
 pub use server::ExternalServer;
-pub(crate) use server::{Driven, LOCK_WAIT, busy, entangled, foreign, occupied};
+pub(crate) use server::{Driven, LOCK_WAIT, busy, entangled, foreign, occupied, refused};
 pub use url::{Protocol, Url, UrlError};
 
 /// Connects to a server and takes the lock of its schema. Nothing is changed

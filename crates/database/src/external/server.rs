@@ -154,7 +154,8 @@ pub(crate) fn busy(url: &Url) -> DatabaseError {
     }
 }
 
-fn refused(database: &'static str, reason: String) -> DatabaseError {
+/// The refusal of the schema that there is.
+pub(crate) fn refused(database: &'static str, reason: String) -> DatabaseError {
     DatabaseError::Setting {
         database,
         setting: "schema",

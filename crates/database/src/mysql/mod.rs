@@ -62,8 +62,7 @@ impl Database for Mysql {
         let least = self.flavour.buffer_min(page_size);
         if settings.memory < least {
             let reason = format!("the smallest buffer pool with {page_size} a page has {least}");
-            let memory = settings.memory.to_string();
-            return Err(self.kind().refuse("memory", memory, reason));
+            return Err(self.kind().refuse("memory", settings.memory, reason));
         }
         Ok(())
     }

@@ -21,8 +21,8 @@ use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 
 use super::{
+    KIND,
     cache::{Cache, Workplace, cache_directory, open_to_all, program_on_path, require},
-    refuse,
     source::{self, Found, Source, SourceFiles},
 };
 use crate::{
@@ -245,12 +245,11 @@ impl Build<'_> {
             SourceFiles::Directory(path) => {
                 // make would take the objects of the other block size.
                 if path.join("config.status").exists() {
-                    return Err(refuse(
+                    return Err(KIND.refuse(
                         "source",
-                        path.display().to_string(),
+                        path.display(),
                         "something was built in it, which would be mixed into this build: run \
-                         'make distclean' in it, or give a tarball"
-                            .into(),
+                         'make distclean' in it, or give a tarball",
                     ));
                 }
                 std::path::absolute(path).map_err(named("find", path))
@@ -268,12 +267,11 @@ impl Build<'_> {
                 ];
                 self.tool("unpack", "unpack", "tar", arguments, &directory)?;
                 directory_with_configure(&directory).ok_or_else(|| {
-                    refuse(
+                    KIND.refuse(
                         "source",
-                        path.display().to_string(),
+                        path.display(),
                         "it has no configure at its top: give a tarball as PostgreSQL publishes \
-                         them"
-                            .into(),
+                         them",
                     )
                 })
             }

@@ -203,11 +203,10 @@ fn check_name(root: &Path) -> Result<()> {
     if root.as_os_str().as_encoded_bytes().iter().all(plain) {
         return Ok(());
     }
-    Err(super::refuse(
+    Err(super::KIND.refuse(
         "cache directory",
-        root.display().to_string(),
-        "its path may have letters, digits and /._+-=@, only: set OCTAVO_CACHE to another one"
-            .into(),
+        root.display(),
+        "its path may have letters, digits and /._+-=@, only: set OCTAVO_CACHE to another one",
     ))
 }
 

@@ -4,12 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::{
-    configured::Postgres,
-    programs::Programs,
-    refusal::{NAME, refuse},
-    source::Source,
-};
+use super::{configured::Postgres, programs::Programs, source::Source};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
     PageSizes, Result, ValueKind,
@@ -20,7 +15,7 @@ use crate::{
 /// is that of the build, and the cluster has to be made anew by its own
 /// initdb).
 pub(crate) static KIND: DatabaseKind = DatabaseKind {
-    name: NAME,
+    name: "postgres",
     aliases: &["postgresql"],
     title: "PostgreSQL",
     is_server: true,
@@ -155,11 +150,10 @@ fn source_at(value: String) -> Result<Source> {
     if path.is_file() {
         return Ok(Source::Tarball(path));
     }
-    Err(refuse(
+    Err(KIND.refuse(
         "source",
         value,
-        "it is no file or directory: name PostgreSQL's source, such as postgresql-17.4.tar.bz2"
-            .into(),
+        "it is no file or directory: name PostgreSQL's source, such as postgresql-17.4.tar.bz2",
     ))
 }
 

@@ -16,7 +16,6 @@ mod memory_limiter;
 mod messages;
 mod numeric;
 mod programs;
-mod refusal;
 mod reporting;
 mod running;
 mod session;
@@ -39,7 +38,6 @@ use crate::{
     Settings,
 };
 use configured::Postgres;
-use refusal::refuse;
 
 pub(crate) use external::ExternalPostgres;
 pub(crate) use kind::KIND;
@@ -62,27 +60,26 @@ impl Database for Postgres {
     fn accept(&self, settings: &Settings) -> Result<()> {
         KIND.check(settings)?;
         if !self.programs.covers(settings.page_size) {
-            return Err(refuse(
+            return Err(KIND.refuse(
                 "page size",
-                settings.page_size.to_string(),
-                "bin names no programs for it, and no source or version says what to build".into(),
+                settings.page_size,
+                "bin names no programs for it, and no source or version says what to build",
             ));
         }
         let direct = self.is_direct()?;
         if direct && settings.page_size < DIRECT_IO_PAGE_MIN {
-            return Err(refuse(
+            return Err(KIND.refuse(
                 "page size",
-                settings.page_size.to_string(),
+                settings.page_size,
                 "direct I/O needs pages of at least 4 KiB: leave smaller ones out, or give \
-                 direct-io off, so that all page sizes reach the storage in the same way"
-                    .into(),
+                 direct-io off, so that all page sizes reach the storage in the same way",
             ));
         }
         let least = running::Shares::least(settings, direct);
         if settings.memory < least {
-            return Err(refuse(
+            return Err(KIND.refuse(
                 "memory",
-                settings.memory.to_string(),
+                settings.memory,
                 format!(
                     "{} clients with {} a page need at least {least}",
                     settings.clients, settings.page_size
@@ -147,9 +144,9 @@ impl Database for Postgres {
         self.accept(settings)?;
         let found = cluster::page_size_of(run)?;
         if found != settings.page_size {
-            return Err(refuse(
+            return Err(KIND.refuse(
                 "page size",
-                settings.page_size.to_string(),
+                settings.page_size,
                 format!("the copy has pages of {found}"),
             ));
         }

@@ -118,10 +118,10 @@ impl RunningPostgres {
         let mut monitor = server.connect(&[])?;
         let about = About::read(&mut monitor)?;
         if about.page_size != Some(settings.page_size) {
-            return Err(super::refuse(
+            return Err(super::KIND.refuse(
                 "page size",
-                settings.page_size.to_string(),
-                "the server was built for another".into(),
+                settings.page_size,
+                "the server was built for another",
             ));
         }
         let major = major_of(&about.version).unwrap_or(0);

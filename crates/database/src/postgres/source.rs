@@ -194,9 +194,9 @@ fn version_in_tarball(path: &Path) -> Result<String> {
 }
 
 fn not_postgresql(path: &Path, reason: &str) -> DatabaseError {
-    super::refuse(
+    super::KIND.refuse(
         "source",
-        path.display().to_string(),
+        path.display(),
         format!(
             "{reason}; give a tarball such as postgresql-17.4.tar.bz2, or the directory that one \
              unpacks to"

@@ -71,8 +71,8 @@ impl Database for Sqlite {
         {
             return Err(KIND.refuse(
                 "isolation",
-                isolation.to_string(),
-                "SQLite's transactions are serializable".into(),
+                isolation,
+                "SQLite's transactions are serializable",
             ));
         }
         let shares = MemoryShares::of(settings);
@@ -91,7 +91,7 @@ impl Database for Sqlite {
             };
             return Err(KIND.refuse(
                 "memory",
-                settings.memory.to_string(),
+                settings.memory,
                 format!(
                     "{} with {} a page need at least {} KiB",
                     clients(settings.clients),

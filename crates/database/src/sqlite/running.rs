@@ -82,8 +82,7 @@ impl RunningSqlite {
         let (page_size, wal_autocheckpoint) = Self::examine(&session, database)?;
         if page_size != i64::from(settings.page_size.get()) {
             let reason = format!("the copy has pages of {page_size} bytes");
-            let wanted = settings.page_size.to_string();
-            return Err(super::KIND.refuse("page size", wanted, reason));
+            return Err(super::KIND.refuse("page size", settings.page_size, reason));
         }
         let users = usize::try_from(settings.clients).unwrap_or(usize::MAX);
         Ok(Self {

@@ -6,7 +6,7 @@ use octavo_workload::{ConnectionError, Result};
 use super::super::{ddl, failure::ServerError, session::Session};
 use crate::{
     DatabaseError,
-    external::{LOADING, MARK, SCHEMA, Url, entangled, foreign, is_own_table},
+    external::{LOADING, MARK, SCHEMA, Url, entangled, foreign, is_own_table, refused},
 };
 
 /// The table with the mark.
@@ -231,16 +231,14 @@ impl Schema {
     /// The refusal to remove a database that has neither a mark nor anything
     /// else in it.
     pub(super) fn refuse_empty(&self) -> DatabaseError {
-        DatabaseError::Setting {
-            database: self.server,
-            setting: "schema",
-            value: SCHEMA.into(),
-            reason: format!(
+        refused(
+            self.server,
+            format!(
                 "{} has a {SCHEMA} that is empty and not marked as Octavo's: a bench without \
                  --reload loads into it, and DROP DATABASE {SCHEMA} removes it",
                 self.url
             ),
-        }
+        )
     }
 
     /// Names the remedy where a right is missing.

@@ -130,31 +130,20 @@ impl Instance {
             on_death: Signal::KILL,
             environment: Vec::new(),
         })?;
-        let mut refusal = None;
-        let started = wait_until_ready(&server, START_LIMIT, &mut || {
+        let session = wait_until_ready(&server, START_LIMIT, &mut || {
             let stream = socket::connect(&layout.data, SOCKET).ok()?;
             if peer(&stream) != Some(server.pid()) {
                 // Not ours: ours waits for the other one's locks.
                 return None;
             }
             match Session::open(Stream::Unix(stream), USER, "", None, &[], LOGIN_LIMIT) {
-                Ok(session) => Some(Ok(session)),
                 // It is still starting or stopping again: its end tells why.
                 Err(ConnectionError::Lost(_)) => None,
-                Err(error) => {
-                    refusal = Some(error);
-                    Some(Err(()))
-                }
+                answer => Some(answer),
             }
-        })?;
-        match (started, refusal) {
-            (Ok(session), _) => {
-                let data = layout.data.clone();
-                Ok((Self { server, data }, session))
-            }
-            (Err(()), Some(error)) => Err(error.into()),
-            (Err(()), None) => Err(server.failure("start the server", "no login".into())),
-        }
+        })??;
+        let data = layout.data.clone();
+        Ok((Self { server, data }, session))
     }
 
     /// A socket that someone listens at is another server's; one that nobody

@@ -6,7 +6,7 @@
 //! processor time for 600,000 order lines on MariaDB 10.11, the ordinary way
 //! 2.6 s.
 
-use std::{fs::File, time::Instant};
+use std::time::Instant;
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Workload, schema::Table};
@@ -114,11 +114,9 @@ fn shrink(
     let (server, session) = Instance::start(programs, layout, page_size, &Purpose::Rest, account)?;
     drop(session);
     server.stop()?;
-    let path = &layout.directory;
-    let opened = File::open(path).map_err(files::named("open", path))?;
     // Copies are made from what is on storage: neither the files that tools
     // made nor our own were flushed by a server.
-    rustix::fs::syncfs(&opened).map_err(|error| files::named("flush", path)(error.into()))?;
+    tree::sync(&layout.directory)?;
     files::remove(&layout.log)?;
     tree::forget(&layout.directory)
 }

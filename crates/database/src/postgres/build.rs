@@ -7,7 +7,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs,
     num::NonZero,
     ops::ControlFlow,
     os::unix::fs::MetadataExt,
@@ -233,8 +233,7 @@ impl Build<'_> {
         tree::remove_all(&built.join("include"))?;
         open_to_all(&built)?;
         // All of it is durable before it has its name.
-        let opened = File::open(&built).map_err(named("open", &built))?;
-        rustix::fs::syncfs(opened).map_err(|error| named("flush", &built)(error.into()))?;
+        tree::sync(&built)?;
         tree::remove_all(tree)?;
         fs::rename(&built, tree).map_err(named("move to", tree))
     }

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -301,9 +301,8 @@ impl Started {
             return Err(self.server.failure("stop the server", status.to_string()));
         }
         let path = self.path();
-        let opened = File::open(&path).map_err(files::named("open", &path))?;
         // The server may have been one that does not flush.
-        rustix::fs::syncfs(&opened).map_err(|error| files::named("flush", &path)(error.into()))?;
+        tree::sync(&path)?;
         tree::forget(&path)
     }
 }

@@ -43,8 +43,7 @@ pub(crate) fn restore(
     let about = fs::metadata(snapshot).map_err(named("examine", snapshot))?;
     copier.copy_directory(snapshot, run, &about)?;
     // One flush for all small files, names, owners and modes.
-    let opened = File::open(run).map_err(named("open", run))?;
-    rustix::fs::syncfs(&opened).map_err(|error| named("flush", run)(error.into()))?;
+    sync(run)?;
     forget(run)?;
     forget(snapshot)?;
     Ok(if copier.shared > 0 && copier.copied == 0 {
@@ -60,6 +59,12 @@ pub(crate) fn forget(path: &Path) -> Result<()> {
         files::forget(&File::open(path).map_err(named("open", path))?);
         Ok(())
     })
+}
+
+/// Flushes the file system that a path is on.
+pub(crate) fn sync(path: &Path) -> Result<()> {
+    let opened = File::open(path).map_err(named("open", path))?;
+    rustix::fs::syncfs(opened).map_err(|error| named("flush", path)(error.into()))
 }
 
 /// The bytes of all files of a tree.

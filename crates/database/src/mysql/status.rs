@@ -7,10 +7,7 @@ use octavo_units::ByteCount;
 use octavo_workload::Result;
 
 use super::session::Session;
-use crate::{
-    Counters,
-    server::{descendants, monitor::Monitor},
-};
+use crate::{Counters, server::monitor::Monitor};
 
 /// The status variables that counters are made of.
 const NAMES: [&str; 14] = [
@@ -33,13 +30,8 @@ const NAMES: [&str; 14] = [
 /// Reads the counters of this session's server from now on, with the CPU time
 /// of its process where that is known.
 pub(super) fn monitor(mut session: Session, pid: Option<i32>) -> Result<Monitor> {
-    let mut read = move || {
-        Ok(Counters {
-            cpu_time: pid.map(descendants::user_time).unwrap_or_default(),
-            ..read(&mut session)?
-        })
-    };
-    Ok(Monitor::new(read()?, read))
+    let mut read = move || read(&mut session);
+    Ok(Monitor::new(read()?, pid, read))
 }
 
 /// Reads the counters.

@@ -220,7 +220,7 @@ fn open(url: &Url, options: &[(&str, String)]) -> Result<Session, ConnectionErro
 }
 
 /// The first column of a query's first row; `None` without rows, or for NULL.
-fn one(session: &mut Session, sql: &str) -> Result<Option<String>, ConnectionError> {
+pub(super) fn one(session: &mut Session, sql: &str) -> Result<Option<String>, ConnectionError> {
     Ok(session.texts(sql)?.into_iter().flatten().next().flatten())
 }
 

@@ -8,6 +8,7 @@ use octavo_workload::{Connection, Workload, connection::Statement};
 use super::{
     Postgres,
     cluster::{Cluster, Started},
+    external::one,
     memory_limiter::MemoryLimiter,
     programs::major_of,
     reporting::{self, Sessions},
@@ -281,13 +282,7 @@ impl About {
             settings: Vec::new(),
         };
         for name in Self::SHOWN {
-            let rows = session.texts(&format!("SHOW {name}"))?;
-            let value = rows
-                .into_iter()
-                .flatten()
-                .flatten()
-                .next()
-                .unwrap_or_default();
+            let value = one(session, &format!("SHOW {name}"))?.unwrap_or_default();
             match name {
                 "server_version" => about.version.clone_from(&value),
                 "block_size" => {

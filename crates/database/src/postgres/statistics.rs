@@ -6,10 +6,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::ConnectionError;
 
 use super::session::Session;
-use crate::{
-    Counters,
-    server::{descendants, monitor::Monitor},
-};
+use crate::{Counters, server::monitor::Monitor};
 
 /// Reads a server's counters.
 ///
@@ -76,12 +73,7 @@ impl Statistics {
     pub(super) fn monitor(self, mut session: Session, pid: Option<i32>) -> Monitor {
         // Views are read one after the other, and one that is reset while the
         // server recovers from a crash begins anew: the monitor sees to it.
-        let monitor = Monitor::new(Counters::default(), move || {
-            Ok(Counters {
-                cpu_time: pid.map(descendants::user_time).unwrap_or_default(),
-                ..self.read(&mut session)?
-            })
-        });
+        let monitor = Monitor::new(Counters::default(), pid, move || self.read(&mut session));
         let _since_its_start = monitor.counters();
         monitor
     }

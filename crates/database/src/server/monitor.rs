@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use octavo_workload::Result;
 
+use super::descendants;
 use crate::Counters;
 
 /// Asks the server for its counters, over a session of its own.
@@ -21,14 +22,20 @@ struct Watched {
 }
 
 impl Monitor {
-    /// Reads by `read`, which has read `last` before.
+    /// Reads by `read`, which has read `last` before, with the CPU time of the
+    /// server's processes where their first one is known.
     pub(crate) fn new(
         last: Counters,
-        read: impl FnMut() -> Result<Counters> + Send + 'static,
+        pid: Option<i32>,
+        mut read: impl FnMut() -> Result<Counters> + Send + 'static,
     ) -> Self {
+        let with_cpu_time = move |counters| Counters {
+            cpu_time: pid.map(descendants::user_time).unwrap_or_default(),
+            ..counters
+        };
         Self(Mutex::new(Watched {
-            read: Some(Box::new(read)),
-            last,
+            read: Some(Box::new(move || read().map(with_cpu_time))),
+            last: with_cpu_time(last),
             paused: false,
         }))
     }
@@ -73,7 +80,7 @@ mod tests {
     #[test]
     fn the_last_counters_are_those_of_a_server_that_is_gone() {
         let mut asked = 0;
-        let monitor = Monitor::new(reads(5), move || {
+        let monitor = Monitor::new(reads(5), None, move || {
             asked += 1;
             match asked {
                 1 => Ok(reads(7)),

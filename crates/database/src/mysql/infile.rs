@@ -8,14 +8,7 @@ use octavo_workload::{
     schema::ColumnKind,
 };
 
-use super::{
-    channel::Head,
-    failure::Failure,
-    fields::Fields,
-    session::Session,
-    time::DateTime,
-    value::{push_decimal, push_integer},
-};
+use super::{channel::Head, failure::Failure, fields::Fields, session::Session, value::push_value};
 
 /// What tells the server of the format that [`push_row`] writes.
 pub(crate) const FORMAT: &str = "CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \
@@ -155,21 +148,8 @@ fn push_row<'v>(
     values: impl Iterator<Item = Value<'v>>,
     kinds: &[ColumnKind],
 ) -> Result<(), Failure> {
-    let start = out.len();
-    for (value, kind) in values.zip(kinds) {
-        match value {
-            Value::Null => out.extend_from_slice(b"\\N"),
-            Value::Integer(number) => push_integer(out, number),
-            Value::Decimal { unscaled, scale } => push_decimal(out, unscaled, scale),
-            Value::Text(text) => push_escaped(out, text)?,
-            Value::Timestamp(microseconds) => push_time(out, microseconds)?,
-        }
-        // A blank at the end of a CHAR is not stored, and one less is sent.
-        if matches!(kind, ColumnKind::Char(_)) {
-            while out.len() > start && out.last() == Some(&b' ') {
-                out.pop();
-            }
-        }
+    for (value, &kind) in values.zip(kinds) {
+        push_value(out, kind, value, b"\\N", b"", push_escaped)?;
         out.push(b'\t');
     }
     match out.last_mut() {
@@ -209,36 +189,6 @@ fn push_escaped(out: &mut Vec<u8>, text: &str) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn push_time(out: &mut Vec<u8>, microseconds: i64) -> Result<(), Failure> {
-    let time = DateTime::of(microseconds).ok_or_else(|| {
-        Failure::Refused(format!(
-            "{microseconds} microseconds since 1970 are outside of the years 0 to 9999"
-        ))
-    })?;
-    for (part, digits) in [
-        (u32::from(time.year), 4),
-        (u32::from(time.month), 2),
-        (u32::from(time.day), 2),
-        (u32::from(time.hour), 2),
-        (u32::from(time.minute), 2),
-        (u32::from(time.second), 2),
-    ] {
-        push_number(out, part, digits);
-    }
-    if time.microsecond > 0 {
-        out.push(b'.');
-        push_number(out, time.microsecond, 6);
-    }
-    Ok(())
-}
-
-/// Appends a number in exactly `digits` digits.
-fn push_number(out: &mut Vec<u8>, number: u32, digits: u32) {
-    for place in (0..digits).rev() {
-        out.push(b'0' + (number / 10u32.pow(place) % 10) as u8);
-    }
 }
 
 #[cfg(test)]

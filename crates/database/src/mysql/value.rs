@@ -1,12 +1,17 @@
 //! Values in the binary protocol
 //! (<https://mariadb.com/kb/en/resultset-row/#binary-resultset-row>).
 
+use jiff::civil::DateTime;
 use octavo_workload::{
     connection::{Row, Value},
     schema::ColumnKind,
 };
 
-use super::{failure::Failure, fields::Fields, time::DateTime};
+use super::{
+    failure::Failure,
+    fields::Fields,
+    time::{microseconds, time_at},
+};
 
 /// The protocol's numbers of types
 /// (<https://mariadb.com/kb/en/result-set-packets/#field-types>).
@@ -67,15 +72,20 @@ pub(crate) fn push_parameter(
             out.extend_from_slice(text.as_bytes());
         }
         (ColumnKind::Timestamp, Value::Timestamp(microseconds)) => {
-            let time = DateTime::of(microseconds).ok_or_else(|| {
-                Failure::Refused(format!(
-                    "{microseconds} microseconds since 1970 are outside of the years 0 to 9999"
-                ))
-            })?;
+            let time = time_at(microseconds)?;
             out.push(11);
-            out.extend_from_slice(&time.year.to_le_bytes());
-            out.extend_from_slice(&[time.month, time.day, time.hour, time.minute, time.second]);
-            out.extend_from_slice(&time.microsecond.to_le_bytes());
+            out.extend_from_slice(&time.year().to_le_bytes());
+            for part in [
+                time.month(),
+                time.day(),
+                time.hour(),
+                time.minute(),
+                time.second(),
+            ] {
+                out.extend_from_slice(&part.to_le_bytes());
+            }
+            let microsecond = time.subsec_nanosecond() / 1000;
+            out.extend_from_slice(&microsecond.to_le_bytes());
         }
         (kind, value) => {
             return Err(Failure::Refused(format!(
@@ -105,8 +115,57 @@ fn push_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
+/// Appends a value as text. A NULL is `null`; `quote` stands around times, and
+/// texts go through `push_text`, without what a CHAR does not store.
+#[inline]
+pub(super) fn push_value(
+    out: &mut Vec<u8>,
+    kind: ColumnKind,
+    value: Value<'_>,
+    null: &[u8],
+    quote: &[u8],
+    push_text: impl FnOnce(&mut Vec<u8>, &str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match value {
+        Value::Null => out.extend_from_slice(null),
+        Value::Integer(number) => push_integer(out, number),
+        Value::Decimal { unscaled, scale } => push_decimal(out, unscaled, scale),
+        // A blank at the end of a CHAR is not stored.
+        Value::Text(text) if matches!(kind, ColumnKind::Char(_)) => {
+            push_text(out, text.trim_end_matches(' '))?;
+        }
+        Value::Text(text) => push_text(out, text)?,
+        Value::Timestamp(microseconds) => {
+            let time = time_at(microseconds)?;
+            out.extend_from_slice(quote);
+            push_time(out, time);
+            out.extend_from_slice(quote);
+        }
+    }
+    Ok(())
+}
+
+/// Appends a time in digits: `20000229000000.000001`.
+fn push_time(out: &mut Vec<u8>, time: DateTime) {
+    push_digits(out, u64::from(time.year().unsigned_abs()), 4);
+    for part in [
+        time.month(),
+        time.day(),
+        time.hour(),
+        time.minute(),
+        time.second(),
+    ] {
+        push_digits(out, u64::from(part.unsigned_abs()), 2);
+    }
+    let microsecond = time.subsec_nanosecond().unsigned_abs() / 1000;
+    if microsecond > 0 {
+        out.push(b'.');
+        push_digits(out, u64::from(microsecond), 6);
+    }
+}
+
 /// Appends a whole number in digits.
-pub(crate) fn push_integer(out: &mut Vec<u8>, number: i64) {
+fn push_integer(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');
     }
@@ -114,7 +173,7 @@ pub(crate) fn push_integer(out: &mut Vec<u8>, number: i64) {
 }
 
 /// Appends `unscaled / 10^scale` in digits.
-pub(crate) fn push_decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
+fn push_decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
     if unscaled < 0 {
         out.push(b'-');
     }
@@ -363,25 +422,25 @@ fn decimal(kind: ColumnKind, text: &[u8]) -> Option<Value<'static>> {
 }
 
 fn datetime(bytes: &[u8]) -> Option<i64> {
-    let mut fields = Fields(bytes);
-    let mut time = DateTime {
-        year: fields.u16().ok()?,
-        month: fields.u8().ok()?,
-        day: fields.u8().ok()?,
-        hour: 0,
-        minute: 0,
-        second: 0,
-        microsecond: 0,
-    };
-    if !fields.0.is_empty() {
-        time.hour = fields.u8().ok()?;
-        time.minute = fields.u8().ok()?;
-        time.second = fields.u8().ok()?;
+    if !matches!(bytes.len(), 4 | 7 | 11) {
+        return None;
     }
-    if !fields.0.is_empty() {
-        time.microsecond = fields.u32().ok()?;
-    }
-    time.microseconds()
+    // What is 0 at the end is left out.
+    let mut all = [0; 11];
+    all[..bytes.len()].copy_from_slice(bytes);
+    let [year @ .., month, day, hour, minute, second, _, _, _, _] = all;
+    let [.., a, b, c, d] = all;
+    let microsecond = u32::from_le_bytes([a, b, c, d]);
+    let time = DateTime::new(
+        i16::from_le_bytes(year),
+        month as i8,
+        day as i8,
+        hour as i8,
+        minute as i8,
+        second as i8,
+        i32::try_from(microsecond.checked_mul(1000)?).ok()?,
+    );
+    time.ok().filter(|time| time.year() >= 0).map(microseconds)
 }
 
 #[cfg(test)]

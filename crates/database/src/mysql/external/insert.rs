@@ -4,11 +4,7 @@ use octavo_workload::{
     ConnectionError, Result, connection::Value, population::RowBatch, schema::ColumnKind,
 };
 
-use super::super::{
-    session::Session,
-    time::DateTime,
-    value::{push_decimal, push_integer},
-};
+use super::super::{failure::Failure, session::Session, value::push_value};
 
 /// A statement is sent once it has this many bytes: together with one row more
 /// it stays below the 1 MiB of the smallest usual `max_allowed_packet`.
@@ -55,12 +51,8 @@ impl<'s> Inserts<'s> {
                 false => self.sql.push(b','),
             }
             let values = (0..batch.columns()).map(|column| batch.value(row, column));
-            push_row(&mut self.sql, values, self.kinds).ok_or_else(|| {
-                ConnectionError::other(
-                    format!("fill {}", self.table),
-                    "a time is outside of the years 0 to 9999",
-                )
-            })?;
+            push_row(&mut self.sql, values, self.kinds)
+                .map_err(|refused| refused.sort(|| format!("fill {}", self.table)))?;
             if self.sql.len() >= STATEMENT_BYTES {
                 self.send()?;
             }
@@ -99,44 +91,24 @@ impl<'s> Inserts<'s> {
     }
 }
 
-/// Appends a row in parentheses; `None` for a time that DATETIME cannot hold.
+/// Appends a row in parentheses.
 fn push_row<'v>(
     out: &mut Vec<u8>,
     values: impl Iterator<Item = Value<'v>>,
     kinds: &[ColumnKind],
-) -> Option<()> {
+) -> Result<(), Failure> {
     out.push(b'(');
-    for (position, (value, kind)) in values.zip(kinds).enumerate() {
+    for (position, (value, &kind)) in values.zip(kinds).enumerate() {
         if position > 0 {
             out.push(b',');
         }
-        match value {
-            Value::Null => out.extend_from_slice(b"NULL"),
-            Value::Integer(number) => push_integer(out, number),
-            Value::Decimal { unscaled, scale } => push_decimal(out, unscaled, scale),
-            // A blank at the end of a CHAR is not stored.
-            Value::Text(text) if matches!(kind, ColumnKind::Char(_)) => {
-                push_text(out, text.trim_end_matches(' '));
-            }
-            Value::Text(text) => push_text(out, text),
-            Value::Timestamp(microseconds) => {
-                let time = DateTime::of(microseconds)?;
-                let text = format!(
-                    "'{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06}'",
-                    time.year,
-                    time.month,
-                    time.day,
-                    time.hour,
-                    time.minute,
-                    time.second,
-                    time.microsecond
-                );
-                out.extend_from_slice(text.as_bytes());
-            }
-        }
+        push_value(out, kind, value, b"NULL", b"'", |out, text| {
+            push_text(out, text);
+            Ok(())
+        })?;
     }
     out.push(b')');
-    Some(())
+    Ok(())
 }
 
 /// Appends a text in quotes.
@@ -179,9 +151,9 @@ mod tests {
         push_row(&mut out, values.into_iter(), &kinds).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            r"(-7,-1.05,NULL,'it\'s a \\ \0  ','a','2000-02-29 00:00:00.000001')"
+            r"(-7,-1.05,NULL,'it\'s a \\ \0  ','a','20000229000000.000001')"
         );
         let never = [Value::Timestamp(i64::MAX)];
-        assert!(push_row(&mut Vec::new(), never.into_iter(), &[ColumnKind::Timestamp]).is_none());
+        assert!(push_row(&mut Vec::new(), never.into_iter(), &[ColumnKind::Timestamp]).is_err());
     }
 }

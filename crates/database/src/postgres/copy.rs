@@ -26,54 +26,44 @@ pub(crate) struct CopyIn<'s> {
     session: &'s mut Session,
     /// For messages of errors.
     sql: String,
-    /// Of a row, as the server wants them.
-    columns: u16,
-    /// How the columns of the last batch are written.
+    /// How the columns of a row are written.
     encoders: Vec<Encoder>,
     /// Whether the server still takes rows.
     open: bool,
 }
 
 impl<'s> CopyIn<'s> {
-    /// Starts a `COPY … FROM STDIN (FORMAT binary)` and waits until the server
-    /// wants its rows.
-    pub(super) fn start(session: &'s mut Session, sql: &str) -> Result<Self> {
+    /// Starts a `COPY … FROM STDIN (FORMAT binary)` of columns of these kinds
+    /// and waits until the server wants its rows.
+    pub(super) fn start(session: &'s mut Session, sql: &str, kinds: &[ColumnKind]) -> Result<Self> {
         session.put_text(sql)?;
         let channel = &mut session.channel;
         let begin = |channel: &mut Channel| {
             channel.send()?;
             let message = channel.message()?;
-            if message.tag == b'G' {
-                // Whether all of it is binary, and how many columns there are.
-                let wanted = match channel.body(message) {
-                    [1, high, low, ..] => Some(u16::from_be_bytes([*high, *low])),
-                    _ => None,
-                };
-                channel.done(message);
-                return Ok(wanted);
+            if message.tag == b'E' {
+                let refused = Err(channel.refusal(message));
+                return channel.until_ready(refused, 1);
             }
-            let refused = match message.tag {
-                b'E' => Err(channel.refusal(message)),
-                // It was another statement.
-                _ => Ok(None),
+            // Whether all of it is binary, and how many columns there are.
+            let fits = match channel.body(message) {
+                [1, high, low, ..] if message.tag == b'G' => {
+                    usize::from(u16::from_be_bytes([*high, *low])) == kinds.len()
+                }
+                _ => false,
             };
-            channel.until_ready(refused, 1)
+            channel.done(message);
+            let unfit = Failure::Protocol("it copies no rows of these columns from us");
+            fits.then_some(()).ok_or(unfit)
         };
         let begun = begin(channel);
         let mut copy = Self {
             session,
             sql: start_of(sql),
-            columns: 0,
-            encoders: Vec::new(),
+            encoders: kinds.iter().map(|&kind| Encoder::of_column(kind)).collect(),
             open: false,
         };
-        match begun {
-            Ok(Some(columns)) => copy.columns = columns,
-            Ok(None) => {
-                return Err(copy.refused("this is no COPY … FROM STDIN in the binary format"));
-            }
-            Err(failure) => return Err(copy.fail(failure)),
-        }
+        begun.map_err(|failure| copy.fail(failure))?;
         copy.open = true;
         copy.open_message();
         copy.session
@@ -84,26 +74,20 @@ impl<'s> CopyIn<'s> {
         Ok(copy)
     }
 
-    /// Adds the rows of a batch; `kinds` are the columns'. After an error the
-    /// COPY stores nothing.
-    pub(crate) fn batch(&mut self, batch: &RowBatch, kinds: &[ColumnKind]) -> Result<()> {
+    /// Adds the rows of a batch, which has the columns of the COPY. After an
+    /// error that stores nothing.
+    pub(crate) fn batch(&mut self, batch: &RowBatch) -> Result<()> {
         self.session.usable()?;
         if !self.open {
             return Err(self.refused("it ended with an earlier error"));
         }
-        let columns = batch.columns();
-        if columns != usize::from(self.columns) || columns != kinds.len() {
-            return Err(self.refused(format!(
-                "the table has {} columns, the rows have {columns} and {} kinds",
-                self.columns,
-                kinds.len()
-            )));
-        }
-        self.encoders.clear();
-        let encoders = kinds.iter().map(|&kind| Encoder::of_column(kind));
-        self.encoders.extend(encoders);
-
-        let count = self.columns.to_be_bytes();
+        assert_eq!(
+            batch.columns(),
+            self.encoders.len(),
+            "columns of {}",
+            self.sql
+        );
+        let count = (self.encoders.len() as u16).to_be_bytes();
         for row in 0..batch.len() {
             let output = self.session.channel.wire.output();
             output.extend_from_slice(&count);

@@ -96,8 +96,8 @@ pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_
 
 fn copy(session: &mut Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
     let kinds = table.kinds();
-    let mut copy = CopyIn::start(session, &ddl::copy(table))?;
-    let sent = feed.send(|batch| Ok(copy.batch(batch, &kinds)?))?;
+    let mut copy = CopyIn::start(session, &ddl::copy(table), &kinds)?;
+    let sent = feed.send(|batch| Ok(copy.batch(batch)?))?;
     let copied = copy.finish()?;
     if copied != sent {
         return Err(octavo_workload::ConnectionError::other(

@@ -187,7 +187,7 @@ impl Channel {
                     self.row(message, columns, &unfit, visit)?;
                 }
                 // ParseComplete, BindComplete, CloseComplete, NoData.
-                b'1' | b'2' | b'3' | b'n' => {}
+                b'1' | b'2' | b'n' => {}
                 b'C' => {
                     let affected = affected(self.body(message));
                     self.done(message);
@@ -249,14 +249,8 @@ impl Channel {
                     let refused = Err(self.refusal(message));
                     return self.until_ready(refused, 1);
                 }
-                // The text holds a COPY from us: it gets nothing.
-                b'G' => {
-                    self.wire.output().extend_from_slice(&COPY_FAIL);
-                    self.done(message);
-                    self.send()?;
-                    continue;
-                }
-                b'W' => return Err(Failure::Protocol("a text of statements replicates")),
+                // It would wait for rows.
+                b'G' | b'W' => return Err(Failure::Protocol("a text of statements copies")),
                 b'Z' => return self.ready(1),
                 _ => {}
             }

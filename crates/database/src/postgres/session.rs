@@ -44,8 +44,6 @@ pub(crate) struct Session {
     pub(super) channel: Channel,
     statements: &'static [Statement],
     prepared: Vec<Prepared>,
-    /// How many names of statements the server may know.
-    names: usize,
     controls: [Prepared; CONTROLS.len()],
     /// A transaction that was begun and whose BEGIN was not sent.
     queued: Option<Access>,
@@ -93,7 +91,6 @@ impl Session {
             channel,
             statements: &[],
             prepared: Vec::new(),
-            names: 0,
             controls: CONTROLS.map(|(name, _)| Prepared::control(name)),
             queued: None,
             lost: false,
@@ -116,17 +113,11 @@ impl Session {
     }
 
     /// Prepares the statements that [`StatementId`]s name from now on, in one
-    /// exchange; those prepared before are forgotten.
+    /// exchange. A session does so once.
     pub(crate) fn prepare_all(&mut self, statements: &'static [Statement]) -> Result<()> {
         self.usable()?;
         self.begin_now()?;
-        self.prepared.clear();
         self.statements = statements;
-        for position in 0..self.names {
-            let name = position.to_string();
-            self.put("", |bytes| frontend::close(b'S', &name, bytes))?;
-        }
-        self.names = self.names.max(statements.len());
         for (position, statement) in statements.iter().enumerate() {
             let name = position.to_string();
             let sql = with_marks(statement.sql);

@@ -149,15 +149,15 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    /// Reads the answer to a Describe, and those to a Close and a Parse
-    /// before it.
+    /// Reads the answer to a Describe, and those to a Parse and a Bind before
+    /// it.
     pub(crate) fn read(channel: &mut Channel) -> Result<Self, Failure> {
         let mut description = Self::default();
         loop {
             let message = channel.message()?;
             match message.tag {
-                // ParseComplete, BindComplete, CloseComplete.
-                b'1' | b'2' | b'3' => {}
+                // ParseComplete, BindComplete.
+                b'1' | b'2' => {}
                 b't' => {
                     description.parameters = parameter_types(channel.body(message))
                         .ok_or(Failure::Protocol("a list of parameters is damaged"))?;

@@ -8,7 +8,6 @@ use super::numeric;
 /// The types' numbers, the same in every server (`pg_type.dat`).
 mod oid {
     pub(super) const INT8: u32 = 20;
-    pub(super) const INT2: u32 = 21;
     pub(super) const INT4: u32 = 23;
     pub(super) const TEXT: u32 = 25;
     pub(super) const BPCHAR: u32 = 1042;
@@ -27,7 +26,6 @@ const NULL: [u8; 4] = (-1_i32).to_be_bytes();
 /// How a value is written for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoder {
-    Int2,
     Int4,
     Int8,
     /// With the value's own scale.
@@ -58,7 +56,6 @@ impl Encoder {
     /// For a parameter of the type `oid`; `None` when no value goes there.
     pub(crate) fn of_type(oid: u32) -> Option<Self> {
         Some(match oid {
-            oid::INT2 => Self::Int2,
             oid::INT4 => Self::Int4,
             oid::INT8 => Self::Int8,
             oid::NUMERIC => Self::Numeric,
@@ -83,7 +80,7 @@ impl Encoder {
     pub(crate) fn takes(self, kind: ColumnKind) -> bool {
         match kind {
             ColumnKind::Integer | ColumnKind::Integer32 => {
-                matches!(self, Self::Int2 | Self::Int4 | Self::Int8 | Self::Numeric)
+                matches!(self, Self::Int4 | Self::Int8 | Self::Numeric)
             }
             ColumnKind::Decimal { .. } => self == Self::Numeric,
             ColumnKind::Char(_) | ColumnKind::Varchar(_) => self == Self::Text,
@@ -93,7 +90,6 @@ impl Encoder {
 
     fn name(self) -> &'static str {
         match self {
-            Self::Int2 => "smallint",
             Self::Int4 => "integer",
             Self::Int8 => "bigint",
             Self::Numeric | Self::NumericColumn(_) => "numeric",
@@ -112,12 +108,6 @@ impl Encoder {
             (Self::Int4, Value::Integer(number)) => {
                 let number = i32::try_from(number).map_err(|_| self.beyond(number))?;
                 let mut bytes = [0, 0, 0, 4, 0, 0, 0, 0];
-                bytes[4..].copy_from_slice(&number.to_be_bytes());
-                out.extend_from_slice(&bytes);
-            }
-            (Self::Int2, Value::Integer(number)) => {
-                let number = i16::try_from(number).map_err(|_| self.beyond(number))?;
-                let mut bytes = [0, 0, 0, 2, 0, 0];
                 bytes[4..].copy_from_slice(&number.to_be_bytes());
                 out.extend_from_slice(&bytes);
             }
@@ -183,7 +173,7 @@ fn put_int8(number: i64, out: &mut Vec<u8>) {
 /// How a column of a result is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decoder {
-    /// `smallint`, `integer` or `bigint`, as the length tells.
+    /// `integer` or `bigint`, as the length tells.
     Integer,
     /// A `numeric` that has to be whole.
     WholeNumeric,
@@ -200,12 +190,10 @@ impl Decoder {
     /// the one is not read as the other.
     pub(crate) fn of(oid: u32, kind: ColumnKind) -> Option<Self> {
         Some(match (oid, kind) {
-            (oid::INT2 | oid::INT4 | oid::INT8, ColumnKind::Integer | ColumnKind::Integer32) => {
-                Self::Integer
-            }
+            (oid::INT4 | oid::INT8, ColumnKind::Integer | ColumnKind::Integer32) => Self::Integer,
             (oid::NUMERIC, ColumnKind::Integer | ColumnKind::Integer32) => Self::WholeNumeric,
             (oid::NUMERIC, ColumnKind::Decimal { scale, .. }) => Self::Decimal(scale),
-            (oid::INT2 | oid::INT4 | oid::INT8, ColumnKind::Decimal { scale, .. }) => {
+            (oid::INT4 | oid::INT8, ColumnKind::Decimal { scale, .. }) => {
                 Self::IntegerDecimal(scale)
             }
             (
@@ -273,7 +261,6 @@ mod tests {
     #[test]
     fn integers_are_held_to_their_range() {
         for (encoder, least, largest) in [
-            (Encoder::Int2, i64::from(i16::MIN), i64::from(i16::MAX)),
             (Encoder::Int4, i64::from(i32::MIN), i64::from(i32::MAX)),
             (Encoder::Int8, i64::MIN, i64::MAX),
         ] {

@@ -8,7 +8,7 @@ use octavo_workload::{
 
 use super::{
     super::super::copy::CopyIn, ADD, FIRST, GET, INTEGER, LONG, MONEY, RAISE, SET, Session, TIME,
-    TOTAL, VARCHAR, integer, one, reason, session,
+    TOTAL, VARCHAR, again, integer, one, reason, session,
 };
 
 #[test]
@@ -146,10 +146,10 @@ fn rows_are_copied_in_bulk() {
     let sql = "COPY bulk FROM STDIN (FORMAT binary)";
     let mut batch = RowBatch::new();
 
-    let mut copy = CopyIn::start(&mut session, sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql, &kinds).unwrap();
     for number in 0..BATCHES {
         fill(&mut batch, number * rows_of_batch);
-        copy.batch(&batch, &kinds).unwrap();
+        copy.batch(&batch).unwrap();
     }
     let rows = BATCHES * rows_of_batch;
     assert_eq!(copy.finish().unwrap(), rows as u64);
@@ -175,59 +175,64 @@ fn rows_are_copied_in_bulk() {
     let count = |session: &mut Session| session.texts("SELECT COUNT(*) FROM bulk").unwrap();
     let before = count(&mut session);
     // Refused by the server at the end.
-    let mut copy = CopyIn::start(&mut session, sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql, &kinds).unwrap();
     fill(&mut batch, rows);
-    copy.batch(&batch, &kinds).unwrap();
+    copy.batch(&batch).unwrap();
     fill(&mut batch, 0);
-    copy.batch(&batch, &kinds).unwrap();
+    copy.batch(&batch).unwrap();
     let error = copy.finish().unwrap_err();
     assert!(reason(&error).contains("23505"), "{error:?}");
     assert_eq!(count(&mut session), before);
     // Refused in the middle, while we send.
-    let mut copy = CopyIn::start(&mut session, sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql, &kinds).unwrap();
     fill(&mut batch, 0);
     let error = (0..1000)
-        .find_map(|_| copy.batch(&batch, &kinds).err())
+        .find_map(|_| copy.batch(&batch).err())
         .expect("it does not take half a million rows to find out");
     assert!(reason(&error).contains("23505"), "{error:?}");
-    assert!(copy.batch(&batch, &kinds).is_err());
+    assert!(copy.batch(&batch).is_err());
     drop(copy);
     assert_eq!(count(&mut session), before);
     // Refused by us.
-    let mut copy = CopyIn::start(&mut session, sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql, &kinds).unwrap();
     batch.clear();
     batch.push_integer(rows);
     batch.push_text(|text| text.push('\0'));
     batch.push_null();
-    let error = copy.batch(&batch, &kinds).unwrap_err();
+    let error = copy.batch(&batch).unwrap_err();
     assert!(reason(&error).contains("column 1"), "{error:?}");
     assert!(copy.finish().is_err());
     assert_eq!(count(&mut session), before);
-    let mut copy = CopyIn::start(&mut session, sql).unwrap();
-    assert!(copy.batch(&batch, &kinds[1..]).is_err());
-    drop(copy);
     // Given up.
-    let mut copy = CopyIn::start(&mut session, sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql, &kinds).unwrap();
     for number in 0..20 {
         fill(&mut batch, rows + number * rows_of_batch);
-        copy.batch(&batch, &kinds).unwrap();
+        copy.batch(&batch).unwrap();
     }
     drop(copy);
     assert_eq!(count(&mut session), before);
     // Not begun.
-    assert!(CopyIn::start(&mut session, "COPY nothing FROM STDIN (FORMAT binary)").is_err());
-    assert!(CopyIn::start(&mut session, "SELECT 1").is_err());
+    let nothing = "COPY nothing FROM STDIN (FORMAT binary)";
+    assert!(CopyIn::start(&mut session, nothing, &kinds).is_err());
 
     // Without a row, in a transaction that is taken back.
     session.begin(Access::Write).unwrap();
-    let copy = CopyIn::start(&mut session, sql).unwrap();
+    let copy = CopyIn::start(&mut session, sql, &kinds).unwrap();
     assert_eq!(copy.finish().unwrap(), 0);
-    let mut copy = CopyIn::start(&mut session, sql).unwrap();
+    let mut copy = CopyIn::start(&mut session, sql, &kinds).unwrap();
     fill(&mut batch, rows);
-    copy.batch(&batch, &kinds).unwrap();
+    copy.batch(&batch).unwrap();
     assert_eq!(copy.finish().unwrap(), rows_of_batch as u64);
     session.rollback().unwrap();
     assert_eq!(count(&mut session), before);
+
+    // What is no COPY of these columns ends the session.
+    for (sql, kinds) in [(sql, &kinds[1..]), ("SELECT 1", &kinds[..])] {
+        let mut session = again("copies");
+        let error = CopyIn::start(&mut session, sql, kinds).map(drop);
+        assert!(reason(&error.unwrap_err()).contains("no rows of these columns"));
+        session.simple("SELECT 1").unwrap_err();
+    }
 }
 
 #[test]

@@ -99,6 +99,8 @@ fn is_lost<T: std::fmt::Debug>(result: Result<T, ConnectionError>) -> String {
     }
 }
 
+const COPY: &str = "COPY pair FROM STDIN (FORMAT binary)";
+
 fn all_calls_say_lost(session: &mut Session) {
     is_lost(session.begin(Access::Write));
     is_lost(session.rollback());
@@ -108,7 +110,7 @@ fn all_calls_say_lost(session: &mut Session) {
     is_lost(session.run_batch(&Batch::default(), &mut |_, _| {}, &mut Vec::new()));
     is_lost(session.simple("SELECT 1"));
     is_lost(session.scan("SELECT 1", &[INTEGER], &mut |_| {}));
-    is_lost(CopyIn::start(session, "COPY pair FROM STDIN (FORMAT binary)").map(drop));
+    is_lost(CopyIn::start(session, COPY, &[INTEGER; 2]).map(drop));
     is_lost(session.prepare_all(&PAIR));
 }
 
@@ -134,7 +136,7 @@ fn an_ended_session_is_lost() {
     let pid = session.texts("SELECT pg_backend_pid()").unwrap()[0][0]
         .take()
         .unwrap();
-    let mut copy = CopyIn::start(&mut session, "COPY pair FROM STDIN (FORMAT binary)").unwrap();
+    let mut copy = CopyIn::start(&mut session, COPY, &[INTEGER, SMALLER]).unwrap();
     again("ended")
         .simple(&format!("SELECT pg_terminate_backend({pid})"))
         .unwrap();
@@ -144,7 +146,7 @@ fn an_ended_session_is_lost() {
         batch.push_integer(key);
         batch.push_integer(0);
     }
-    let result = (0..10_000).try_for_each(|_| copy.batch(&batch, &[INTEGER, SMALLER]));
+    let result = (0..10_000).try_for_each(|_| copy.batch(&batch));
     is_lost(result);
     drop(copy);
     all_calls_say_lost(&mut session);

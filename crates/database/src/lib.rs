@@ -44,7 +44,7 @@ pub fn free_what_servers_left(directory: &std::path::Path) {
     postgres::free_below(directory);
 }
 
-pub use content::{ContentHash, ContentHashError, TableContent, contents, expected_contents};
+pub use content::{TableContent, contents, expected_contents};
 pub use counters::Counters;
 pub use database::{Database, DatabaseKind};
 pub use description::{Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes};

@@ -56,15 +56,6 @@ const RETAINED_MAX: usize = 96 << 20;
 /// allocator moves memory by remapping it rather than by copying.
 const RETAINED_GROWTH: usize = 4 << 20;
 
-/// Who reads the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// A checkpoint, which may use what is retained.
-    Checkpoint,
-    /// Anything else.
-    Session,
-}
-
 /// See the module.
 pub(crate) struct LogFile {
     file: DirectFile,
@@ -157,14 +148,18 @@ impl LogFile {
         self.lock().size
     }
 
-    /// Reads at `offset`; fewer bytes than asked for only at the end.
-    pub(crate) fn read(&self, target: &mut [u8], offset: u64, reader: Reader) -> io::Result<usize> {
+    /// Reads at `offset`; fewer bytes than asked for only at the end. A
+    /// checkpoint may use what is retained.
+    pub(crate) fn read(
+        &self,
+        target: &mut [u8],
+        offset: u64,
+        in_checkpoint: bool,
+    ) -> io::Result<usize> {
         let window = self.lock();
         let length = window.size.saturating_sub(offset).min(target.len() as u64) as usize;
         let target = &mut target[..length];
-        if reader == Reader::Checkpoint
-            && let Some(retained) = window.retained(offset, length)
-        {
+        if in_checkpoint && let Some(retained) = window.retained(offset, length) {
             target.copy_from_slice(retained);
             return Ok(length);
         }
@@ -454,9 +449,9 @@ mod tests {
                     }
                     Step::Read { at, length } => {
                         let at = within(at);
-                        for reader in [Reader::Session, Reader::Checkpoint] {
+                        for in_checkpoint in [false, true] {
                             let mut target = vec![0xEE; length];
-                            let read = file.read(&mut target, at as u64, reader).unwrap();
+                            let read = file.read(&mut target, at as u64, in_checkpoint).unwrap();
                             prop_assert_eq!(read, length.min(model.bytes.len() - at));
                             compare(&target[..read], at, &model);
                         }
@@ -502,16 +497,16 @@ mod tests {
         let reads = || tally.counters().reads;
         let before = reads();
         let mut page = vec![0; 4096];
-        log.read(&mut page, 24, Reader::Checkpoint).unwrap();
+        log.read(&mut page, 24, true).unwrap();
         assert_eq!(page, frames[..4096]);
         assert_eq!(reads(), before, "retained");
-        log.read(&mut page, 24, Reader::Session).unwrap();
+        log.read(&mut page, 24, false).unwrap();
         assert_eq!(page, frames[..4096]);
         assert_eq!(reads(), before + 1, "a session's read is a request");
         // A new generation forgets the old one.
         log.write(&frames[..100], 0).unwrap();
         log.sync().unwrap();
-        log.read(&mut page, 1 << 20, Reader::Checkpoint).unwrap();
+        log.read(&mut page, 1 << 20, true).unwrap();
         assert_eq!(reads(), before + 2);
     }
 }

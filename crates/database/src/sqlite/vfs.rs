@@ -41,7 +41,7 @@ use rusqlite::ffi;
 
 use super::{
     direct_file::DirectFile,
-    log_file::{LogFile, Reader},
+    log_file::LogFile,
     tally::{FileKind, Tally},
 };
 
@@ -124,10 +124,12 @@ impl DirectVfs {
             xDelete: Some(delete),
             xAccess: Some(access),
             xFullPathname: Some(full_pathname),
-            xDlOpen: Some(dl_open),
-            xDlError: Some(dl_error),
-            xDlSym: Some(dl_sym),
-            xDlClose: Some(dl_close),
+            // No connection loads extensions, which SQLite refuses unless it is
+            // told to.
+            xDlOpen: None,
+            xDlError: None,
+            xDlSym: None,
+            xDlClose: None,
             xRandomness: Some(randomness),
             xSleep: Some(sleep),
             xCurrentTime: Some(current_time),
@@ -421,7 +423,7 @@ unsafe extern "C" fn read(
         };
         let result = match &this.role {
             Role::Data => this.storage.read(target, offset as u64),
-            Role::Log(log) => log.read(target, offset as u64, reader()),
+            Role::Log(log) => log.read(target, offset as u64, IN_CHECKPOINT.get()),
             Role::Journal => {
                 return unix_file!(file, xRead, target.as_mut_ptr().cast(), length, offset);
             }
@@ -574,14 +576,6 @@ thread_local! {
     static IN_CHECKPOINT: Cell<bool> = const { Cell::new(false) };
 }
 
-fn reader() -> Reader {
-    if IN_CHECKPOINT.get() {
-        Reader::Checkpoint
-    } else {
-        Reader::Session
-    }
-}
-
 unsafe extern "C" fn shm_lock(
     file: *mut ffi::sqlite3_file,
     offset: c_int,
@@ -621,27 +615,3 @@ pass_on_vfs! {
     current_time_int64 => xCurrentTimeInt64(milliseconds: *mut i64) -> c_int;
     get_last_error => xGetLastError(length: c_int, text: *mut c_char) -> c_int;
 }
-
-/// A database under test loads no extensions: opening one fails.
-unsafe extern "C" fn dl_open(_: *mut ffi::sqlite3_vfs, _: *const c_char) -> *mut c_void {
-    ptr::null_mut()
-}
-
-unsafe extern "C" fn dl_error(_: *mut ffi::sqlite3_vfs, length: c_int, text: *mut c_char) {
-    if length > 0 {
-        // SAFETY: SQLite gives `length` bytes of memory.
-        unsafe { *text = 0 };
-    }
-}
-
-type Symbol = unsafe extern "C" fn(*mut ffi::sqlite3_vfs, *mut c_void, *const c_char);
-
-unsafe extern "C" fn dl_sym(
-    _: *mut ffi::sqlite3_vfs,
-    _: *mut c_void,
-    _: *const c_char,
-) -> Option<Symbol> {
-    None
-}
-
-unsafe extern "C" fn dl_close(_: *mut ffi::sqlite3_vfs, _: *mut c_void) {}

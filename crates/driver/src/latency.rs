@@ -10,10 +10,8 @@ use serde::{Serialize, ser};
 /// as this long.
 const LATENCY_US_MAX: u64 = 600_000_000;
 
-/// Significant digits of a histogram, for which values below
-/// 2^[`SUB_BUCKET_BITS`] have an index of their own.
+/// Significant digits of a histogram.
 const DIGITS: u8 = 3;
-const SUB_BUCKET_BITS: u32 = 11;
 
 /// What a histogram of microseconds says, three digits exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -68,7 +66,7 @@ impl Latencies {
     /// # Errors
     /// What is wrong with bytes that are not such an encoding.
     pub fn from_packed(bytes: Vec<u8>) -> Result<Self, String> {
-        add_packed(&bytes, |_, _| {})?;
+        unpack(&bytes)?;
         Ok(Self {
             form: Form::Packed(bytes),
             sum_us: f64::NAN,
@@ -112,10 +110,13 @@ impl Latencies {
             Form::Open(other) => histogram
                 .add(other)
                 .expect("all histograms have the same bounds"),
-            Form::Packed(bytes) => add_packed(bytes, |value, count| {
-                histogram.saturating_record_n(value, count);
-            })
-            .expect("it was read when it was made"),
+            Form::Packed(bytes) => {
+                let other = unpack(bytes).expect("it was read when it was made");
+                for bucket in other.iter_recorded() {
+                    histogram
+                        .saturating_record_n(bucket.value_iterated_to(), bucket.count_at_value());
+                }
+            }
         }
         self.sum_us += other.sum_us;
     }
@@ -195,86 +196,26 @@ fn empty() -> Histogram<u64> {
 /// `encodeIntoByteBuffer`).
 const HEADER: usize = 40;
 
-/// Cookie of the V2 encoding with counts as variable-length integers.
-const COOKIE: u32 = 0x1c84_9313;
-
-/// Hands over each value of an encoded histogram with its count. A store of
-/// 10,000 runs has 50,000 histograms: none of them is opened.
-fn add_packed(encoded: &[u8], mut take: impl FnMut(u64, u64)) -> Result<(), String> {
-    let field = |at: usize| {
-        let bytes = encoded.get(at..at + 4)?;
-        Some(u32::from_be_bytes(bytes.try_into().ok()?))
+/// Reads HdrHistogram's V2 encoding, of any bounds.
+fn unpack(encoded: &[u8]) -> Result<Histogram<u64>, String> {
+    let length = match encoded.first_chunk::<8>() {
+        // The cookie of counts that are not compressed.
+        Some(&[0x1c, 0x84, 0x93, 0x13, length @ ..]) => u32::from_be_bytes(length),
+        _ => return Err("it is no histogram".into()),
     };
-    let lowest = (field(16), field(20));
-    if (field(0), field(8), field(12), lowest)
-        != (
-            Some(COOKIE),
-            Some(0),
-            Some(u32::from(DIGITS)),
-            (Some(0), Some(1)),
-        )
-    {
-        // Not as this version writes it: decoded the long way.
-        let other: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut &*encoded)
-            .map_err(|error| format!("{error:?}"))?;
-        for bucket in other.iter_recorded() {
-            take(bucket.value_iterated_to(), bucket.count_at_value());
-        }
-        return Ok(());
+    // The library takes memory for any length, and negates without a check the
+    // number that these nine bytes are.
+    if encoded.len() < HEADER + length as usize {
+        return Err("it is cut short".into());
     }
-    let length = field(4).unwrap_or(0) as usize;
-    let mut counts = encoded
-        .get(HEADER..)
-        .and_then(|counts| counts.get(..length))
-        .ok_or("it is cut short")?
-        .iter();
-    let mut index = 0u64;
-    while let Some(number) = zig_zag(&mut counts)? {
-        match u64::try_from(number) {
-            Ok(count) => {
-                if count > 0 {
-                    take(value(index), count);
-                }
-                index = index.saturating_add(1);
-            }
-            // So many indexes with no count.
-            Err(_) => index = index.saturating_add(number.unsigned_abs()),
-        }
+    if encoded.windows(9).any(|bytes| bytes == [0xff; 9]) {
+        return Err("a count is out of bounds".into());
     }
-    Ok(())
+    Deserializer::new()
+        .deserialize(&mut &*encoded)
+        .map_err(|error| error.to_string())
 }
 
-/// The smallest value that is counted at an index: of each power of two from
-/// 2^[`SUB_BUCKET_BITS`] on, half as many values as below it have an index.
-fn value(index: u64) -> u64 {
-    let half = SUB_BUCKET_BITS - 1;
-    let power = (index >> half).saturating_sub(1).min(63);
-    let within = index - (power << half);
-    within << power
-}
-
-/// Reads an integer of 7 bits a byte (the ninth has 8), the lowest first and
-/// its sign in the lowest bit (`ZigZagEncoding.java`); `None` at the end.
-fn zig_zag<'a>(bytes: &mut impl Iterator<Item = &'a u8>) -> Result<Option<i64>, String> {
-    let mut number = 0u64;
-    for place in 0..9 {
-        let Some(&byte) = bytes.next() else {
-            return if place == 0 {
-                Ok(None)
-            } else {
-                Err("a count is cut short".into())
-            };
-        };
-        let last = place == 8 || byte & 0x80 == 0;
-        let bits = if place == 8 { byte } else { byte & 0x7f };
-        number |= u64::from(bits) << (7 * place);
-        if last {
-            break;
-        }
-    }
-    Ok(Some((number >> 1) as i64 ^ -((number & 1) as i64)))
-}
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,6 +274,11 @@ mod tests {
             );
         }
         assert!(Latencies::from_packed(b"nonsense".to_vec()).is_err());
+        let mut negated = bytes.clone();
+        negated[4..8].copy_from_slice(&9u32.to_be_bytes());
+        negated.truncate(HEADER);
+        negated.extend([0xff; 9]);
+        assert!(Latencies::from_packed(negated).is_err());
     }
 
     #[test]

@@ -18,7 +18,9 @@ use std::{
 
 use jiff::Timestamp;
 use octavo_units::ByteCount;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction, params,
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -340,8 +342,7 @@ impl Store {
             };
         }
         let text = to_json(plan);
-        let result = (|| {
-            let transaction = self.connection.transaction()?;
+        self.write(|transaction| {
             transaction.execute(
                 "INSERT INTO plan (id, octavo, created, plan) VALUES (1, ?1, ?2, ?3)",
                 params![octavo_version, Timestamp::now().to_string(), text],
@@ -363,9 +364,8 @@ impl Store {
                     ],
                 )?;
             }
-            transaction.commit()
-        })();
-        result.map_err(|error| self.error(error))?;
+            Ok(())
+        })?;
         self.begin_log()
     }
 
@@ -391,11 +391,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or holds what Octavo does not write.
     pub fn plan(&self) -> Result<Option<Plan>, StoreError> {
-        let text: Option<String> = self
-            .connection
-            .query_row("SELECT plan FROM plan", [], |row| row.get(0))
-            .optional()
-            .map_err(|error| self.error(error))?;
+        let text: Option<String> = self.row("SELECT plan FROM plan", |row| row.get(0))?;
         let plan: Option<Plan> = text
             .map(|text| self.parse_json("plan", &text))
             .transpose()?;
@@ -410,11 +406,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn origin(&self) -> Result<(String, String), StoreError> {
-        self.connection
-            .query_row("SELECT octavo, created FROM plan", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .map_err(|error| self.error(error))
+        self.row("SELECT octavo, created FROM plan", |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .ok_or_else(|| self.error(rusqlite::Error::QueryReturnedNoRows))
     }
 
     /// How many transactions a slice has, once that was decided.
@@ -422,11 +417,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn slice_transactions(&self) -> Result<Option<u64>, StoreError> {
-        let transactions: Option<i64> = self
-            .connection
-            .query_row("SELECT slice_transactions FROM plan", [], |row| row.get(0))
-            .map_err(|error| self.error(error))?;
-        Ok(transactions.map(|transactions| transactions.max(1).unsigned_abs()))
+        let transactions: Option<Option<i64>> =
+            self.row("SELECT slice_transactions FROM plan", |row| row.get(0))?;
+        Ok(transactions
+            .flatten()
+            .map(|transactions| transactions.max(1).unsigned_abs()))
     }
 
     /// Decides how many transactions a slice has, for all that follow.
@@ -442,11 +437,9 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or holds what Octavo does not write.
     pub fn horizon(&self) -> Result<Option<Horizon>, StoreError> {
-        let text: Option<String> = self
-            .connection
-            .query_row("SELECT horizon FROM plan", [], |row| row.get(0))
-            .map_err(|error| self.error(error))?;
-        self.parse_optional("horizon", text)
+        let text: Option<Option<String>> =
+            self.row("SELECT horizon FROM plan", |row| row.get(0))?;
+        self.parse_optional("horizon", text.flatten())
     }
 
     /// Decides how far the experiment is meant to go.
@@ -458,10 +451,7 @@ impl Store {
     }
 
     fn set(&self, column: &str, value: &dyn rusqlite::ToSql) -> Result<(), StoreError> {
-        self.connection
-            .execute(&format!("UPDATE plan SET {column} = ?1"), [value])
-            .map(|_| ())
-            .map_err(|error| self.error(error))
+        self.run(&format!("UPDATE plan SET {column} = ?1"), [value])
     }
 
     /// The command that was last carried out for it, without its budget.
@@ -481,13 +471,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn set_command(&self, command: &str) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "INSERT OR REPLACE INTO fact VALUES ('octavo', 'command', ?1)",
-                [command],
-            )
-            .map(|_| ())
-            .map_err(|error| self.error(error))
+        self.run(
+            "INSERT OR REPLACE INTO fact VALUES ('octavo', 'command', ?1)",
+            [command],
+        )
     }
 
     /// Keeps facts under a topic. The first value of a name stays; what it has
@@ -500,8 +487,7 @@ impl Store {
         topic: &str,
         facts: &[(impl AsRef<str>, String)],
     ) -> Result<(), StoreError> {
-        let result = (|| {
-            let transaction = self.connection.transaction()?;
+        self.write(|transaction| {
             for (name, value) in facts {
                 transaction.execute(
                     "INSERT OR IGNORE INTO fact VALUES (?1, ?2, ?3)",
@@ -514,9 +500,8 @@ impl Store {
                     params![topic, name.as_ref(), value, CHANGED],
                 )?;
             }
-            transaction.commit()
-        })();
-        result.map_err(|error| self.error(error))
+            Ok(())
+        })
     }
 
     /// The facts under a topic, by name.
@@ -551,13 +536,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn put_calibration(&self, profile: &str) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "INSERT OR REPLACE INTO calibration VALUES (1, ?1)",
-                [profile],
-            )
-            .map(|_| ())
-            .map_err(|error| self.error(error))
+        self.run(
+            "INSERT OR REPLACE INTO calibration VALUES (1, ?1)",
+            [profile],
+        )
     }
 
     /// The device profile, as TOML.
@@ -565,10 +547,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn calibration(&self) -> Result<Option<String>, StoreError> {
-        self.connection
-            .query_row("SELECT profile FROM calibration", [], |row| row.get(0))
-            .optional()
-            .map_err(|error| self.error(error))
+        self.row("SELECT profile FROM calibration", |row| row.get(0))
     }
 
     /// Keeps what making a snapshot took.
@@ -576,22 +555,19 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn put_snapshot(&self, snapshot: &StoredSnapshot) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "INSERT OR REPLACE INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                params![
-                    snapshot.key.database.to_string(),
-                    snapshot.key.data.to_string(),
-                    snapshot.key.storage.to_string(),
-                    snapshot.key.page_size.get(),
-                    snapshot.made_by,
-                    to_integer(snapshot.rows),
-                    to_integer(snapshot.size.get()),
-                    snapshot.elapsed_s
-                ],
-            )
-            .map(|_| ())
-            .map_err(|error| self.error(error))
+        self.run(
+            "INSERT OR REPLACE INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                snapshot.key.database.to_string(),
+                snapshot.key.data.to_string(),
+                snapshot.key.storage.to_string(),
+                snapshot.key.page_size.get(),
+                snapshot.made_by,
+                to_integer(snapshot.rows),
+                to_integer(snapshot.size.get()),
+                snapshot.elapsed_s
+            ],
+        )
     }
 
     /// The snapshots that were made, in the plan's order.
@@ -633,12 +609,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn begin_session(&self) -> Result<i64, StoreError> {
-        self.connection
-            .execute(
-                "INSERT INTO session (started, elapsed_s) VALUES (?1, 0)",
-                [Timestamp::now().to_string()],
-            )
-            .map_err(|error| self.error(error))?;
+        self.run(
+            "INSERT INTO session (started, elapsed_s) VALUES (?1, 0)",
+            [Timestamp::now().to_string()],
+        )?;
         Ok(self.connection.last_insert_rowid())
     }
 
@@ -647,13 +621,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn extend_session(&self, session: i64, elapsed: Duration) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "UPDATE session SET elapsed_s = ?2 WHERE session = ?1",
-                params![session, elapsed.as_secs_f64()],
-            )
-            .map(|_| ())
-            .map_err(|error| self.error(error))
+        self.run(
+            "UPDATE session SET elapsed_s = ?2 WHERE session = ?1",
+            params![session, elapsed.as_secs_f64()],
+        )
     }
 
     /// The time of all sessions.
@@ -661,10 +632,40 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn time_spent(&self) -> Result<Duration, StoreError> {
+        let total = self.row("SELECT total(elapsed_s) FROM session", |row| {
+            seconds(row, 0)
+        })?;
+        Ok(total.unwrap_or_default())
+    }
+
+    fn run(&self, sql: &str, parameters: impl Params) -> Result<(), StoreError> {
         self.connection
-            .query_row("SELECT total(elapsed_s) FROM session", [], |row| {
-                seconds(row, 0)
-            })
+            .execute(sql, parameters)
+            .map(|_| ())
+            .map_err(|error| self.error(error))
+    }
+
+    /// Does all of it in one transaction, or nothing.
+    fn write(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let result = self.connection.transaction().and_then(|transaction| {
+            work(&transaction)?;
+            transaction.commit()
+        });
+        result.map_err(|error| self.error(error))
+    }
+
+    /// The first row, if there is one.
+    fn row<T>(
+        &self,
+        sql: &str,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.connection
+            .query_row(sql, [], read)
+            .optional()
             .map_err(|error| self.error(error))
     }
 

@@ -32,21 +32,19 @@ impl Store {
         runs: &[&RunRecord],
         slices: &[Slice],
     ) -> Result<(), StoreError> {
-        let result = (|| {
-            let transaction = self.connection.transaction()?;
+        self.write(|transaction| {
             transaction.pragma_update(None, "defer_foreign_keys", true)?;
             for run in runs {
-                let id = renew(&transaction, session, run)?;
+                let id = renew(transaction, session, run)?;
                 if let Ok(figures) = &run.result {
-                    put_figures(&transaction, id, figures)?;
+                    put_figures(transaction, id, figures)?;
                 }
             }
             for slice in slices {
-                put_slice(&transaction, slice)?;
+                put_slice(transaction, slice)?;
             }
-            transaction.commit()
-        })();
-        result.map_err(|error| self.error(error))
+            Ok(())
+        })
     }
 
     /// The slices of all runs that have a result, by sitting, pass and
@@ -102,11 +100,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn next_sitting(&self) -> Result<u32, StoreError> {
-        self.connection
-            .query_row("SELECT coalesce(max(sitting) + 1, 0) FROM run", [], |row| {
-                row.get(0)
-            })
-            .map_err(|error| self.error(error))
+        let next = self.row("SELECT coalesce(max(sitting) + 1, 0) FROM run", |row| {
+            row.get(0)
+        })?;
+        Ok(next.unwrap_or_default())
     }
 
     /// All runs, by sitting and cell. `kinds` are the workload's. What the whole

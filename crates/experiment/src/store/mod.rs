@@ -19,7 +19,8 @@ use std::{
 use jiff::Timestamp;
 use octavo_units::ByteCount;
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction, params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, Transaction,
+    params, types::Type,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -288,6 +289,12 @@ impl Store {
 
     fn error(&self, error: rusqlite::Error) -> StoreError {
         let path = self.path.clone();
+        if let rusqlite::Error::FromSqlConversionFailure(_, _, what) = &error {
+            return StoreError::Damaged {
+                path,
+                what: on_one_line(&what.to_string()),
+            };
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Foreign { path },
             Some(ErrorCode::DatabaseCorrupt) => self.damaged("SQLite", error),
@@ -391,10 +398,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or holds what Octavo does not write.
     pub fn plan(&self) -> Result<Option<Plan>, StoreError> {
-        let text: Option<String> = self.row("SELECT plan FROM plan", |row| row.get(0))?;
-        let plan: Option<Plan> = text
-            .map(|text| self.parse_json("plan", &text))
-            .transpose()?;
+        let plan: Option<Plan> = self.row("SELECT plan FROM plan", |row| json(row, "plan"))?;
         match plan.as_ref().and_then(Plan::fault) {
             Some(fault) => Err(self.damaged("plan", fault)),
             None => Ok(plan),
@@ -437,9 +441,9 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or holds what Octavo does not write.
     pub fn horizon(&self) -> Result<Option<Horizon>, StoreError> {
-        let text: Option<Option<String>> =
-            self.row("SELECT horizon FROM plan", |row| row.get(0))?;
-        self.parse_optional("horizon", text.flatten())
+        let horizon: Option<Option<Horizon>> =
+            self.row("SELECT horizon FROM plan", |row| json(row, "horizon"))?;
+        Ok(horizon.flatten())
     }
 
     /// Decides how far the experiment is meant to go.
@@ -688,24 +692,10 @@ impl Store {
 
     /// The store is damaged: `found` is wrong with `what`, on one line.
     pub(crate) fn damaged(&self, what: &str, found: impl std::fmt::Display) -> StoreError {
-        let found = found.to_string();
-        let lines: Vec<&str> = found.lines().map(str::trim).collect();
         StoreError::Damaged {
             path: self.path.clone(),
-            what: format!("{what}: {}", lines.join(" ")),
+            what: on_one_line(&format!("{what}: {found}")),
         }
-    }
-
-    fn parse_json<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|error| self.damaged(what, error))
-    }
-
-    fn parse_optional<T: DeserializeOwned>(
-        &self,
-        what: &str,
-        text: Option<String>,
-    ) -> Result<Option<T>, StoreError> {
-        text.map(|text| self.parse_json(what, &text)).transpose()
     }
 }
 
@@ -774,6 +764,23 @@ fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("these types have only string keys")
 }
 
+/// Reads a column of JSON; where it is NULL, as JSON's null.
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
+    let text: Option<String> = row.get(column)?;
+    serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(|error| damage(column, error))
+}
+
+/// In a row, `found` is wrong with `what`: [`Store::error`] has it as damage.
+fn damage(what: &str, found: impl std::fmt::Display) -> rusqlite::Error {
+    let text = format!("{what}: {found}");
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, text.into())
+}
+
+fn on_one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.join(" ")
+}
+
 /// SQLite's integers are signed; counts beyond 2^63 do not happen.
 fn to_integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
@@ -781,24 +788,20 @@ fn to_integer(value: u64) -> i64 {
 
 /// A count, or a number of bytes, that Octavo stored: a petabyte and more it
 /// cannot have.
-fn from_integer(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+fn from_integer(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<u64> {
     const PETABYTE: u64 = 1 << 50;
-    let value: i64 = row.get(column)?;
+    let index = column.idx(row.as_ref())?;
+    let value: i64 = row.get(index)?;
     u64::try_from(value)
         .ok()
         .filter(|&value| value <= PETABYTE)
-        .ok_or(rusqlite::Error::IntegralValueOutOfRange(column, value))
+        .ok_or(rusqlite::Error::IntegralValueOutOfRange(index, value))
 }
 
 /// A time that Octavo stored; a century and more it cannot have.
-fn seconds(row: &Row<'_>, column: usize) -> rusqlite::Result<Duration> {
+fn seconds(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Duration> {
     const CENTURY_S: f64 = 3.2e9;
     let seconds: f64 = row.get(column)?;
-    Duration::try_from_secs_f64(if seconds < CENTURY_S { seconds } else { -1.0 }).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            column,
-            rusqlite::types::Type::Real,
-            Box::new(error),
-        )
-    })
+    Duration::try_from_secs_f64(if seconds < CENTURY_S { seconds } else { -1.0 })
+        .map_err(|error| damage("a time", error))
 }

@@ -8,7 +8,7 @@ use octavo_units::ByteCount;
 use octavo_workload::{Audit, Condition, TransactionKind};
 use rusqlite::{OptionalExtension, Row, Transaction, params, params_from_iter, types::Value};
 
-use super::{Store, StoreError, from_integer, seconds, to_integer, to_json};
+use super::{Store, StoreError, damage, from_integer, json, seconds, to_integer, to_json};
 use crate::{
     lockstep::{Slice, SliceKey, Spent},
     record::{Figures, RunKey, RunRecord, Source},
@@ -113,44 +113,45 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or holds something else.
     pub fn runs(&self, kinds: &[TransactionKind]) -> Result<Vec<RunRecord>, StoreError> {
-        let mut numbers = HashMap::new();
-        let mut runs = Vec::new();
-        for row in self.run_rows()? {
-            numbers.insert(row.id, runs.len());
-            runs.push(RunRecord {
-                source: self.source(&row.source)?,
-                key: row.key,
-                started_at: row
-                    .started
-                    .parse()
-                    .map_err(|error| self.damaged("started", error))?,
-                result: match row.columns {
-                    Err(failure) => Err(failure),
-                    Ok(columns) => Ok(Box::new(self.figures(kinds, columns)?)),
-                },
-            });
-        }
-        let mut with = |id: i64, add: &mut dyn FnMut(&mut Figures)| {
-            let run = numbers.get(&id).and_then(|&number| runs.get_mut(number));
-            if let Some(RunRecord {
-                result: Ok(figures),
-                ..
-            }) = run
-            {
-                add(figures);
-            }
-        };
-        for row in self.latency_rows()? {
-            let latencies = Latencies::from_packed(row.histogram)
-                .map_err(|error| self.damaged("latency histogram", error))?;
-            let Some(kind) = kinds.iter().find(|kind| kind.name == row.kind) else {
-                return Err(self.damaged("kind of transaction", row.kind));
-            };
-            let counts = KindCounts::of(kind, row.outcomes, latencies);
-            with(row.run, &mut |figures| {
-                figures.load.counts.kinds.push(counts.clone());
-            });
-        }
+        let mut places = HashMap::new();
+        let mut runs = self.collect(
+            &format!(
+                "SELECT run, sitting, cell, source, started, failure, {FIGURES}
+                 FROM run WHERE set_aside = 0 ORDER BY sitting, cell"
+            ),
+            &[],
+            |row| {
+                places.insert(row.get::<_, i64>("run")?, places.len());
+                let started: String = row.get("started")?;
+                let failure: Option<String> = row.get("failure")?;
+                Ok(RunRecord {
+                    source: source(row)?,
+                    key: key(row, 1, 2)?,
+                    started_at: started.parse().map_err(|error| damage("started", error))?,
+                    result: match failure {
+                        Some(failure) => Err(failure),
+                        None => Ok(Box::new(figures(row, kinds)?)),
+                    },
+                })
+            },
+        )?;
+        self.collect(
+            &format!(
+                "SELECT latency.run, name, histogram, {} FROM latency JOIN run USING (run)
+                 WHERE set_aside = 0 ORDER BY run, kind",
+                KindCounts::OUTCOMES.join(", ")
+            ),
+            &[],
+            |row| {
+                let counts = kind_counts(row, kinds)?;
+                if let Some(&place) = places.get(&row.get::<_, i64>("run")?)
+                    && let Ok(figures) = &mut runs[place].result
+                {
+                    figures.load.counts.kinds.push(counts);
+                }
+                Ok(())
+            },
+        )?;
         Ok(runs)
     }
 
@@ -163,165 +164,74 @@ impl Store {
     pub fn audit(&self) -> Result<Audit, StoreError> {
         // With max() alone the other columns are those of its row
         // (<https://www.sqlite.org/lang_select.html#bareagg>).
-        let texts: Vec<String> = self.collect(
+        let audits: Vec<Audit> = self.collect(
             "SELECT audit FROM (SELECT run, max(transactions) FROM run WHERE set_aside = 0 GROUP BY sitting)
              JOIN audit USING (run) ORDER BY run",
             &[],
-            |row| row.get(0),
+            |row| json(row, "audit"),
         )?;
         let mut audit = Audit::default();
-        for text in texts {
-            audit.merge(&self.parse_json("audit", &text)?);
+        for other in &audits {
+            audit.merge(other);
         }
         Ok(audit)
     }
-
-    fn run_rows(&self) -> Result<Vec<RunRow>, StoreError> {
-        self.collect(
-            &format!(
-                "SELECT run, sitting, cell, source, started, failure, {FIGURES}
-                 FROM run WHERE set_aside = 0 ORDER BY sitting, cell"
-            ),
-            &[],
-            |row| {
-                let failure: Option<String> = row.get(5)?;
-                let columns = match failure {
-                    Some(failure) => Err(failure),
-                    None => Ok(Columns::read(row, 6)?),
-                };
-                Ok(RunRow {
-                    id: row.get(0)?,
-                    key: key(row, 1, 2)?,
-                    source: row.get(3)?,
-                    started: row.get(4)?,
-                    columns,
-                })
-            },
-        )
-    }
-
-    fn source(&self, name: &str) -> Result<Source, StoreError> {
-        let known = Source::ALL.into_iter().find(|source| source.name() == name);
-        known.ok_or_else(|| self.damaged("source", name))
-    }
-
-    fn figures(&self, kinds: &[TransactionKind], columns: Columns) -> Result<Figures, StoreError> {
-        let mut counts = Counts::new(&[]);
-        counts.kinds.reserve(kinds.len());
-        counts.changed_bytes = columns.changed_bytes;
-        if let Some(late) = columns.late {
-            counts.late = Latencies::from_packed(late).map_err(|e| self.damaged("late", e))?;
-        }
-        Ok(Figures {
-            load: Measurement {
-                warm_up: columns.warm_up,
-                warm_up_misses: columns.warm_up_misses,
-                buffer_filled: columns.buffer_filled,
-                measured: columns.measured,
-                interrupted: columns.interrupted,
-                counts,
-                counters: self.parse_json("counters", &columns.counters)?,
-                backlog: self.parse_optional("backlog", columns.backlog)?,
-                series: Vec::new(),
-                audit: Audit::default(),
-                steadiness: self.parse_json("steadiness", &columns.steadiness)?,
-                stability: self.parse_json("stability", &columns.stability)?,
-            },
-            overhead: columns.overhead,
-            restored_by: self.parse_optional("restored_by", columns.restored_by)?,
-            storage_path: self.parse_optional("storage_path", columns.storage_path)?,
-            device: self.parse_optional("device", columns.device)?,
-            machine: self.parse_json("machine", &columns.machine)?,
-            conditions: Vec::new(),
-            checks: Vec::new(),
-        })
-    }
-
-    fn latency_rows(&self) -> Result<Vec<LatencyRow>, StoreError> {
-        self.collect(
-            &format!(
-                "SELECT latency.run, name, histogram, {} FROM latency JOIN run USING (run)
-                 WHERE set_aside = 0 ORDER BY run, kind",
-                KindCounts::OUTCOMES.join(", ")
-            ),
-            &[],
-            |row| {
-                let mut outcomes = Outcomes::default();
-                for (outcome, column) in outcomes.iter_mut().zip(3..) {
-                    *outcome = from_integer(row, column)?;
-                }
-                Ok(LatencyRow {
-                    run: row.get(0)?,
-                    kind: row.get(1)?,
-                    outcomes,
-                    histogram: row.get(2)?,
-                })
-            },
-        )
-    }
 }
 
-/// A row of the table `run`.
-struct RunRow {
-    id: i64,
-    key: RunKey,
-    source: String,
-    started: String,
-    /// The figures, or why there are none.
-    columns: Result<Columns, String>,
+/// How the run of a row came about.
+fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
+    let name: String = row.get("source")?;
+    let known = Source::ALL.into_iter().find(|source| source.name() == name);
+    known.ok_or_else(|| damage("source", name))
 }
 
-/// A row of the table `latency`.
-struct LatencyRow {
-    run: i64,
-    kind: String,
-    outcomes: Outcomes,
-    histogram: Vec<u8>,
-}
-
-/// A row's [`FIGURES`], its JSON not yet read.
-struct Columns {
-    warm_up: Duration,
-    warm_up_misses: u64,
-    buffer_filled: bool,
-    measured: Duration,
-    interrupted: bool,
-    overhead: Duration,
-    changed_bytes: u64,
-    late: Option<Vec<u8>>,
-    backlog: Option<String>,
-    restored_by: Option<String>,
-    storage_path: Option<String>,
-    counters: String,
-    device: Option<String>,
-    machine: String,
-    steadiness: String,
-    stability: String,
-}
-
-impl Columns {
-    /// Reads them from column `first` on. `transactions`, `counted` and
-    /// `steady` follow from others and are there for SQL.
-    fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
-        Ok(Self {
-            warm_up: seconds(row, first)?,
-            warm_up_misses: from_integer(row, first + 1)?,
-            buffer_filled: row.get(first + 2)?,
-            measured: seconds(row, first + 3)?,
-            interrupted: row.get(first + 4)?,
-            overhead: seconds(row, first + 5)?,
-            changed_bytes: from_integer(row, first + 8)?,
-            late: row.get(first + 9)?,
-            backlog: row.get(first + 10)?,
-            restored_by: row.get(first + 11)?,
-            storage_path: row.get(first + 12)?,
-            counters: row.get(first + 13)?,
-            device: row.get(first + 14)?,
-            machine: row.get(first + 15)?,
-            steadiness: row.get(first + 17)?,
-            stability: row.get(first + 18)?,
-        })
+/// Reads a row's [`FIGURES`], but for the counts of `kinds`. `transactions`,
+/// `counted` and `steady` follow from others and are there for SQL.
+fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures> {
+    let mut counts = Counts::new(&[]);
+    counts.kinds.reserve(kinds.len());
+    counts.changed_bytes = from_integer(row, "changed_bytes")?;
+    if let Some(late) = row.get::<_, Option<Vec<u8>>>("late")? {
+        counts.late = Latencies::from_packed(late).map_err(|error| damage("late", error))?;
     }
+    Ok(Figures {
+        load: Measurement {
+            warm_up: seconds(row, "warm_up_s")?,
+            warm_up_misses: from_integer(row, "warm_up_misses")?,
+            buffer_filled: row.get("buffer_filled")?,
+            measured: seconds(row, "measured_s")?,
+            interrupted: row.get("interrupted")?,
+            counts,
+            counters: json(row, "counters")?,
+            backlog: json(row, "backlog")?,
+            series: Vec::new(),
+            audit: Audit::default(),
+            steadiness: json(row, "steadiness")?,
+            stability: json(row, "stability")?,
+        },
+        overhead: seconds(row, "overhead_s")?,
+        restored_by: json(row, "restored_by")?,
+        storage_path: json(row, "storage_path")?,
+        device: json(row, "device")?,
+        machine: json(row, "machine")?,
+        conditions: Vec::new(),
+        checks: Vec::new(),
+    })
+}
+
+/// Reads a row of the table `latency`.
+fn kind_counts(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<KindCounts> {
+    let name: String = row.get("name")?;
+    let latencies = Latencies::from_packed(row.get::<_, Vec<u8>>("histogram")?)
+        .map_err(|error| damage("latency histogram", error))?;
+    let Some(kind) = kinds.iter().find(|kind| kind.name == name) else {
+        return Err(damage("kind of transaction", name));
+    };
+    let mut outcomes = Outcomes::default();
+    for (outcome, column) in outcomes.iter_mut().zip(KindCounts::OUTCOMES) {
+        *outcome = from_integer(row, column)?;
+    }
+    Ok(KindCounts::of(kind, outcomes, latencies))
 }
 
 fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rusqlite::Result<()> {

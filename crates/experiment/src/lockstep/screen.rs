@@ -56,24 +56,11 @@ pub(super) fn screen(passes: &[Pass<'_>]) -> Vec<Option<Screened>> {
     passes
         .chunk_by(|a, b| a.sitting == b.sitting)
         .flat_map(|sitting| {
-            let mut usual_time = Usual::new(|slice| Some(clean_seconds(slice)));
-            let mut usual_foreign = Usual::new(foreign_bytes);
-            let mut ahead = sitting.iter().enumerate();
-            for (_, pass) in ahead.by_ref().take(NEIGHBORS) {
-                usual_time.add(pass);
-                usual_foreign.add(pass);
-            }
+            let times = Values::of(sitting, |slice| Some(clean_seconds(slice)));
+            let foreigns = Values::of(sitting, foreign_bytes);
             let judge = |(place, pass): (usize, &Pass<'_>)| {
-                if let Some((_, next)) = ahead.next() {
-                    usual_time.add(next);
-                    usual_foreign.add(next);
-                }
-                if let Some(old) = place.checked_sub(NEIGHBORS + 1) {
-                    usual_time.forget(&sitting[old]);
-                    usual_foreign.forget(&sitting[old]);
-                }
-                let (time, usual) = usual_time.compare(pass);
-                let (foreign, usual_foreign) = usual_foreign.compare(pass);
+                let (time, usual) = times.compare(place);
+                let (foreign, usual_foreign) = foreigns.compare(place);
                 let seconds = pass.measured().as_secs_f64().max(1.0);
                 let floor = FOREIGN_FLOOR.get() as f64 * seconds;
                 if time > SLOW * usual {
@@ -99,55 +86,50 @@ fn foreign_bytes(slice: &Slice) -> Option<f64> {
     Some(slice.foreign_bytes?.get() as f64)
 }
 
-/// What the slices of each cell usually have: the medians of some passes.
-struct Usual<F> {
-    of: F,
-    /// By cell, ascending.
-    values: BTreeMap<usize, Vec<f64>>,
+/// A value of the slices of a sitting.
+struct Values {
+    /// Of each pass: cells and values.
+    passes: Vec<Vec<(usize, f64)>>,
+    /// Of each cell: places of passes, ascending, and values.
+    cells: BTreeMap<usize, Vec<(usize, f64)>>,
 }
 
-impl<F: Fn(&Slice) -> Option<f64>> Usual<F> {
-    fn new(of: F) -> Self {
-        Self {
-            of,
-            values: BTreeMap::new(),
-        }
-    }
-
-    fn add(&mut self, pass: &Pass<'_>) {
-        for slice in pass.slices {
-            if let Some(value) = (self.of)(slice) {
-                let values = self.values.entry(slice.key.cell).or_default();
-                let place = values.partition_point(|other| other.total_cmp(&value).is_lt());
-                values.insert(place, value);
+impl Values {
+    fn of(sitting: &[Pass<'_>], value: impl Fn(&Slice) -> Option<f64>) -> Self {
+        let of_slice = |slice: &Slice| Some((slice.key.cell, value(slice)?));
+        let passes: Vec<Vec<(usize, f64)>> = sitting
+            .iter()
+            .map(|pass| pass.slices.iter().filter_map(of_slice).collect())
+            .collect();
+        let mut cells: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (place, pass) in passes.iter().enumerate() {
+            for &(cell, value) in pass {
+                cells.entry(cell).or_default().push((place, value));
             }
         }
+        Self { passes, cells }
     }
 
-    fn forget(&mut self, pass: &Pass<'_>) {
-        for slice in pass.slices {
-            if let (Some(value), Some(values)) =
-                ((self.of)(slice), self.values.get_mut(&slice.key.cell))
-                && let Ok(place) = values.binary_search_by(|other| other.total_cmp(&value))
-            {
-                values.remove(place);
-            }
-        }
-    }
-
-    /// What the slices of a pass have together, and what they usually have.
-    fn compare(&self, pass: &Pass<'_>) -> (f64, f64) {
-        pass.slices.iter().fold((0.0, 0.0), |sums, slice| {
-            match ((self.of)(slice), self.values.get(&slice.key.cell)) {
-                (Some(value), Some(values)) => (sums.0 + value, sums.1 + median(values)),
-                _ => sums,
-            }
-        })
+    /// What the slices of the pass at a place have together, and what they
+    /// usually have: the medians of the passes around it.
+    fn compare(&self, place: usize) -> (f64, f64) {
+        let usual = |cell: &usize| {
+            let all = &self.cells[cell];
+            let from = all.partition_point(|(at, _)| at + NEIGHBORS < place);
+            let to = all.partition_point(|(at, _)| *at <= place + NEIGHBORS);
+            median(all[from..to].iter().map(|(_, value)| *value).collect())
+        };
+        self.passes[place]
+            .iter()
+            .fold((0.0, 0.0), |(own, around), (cell, value)| {
+                (own + *value, around + usual(cell))
+            })
     }
 }
 
-/// The median of ascending values; 0 of none.
-fn median(values: &[f64]) -> f64 {
+/// The median; 0 of nothing.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
         0 => 0.0,

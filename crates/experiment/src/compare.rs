@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     findings::{CellFindings, Findings},
     plan::{Cell, Plan, Storage},
-    statistics::{Confidence, Decision, Interval, decision, welch::ratio_interval},
+    statistics::{Decision, Interval, decision, welch::ratio_interval},
     verdict::Verdict,
 };
 
@@ -127,7 +127,6 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
             .collect()
     };
     let margin = first.plan.margin;
-    let confidence = Confidence::family(pairs.len());
     Comparison {
         cells: pairs
             .iter()
@@ -135,7 +134,7 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
                 let batches = |of: &CellFindings| -> Vec<f64> {
                     of.batches.iter().map(|batch| batch.throughput).collect()
                 };
-                let ratio = ratio_interval(&batches(other), &batches(cell), confidence)?;
+                let ratio = ratio_interval(&batches(other), &batches(cell), pairs.len())?;
                 Some(CellComparison {
                     name: (*name).clone(),
                     first: cell.throughput?,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     record::Figures,
-    statistics::{ByBatch, Confidence, Interval, geometric_interval, paired_ratios},
+    statistics::{ByBatch, Interval, geometric_interval, paired_ratios},
 };
 
 /// What a cell's transactions took of the device's energy, over its runs.
@@ -67,10 +67,7 @@ impl CellEnergy {
             idle_joules_per_transaction: all.idle_joules / transactions,
             busy: all.busy(),
             ratio: reference.and_then(|reference| {
-                geometric_interval(
-                    &paired_ratios(&by_sitting(own), &by_sitting(reference)),
-                    Confidence::family(1),
-                )
+                geometric_interval(&paired_ratios(&by_sitting(own), &by_sitting(reference)), 1)
             }),
         })
     }

@@ -11,7 +11,7 @@ use crate::{
     lockstep::{Candidate, GroupJudgement, Why},
     plan::{Cell, Factor, Group, Level, Plan},
     statistics::{
-        ByBatch, Confidence, Decision, Interval, decision, geometric_interval, paired_ratios,
+        ByBatch, Decision, Interval, decision, geometric_interval, paired_ratios, ratios_by_batch,
     },
 };
 
@@ -168,8 +168,8 @@ pub(crate) fn interactions(
                 {
                     continue;
                 }
-                let here = by_batch(&throughput(cell), &reference);
-                let there = by_batch(&throughput(other), &first_reference);
+                let here = ratios_by_batch(&throughput(cell), &reference);
+                let there = ratios_by_batch(&throughput(other), &first_reference);
                 let ratios = paired_ratios(&here, &there);
                 let within: Vec<String> = plan
                     .varied()
@@ -186,11 +186,11 @@ pub(crate) fn interactions(
             }
         }
     }
-    let confidence = Confidence::family(found.len());
+    let comparisons = found.len();
     found
         .into_iter()
         .filter_map(|((level, at, against), within, ratios)| {
-            let ratio = geometric_interval(&ratios, confidence)?;
+            let ratio = geometric_interval(&ratios, comparisons)?;
             Some(Interaction {
                 level,
                 at,
@@ -222,13 +222,6 @@ fn first_level_of<'a>(
                 .all(|varied| varied == factor || cell.level(varied) == own.level(varied))
         })
         .filter(|first| *first != group)
-}
-
-/// The ratios of the batches that both have, by batch.
-fn by_batch(own: &ByBatch, other: &ByBatch) -> ByBatch {
-    own.iter()
-        .filter_map(|(batch, value)| Some((*batch, value / other.get(batch)?)))
-        .collect()
 }
 
 /// What one page size does with less memory.
@@ -303,7 +296,7 @@ pub(crate) fn buffer_findings(
             large,
             small_over_large: geometric_interval(
                 &paired_ratios(&of(page_size, small), &of(page_size, large)),
-                Confidence::family(plan.page_sizes.len()),
+                plan.page_sizes.len(),
             ),
             equal_to_reference: if page_size == reference {
                 EqualThroughput::About { memory: large }
@@ -312,7 +305,7 @@ pub(crate) fn buffer_findings(
                     .iter()
                     .map(|&memory| {
                         let ratios = paired_ratios(&of(page_size, memory), &target);
-                        Some((memory, geometric_interval(&ratios, Confidence::family(1))?))
+                        Some((memory, geometric_interval(&ratios, 1)?))
                     })
                     .collect();
                 points.map_or(EqualThroughput::Unknown, |points| crossing(&points))

@@ -30,7 +30,7 @@ use octavo_experiment::{
     },
     lockstep::{Batch, Horizon, Left, Why},
     plan::{Cell, Design, Factor, Group, Level, Plan, Storage, TestedDatabase},
-    statistics::{Confidence, Decision, Interval, decision, geometric_interval},
+    statistics::{Decision, Interval, decision, geometric_interval},
     store::StoredSnapshot,
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
 };
@@ -394,7 +394,7 @@ fn interactions(plan: &Plan, cells: &[Cell], measured: &[Vec<f64>]) -> Vec<Inter
                 .zip([0.99, 1.01, 1.0, 0.985, 1.015])
                 .map(|(ratio, own)| ratio * own)
                 .collect();
-            let ratio = geometric_interval(&spread, Confidence::family(4))?;
+            let ratio = geometric_interval(&spread, 4)?;
             let (at, against) = (&cells[second.cells[place]], &cells[first.cells[place]]);
             Some(Interaction {
                 level: plan.level(at, Factor::PageSize),
@@ -473,7 +473,7 @@ fn cell(
     let ratio = if is_reference {
         None
     } else {
-        geometric_interval(&ratios(measured, reference), Confidence::family(4))
+        geometric_interval(&ratios(measured, reference), 4)
     };
     let decision = ratio.map(|ratio| decision(&ratio, MARGIN));
     let is_largest = cell.page_size == page(65536);
@@ -491,7 +491,7 @@ fn cell(
         cell: cell.clone(),
         level: plan.level(cell, plan.compare).to_string(),
         reference: is_reference,
-        throughput: geometric_interval(measured, Confidence::family(1)),
+        throughput: geometric_interval(measured, 1),
         ratio,
         decision,
         likely: None,
@@ -640,14 +640,14 @@ fn buffers(batches: u32) -> Vec<BufferFinding> {
             page_size,
             small,
             large,
-            small_over_large: geometric_interval(&ratios(&own, &other), Confidence::family(5)).map(
-                |interval| Interval {
+            small_over_large: geometric_interval(&ratios(&own, &other), 5).map(|interval| {
+                Interval {
                     // Some spread of its own: both memories share the noise.
                     low: interval.low * 0.93,
                     high: interval.high * 1.07,
                     ..interval
-                },
-            ),
+                }
+            }),
             equal_to_reference: if batches == 0 {
                 EqualThroughput::Unknown
             } else {

@@ -9,9 +9,7 @@ use super::{
 };
 use crate::{
     plan::Group,
-    statistics::{
-        Confidence, Decision, Estimate, Interval, decision, geometric_interval, horizon::Spending,
-    },
+    statistics::{Decision, Estimate, Interval, decision, geometric_interval, horizon::Spending},
 };
 
 /// The two-sided error of all intervals of a group at all looks together.
@@ -300,7 +298,6 @@ impl<'a> Standing<'a> {
         level: f64,
         measured: Duration,
     ) -> GroupJudgement {
-        let reference = self.group.cells[self.group.reference];
         let mut candidates: Vec<Candidate> = (0..self.group.cells.len())
             .map(|place| self.candidate(rules, batches, place, level, measured))
             .collect();
@@ -310,7 +307,6 @@ impl<'a> Standing<'a> {
         }
         GroupJudgement {
             candidates,
-            batches: batches.series(reference, None).batches.len(),
             finished: self.finished,
         }
     }
@@ -328,7 +324,7 @@ impl<'a> Standing<'a> {
         // One batch has a throughput all the same.
         let unbounded = || {
             let values: Vec<f64> = own.logs.iter().map(|log| log.exp()).collect();
-            geometric_interval(&values, Confidence::family(1))
+            geometric_interval(&values, 1)
         };
         let known = own.estimate().map(|own| own.interval(ERROR));
         let throughput = known.or_else(unbounded).map(per_minute);

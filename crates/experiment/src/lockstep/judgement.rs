@@ -75,8 +75,6 @@ pub enum Screened {
 pub struct GroupJudgement {
     /// By place in the group.
     pub candidates: Vec<Candidate>,
-    /// Batches that its reference has.
-    pub batches: usize,
     /// Whether nothing is left to decide.
     pub finished: bool,
 }

@@ -62,13 +62,7 @@ impl Estimate {
 
     /// The interval of what the logarithms are of.
     pub(crate) fn interval(&self, error: f64) -> Interval {
-        let half = self.half_width(error);
-        Interval {
-            estimate: self.mean.exp(),
-            low: (self.mean - half).exp(),
-            high: (self.mean + half).exp(),
-            batches: self.batches,
-        }
+        Interval::of_logs(self.mean, self.half_width(error), self.batches)
     }
 }
 

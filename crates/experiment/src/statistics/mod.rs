@@ -13,7 +13,7 @@ mod walk;
 pub mod welch;
 
 pub(crate) use batch_means::Estimate;
-pub(crate) use by_batch::{ByBatch, paired_ratios};
+pub(crate) use by_batch::{ByBatch, paired_ratios, ratios_by_batch};
 pub use octavo_driver::{mean, standard_deviation};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -31,47 +31,22 @@ pub struct Interval {
     pub batches: usize,
 }
 
-/// How sure an interval is and how many are looked at together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Confidence {
-    /// The probability that all intervals cover, such as 0.95.
-    pub level: f64,
-    /// How many intervals are read together; each takes its share of the
-    /// error (Bonferroni).
-    pub comparisons: usize,
-}
-
-impl Confidence {
-    /// 95 % for all of `comparisons` intervals together.
-    pub const fn family(comparisons: usize) -> Self {
+impl Interval {
+    /// From the middle and the half-width of the interval of the logarithm.
+    fn of_logs(center: f64, half: f64, batches: usize) -> Self {
         Self {
-            level: 0.95,
-            comparisons,
+            estimate: center.exp(),
+            low: (center - half).exp(),
+            high: (center + half).exp(),
+            batches,
         }
     }
-
-    /// The half-width of the interval in standard errors.
-    ///
-    /// # Panics
-    /// With fewer than two values.
-    fn critical(self, values: usize) -> f64 {
-        assert!(values >= 2, "an interval needs two values");
-        student_t(self.error(), values)
-    }
-
-    /// The two-sided error of one of the intervals.
-    pub fn error(self) -> f64 {
-        (1.0 - self.level) / self.comparisons.max(1) as f64
-    }
 }
 
-/// The critical value of Student's t for the mean of this many values at a
-/// two-sided error; infinite for fewer than two.
-pub(crate) fn student_t(error: f64, values: usize) -> f64 {
-    if values < 2 {
-        return f64::INFINITY;
-    }
-    critical_t(error, (values - 1) as f64)
+/// The two-sided error of one of so many intervals that are read together:
+/// each takes its share (Bonferroni) of 5 %.
+fn error_of_one(comparisons: usize) -> f64 {
+    (1.0 - 0.95) / comparisons.max(1) as f64
 }
 
 /// The critical value of Student's t with these degrees of freedom, at least
@@ -83,25 +58,22 @@ fn critical_t(error: f64, freedom: f64) -> f64 {
 }
 
 /// The geometric mean of positive values with a Student-t interval over their
-/// logarithms. With one value the interval is unbounded (0 to infinity);
-/// `None` when there is no value or one that is not positive and finite.
-pub fn geometric_interval(values: &[f64], confidence: Confidence) -> Option<Interval> {
+/// logarithms, at 95 % for all of `comparisons` intervals together. With one
+/// value the interval is unbounded (0 to infinity); `None` when there is no
+/// value or one that is not positive and finite.
+pub fn geometric_interval(values: &[f64], comparisons: usize) -> Option<Interval> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite() || *v <= 0.0) {
         return None;
     }
     let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
-    let centre = mean(&logs);
     let half = if logs.len() < 2 {
         f64::INFINITY
     } else {
-        confidence.critical(logs.len()) * standard_deviation(&logs) / (logs.len() as f64).sqrt()
+        let count = logs.len() as f64;
+        let critical = critical_t(error_of_one(comparisons), count - 1.0);
+        critical * standard_deviation(&logs) / count.sqrt()
     };
-    Some(Interval {
-        estimate: centre.exp(),
-        low: (centre - half).exp(),
-        high: (centre + half).exp(),
-        batches: logs.len(),
-    })
+    Some(Interval::of_logs(mean(&logs), half, logs.len()))
 }
 
 /// What an interval of a ratio says, given the margin within which a
@@ -142,8 +114,6 @@ mod tests {
 
     use super::*;
 
-    const SINGLE: Confidence = Confidence::family(1);
-
     /// Box and Muller's normal numbers.
     fn normals(seed: Seed, count: usize) -> Vec<f64> {
         let mut generator = seed.generator();
@@ -159,7 +129,7 @@ mod tests {
     fn the_interval_is_the_textbook_one() {
         // Logs 0.0, 0.1, 0.2: mean 0.1, sd 0.1, t(0.975, 2) = 4.302653.
         let values = [0.0f64, 0.1, 0.2].map(f64::exp);
-        let interval = geometric_interval(&values, SINGLE).unwrap();
+        let interval = geometric_interval(&values, 1).unwrap();
         let half = 4.302_653 * 0.1 / 3f64.sqrt();
         assert!((interval.estimate.ln() - 0.1).abs() < 1e-12);
         assert!((interval.low.ln() - (0.1 - half)).abs() < 1e-6);
@@ -169,16 +139,16 @@ mod tests {
     #[test]
     fn bonferroni_widens() {
         // t(1 - 0.05/8, 4) = 4.3147 from tables of the t distribution.
-        let critical = Confidence::family(4).critical(5);
+        let critical = critical_t(error_of_one(4), 4.0);
         assert!((critical - 4.3147).abs() < 1e-3, "{critical}");
     }
 
     #[test]
     fn one_batch_decides_nothing() {
-        let interval = geometric_interval(&[1.5], SINGLE).unwrap();
+        let interval = geometric_interval(&[1.5], 1).unwrap();
         assert_eq!(decision(&interval, 0.03), Decision::Open);
-        assert_eq!(geometric_interval(&[], SINGLE), None);
-        assert_eq!(geometric_interval(&[1.0, 0.0], SINGLE), None);
+        assert_eq!(geometric_interval(&[], 1), None);
+        assert_eq!(geometric_interval(&[1.0, 0.0], 1), None);
     }
 
     #[test]
@@ -213,7 +183,7 @@ mod tests {
                     .iter()
                     .map(|z| truth * (0.05 * z).exp())
                     .collect();
-                let interval = geometric_interval(&ratios, SINGLE).unwrap();
+                let interval = geometric_interval(&ratios, 1).unwrap();
                 (interval.low..=interval.high).contains(&truth)
             })
             .count();
@@ -234,7 +204,7 @@ mod tests {
                         .zip(&reference)
                         .map(|(a, b)| (0.03 * (a - b)).exp())
                         .collect();
-                    let interval = geometric_interval(&ratios, Confidence::family(4)).unwrap();
+                    let interval = geometric_interval(&ratios, 4).unwrap();
                     matches!(
                         decision(&interval, 0.03),
                         Decision::Better | Decision::Worse

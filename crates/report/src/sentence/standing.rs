@@ -142,7 +142,6 @@ mod tests {
             screened: Vec::new(),
             groups: vec![GroupJudgement {
                 candidates: vec![two, Candidate::default(), eight, sixteen, last],
-                batches: 3,
                 finished,
             }],
         }

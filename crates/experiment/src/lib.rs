@@ -1,10 +1,10 @@
-//! Experiments: plans, rounds, runs, the result store, statistics, verdicts.
+//! Experiments: plans, sittings, runs, the result store, statistics, verdicts.
 //!
 //! Data flows one way: a [`plan::Plan`] names the cells; a [`campaign`] makes
-//! runs round by round on an [`executor`], which has [`octavo_driver`] put the
-//! load on the database; the [`store`] keeps each run; [`findings`] reads the
-//! store, with [`statistics`] and [`verdict`], into the one value that reports
-//! print.
+//! runs sitting by sitting on an [`executor`], which has [`octavo_driver`] put
+//! the load on the database; the [`store`] keeps each run and its slices;
+//! [`findings`] reads the store, with [`lockstep`], [`statistics`] and
+//! [`verdict`], into the one value that reports print.
 //!
 //! Beside it stands the single measurement: [`dataset`] keeps loaded rows in a
 //! directory, [`bench`](mod@bench) makes one run on a copy of it, and

@@ -22,14 +22,14 @@ use period::{period, without_period};
 ///
 /// A run that rises evenly by 15 % is 7.5 % off at its ends, and half of what
 /// ordinary noise of a shared machine does to whole runs within minutes (a
-/// factor of up to two was seen) is above that: the order of runs is shuffled
-/// within rounds so that such changes meet all cells alike. A larger change
-/// within one run says that the figure depends on when it was measured.
+/// factor of up to two was seen) is above that: cells are compared in passes so
+/// that such changes meet all of them alike. A larger change within one run
+/// says that the figure depends on when it was measured.
 pub const MATTERS: f64 = 0.15;
 
 /// A change by less than this share of the mean does not matter in what is
 /// left when a warm-up was cut off. It has to be less than [`MATTERS`], since
-/// a warm-up is no noise: it is as long in every round, and longer with a
+/// a warm-up is no noise: it is as long in every run, and longer with a
 /// larger buffer, so it would be taken for a difference between cells. A rest
 /// that changes by 5 % is off by half of that on average, which is less than
 /// the margin of 3 % within which cells count as equal.

@@ -1,9 +1,11 @@
 //! Where the threads of a run wait for each other.
 
 use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, PoisonError},
     time::Duration,
 };
+
+use super::recorder::lock;
 
 /// A place where all workers wait until the one who leads lets them go. A
 /// worker that ends, by an error or a panic, is waited for no longer.
@@ -30,22 +32,19 @@ pub(crate) struct Participant<'a>(&'a Barrier);
 impl Barrier {
     /// Expects one more worker from now on.
     pub(crate) fn join(&self) -> Participant<'_> {
-        self.lock().expected += 1;
+        lock(&self.state).expected += 1;
         Participant(self)
     }
 
     /// Waits until all workers that have not left are here.
     pub(crate) fn wait_for_all(&self) {
-        let mut state = self.lock();
-        while state.arrived < state.expected {
-            state = self.block(state);
-        }
+        self.wait_for_all_within(Duration::MAX);
     }
 
     /// Waits for at most `longest`; whether all workers that have not left are
     /// here.
     pub(crate) fn wait_for_all_within(&self, longest: Duration) -> bool {
-        let state = self.lock();
+        let state = lock(&self.state);
         let (state, _) = self
             .changed
             .wait_timeout_while(state, longest, |state| state.arrived < state.expected)
@@ -55,46 +54,37 @@ impl Barrier {
 
     /// Lets all workers go on, those that come later as well.
     pub(crate) fn open(&self) {
-        self.lock().opened = true;
+        lock(&self.state).opened = true;
         self.changed.notify_all();
     }
 
     /// Lets all workers that are here go on.
     pub(crate) fn release(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.arrived = 0;
         state.turn += 1;
         self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under the lock panics.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn block<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        self.changed
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Participant<'_> {
     /// Waits until let go.
     pub(crate) fn wait(&self) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         let turn = state.turn;
         state.arrived += 1;
         self.0.changed.notify_all();
-        while state.turn == turn && !state.opened {
-            state = self.0.block(state);
-        }
+        let _let_go = self
+            .0
+            .changed
+            .wait_while(state, |state| state.turn == turn && !state.opened)
+            .unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 impl Drop for Participant<'_> {
     fn drop(&mut self) {
-        self.0.lock().expected -= 1;
+        lock(&self.0.state).expected -= 1;
         self.0.changed.notify_all();
     }
 }

@@ -3,9 +3,9 @@
 
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::mpsc::{self, Receiver, Sender},
     thread::{self, Scope},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use octavo_database::{Counters, Running};
@@ -19,21 +19,13 @@ pub(crate) struct Reading {
 }
 
 /// Asks the thread, which ends when this is dropped.
-pub(crate) struct CounterReader(Arc<Desk>);
-
-#[derive(Default)]
-struct Desk {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    counters: Counters,
-    /// Readings asked for, and how many of these the last one answers.
+pub(crate) struct CounterReader {
+    ask: Sender<u64>,
+    answer: Receiver<(u64, Counters)>,
+    /// How often it was asked.
     asked: u64,
-    answered: u64,
-    ended: bool,
+    /// What was read last.
+    counters: Counters,
 }
 
 impl CounterReader {
@@ -48,82 +40,47 @@ impl CounterReader {
         counters: Counters,
         fail: impl FnOnce(io::Error),
     ) -> Self {
-        let desk = Arc::new(Desk::default());
-        desk.lock().counters = counters;
-        let reader = Self(Arc::clone(&desk));
-        let thread = thread::Builder::new().spawn_scoped(scope, move || desk.serve(database));
-        if let Err(error) = thread {
-            reader.0.end();
+        let (ask, asked) = mpsc::channel();
+        let (answers, answer) = mpsc::channel();
+        let serve = move || {
+            while let Ok(number) = asked.recv() {
+                // One reading answers all who have asked until then.
+                let number = asked.try_iter().last().unwrap_or(number);
+                if answers.send((number, database.counters())).is_err() {
+                    return;
+                }
+            }
+        };
+        if let Err(error) = thread::Builder::new().spawn_scoped(scope, serve) {
             fail(error);
         }
-        reader
+        Self {
+            ask,
+            answer,
+            asked: 0,
+            counters,
+        }
     }
 
     /// What is read from now on, if it is there within `patience`; else what
     /// was read before.
-    pub(crate) fn read(&self, patience: Duration) -> Reading {
-        let mut state = self.0.lock();
-        state.asked += 1;
-        let number = state.asked;
-        self.0.changed.notify_all();
-        let (state, _) = self
-            .0
-            .changed
-            .wait_timeout_while(state, patience, |state| {
-                state.answered < number && !state.ended
-            })
-            .unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn read(&mut self, patience: Duration) -> Reading {
+        self.asked += 1;
+        // Without a thread there is no answer.
+        let _unheard = self.ask.send(self.asked);
+        let begin = Instant::now();
+        let mut is_fresh = false;
+        while !is_fresh {
+            let left = patience.saturating_sub(begin.elapsed());
+            let Ok((number, counters)) = self.answer.recv_timeout(left) else {
+                break;
+            };
+            self.counters = counters;
+            is_fresh = number == self.asked;
+        }
         Reading {
-            counters: state.counters,
-            is_fresh: state.answered >= number,
+            counters: self.counters,
+            is_fresh,
         }
-    }
-}
-
-impl Drop for CounterReader {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
-impl Desk {
-    fn serve(&self, database: &dyn Running) {
-        // A panic, a bug of ours, must not leave anyone waiting.
-        let _guard = EndOnDrop(self);
-        let mut state = self.lock();
-        loop {
-            state = self
-                .changed
-                .wait_while(state, |state| state.answered == state.asked && !state.ended)
-                .unwrap_or_else(PoisonError::into_inner);
-            if state.ended {
-                return;
-            }
-            let number = state.asked;
-            drop(state);
-            let counters = database.counters();
-            state = self.lock();
-            state.counters = counters;
-            state.answered = number;
-            self.changed.notify_all();
-        }
-    }
-
-    fn end(&self) {
-        self.lock().ended = true;
-        self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under the lock panics.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-struct EndOnDrop<'a>(&'a Desk);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.end();
     }
 }

@@ -12,7 +12,7 @@ use octavo_units::Seed;
 use octavo_workload::{Audit, Client, Pace, TransactionKind};
 use rand_pcg::Pcg64Mcg;
 
-use super::arrivals::exponential;
+use super::{arrivals::exponential, recorder::lock};
 
 /// Between two looks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -119,14 +119,14 @@ impl Pool {
 
     /// Terminals that are due and wait for a connection.
     pub(crate) fn standing_in_line(&self, now: Instant) -> u64 {
-        let state = self.lock();
+        let state = lock(&self.state);
         let due = state.waiting.iter().filter(|waiting| waiting.due <= now);
         due.count() as u64
     }
 
     /// The terminal that is due first, once it is; `None` when stopped.
     pub(crate) fn take(&self, stopped: impl Fn() -> bool) -> Option<Waiting> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         while !stopped() {
             let now = Instant::now();
             let left = match state.waiting.peek() {
@@ -168,7 +168,7 @@ impl Pool {
     /// What all terminals have run.
     pub(crate) fn audit(&self) -> Audit {
         let mut audit = Audit::default();
-        for waiting in &self.lock().waiting {
+        for waiting in &lock(&self.state).waiting {
             audit.merge(&waiting.terminal.client.audit());
         }
         audit
@@ -191,7 +191,7 @@ impl Pool {
     }
 
     fn submit(&self, due: Instant, terminal: Terminal) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let is_first = state.waiting.peek().is_none_or(|first| due < first.due);
         let number = state.next_number;
         state.next_number += 1;
@@ -208,12 +208,7 @@ impl Pool {
     /// When the first terminal that waits is due.
     #[cfg(test)]
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.lock().waiting.peek().map(|first| first.due)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Clients draw outside of the lock, and nothing else panics.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).waiting.peek().map(|first| first.due)
     }
 }
 

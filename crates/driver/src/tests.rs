@@ -594,11 +594,11 @@ fn counters_that_do_not_come_are_those_before() {
     let database = Nothing::default();
     let misses = |count| database.behaviour.misses.store(count, Ordering::Relaxed);
     thread::scope(|scope| {
-        let reader = CounterReader::start(scope, &database, database.counters(), |error| {
+        let mut reader = CounterReader::start(scope, &database, database.counters(), |error| {
             panic!("{error}")
         });
         misses(5);
-        let read = |patience| {
+        let mut read = |patience| {
             let reading = reader.read(patience);
             (reading.counters.buffer_misses, reading.is_fresh)
         };

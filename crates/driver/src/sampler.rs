@@ -121,7 +121,7 @@ impl<'a> Sampler<'a> {
         barrier: &Barrier,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Measurement, DriverError> {
-        let frames = self.settings.memory.get() / u64::from(self.settings.page_size.get());
+        let frames = self.settings.frames;
         let initial = self.last.1;
         let filled = |counters: Counters| (counters - initial).buffer_misses >= frames;
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use octavo_units::{ByteCount, PageSize, Rate, Seed};
+use octavo_units::{Rate, Seed};
 use octavo_workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -85,11 +85,9 @@ pub struct DriverSettings<'a> {
     /// Whether an interrupt in the measured part ends that part and keeps what
     /// was measured, instead of giving up the run.
     pub keep_interrupted: bool,
-    /// The page size, to know when the buffer is full.
-    pub page_size: PageSize,
-    /// What fills the buffer, likewise: its size, or that of the data where
-    /// that is less.
-    pub memory: ByteCount,
+    /// Pages that fill the buffer: its size, or that of the data where that is
+    /// less. What is read until then is warm-up.
+    pub frames: u64,
 }
 
 /// How often a transaction is run again after conflicts when nobody says

@@ -12,7 +12,7 @@ use std::{
 };
 
 use octavo_database::{Counters, DatabaseError, Running, StoragePath};
-use octavo_units::{ByteCount, PageSize, Rate, Seed};
+use octavo_units::{ByteCount, Rate, Seed};
 use octavo_workload::{
     Audit, Client, Condition, Connection, ConnectionError, DataSpec, Mix, Outcome, Pace,
     TransactionKind, Workload,
@@ -313,8 +313,7 @@ fn settings(connections: u32, length: RunLength) -> DriverSettings<'static> {
         retries: RETRIES,
         length,
         keep_interrupted: false,
-        page_size: PageSize::MIN,
-        memory: ByteCount::kib(2),
+        frames: 4,
     }
 }
 

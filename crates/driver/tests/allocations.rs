@@ -10,7 +10,7 @@ use std::{
 
 use octavo_database::Noop;
 use octavo_driver::{DriverObserver, DriverSettings, Load, RunLength, drive};
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_units::Seed;
 use octavo_workload::{
     Pgbench, Tpcc, Workload, Ycsb,
     ycsb::{Core, Distribution},
@@ -70,8 +70,7 @@ fn allocations(workload: &dyn Workload) -> u64 {
                 measured: 50_000,
             },
             keep_interrupted: false,
-            page_size: PageSize::MIN,
-            memory: ByteCount::ZERO,
+            frames: 0,
         },
         &mut measured,
         &|| false,

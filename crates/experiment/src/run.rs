@@ -9,11 +9,9 @@ use std::{
 use octavo_database::{
     Database, DatabaseError, Isolation, Noop, RestoreMethod, Running, Settings, StoragePath,
 };
-use octavo_driver::{
-    DriverError, DriverObserver, DriverSettings, Load, Measurement, RunLength, drive,
-};
+use octavo_driver::{DriverError, DriverObserver, DriverSettings, Measurement, drive};
 use octavo_storage::location::Location;
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Condition, ConnectionError, Workload};
 
 use crate::{
@@ -97,11 +95,10 @@ pub(crate) trait Subject {
         None
     }
 
-    /// Page size, and the memory that can be filled with data: what is read
-    /// until then is warm-up. Nothing where it is not known what the buffer
+    /// Pages that fill the buffer. Nothing where it is not known what it
     /// holds: it counts as filled at once.
-    fn buffer(&self) -> (PageSize, ByteCount) {
-        (PageSize::MIN, ByteCount::ZERO)
+    fn frames(&self) -> u64 {
+        0
     }
 
     /// What else to know of how it was run.
@@ -167,37 +164,16 @@ impl Subject for FreshCopy<'_> {
         Some(self.location)
     }
 
-    fn buffer(&self) -> (PageSize, ByteCount) {
+    fn frames(&self) -> u64 {
         // What does not fit is what can be missed.
         let size = directory_size(&self.snapshot);
-        (self.page_size, self.memory.min(size))
+        self.memory.min(size).get() / u64::from(self.page_size.get())
     }
 
     fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
         let mut connection = self.database.inspect(&self.copy, workload)?;
         Ok(workload.check(connection.as_mut())?)
     }
-}
-
-/// The load of a run.
-#[derive(Clone, Copy)]
-pub(crate) struct RunSettings<'a> {
-    /// The workload.
-    pub(crate) workload: &'a dyn Workload,
-    /// Sessions.
-    pub(crate) clients: u32,
-    /// How transactions come to them.
-    pub(crate) load: Load,
-    /// How often a transaction is run again after conflicts.
-    pub(crate) retries: u32,
-    /// The isolation level; `None` for the database's default.
-    pub(crate) isolation: Option<Isolation>,
-    /// Origin of the inputs.
-    pub(crate) seed: Seed,
-    /// How long.
-    pub(crate) length: RunLength,
-    /// Whether an interrupt while measuring keeps what was measured.
-    pub(crate) keep_interrupted: bool,
 }
 
 /// A started database, until it is stopped and checked.
@@ -330,29 +306,14 @@ impl Around {
 /// condition does not hold afterwards.
 pub(crate) fn run(
     subject: &dyn Subject,
-    settings: RunSettings<'_>,
+    settings: DriverSettings<'_>,
+    isolation: Option<Isolation>,
     observer: &mut dyn DriverObserver,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Figures, RunError> {
-    let started = Started::start(subject, settings.workload, settings.isolation)?;
+    let started = Started::start(subject, settings.workload, isolation)?;
     let mut watch = Watch::new(subject.location(), observer);
-    let (page_size, memory) = subject.buffer();
-    let driven = drive(
-        started.running.as_ref(),
-        DriverSettings {
-            workload: settings.workload,
-            seed: settings.seed,
-            connections: settings.clients,
-            load: settings.load,
-            retries: settings.retries,
-            length: settings.length,
-            keep_interrupted: settings.keep_interrupted,
-            page_size,
-            memory,
-        },
-        &mut watch,
-        interrupted,
-    );
+    let driven = drive(started.running.as_ref(), settings, &mut watch, interrupted);
     let (load, around) = started.stop(subject, settings.workload, driven)?;
     Ok(around.figures(load, watch.device(), watch.machine()))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use octavo_database::Noop;
 use octavo_driver::{DriverError, DriverObserver, DriverSettings, Load, RunLength, drive};
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_units::Seed;
 use octavo_workload::Workload;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
@@ -47,8 +47,7 @@ pub(super) fn measure(
                 measured: MEASURED,
             },
             keep_interrupted: false,
-            page_size: PageSize::MIN,
-            memory: ByteCount::ZERO,
+            frames: 0,
         },
         &mut clock,
         interrupted,

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, Isolation, Noop};
-use octavo_driver::{Load, RunLength};
+use octavo_driver::{DriverSettings, Load, RunLength};
 use octavo_storage::location::Location;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Deviation, Workload};
@@ -21,7 +21,7 @@ use crate::{
     audit,
     dataset::{Dataset, LoadError},
     observer::Observer,
-    run::{FreshCopy, RunError, RunSettings, Subject, run},
+    run::{FreshCopy, RunError, Subject, run},
 };
 
 /// What to run on.
@@ -137,17 +137,23 @@ pub fn bench(
     let mut recorder = PerSecondRecorder::new(observer, settings.length, log);
     let workload = settings.workload;
     let mut measure = |subject: &dyn Subject| {
-        let load = RunSettings {
+        let load = DriverSettings {
             workload,
-            clients: settings.clients,
+            connections: settings.clients,
             load: settings.load,
             retries: settings.retries,
-            isolation: settings.isolation,
             seed: settings.seed.derive("inputs", 0),
             length: settings.length,
             keep_interrupted: true,
+            frames: subject.frames(),
         };
-        run(subject, load, &mut recorder, &interrupted)
+        run(
+            subject,
+            load,
+            settings.isolation,
+            &mut recorder,
+            &interrupted,
+        )
     };
     let mix = workload.mix().describe(workload.transactions()).to_string();
     let (system, figures) = match settings.target {

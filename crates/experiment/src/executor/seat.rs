@@ -147,14 +147,12 @@ impl<'a> Seat<'a> {
         }
         self.machine.end();
         let warm_up = self.warm_up.unwrap_or_default();
-        let (page_size, memory) = self.subject.buffer();
-        let frames = memory.get() / u64::from(page_size.get());
         let counts = self.counts.clone();
         let load = Measurement::in_slices(
             WarmUpSlices {
                 elapsed: warm_up.elapsed,
                 misses: warm_up.counters.buffer_misses,
-                frames,
+                frames: self.subject.frames(),
             },
             self.total.elapsed,
             counts.unwrap_or_else(|| Counts::new(self.workload.transactions())),
@@ -210,11 +208,7 @@ impl Sitting for MeasuredSitting<'_> {
     }
 
     fn frames(&self, cell: usize) -> u64 {
-        let Some(seat) = self.seat(cell) else {
-            return 0;
-        };
-        let (page_size, memory) = seat.subject.buffer();
-        memory.get() / u64::from(page_size.get())
+        self.seat(cell).map_or(0, |seat| seat.subject.frames())
     }
 
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError> {

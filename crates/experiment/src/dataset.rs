@@ -369,22 +369,12 @@ fn load(
     directory.remove_data()?;
     let base = directory.data(BASE);
     create(&base)?;
-    let partitions = settings.workload.population().partitions();
-    let rows_about: u64 = partitions
-        .iter()
-        .map(|partition| partition.rows_about)
-        .sum();
     let now = format!("loading {}", settings.wanted());
-    let begin = Instant::now();
+    let mut report = loading(now, settings.workload, observer);
     prepare(settings, observer)?;
     let loaded = settings
         .database
-        .load(&base, settings.page_size, settings.workload, &mut |rows| {
-            let spent = begin.elapsed();
-            let share = rows.max(1) as f64 / rows_about.max(1) as f64;
-            observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
-            flow(observer)
-        })
+        .load(&base, settings.page_size, settings.workload, &mut report)
         .map_err(stopped)?;
     let manifest = Manifest {
         format: FORMAT,
@@ -411,17 +401,31 @@ fn prepare(settings: &LoadSettings<'_>, observer: &dyn Observer) -> Result<(), L
         .database
         .prepare(&[settings.page_size], &mut |step| {
             observer.progress(step, begin.elapsed(), begin.elapsed());
-            flow(observer)
+            observer.flow()
         })
         .map_err(stopped)
 }
 
-fn flow(observer: &dyn Observer) -> ControlFlow<()> {
-    if observer.interrupted() {
-        ControlFlow::Break(())
-    } else {
-        ControlFlow::Continue(())
+/// Shows how far loading has come since now, and tells whether to stop.
+pub(crate) fn loading(
+    now: String,
+    workload: &dyn Workload,
+    observer: &dyn Observer,
+) -> impl FnMut(u64) -> ControlFlow<()> {
+    let rows_about = rows_about(workload);
+    let begin = Instant::now();
+    move |rows| {
+        let spent = begin.elapsed();
+        let share = rows.max(1) as f64 / rows_about.max(1) as f64;
+        observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
+        observer.flow()
     }
+}
+
+/// About how many rows a workload begins with.
+pub(crate) fn rows_about(workload: &dyn Workload) -> u64 {
+    let partitions = workload.population().partitions();
+    partitions.iter().map(|part| part.rows_about).sum()
 }
 
 fn stopped(error: DatabaseError) -> LoadError {

@@ -1,6 +1,6 @@
 //! Progress of a long job, and the wish to stop it.
 
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
 use crate::{lockstep::Judgement, plan::Plan};
 
@@ -15,4 +15,12 @@ pub trait Observer: Sync {
     fn standings(&self, _plan: &Plan, _judgement: &Judgement) {}
     /// Whether to stop.
     fn interrupted(&self) -> bool;
+    /// Whether to stop, as steps that can be stopped want to know it.
+    fn flow(&self) -> ControlFlow<()> {
+        if self.interrupted() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! they had: some conditions do not hold after some kinds, and YCSB's inserts
 //! would find their keys taken.
 
-use std::{collections::BTreeSet, ops::ControlFlow, time::Instant};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use octavo_database::{
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::result::TestedSystem;
 use crate::{
-    dataset::{FORMAT, Manifest},
+    dataset::{FORMAT, Manifest, loading},
     observer::Observer,
     run::Subject,
 };
@@ -229,14 +229,12 @@ fn load(
     observer: &dyn Observer,
 ) -> Result<Note, ExternalError> {
     let workload = settings.workload;
-    let partitions = workload.population().partitions();
-    let rows_about: u64 = partitions.iter().map(|part| part.rows_about).sum();
     let now = format!(
         "loading {} on {}",
         words(workload.data_spec(), settings.seed),
         server.address()
     );
-    let begin = Instant::now();
+    let mut report = loading(now, workload, observer);
     let note = |loaded: &LoadReport| Note {
         loaded: Manifest {
             format: FORMAT,
@@ -255,15 +253,7 @@ fn load(
         benches: 0,
         kinds: BTreeSet::new(),
     };
-    let loaded = server.load(workload, &|loaded| note(loaded).text(), &mut |rows| {
-        let spent = begin.elapsed();
-        let share = rows.max(1) as f64 / rows_about.max(1) as f64;
-        observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
-        match observer.interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    });
+    let loaded = server.load(workload, &|loaded| note(loaded).text(), &mut report);
     match loaded {
         Ok(loaded) => Ok(note(&loaded)),
         Err(DatabaseError::Stopped) => Err(ExternalError::Stopped),

@@ -59,11 +59,7 @@ impl<'a> Monitor<'a> {
 
     /// Whether to stop, as steps that can be stopped want to know it.
     pub fn flow(&self) -> ControlFlow<()> {
-        if self.interrupted() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        self.observer.flow()
     }
 
     /// Refuses to go on once the observer wants to stop.

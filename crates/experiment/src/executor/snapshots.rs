@@ -13,8 +13,8 @@ use octavo_units::ByteCount;
 
 use super::Monitor;
 use crate::{
-    directory::DirectoryError, error::CampaignError, plan::SnapshotKey, resolved::ResolvedPlan,
-    store::StoredSnapshot,
+    dataset::rows_about, directory::DirectoryError, error::CampaignError, plan::SnapshotKey,
+    resolved::ResolvedPlan, store::StoredSnapshot,
 };
 
 /// Marks a snapshot's directory whose files are whole and durable, and says what
@@ -168,12 +168,7 @@ fn load(
 ) -> Result<LoadReport, CampaignError> {
     let workload = resolved.workload(key.data);
     let page_size = key.page_size;
-    let population = workload.population();
-    let partitions = population.partitions();
-    let rows: u64 = partitions
-        .iter()
-        .map(|partition| partition.rows_about)
-        .sum();
+    let rows = rows_about(workload);
     let report = &mut |done| {
         let percent = done * 100 / rows.max(1);
         monitor.progress(&format!("load {page_size} pages: {percent}%"));

@@ -1,5 +1,5 @@
-//! The boundary of storage: [`Device`], behind which stand measured files,
-//! interpolated profiles and simulators.
+//! The boundary of storage: [`Device`], behind which stand interpolated
+//! profiles and simulators.
 
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,7 @@ use crate::{point::PointSpec, request::Request};
 /// [`next`](Self::next), and time never goes backwards: no request is
 /// submitted at a moment before one that was submitted earlier, before a
 /// completion that `next` returned, or before an `until` up to which it found
-/// nothing. A simulated device lives in virtual time, and both calls return at
-/// once; a measured one lives in the monotonic clock's, and `next` waits.
+/// nothing. Time is virtual, and both calls return at once.
 ///
 /// A closed loop that keeps one request in flight:
 ///
@@ -47,7 +46,7 @@ pub trait Device {
     /// flight.
     ///
     /// # Errors
-    /// [`DeviceError::Io`] when real storage fails.
+    /// Those of the devices that it is made of.
     fn next(&mut self, until: Moment) -> Result<Option<Completion>, DeviceError>;
 
     /// A moment before which nothing completes of what was submitted: of the
@@ -56,8 +55,6 @@ pub trait Device {
     /// `until`; with nothing in flight and nothing left to do it is
     /// [`Moment::NEVER`]. What is composed of devices moves them on in the
     /// order of these moments, so that none runs ahead of what another causes.
-    /// A measured device, which cannot know, says [`now`](Self::now), and
-    /// cannot be composed.
     fn earliest(&self) -> Moment;
 
     /// Decides what can be decided of what was submitted, so that
@@ -229,14 +226,5 @@ pub enum DeviceError {
         length: u32,
         /// The range.
         range: ByteCount,
-    },
-    /// Real storage failed.
-    #[error("{:?} of {} bytes at offset {} failed", request.command, request.length, request.offset)]
-    Io {
-        /// What was asked.
-        request: Request,
-        /// Why.
-        #[source]
-        source: std::io::Error,
     },
 }

@@ -47,7 +47,7 @@ impl Default for Effort {
 /// followed by a flush each.
 ///
 /// # Errors
-/// A request that does not fit the device, or real storage that fails.
+/// A request that does not fit the device.
 pub fn measure<D: Device + ?Sized>(
     device: &mut D,
     spec: &PointSpec,
@@ -127,7 +127,7 @@ pub struct ProfileSettings {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// A request that does not fit, or real storage that fails.
+    /// A request that does not fit.
     #[error("point '{point}' cannot be measured")]
     Point {
         /// Which.

@@ -68,36 +68,8 @@ pub struct Stream {
     next: u64,
     stride: u64,
     content: Content,
-    stamp: Stamp,
-}
-
-/// Makes every sector that is written unlike every other.
-pub struct Stamp {
-    written: u64,
-}
-
-impl Stamp {
-    /// What different lanes write differs.
-    pub fn new(lane: u16) -> Self {
-        Self {
-            written: u64::from(lane) << 48,
-        }
-    }
-
-    /// Marks a buffer that is written at `offset`: 16 bytes in each sector.
-    #[inline]
-    pub fn mark(&mut self, buffer: &mut [u8], offset: u64) {
-        self.written += 1;
-        // Odd multipliers are bijections: distinct pairs stay distinct, and
-        // the bytes do not look like a counter.
-        let a = self.written.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        for (sector, bytes) in buffer.chunks_exact_mut(512).enumerate() {
-            let position = offset + sector as u64 * 512;
-            let b = position.wrapping_mul(0xd6e8_feb8_6659_fd93);
-            bytes[..8].copy_from_slice(&a.to_le_bytes());
-            bytes[8..16].copy_from_slice(&b.to_le_bytes());
-        }
-    }
+    /// The number of the latest stamp; each lane has numbers of its own.
+    stamp: u64,
 }
 
 impl Stream {
@@ -118,7 +90,7 @@ impl Stream {
             next: u64::from(lane) % count,
             stride: u64::from(lanes) % count,
             content: load.content,
-            stamp: Stamp::new(lane),
+            stamp: u64::from(lane) << 48,
         }
     }
 
@@ -154,7 +126,22 @@ impl Stream {
     pub fn prepare(&mut self, buffer: &mut [u8], offset: u64) {
         match self.content {
             Content::Fresh => self.generator.fill_bytes(buffer),
-            Content::Stamped => self.stamp.mark(buffer, offset),
+            Content::Stamped => self.mark(buffer, offset),
+        }
+    }
+
+    /// Makes each sector unlike every other that is written.
+    #[inline]
+    fn mark(&mut self, buffer: &mut [u8], offset: u64) {
+        self.stamp += 1;
+        // Odd multipliers are bijections: distinct pairs stay distinct, and
+        // the bytes do not look like a counter.
+        let a = self.stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for (sector, bytes) in buffer.chunks_exact_mut(512).enumerate() {
+            let position = offset + sector as u64 * 512;
+            let b = position.wrapping_mul(0xd6e8_feb8_6659_fd93);
+            bytes[..8].copy_from_slice(&a.to_le_bytes());
+            bytes[8..16].copy_from_slice(&b.to_le_bytes());
         }
     }
 

@@ -1,8 +1,7 @@
 //! The host's side of storage: what lies under a directory, and how fast it is.
 //!
 //! [`calibrate`](calibrate::calibrate) measures the storage under a directory with
-//! direct I/O into a [`Profile`](octavo_device::profile::Profile); [`measured`]
-//! is a file as a [`Device`](octavo_device::Device). [`location`] says which file
+//! direct I/O into a [`Profile`](octavo_device::profile::Profile). [`location`] says which file
 //! system and block device a path lies on and reads that device's counters.
 //! [`directory`] makes, marks and locks the directories that Octavo works in, and
 //! [`confine`] holds a process to them.
@@ -18,6 +17,5 @@ pub mod engine;
 pub mod entry;
 mod error;
 pub mod location;
-pub mod measured;
 pub mod procfs;
 pub mod target;

@@ -8,9 +8,8 @@ use std::{
 
 /// Nanoseconds since a device was opened or a simulation began.
 ///
-/// Of a simulated device this is virtual time, which no clock moves; of a
-/// measured one it is the monotonic clock's. It is a whole number of
-/// nanoseconds in 64 bits: 584 years.
+/// Of a device this is virtual time, which no clock moves. It is a whole number
+/// of nanoseconds in 64 bits: 584 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(u64);
 

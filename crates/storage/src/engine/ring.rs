@@ -1,4 +1,4 @@
-//! One io_uring for requests of any size and kind: batched submission and
+//! One io_uring for reads and writes of one size: batched submission and
 //! completion by one thread.
 //!
 //! Registered file and buffers spare the kernel a reference count and a page
@@ -8,16 +8,13 @@
 
 #![expect(unsafe_code, reason = "the kernel writes to memory that it was given")]
 
-use std::{fs::File, io, os::fd::AsRawFd, time::Duration};
+use std::{fs::File, io, os::fd::AsRawFd};
 
 use io_uring::{IoUring, opcode, squeue, types};
-use octavo_device::{Command, Request};
-use octavo_units::QueueDepth;
+use octavo_device::request::Operation;
+use octavo_units::{QueueDepth, RequestSize};
 
-use super::{
-    memory,
-    serve::{Ended, whole},
-};
+use super::serve::whole;
 use crate::aligned::AlignedBuffer;
 
 /// Whether this process may make a ring.
@@ -52,51 +49,55 @@ fn build(entries: u32) -> io::Result<IoUring> {
 
 /// A ring, its memory and its file. Dropping it waits for what is in flight,
 /// so that the kernel never writes to freed memory.
-pub(crate) struct Ring {
+pub(super) struct Ring {
     // The ring is first, so that it is closed before its memory is freed.
     ring: IoUring,
-    /// Taken (leaked) only when waiting for the last requests failed.
-    memory: Option<Memory>,
-    /// Requests up to this many bytes use registered memory.
-    slot_bytes: usize,
+    /// The bytes of one request for each slot. Taken (leaked) only when
+    /// waiting for the last requests failed.
+    memory: Option<AlignedBuffer>,
+    request_size: RequestSize,
     fixed_buffers: bool,
     fixed_file: bool,
-    /// What is in flight in each slot.
-    slots: Vec<Request>,
+    /// What is in flight in each slot, and at which offset.
+    slots: Vec<(Operation, u64)>,
     /// Requests that were pushed and not reaped.
     in_flight: usize,
     file: File,
 }
 
-struct Memory {
-    /// [`Ring::slot_bytes`] for each slot.
-    shared: AlignedBuffer,
-    /// Of slots that had longer requests.
-    own: Vec<Option<AlignedBuffer>>,
+/// The end of a request.
+pub(super) struct Ended {
+    /// The slot that it was pushed with.
+    pub(super) slot: u16,
+    /// What was asked.
+    pub(super) operation: Operation,
+    /// Where.
+    pub(super) offset: u64,
+    /// How it ended.
+    pub(super) result: io::Result<()>,
 }
 
 impl Ring {
-    /// A ring of `queue` slots on a file. Requests up to `slot_bytes` use
-    /// registered memory, which `fill` is given once, before anything is
-    /// submitted.
+    /// A ring of `queue` slots on a file. `fill` is given the memory of all
+    /// requests once, before anything is submitted.
     ///
     /// # Errors
     /// The kernel gives no ring, or no descriptor for the file.
     pub(super) fn new(
         file: &File,
         queue: QueueDepth,
-        slot_bytes: usize,
+        request_size: RequestSize,
         fill: impl FnOnce(&mut [u8]),
     ) -> io::Result<Self> {
         let ring = build(u32::from(queue.get()))?;
         let file = file.try_clone()?;
         let count = usize::from(queue.get());
-        let mut shared = AlignedBuffer::new(slot_bytes * count);
-        fill(&mut shared);
+        let mut memory = AlignedBuffer::new(request_size.get() as usize * count);
+        fill(&mut memory);
         let fixed_file = ring.submitter().register_files(&[file.as_raw_fd()]).is_ok();
         let area = libc::iovec {
-            iov_base: shared.as_mut_ptr().cast(),
-            iov_len: shared.len(),
+            iov_base: memory.as_mut_ptr().cast(),
+            iov_len: memory.len(),
         };
         // Registering counts against RLIMIT_MEMLOCK on some kernels, so it
         // may be refused; requests then name their memory each time.
@@ -106,22 +107,14 @@ impl Ring {
         let fixed_buffers = unsafe { ring.submitter().register_buffers(&[area]) }.is_ok();
         Ok(Self {
             ring,
-            memory: Some(Memory {
-                shared,
-                own: (0..count).map(|_| None).collect(),
-            }),
-            slot_bytes,
+            memory: Some(memory),
+            request_size,
             fixed_buffers,
             fixed_file,
-            slots: vec![Request::FLUSH; count],
+            slots: vec![(Operation::Read, 0); count],
             in_flight: 0,
             file,
         })
-    }
-
-    /// Whether [`wait`](Self::wait) takes timeouts: since Linux 5.11.
-    pub(super) fn has_timeouts(&self) -> bool {
-        self.ring.params().is_feature_ext_arg()
     }
 
     /// Requests that were pushed and not reaped.
@@ -132,25 +125,22 @@ impl Ring {
     /// Queues a request in a slot that is free. `prepare` is given the bytes
     /// that a write writes.
     #[inline]
-    pub(super) fn push(&mut self, slot: u16, request: Request, prepare: impl FnOnce(&mut [u8])) {
+    pub(super) fn push(
+        &mut self,
+        slot: u16,
+        operation: Operation,
+        offset: u64,
+        prepare: impl FnOnce(&mut [u8]),
+    ) {
         let index = usize::from(slot);
-        let length = request.length as usize;
+        let length = self.request_size.get() as usize;
         let memory = self.memory.as_mut().expect("taken only in drop");
-        let registered = length <= self.slot_bytes;
-        let buffer = if registered {
-            let start = index * self.slot_bytes;
-            &mut memory.shared[start..start + length]
-        } else if request.command == Command::Trim {
-            &mut []
-        } else {
-            // The slot is free, so that the kernel uses no old buffer.
-            memory::at_least(&mut memory.own[index], length)
-        };
-        if request.command == Command::Write {
+        let buffer = &mut memory[index * length..(index + 1) * length];
+        if operation == Operation::Write {
             prepare(buffer);
         }
         let start = buffer.as_mut_ptr();
-        let entry = self.entry(request, start, registered);
+        let entry = self.entry(operation, offset, start);
         // SAFETY: the slot's memory is used by this request alone until it is
         // reaped, and outlives it (see `drop`).
         unsafe {
@@ -159,35 +149,28 @@ impl Ring {
                 .push(&entry.user_data(u64::from(slot)))
         }
         .expect("the queue has an entry for every slot");
-        self.slots[index] = request;
+        self.slots[index] = (operation, offset);
         self.in_flight += 1;
     }
 
     #[inline]
-    fn entry(&self, request: Request, memory: *mut u8, registered: bool) -> squeue::Entry {
-        let Request { offset, length, .. } = request;
+    fn entry(&self, operation: Operation, offset: u64, memory: *mut u8) -> squeue::Entry {
+        let length = self.request_size.get();
         // A macro, since the trait of both kinds of files is private.
         macro_rules! entry {
             ($file:expr) => {
-                match (request.command, registered && self.fixed_buffers) {
-                    (Command::Read, true) => opcode::ReadFixed::new($file, memory, length, 0)
+                match (operation, self.fixed_buffers) {
+                    (Operation::Read, true) => opcode::ReadFixed::new($file, memory, length, 0)
                         .offset(offset)
                         .build(),
-                    (Command::Read, false) => opcode::Read::new($file, memory, length)
+                    (Operation::Read, false) => opcode::Read::new($file, memory, length)
                         .offset(offset)
                         .build(),
-                    (Command::Write, true) => opcode::WriteFixed::new($file, memory, length, 0)
+                    (Operation::Write, true) => opcode::WriteFixed::new($file, memory, length, 0)
                         .offset(offset)
                         .build(),
-                    (Command::Write, false) => opcode::Write::new($file, memory, length)
+                    (Operation::Write, false) => opcode::Write::new($file, memory, length)
                         .offset(offset)
-                        .build(),
-                    (Command::Flush, _) => opcode::Fsync::new($file)
-                        .flags(types::FsyncFlags::DATASYNC)
-                        .build(),
-                    (Command::Trim, _) => opcode::Fallocate::new($file, u64::from(length))
-                        .offset(offset)
-                        .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
                         .build(),
                 }
             };
@@ -199,28 +182,19 @@ impl Ring {
         }
     }
 
-    /// Hands what is queued to the kernel and waits for a completion, or until
-    /// `timeout` has passed.
+    /// Hands what is queued to the kernel and waits for a completion, or less
+    /// when a signal comes.
     #[inline]
-    pub(super) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+    pub(super) fn wait(&mut self) -> io::Result<()> {
         // Two system calls, not one that does both: on a virtio disk
         // (Linux 6.18, random 4 KiB) the two completed a median of 4 %
         // more reads at depth 32 (6 pairs, -1 to +16 %) and 5 % more
         // writes at depth 1 (4 pairs, +1 to +13 %). Few and noisy pairs,
         // and the cause is not known. fio, too, submits and waits apart.
         let submitted = self.ring.submit();
-        let waited = submitted.and_then(|_| match timeout {
-            None => self.ring.submit_and_wait(1),
-            Some(timeout) => {
-                let time = types::Timespec::from(timeout);
-                let arguments = types::SubmitArgs::new().timespec(&time);
-                self.ring.submitter().submit_with_args(1, &arguments)
-            }
-        });
-        match waited {
+        match submitted.and_then(|_| self.ring.submit_and_wait(1)) {
             Ok(_) => Ok(()),
-            // The time passed, or a signal came: the caller looks again.
-            Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(()),
+            // A signal came: the caller looks again.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             // Reaping makes room; the rest goes next time.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) => {
@@ -236,14 +210,15 @@ impl Ring {
         let completion = self.ring.completion().next()?;
         self.in_flight -= 1;
         let slot = completion.user_data() as u16;
-        let request = self.slots[usize::from(slot)];
+        let (operation, offset) = self.slots[usize::from(slot)];
         let result = match usize::try_from(completion.result()) {
-            Ok(moved) => whole(request, moved),
+            Ok(moved) => whole(operation, self.request_size.get() as usize, moved),
             Err(_) => Err(io::Error::from_raw_os_error(-completion.result())),
         };
         Some(Ended {
             slot,
-            request,
+            operation,
+            offset,
             result,
         })
     }

@@ -12,7 +12,7 @@ use octavo_device::{
 };
 
 use super::{
-    ring::Ring,
+    ring::{Ended, Ring},
     run::{EngineError, HOOK_INTERVAL, Hook, Stop, process_cpu},
 };
 
@@ -23,13 +23,12 @@ pub(super) fn run(
     hook: Hook<'_>,
 ) -> Result<Tally, EngineError> {
     let mut stream = Stream::new(load, 0, 1);
-    let length = load.request_size.get() as usize;
     let fill = |memory: &mut [u8]| stream.randomise(memory);
-    let ring = Ring::new(file, load.depth, length, fill).map_err(EngineError::Setup)?;
+    let ring = Ring::new(file, load.depth, load.request_size, fill).map_err(EngineError::Setup)?;
     let mut lanes = Lanes {
         ring,
         stream,
-        asked: vec![(Operation::Read, 0); usize::from(load.depth.get())],
+        submitted_ns: vec![0; usize::from(load.depth.get())],
         fresh: Vec::with_capacity(usize::from(load.depth.get())),
     };
     let (ramp, slice, slices, requests_max) = match stop {
@@ -96,9 +95,8 @@ pub(super) fn run(
 struct Lanes {
     ring: Ring,
     stream: Stream,
-    /// Of each slot what was asked, and when it was handed to the kernel, in
-    /// nanoseconds.
-    asked: Vec<(Operation, u64)>,
+    /// When each slot's request was handed to the kernel.
+    submitted_ns: Vec<u64>,
     /// Slots pushed since the last submission.
     fresh: Vec<u16>,
 }
@@ -109,10 +107,9 @@ impl Lanes {
     fn ask(&mut self, slot: u16) {
         let (operation, request) = self.stream.next_request();
         let stream = &mut self.stream;
-        self.ring.push(slot, request, |memory| {
+        self.ring.push(slot, operation, request.offset, |memory| {
             stream.prepare(memory, request.offset)
         });
-        self.asked[usize::from(slot)].0 = operation;
         self.fresh.push(slot);
     }
 
@@ -121,9 +118,9 @@ impl Lanes {
     #[inline]
     fn wait(&mut self, now_ns: u64) -> Result<(), EngineError> {
         for slot in self.fresh.drain(..) {
-            self.asked[usize::from(slot)].1 = now_ns;
+            self.submitted_ns[usize::from(slot)] = now_ns;
         }
-        self.ring.wait(None).map_err(EngineError::Setup)
+        self.ring.wait().map_err(EngineError::Setup)
     }
 
     /// The next completed request: slot, operation, latency in nanoseconds.
@@ -132,16 +129,18 @@ impl Lanes {
         let Some(ended) = self.ring.reap() else {
             return Ok(None);
         };
-        let (operation, submitted_ns) = self.asked[usize::from(ended.slot)];
-        match ended.result {
-            Ok(()) => Ok(Some((
-                ended.slot,
-                operation,
-                now_ns.saturating_sub(submitted_ns),
-            ))),
+        let Ended {
+            slot,
+            operation,
+            offset,
+            result,
+        } = ended;
+        let latency_ns = now_ns.saturating_sub(self.submitted_ns[usize::from(slot)]);
+        match result {
+            Ok(()) => Ok(Some((slot, operation, latency_ns))),
             Err(source) => Err(EngineError::Request {
                 operation,
-                offset: ended.request.offset,
+                offset,
                 source,
             }),
         }

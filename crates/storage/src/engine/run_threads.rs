@@ -186,7 +186,7 @@ impl Worker<'_> {
             }
             let synced = writes && self.durability == Durability::Synced;
             let submitted = Instant::now();
-            let mut served = serve(self.file, request, &mut self.buffer);
+            let mut served = serve(self.file, operation, request.offset, &mut self.buffer);
             if synced && served.is_ok() {
                 served = self.file.sync_data();
             }

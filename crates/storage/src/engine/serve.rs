@@ -1,45 +1,31 @@
-//! One request by blocking system calls, and how a request ends.
+//! One request by a blocking system call, and when a request is whole.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-use octavo_device::{Command, Request};
-use rustix::fs::FallocateFlags;
+use octavo_device::request::Operation;
 
-/// The end of a request.
-pub(crate) struct Ended {
-    /// The slot that it was pushed with.
-    pub(crate) slot: u16,
-    /// What was asked.
-    pub(crate) request: Request,
-    /// How it ended.
-    pub(crate) result: io::Result<()>,
-}
-
-/// Serves a request, of which `buffer` are the bytes to read into or to write.
-pub(super) fn serve(file: &File, request: Request, buffer: &mut [u8]) -> io::Result<()> {
-    let moved = match request.command {
-        Command::Read => file.read_at(buffer, request.offset)?,
-        Command::Write => file.write_at(buffer, request.offset)?,
-        Command::Flush => return file.sync_data(),
-        Command::Trim => {
-            return Ok(rustix::fs::fallocate(
-                file,
-                FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-                request.offset,
-                u64::from(request.length),
-            )?);
-        }
+/// Reads into the buffer, or writes it.
+pub(super) fn serve(
+    file: &File,
+    operation: Operation,
+    offset: u64,
+    buffer: &mut [u8],
+) -> io::Result<()> {
+    let moved = match operation {
+        Operation::Read => file.read_at(buffer, offset)?,
+        Operation::Write => file.write_at(buffer, offset)?,
     };
-    whole(request, moved)
+    whole(operation, buffer.len(), moved)
 }
 
-/// Refuses a read or a write that moved fewer bytes than asked.
-pub(super) fn whole(request: Request, moved: usize) -> io::Result<()> {
-    let (kind, done) = match request.command {
-        Command::Flush | Command::Trim => return Ok(()),
-        _ if moved == request.length as usize => return Ok(()),
-        Command::Read => (io::ErrorKind::UnexpectedEof, "read"),
-        Command::Write => (io::ErrorKind::WriteZero, "written"),
+/// Refuses a request of `length` bytes that moved fewer.
+pub(super) fn whole(operation: Operation, length: usize, moved: usize) -> io::Result<()> {
+    if moved == length {
+        return Ok(());
+    }
+    let (kind, done) = match operation {
+        Operation::Read => (io::ErrorKind::UnexpectedEof, "read"),
+        Operation::Write => (io::ErrorKind::WriteZero, "written"),
     };
     Err(io::Error::new(
         kind,

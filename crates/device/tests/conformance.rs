@@ -1,5 +1,5 @@
 //! What every device keeps to, whatever is behind it: the contract of
-//! [`Device`], on all entries of the catalog, a profile and a file.
+//! [`Device`], on all entries of the catalog and a profile.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -12,9 +12,6 @@ use octavo_device::{
     request::{Command, Mix, Pattern},
     simulated::Constant,
 };
-use octavo_storage::{
-    calibrate::CalibrateError, engine::Engine, measured::Measured, target::Target,
-};
 use octavo_units::{ByteCount, Moment, QueueDepth, RequestSize, Seed};
 use rand::Rng;
 
@@ -26,7 +23,7 @@ const SEED: Seed = Seed::new(41);
 fn every_entry_of_the_catalog_conforms() {
     for name in catalog::names() {
         let entry = catalog::find(name).unwrap();
-        conforms(name, Time::Virtual, &|seed| entry.open(seed));
+        conforms(name, &|seed| entry.open(seed));
     }
 }
 
@@ -50,57 +47,29 @@ fn a_profile_conforms() {
     let mut device = Constant::new(ByteCount::new(RANGE), 100_000);
     let mut on = |_: &PointSpec, _| ControlFlow::Continue(());
     let profile = probe::profile(&mut device, &settings, &mut on).unwrap();
-    conforms("profile", Time::Virtual, &|seed| {
+    conforms("profile", &|seed| {
         Box::new(Profiled::new(&profile, None, seed).unwrap())
     });
 }
 
-#[test]
-fn a_file_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    for engine in [Engine::Ring, Engine::Threads] {
-        let open = || {
-            let target = Target::create(directory.path(), ByteCount::new(RANGE))?;
-            Measured::over(target, engine, QueueDepth::new(4).unwrap())
-        };
-        match open() {
-            Ok(_) => conforms(&engine.to_string(), Time::Real, &|_| {
-                Box::new(open().unwrap())
-            }),
-            Err(CalibrateError::Engine { source, .. }) => println!("skipped {engine}: {source}"),
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
-/// Which time a device lives in. What depends on speed is not asked of real
-/// devices.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Time {
-    Virtual,
-    Real,
-}
-
-fn conforms(name: &str, time: Time, open: &dyn Fn(Seed) -> Box<dyn Device>) {
+fn conforms(name: &str, open: &dyn Fn(Seed) -> Box<dyn Device>) {
     let mut device = open(SEED);
     let device = &mut *device;
     refuses_what_does_not_fit(name, device);
-    let requests = random_requests(device, time, 300);
-    let first = keeps_to_the_contract(name, time, device, &requests);
-    holds_more_than_its_queue(name, time, device);
+    let requests = random_requests(device, 300);
+    let first = keeps_to_the_contract(name, device, &requests);
+    holds_more_than_its_queue(name, device);
     flushes_after_writes(name, device);
-    if time == Time::Virtual {
-        is_no_slower_with_more_in_flight(name, device);
-        let mut again = open(SEED);
-        refuses_what_does_not_fit(name, &mut *again);
-        let second = keeps_to_the_contract(name, time, &mut *again, &requests);
-        assert!(first == second, "{name}: the same seed gave something else");
-    }
+    is_no_slower_with_more_in_flight(name, device);
+    let mut again = open(SEED);
+    refuses_what_does_not_fit(name, &mut *again);
+    let second = keeps_to_the_contract(name, &mut *again, &requests);
+    assert!(first == second, "{name}: the same seed gave something else");
 }
 
-/// Reads and writes, a few flushes and, of simulated devices, trims, of one to
-/// eight sectors at random places.
-fn random_requests(device: &dyn Device, time: Time, count: usize) -> Vec<Request> {
+/// Reads and writes, a few flushes and trims, of one to eight sectors at random
+/// places.
+fn random_requests(device: &dyn Device, count: usize) -> Vec<Request> {
     let geometry = device.geometry();
     let sector = geometry.sector.get();
     let sectors = geometry.capacity.get().min(RANGE) / sector;
@@ -113,9 +82,8 @@ fn random_requests(device: &dyn Device, time: Time, count: usize) -> Vec<Request
             let length = (length * sector) as u32;
             match below(20) {
                 0 => Request::FLUSH,
-                // Not every file system can punch holes.
-                1 if time == Time::Virtual => Request::trim(offset, length),
-                1..=9 => Request::read(offset, length),
+                1 => Request::trim(offset, length),
+                2..=9 => Request::read(offset, length),
                 _ => Request::write(offset, length),
             }
         })
@@ -126,7 +94,6 @@ fn random_requests(device: &dyn Device, time: Time, count: usize) -> Vec<Request
 /// all completions.
 fn keeps_to_the_contract(
     name: &str,
-    time: Time,
     device: &mut dyn Device,
     requests: &[Request],
 ) -> Vec<Completion> {
@@ -146,22 +113,18 @@ fn keeps_to_the_contract(
             if until != Moment::NEVER {
                 assert!(device.now() >= until, "{name}: time did not pass");
             }
-            if time == Time::Virtual {
-                assert!(
-                    device.earliest() > until || until == Moment::NEVER,
-                    "{name}"
-                );
-            }
+            assert!(
+                device.earliest() > until || until == Moment::NEVER,
+                "{name}"
+            );
             return None;
         };
         let Completion { tag, at } = completion;
         assert!(at <= until, "{name}: {at} is after {until}");
-        if time == Time::Virtual {
-            assert!(
-                at >= earliest,
-                "{name}: {at}, but nothing before {earliest}"
-            );
-        }
+        assert!(
+            at >= earliest,
+            "{name}: {at}, but nothing before {earliest}"
+        );
         let began = submitted.remove(&tag);
         let began = began.unwrap_or_else(|| panic!("{name}: {tag:?} is not in flight"));
         assert!(at >= began, "{name}: {tag:?} ended before it began");
@@ -239,9 +202,9 @@ fn refuses_what_does_not_fit(name: &str, device: &mut dyn Device) {
     assert_eq!(device.counters(), before, "{name}");
 }
 
-fn holds_more_than_its_queue(name: &str, time: Time, device: &mut dyn Device) {
+fn holds_more_than_its_queue(name: &str, device: &mut dyn Device) {
     let count = 2 * usize::from(device.geometry().queue.get().min(500)) + 1;
-    let requests = random_requests(device, time, count);
+    let requests = random_requests(device, count);
     let now = device.now();
     for (index, request) in requests.iter().enumerate() {
         device.submit(now, Tag(index as u32), *request).unwrap();

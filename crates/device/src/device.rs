@@ -167,18 +167,20 @@ impl Counters {
             .then(|| self.media_written_bytes as f64 / self.written_bytes as f64)
     }
 
-    /// What was done since `earlier`.
+    /// What was done since `earlier`; 0 where a counter fell, because the device
+    /// went away and came back.
     pub fn since(&self, earlier: &Self) -> Self {
+        let since = u64::saturating_sub;
         Self {
-            reads: self.reads - earlier.reads,
-            writes: self.writes - earlier.writes,
-            flushes: self.flushes - earlier.flushes,
-            read_bytes: self.read_bytes - earlier.read_bytes,
-            written_bytes: self.written_bytes - earlier.written_bytes,
-            media_read_bytes: self.media_read_bytes - earlier.media_read_bytes,
-            media_written_bytes: self.media_written_bytes - earlier.media_written_bytes,
-            erases: self.erases - earlier.erases,
-            busy_ns: self.busy_ns - earlier.busy_ns,
+            reads: since(self.reads, earlier.reads),
+            writes: since(self.writes, earlier.writes),
+            flushes: since(self.flushes, earlier.flushes),
+            read_bytes: since(self.read_bytes, earlier.read_bytes),
+            written_bytes: since(self.written_bytes, earlier.written_bytes),
+            media_read_bytes: since(self.media_read_bytes, earlier.media_read_bytes),
+            media_written_bytes: since(self.media_written_bytes, earlier.media_written_bytes),
+            erases: since(self.erases, earlier.erases),
+            busy_ns: since(self.busy_ns, earlier.busy_ns),
         }
     }
 

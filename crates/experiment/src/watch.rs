@@ -1,7 +1,8 @@
 //! The counters of the device and of the machine around a run.
 
+use octavo_device::Counters;
 use octavo_driver::{DriverObserver, Second};
-use octavo_storage::location::{DiskStats, EmulatedReading, Location};
+use octavo_storage::location::{EmulatedReading, Location};
 use octavo_units::ByteCount;
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 /// What the device under a database tells of itself.
 #[derive(Clone, Copy)]
 pub(crate) enum DeviceReading {
-    Real(DiskStats),
+    Real(Counters),
     Emulated(EmulatedReading),
 }
 
@@ -28,7 +29,7 @@ impl DeviceReading {
 
     /// What it did between `earlier` and now.
     pub(crate) fn since(&self, earlier: &Self) -> DeviceUse {
-        let used = self.counters() - earlier.counters();
+        let used = self.counters().since(&earlier.counters());
         DeviceUse {
             reads: used.reads,
             read_bytes: ByteCount::new(used.read_bytes),
@@ -41,10 +42,10 @@ impl DeviceReading {
         }
     }
 
-    fn counters(&self) -> DiskStats {
+    fn counters(&self) -> Counters {
         match self {
             Self::Real(counters) => *counters,
-            Self::Emulated(reading) => reading.counters.into(),
+            Self::Emulated(reading) => reading.counters,
         }
     }
 }
@@ -127,7 +128,7 @@ impl DriverObserver for Watch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use octavo_device::{Counters, power::Draw};
+    use octavo_device::power::Draw;
 
     use super::*;
 
@@ -167,7 +168,7 @@ mod tests {
             draw: None,
         };
         let emulated = DeviceReading::Emulated;
-        let real = DeviceReading::Real(DiskStats::default());
+        let real = DeviceReading::Real(Counters::default());
         for (before, after) in [
             (emulated(reading(1)), emulated(reading(2))),
             (real, real),

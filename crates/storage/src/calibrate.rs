@@ -73,21 +73,6 @@ impl Settings {
             seed,
         }
     }
-
-    /// The shortest and longest time that measuring takes, without the fill
-    /// (whose speed is not known before) and if every size is allowed.
-    pub fn estimate(&self) -> (Duration, Duration) {
-        let size = self.file_size.unwrap_or(self.preset.file_size());
-        let points = match &self.points {
-            Some(points) => points.clone(),
-            None => self.preset.points(size, 512),
-        };
-        points.iter().fold(Default::default(), |sum: (_, _), spec| {
-            let (least, most) = self.preset.timing(spec).bounds();
-            let passes = self.passes.get();
-            (sum.0 + least * passes, sum.1 + most * passes)
-        })
-    }
 }
 
 /// How far calibrating is.

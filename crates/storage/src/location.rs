@@ -9,7 +9,6 @@
 
 use std::{
     fs,
-    ops::Sub,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -48,49 +47,6 @@ fn device_number(raw: u64) -> DeviceNumber {
     }
 }
 
-/// What a block device has done since it appeared: all users together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskStats {
-    /// Completed reads, after the kernel merged neighbours.
-    pub reads: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Completed writes, after merging.
-    pub writes: u64,
-    /// Bytes written.
-    pub written_bytes: u64,
-    /// Completed flushes of the device's cache; 0 before Linux 5.5.
-    pub flushes: u64,
-}
-
-impl Sub for DiskStats {
-    type Output = Self;
-
-    /// What was done between `earlier` and `self`; 0 where a counter fell
-    /// (the device went away and came back).
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            reads: self.reads.saturating_sub(earlier.reads),
-            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
-            writes: self.writes.saturating_sub(earlier.writes),
-            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
-            flushes: self.flushes.saturating_sub(earlier.flushes),
-        }
-    }
-}
-
-impl From<Counters> for DiskStats {
-    fn from(counters: Counters) -> Self {
-        Self {
-            reads: counters.reads,
-            read_bytes: counters.read_bytes,
-            writes: counters.writes,
-            written_bytes: counters.written_bytes,
-            flushes: counters.flushes,
-        }
-    }
-}
-
 /// What an emulated device tells of itself while it is mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EmulatedReading {
@@ -114,29 +70,6 @@ impl EmulatedReading {
             .checked_sub(earlier.counters.busy_ns)?;
         let draw = self.draw.filter(|_| self.draw == earlier.draw)?;
         Some(draw.energy(Duration::from_nanos(elapsed_ns), busy_ns))
-    }
-}
-
-/// How full a file system is: no fact, since it changes all the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// Bytes that can hold data of any user.
-    pub total_bytes: u64,
-    /// Of these, bytes that this user may still fill; what is reserved for
-    /// the superuser is left out for others.
-    pub available_bytes: u64,
-}
-
-impl Space {
-    /// The space of the file system under `path`, which must exist; `None`
-    /// when it cannot be asked, or counts no blocks (as those of the kernel
-    /// do).
-    pub fn of(path: &Path) -> Option<Self> {
-        let space = rustix::fs::statvfs(path).ok()?;
-        (space.f_blocks > 0).then(|| Self {
-            total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
-            available_bytes: space.f_bavail.saturating_mul(space.f_frsize),
-        })
     }
 }
 
@@ -202,9 +135,11 @@ impl Location {
         toml::from_str(str::from_utf8(text.get(..length)?).ok()?).ok()
     }
 
-    /// A real device's counters now, from /proc/diskstats, where they include
-    /// what every other program does. `None` when the device is unknown.
-    pub fn disk_stats(&self) -> Option<DiskStats> {
+    /// What a real device has done since it appeared, from /proc/diskstats: its
+    /// reads and writes, after the kernel merged neighbours, and its flushes (0
+    /// before Linux 5.5), those of every other program too. `None` when the
+    /// device is unknown.
+    pub fn disk_stats(&self) -> Option<Counters> {
         let table = fs::read_to_string("/proc/diskstats").ok()?;
         parse_disk_stats(&table, self.facts.device_number?)
     }
@@ -356,19 +291,20 @@ fn holding(path: &Path, table: &[u8]) -> Option<Mount> {
 /// The unit of /proc/diskstats, whatever the device's own sector.
 const SECTOR_BYTES: u64 = 512;
 
-fn parse_disk_stats(table: &str, number: DeviceNumber) -> Option<DiskStats> {
+fn parse_disk_stats(table: &str, number: DeviceNumber) -> Option<Counters> {
     table.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let field = |index: usize| fields.get(index)?.parse::<u64>().ok();
         if field(0)? != u64::from(number.major) || field(1)? != u64::from(number.minor) {
             return None;
         }
-        Some(DiskStats {
+        Some(Counters {
             reads: field(3)?,
             read_bytes: field(5)?.saturating_mul(SECTOR_BYTES),
             writes: field(7)?,
             written_bytes: field(9)?.saturating_mul(SECTOR_BYTES),
             flushes: field(18).unwrap_or(0),
+            ..Counters::default()
         })
     })
 }
@@ -396,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_found_by_number_and_subtract() {
+    fn counters_are_found_by_number() {
         let table = "   7 0 loop0 1 0 2 0 0 0 0 0 0 0 0\n \
              254 0 vda 10 1 80 5 20 2 400 9 0 8 14 3 0 512 4 6 7\n";
         let vda = DeviceNumber {
@@ -406,15 +342,15 @@ mod tests {
         let stats = parse_disk_stats(table, vda).unwrap();
         assert_eq!(
             stats,
-            DiskStats {
+            Counters {
                 reads: 10,
                 read_bytes: 40960,
                 writes: 20,
                 written_bytes: 204_800,
                 flushes: 6,
+                ..Counters::default()
             }
         );
-        assert_eq!((stats - stats), DiskStats::default());
         let old = parse_disk_stats(table, DeviceNumber { major: 7, minor: 0 }).unwrap();
         assert_eq!((old.read_bytes, old.flushes), (1024, 0));
         assert!(parse_disk_stats("254 0 vda 1", vda).is_none());
@@ -545,15 +481,6 @@ mod tests {
         );
         assert_eq!(location.rotational, None);
         assert_eq!(location.device_driver, None);
-    }
-
-    #[test]
-    fn space_is_told_in_bytes() {
-        let here = Space::of(tempfile::tempdir().unwrap().path()).unwrap();
-        assert!(here.available_bytes <= here.total_bytes, "{here:?}");
-        // procfs has no blocks.
-        assert_eq!(Space::of(Path::new("/proc")), None);
-        assert_eq!(Space::of(Path::new("/does/not/exist")), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, time::Duration};
 
 use octavo_device::{
     point::{Durability, PointSpec},
-    preset::{Preset, Timing},
+    preset::Timing,
     profile::{Profile, table},
     request::{Mix, Pattern},
 };
@@ -147,12 +147,4 @@ fn writes_run_in_rounds_until_steady_or_the_limit() {
     }
     // The figures are over five rounds, however many were run.
     assert!((point.duration_s - 0.020).abs() < 1e-9);
-}
-
-#[test]
-fn an_estimate_is_known_before() {
-    let (least, most) = Settings::preset(Preset::Full, Seed::new(1)).estimate();
-    assert!(least < most && most < Duration::from_secs(6 * 3600));
-    let (least, most) = Settings::preset(Preset::Quick, Seed::new(1)).estimate();
-    assert_eq!(least, most);
 }

@@ -36,7 +36,6 @@ use limits::{MB_PER_S_MAX, MB_PER_S_MIN, US_MAX, ns, ps_per_byte};
 use nand::{Nand, Shape};
 use page::PageMapped;
 use ssd::{Front, Ssd};
-use translation::Translation;
 
 parameters! {
     /// Parameters of a solid-state drive.
@@ -56,12 +55,6 @@ parameters! {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub superblock: Option<superblock::Parameters>,
     }
-}
-
-/// A translation layer's parameters.
-enum Layer<'a> {
-    Page(&'a page::Parameters),
-    Superblock(&'a superblock::Parameters),
 }
 
 parameters! {
@@ -178,11 +171,7 @@ impl Parameters {
             capacity,
             "a drive has whole sectors",
         )?;
-        let ahead = self
-            .host
-            .read_ahead_bytes
-            .as_ref()
-            .map_or(0, |ahead| ahead.value);
+        let ahead = self.front().ahead_bytes;
         let whole = ahead.is_multiple_of(sector);
         require(
             whole,
@@ -190,33 +179,17 @@ impl Parameters {
             ahead,
             "a drive reads whole sectors ahead",
         )?;
-        match self.layer() {
-            Some(Layer::Page(page)) => {
+        match (&self.page, &self.superblock) {
+            (Some(page), None) => {
                 let checked = page.check(capacity, &self.shape());
                 checked.map_err(|impossible| impossible.within("page"))
             }
-            Some(Layer::Superblock(superblock)) => {
-                superblock.check(capacity, sector, &self.shape())
-            }
-            None => Err(Impossible::new(
+            (None, Some(superblock)) => superblock.check(capacity, sector, &self.shape()),
+            _ => Err(Impossible::new(
                 "page",
                 "none, or not alone",
                 "give one table of a translation layer: [flash.page] or [flash.superblock]",
             )),
-        }
-    }
-
-    /// The translation layer, if there is exactly one.
-    fn layer(&self) -> Option<Layer<'_>> {
-        let mut layers = [
-            self.page.as_ref().map(Layer::Page),
-            self.superblock.as_ref().map(Layer::Superblock),
-        ]
-        .into_iter()
-        .flatten();
-        match (layers.next(), layers.next()) {
-            (Some(layer), None) => Some(layer),
-            _ => None,
         }
     }
 
@@ -225,20 +198,18 @@ impl Parameters {
         let shape = self.shape();
         let nand = Nand::new(shape);
         let capacity = self.capacity_bytes.value;
-        let layer = self.layer();
-        match layer.expect("parameters are checked when they are made") {
-            Layer::Page(page) => self.ssd(nand, PageMapped::new(page, capacity, &shape)),
-            Layer::Superblock(superblock) => {
-                let sector_bytes = self.sector_bytes.value;
-                self.ssd(nand, superblock.open(capacity, sector_bytes, &shape))
+        let (geometry, front) = (self.geometry(), self.front());
+        match (&self.page, &self.superblock) {
+            (Some(page), None) => {
+                let layer = PageMapped::new(page, capacity, &shape);
+                Box::new(Ssd::new(geometry, front, nand, layer))
             }
+            (None, Some(superblock)) => {
+                let layer = superblock.open(capacity, self.sector_bytes.value, &shape);
+                Box::new(Ssd::new(geometry, front, nand, layer))
+            }
+            _ => unreachable!("parameters are checked when they are made"),
         }
-    }
-
-    fn ssd<T: Translation + Send + 'static>(&self, nand: Nand, layer: T) -> Box<dyn Device + Send> {
-        let ahead = self.host.read_ahead_bytes.as_ref();
-        let ssd = Ssd::new(self.geometry(), self.front(), nand, layer);
-        Box::new(ssd.reading_ahead(ahead.map_or(0, |bytes| bytes.value)))
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
@@ -251,6 +222,7 @@ impl Parameters {
 
     pub(crate) fn front(&self) -> Front {
         let host = &self.host;
+        let ahead = host.read_ahead_bytes.as_ref();
         let ps_of_kib = |us: f64| (us * 1e6 / 1024.0).round() as u64;
         Front {
             read_ns: ns(host.read_command_us.value),
@@ -261,6 +233,7 @@ impl Parameters {
             link_ns: host.link_command_us.as_ref().map_or(0, |us| ns(us.value)),
             link_ps_per_byte: ps_per_byte(host.link_mb_per_s.value),
             duplex: host.link.value == Link::FullDuplex,
+            ahead_bytes: ahead.map_or(0, |bytes| bytes.value),
         }
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Front {
     pub(crate) link_ps_per_byte: u64,
     /// Whether both directions of the link are used at once.
     pub(crate) duplex: bool,
+    /// Bytes that it reads ahead; 0 for none.
+    pub(crate) ahead_bytes: u32,
 }
 
 /// A solid-state drive.
@@ -100,12 +102,14 @@ enum Stage {
 
 impl<T: Translation> Ssd<T> {
     pub(crate) fn new(geometry: Geometry, front: Front, nand: Nand, translation: T) -> Self {
+        let ahead =
+            (front.ahead_bytes > 0).then(|| Ahead::new(front.ahead_bytes, geometry.capacity.get()));
         Self {
             geometry,
             front,
             nand,
             translation,
-            ahead: None,
+            ahead,
             controller: Moment::START,
             link: Default::default(),
             events: Pending::default(),
@@ -119,12 +123,6 @@ impl<T: Translation> Ssd<T> {
             now: Moment::START,
             counters: Counters::default(),
         }
-    }
-
-    /// Lets it read so many bytes ahead; 0 for none.
-    pub(crate) fn reading_ahead(mut self, bytes: u32) -> Self {
-        self.ahead = (bytes > 0).then(|| Ahead::new(bytes, self.geometry.capacity.get()));
-        self
     }
 
     #[cfg(test)]
@@ -437,7 +435,10 @@ mod tests {
     use rand::RngExt as _;
 
     use super::*;
-    use crate::simulated::flash::page::tests::{flash, open};
+    use crate::{
+        simulated::flash::page::tests::{flash, open},
+        sourced::Sourced,
+    };
 
     /// Requests at random moments, some of them at once and now and then so
     /// late that all is over; a drive that begins each read when it comes
@@ -451,8 +452,9 @@ mod tests {
             parameters.host.queue.value = [1, 3, 32][generator.random_range(0..3)];
             let read_percent = [100, 100, 95, 70][generator.random_range(0..4)];
             let ahead_bytes = [0, 128 << 10][generator.random_range(0..2)];
-            let mut device = open(&parameters).reading_ahead(ahead_bytes);
-            let mut prompt = open(&parameters).reading_ahead(ahead_bytes);
+            parameters.host.read_ahead_bytes = Some(Sourced::new(ahead_bytes, "test"));
+            let mut device = open(&parameters);
+            let mut prompt = open(&parameters);
             let mut last = Request::FLUSH;
             let mut now = Moment::START;
             let mut found = (Vec::new(), Vec::new());

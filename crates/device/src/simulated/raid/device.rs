@@ -5,7 +5,7 @@ use std::{
     collections::{BinaryHeap, VecDeque},
 };
 
-use octavo_units::{ByteCount, Moment, RequestSize, Seed};
+use octavo_units::{ByteCount, Moment, QueueDepth, RequestSize, Seed};
 use rand::Rng;
 
 use super::{
@@ -106,14 +106,14 @@ impl Raid {
             geometry: Geometry {
                 capacity: ByteCount::new(layout.capacity()),
                 sector: common.sector,
-                queue: controller.queue(),
+                queue: QueueDepth::new(*controller.queue).unwrap_or(QueueDepth::ONE),
             },
             layout,
             mirrors,
             members,
-            processor: controller.processor(),
-            latency: controller.latency(),
-            link: controller.link(),
+            processor: Cost::new(*controller.command_us, *controller.command_us_per_kib),
+            latency: Cost::new(*controller.latency_us, *controller.write_latency_us_per_kib),
+            link: Cost::bandwidth(*controller.link_mb_per_s),
             processor_free: Moment::START,
             read_link_free: Moment::START,
             write_link_free: Moment::START,

@@ -1,10 +1,9 @@
 //! Parameters of an array and of its controller: the `[raid]` table.
 
-use octavo_units::QueueDepth;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    simulated::cost::{COMMAND_US_MAX, Cost, KIB_US_MAX, MB_PER_S_MAX, MB_PER_S_MIN},
+    simulated::cost::{COMMAND_US_MAX, KIB_US_MAX, MB_PER_S_MAX, MB_PER_S_MIN},
     sourced::{Impossible, Sourced, parameters, require},
 };
 
@@ -112,21 +111,5 @@ impl Controller {
             destage,
             "writes to members are whole stripe units, or whole parts of one",
         )
-    }
-
-    pub(super) fn queue(&self) -> QueueDepth {
-        QueueDepth::new(*self.queue).unwrap_or(QueueDepth::ONE)
-    }
-
-    pub(super) fn processor(&self) -> Cost {
-        Cost::new(*self.command_us, *self.command_us_per_kib)
-    }
-
-    pub(super) fn latency(&self) -> Cost {
-        Cost::new(*self.latency_us, *self.write_latency_us_per_kib)
-    }
-
-    pub(super) fn link(&self) -> Cost {
-        Cost::bandwidth(*self.link_mb_per_s)
     }
 }

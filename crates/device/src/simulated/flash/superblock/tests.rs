@@ -37,6 +37,7 @@ const FRONT: Front = Front {
     link_ns: 0,
     link_ps_per_byte: 0,
     duplex: false,
+    ahead_bytes: 0,
 };
 
 fn parameters(replacements: u32, ways: u32, buffer_bytes: u64) -> Parameters {

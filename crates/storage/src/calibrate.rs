@@ -235,8 +235,15 @@ pub fn measure(
             .run(target.file(), load, spec.durability, stop, hook)
             .map_err(|error| failure(error, engine, load))
     };
+    let rounds = |ramp, count| Stop {
+        ramp,
+        slice: timing.round,
+        slices: count,
+        requests: u64::MAX,
+    };
     if timing.rounds_max <= steady::WINDOW {
-        let window = run(&load, whole_window(timing))?;
+        // A whole window without a pause.
+        let window = run(&load, rounds(timing.ramp, steady::WINDOW))?;
         let round_s = timing.round.as_secs_f64();
         let rates: Vec<f64> = window.slices.iter().map(|n| *n as f64 / round_s).collect();
         return Ok(Point::new(*spec, &window, &rates));
@@ -245,7 +252,12 @@ pub fn measure(
     let mut recent = VecDeque::with_capacity(steady::WINDOW);
     while rates.len() < timing.rounds_max && steady::first_steady_round(&rates).is_none() {
         load.seed = seed.derive("round", rates.len() as u64);
-        let round = run(&load, one_round(timing, rates.len()))?;
+        // Between rounds the load pauses for milliseconds, without a ramp.
+        let ramp = match rates.len() {
+            0 => timing.ramp,
+            _ => Duration::ZERO,
+        };
+        let round = run(&load, rounds(ramp, 1))?;
         rates.push(round.requests() as f64 / round.elapsed.as_secs_f64());
         if recent.len() == steady::WINDOW {
             recent.pop_front();
@@ -258,29 +270,6 @@ pub fn measure(
         window.add_round(round);
     }
     Ok(Point::new(*spec, &window, &rates))
-}
-
-/// Ramp and one whole window of rounds without a pause.
-fn whole_window(timing: Timing) -> Stop {
-    Stop::Time {
-        ramp: timing.ramp,
-        slice: timing.round,
-        slices: steady::WINDOW,
-    }
-}
-
-/// The round with this index alone; only the first has a ramp, since between
-/// rounds the load pauses for milliseconds.
-fn one_round(timing: Timing, index: usize) -> Stop {
-    Stop::Time {
-        ramp: if index == 0 {
-            timing.ramp
-        } else {
-            Duration::ZERO
-        },
-        slice: timing.round,
-        slices: 1,
-    }
 }
 
 /// Writes the whole file once with incompressible bytes and syncs it. `hook`
@@ -305,7 +294,7 @@ pub fn fill(
         content: Content::Fresh,
         seed,
     };
-    let stop = Stop::Requests(size.get() / u64::from(FILL_BYTES));
+    let stop = Stop::requests(size.get() / u64::from(FILL_BYTES));
     engine
         .run(target.file(), &load, Durability::Device, stop, hook)
         .map_err(|error| failure(error, engine, &load))?;

@@ -5,17 +5,31 @@ use std::{io, ops::ControlFlow, time::Duration};
 use octavo_device::request::Operation;
 use rustix::time::{ClockId, clock_gettime};
 
-/// When a run ends.
+/// When a run ends: after `slices` slices of time, which begin after `ramp`, or
+/// before that with the last of its requests.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stop {
-    /// After `slices` slices of time, which begin after `ramp`.
-    Time {
-        ramp: Duration,
-        slice: Duration,
-        slices: usize,
-    },
+pub(crate) struct Stop {
+    pub(crate) ramp: Duration,
+    pub(crate) slice: Duration,
+    pub(crate) slices: usize,
+    pub(crate) requests: u64,
+}
+
+impl Stop {
     /// After exactly this many requests; all of them are measured.
-    Requests(u64),
+    pub(crate) fn requests(count: u64) -> Self {
+        Self {
+            ramp: Duration::ZERO,
+            slice: Duration::MAX,
+            slices: 1,
+            requests: count,
+        }
+    }
+
+    /// The time that is measured; [`Duration::MAX`] when only requests count.
+    pub(super) fn measured(&self) -> Duration {
+        self.slice.saturating_mul(self.slices as u32)
+    }
 }
 
 /// Why a run ended early.

@@ -1,9 +1,6 @@
 //! A run by one ring.
 
-use std::{
-    fs::File,
-    time::{Duration, Instant},
-};
+use std::{fs::File, time::Instant};
 
 use octavo_device::{
     request::Operation,
@@ -31,25 +28,17 @@ pub(super) fn run(
         submitted_ns: vec![0; usize::from(load.depth.get())],
         fresh: Vec::with_capacity(usize::from(load.depth.get())),
     };
-    let (ramp, slice, slices, requests_max) = match stop {
-        Stop::Time {
-            ramp,
-            slice,
-            slices,
-        } => (ramp, slice, slices, u64::MAX),
-        Stop::Requests(count) => (Duration::ZERO, Duration::MAX, 1, count),
-    };
-    let total = slice.saturating_mul(slices as u32);
-    let slice_ns = u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX);
-    let mut tally = Tally::new(slices);
+    let total = stop.measured();
+    let slice_ns = u64::try_from(stop.slice.as_nanos()).unwrap_or(u64::MAX);
+    let mut tally = Tally::new(stop.slices);
 
     let start = Instant::now();
     let nanos = |at: Instant| (at - start).as_nanos() as u64;
-    let mut begin = ramp.is_zero().then_some((start, process_cpu()));
+    let mut begin = stop.ramp.is_zero().then_some((start, process_cpu()));
     let mut hook_at = start + HOOK_INTERVAL;
     let mut submitted = 0;
     for slot in 0..load.depth.get() {
-        if submitted < requests_max {
+        if submitted < stop.requests {
             lanes.ask(slot);
             submitted += 1;
         }
@@ -60,19 +49,19 @@ pub(super) fn run(
         let now_ns = nanos(now);
         let current = begin.map(|(begin, _)| {
             let index = (now - begin).as_nanos() as u64 / slice_ns;
-            (index as usize).min(slices - 1)
+            (index as usize).min(stop.slices - 1)
         });
         while let Some((slot, operation, latency_ns)) = lanes.reap(now_ns)? {
             if let Some(slice) = current {
                 tally.record(operation, latency_ns, slice);
             }
-            if submitted < requests_max {
+            if submitted < stop.requests {
                 lanes.ask(slot);
                 submitted += 1;
             }
         }
         match begin {
-            None if now - start >= ramp => begin = Some((now, process_cpu())),
+            None if now - start >= stop.ramp => begin = Some((now, process_cpu())),
             None => {}
             Some((begin, cpu)) if now - begin >= total || lanes.ring.in_flight() == 0 => {
                 tally.elapsed = now - begin;

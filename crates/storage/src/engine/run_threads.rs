@@ -29,10 +29,6 @@ pub(super) fn run(
     hook: Hook<'_>,
 ) -> Result<Tally, EngineError> {
     let lanes = load.depth.get();
-    let slices = match stop {
-        Stop::Time { slices, .. } => slices,
-        Stop::Requests(_) => 1,
-    };
     let cancelled = AtomicBool::new(false);
     // Buffers are allocated and filled before the clock starts.
     let workers: Vec<Worker<'_>> = (0..lanes)
@@ -45,21 +41,29 @@ pub(super) fn run(
                 stream,
                 buffer,
                 durability,
+                slice: stop.slice,
+                // Lane i of n takes requests i, i + n, ... below the count.
+                requests: stop
+                    .requests
+                    .saturating_sub(u64::from(lane))
+                    .div_ceil(u64::from(lanes)),
                 cancelled: &cancelled,
-                tally: Tally::new(slices),
+                tally: Tally::new(stop.slices),
             }
         })
         .collect();
     let start = Instant::now();
-    let mut total = Tally::new(slices);
+    let begin = start + stop.ramp;
+    // `None` when only requests count.
+    let end = begin.checked_add(stop.measured());
+    let mut total = Tally::new(stop.slices);
     thread::scope(|scope| {
         let mut handles = Vec::with_capacity(workers.len());
         for (lane, worker) in workers.into_iter().enumerate() {
-            let span = Span::new(start, stop, lane as u64, u64::from(lanes));
             let spawned = thread::Builder::new()
                 .name(format!("calibrate-{lane}"))
                 .stack_size(256 << 10)
-                .spawn_scoped(scope, move || worker.work(span));
+                .spawn_scoped(scope, move || worker.work(begin, end));
             match spawned {
                 Ok(handle) => handles.push(handle),
                 Err(error) => {
@@ -70,14 +74,6 @@ pub(super) fn run(
             }
         }
         let mut cpu_begin = process_cpu();
-        let begin = match stop {
-            Stop::Time { ramp, .. } => start + ramp,
-            Stop::Requests(_) => start,
-        };
-        let end = match stop {
-            Stop::Time { slice, slices, .. } => Some(begin + slice * slices as u32),
-            Stop::Requests(_) => None,
-        };
         let mut begun = begin <= start;
         let mut flow = ControlFlow::Continue(());
         while !handles.iter().all(|handle| handle.is_finished()) {
@@ -124,58 +120,28 @@ pub(super) fn run(
 }
 
 /// The part of a run that one thread does.
-#[derive(Clone, Copy)]
-struct Span {
-    begin: Instant,
-    end: Option<Instant>,
-    slice: Duration,
-    requests_max: u64,
-}
-
-impl Span {
-    fn new(start: Instant, stop: Stop, lane: u64, lanes: u64) -> Self {
-        match stop {
-            Stop::Time {
-                ramp,
-                slice,
-                slices,
-            } => Self {
-                begin: start + ramp,
-                end: Some(start + ramp + slice * slices as u32),
-                slice,
-                requests_max: u64::MAX,
-            },
-            Stop::Requests(count) => Self {
-                begin: start,
-                end: None,
-                slice: Duration::MAX,
-                // Lane i of n takes requests i, i + n, ... below the count.
-                requests_max: count.saturating_sub(lane).div_ceil(lanes),
-            },
-        }
-    }
-}
-
 struct Worker<'a> {
     file: &'a File,
     stream: Stream,
     buffer: AlignedBuffer,
     durability: Durability,
+    slice: Duration,
+    requests: u64,
     cancelled: &'a AtomicBool,
     tally: Tally,
 }
 
 impl Worker<'_> {
-    fn work(mut self, span: Span) -> Result<Tally, EngineError> {
-        let result = self.requests(span);
+    fn work(mut self, begin: Instant, end: Option<Instant>) -> Result<Tally, EngineError> {
+        let result = self.serve(begin, end);
         if result.is_err() {
             self.cancelled.store(true, Ordering::Relaxed);
         }
         result.map(|()| self.tally)
     }
 
-    fn requests(&mut self, span: Span) -> Result<(), EngineError> {
-        for _ in 0..span.requests_max {
+    fn serve(&mut self, begin: Instant, end: Option<Instant>) -> Result<(), EngineError> {
+        for _ in 0..self.requests {
             if self.cancelled.load(Ordering::Relaxed) {
                 break;
             }
@@ -196,11 +162,11 @@ impl Worker<'_> {
                 offset: request.offset,
                 source,
             })?;
-            if span.end.is_some_and(|end| completed >= end) {
+            if end.is_some_and(|end| completed >= end) {
                 break;
             }
-            if completed >= span.begin {
-                let slice = (completed - span.begin).as_nanos() / span.slice.as_nanos();
+            if completed >= begin {
+                let slice = (completed - begin).as_nanos() / self.slice.as_nanos();
                 let latency = (completed - submitted).as_nanos() as u64;
                 self.tally.record(operation, latency, slice as usize);
             }

@@ -57,7 +57,7 @@ fn a_sequential_fill_writes_every_sector_and_counts_it() {
     for engine in engines() {
         let file = filled();
         let load = load(Mix::WRITE, Pattern::Sequential, 7);
-        let stop = Stop::Requests(FILE_BYTES / 4096);
+        let stop = Stop::requests(FILE_BYTES / 4096);
         let tally = engine
             .run(&file, &load, Durability::Device, stop, &mut carry_on)
             .unwrap();
@@ -80,10 +80,11 @@ fn a_timed_run_counts_the_same_in_slices_and_histograms() {
         for depth in [1, 8] {
             let file = filled();
             let load = load(Mix::READ_50, Pattern::Random, depth);
-            let stop = Stop::Time {
+            let stop = Stop {
                 ramp: Duration::from_millis(5),
                 slice: Duration::from_millis(10),
                 slices: 3,
+                requests: u64::MAX,
             };
             let tally = engine
                 .run(&file, &load, Durability::Device, stop, &mut carry_on)
@@ -99,7 +100,7 @@ fn a_mix_reads_and_writes_as_many_requests_as_asked() {
     for engine in engines() {
         let file = filled();
         let load = load(Mix::READ_50, Pattern::Random, 8);
-        let stop = Stop::Requests(500);
+        let stop = Stop::requests(500);
         let tally = engine
             .run(&file, &load, Durability::Device, stop, &mut carry_on)
             .unwrap();
@@ -118,7 +119,7 @@ fn requests_beyond_the_end_are_an_error_with_the_offset() {
             &file,
             &load,
             Durability::Device,
-            Stop::Requests(256),
+            Stop::requests(256),
             &mut carry_on,
         );
         let Err(EngineError::Request {
@@ -137,10 +138,11 @@ fn the_hook_stops_a_run() {
     for engine in engines() {
         let file = filled();
         let load = load(Mix::WRITE, Pattern::Random, 4);
-        let stop = Stop::Time {
+        let stop = Stop {
             ramp: Duration::ZERO,
             slice: Duration::from_secs(3600),
             slices: 1,
+            requests: u64::MAX,
         };
         let mut calls = 0;
         let result = engine.run(&file, &load, Durability::Device, stop, &mut |_| {
@@ -166,7 +168,7 @@ fn synced_writes_are_written() {
                 &file,
                 &load,
                 Durability::Synced,
-                Stop::Requests(3),
+                Stop::requests(3),
                 &mut carry_on,
             )
             .unwrap();

@@ -151,7 +151,7 @@ impl EmulatedFiles {
 }
 
 impl Filesystem for EmulatedFiles {
-    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         for capability in [
             // Databases' asynchronous direct I/O stays so.
             InitFlags::FUSE_ASYNC_DIO,
@@ -178,31 +178,25 @@ impl Filesystem for EmulatedFiles {
         Ok(())
     }
 
-    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let result = self.named(|names| names.look_up(parent.0, name));
         self.reply_entry(result, reply);
     }
 
-    fn forget(&self, _request: &Request, node: INodeNo, lookups: u64) {
+    fn forget(&self, _: &Request, node: INodeNo, lookups: u64) {
         if self.names.forget(node.0, lookups) {
             self.files.gone(node.0);
         }
     }
 
-    fn getattr(
-        &self,
-        _request: &Request,
-        node: INodeNo,
-        _handle: Option<FileHandle>,
-        reply: ReplyAttr,
-    ) {
+    fn getattr(&self, _: &Request, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let attributes = or_error!(reply, self.attributes_of(node));
         reply.attr(&FOREVER, &attributes);
     }
 
     fn setattr(
         &self,
-        _request: &Request,
+        _: &Request,
         node: INodeNo,
         mode: Option<u32>,
         uid: Option<u32>,
@@ -241,7 +235,7 @@ impl Filesystem for EmulatedFiles {
         reply.attr(&FOREVER, &attributes);
     }
 
-    fn readlink(&self, _request: &Request, node: INodeNo, reply: ReplyData) {
+    fn readlink(&self, _: &Request, node: INodeNo, reply: ReplyData) {
         let target = or_error!(reply, self.named(|names| names.target(node.0)));
         reply.data(&target);
     }
@@ -286,26 +280,19 @@ impl Filesystem for EmulatedFiles {
         self.reply_entry(result, reply);
     }
 
-    fn link(
-        &self,
-        _request: &Request,
-        node: INodeNo,
-        parent: INodeNo,
-        name: &OsStr,
-        reply: ReplyEntry,
-    ) {
+    fn link(&self, _: &Request, node: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let result = self.named(|names| names.link(node.0, parent.0, name));
         self.reply_entry(result, reply);
     }
 
-    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         done(
             self.named(|names| names.unlink(parent.0, name, AtFlags::empty())),
             reply,
         );
     }
 
-    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         done(
             self.named(|names| names.unlink(parent.0, name, AtFlags::REMOVEDIR)),
             reply,
@@ -314,7 +301,7 @@ impl Filesystem for EmulatedFiles {
 
     fn rename(
         &self,
-        _request: &Request,
+        _: &Request,
         parent: INodeNo,
         name: &OsStr,
         new_parent: INodeNo,
@@ -327,7 +314,7 @@ impl Filesystem for EmulatedFiles {
         done(self.named(|names| names.rename(from, to, flags)), reply);
     }
 
-    fn open(&self, _request: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, _: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let write = flags.0 & libc::O_ACCMODE != libc::O_RDONLY;
         let opened = self.named(|names| {
             self.files.check_ready(Handling::Device)?;
@@ -373,7 +360,7 @@ impl Filesystem for EmulatedFiles {
 
     fn read(
         &self,
-        _request: &Request,
+        _: &Request,
         _node: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -387,7 +374,7 @@ impl Filesystem for EmulatedFiles {
 
     fn write(
         &self,
-        _request: &Request,
+        _: &Request,
         node: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -405,21 +392,14 @@ impl Filesystem for EmulatedFiles {
         self.files.write(handle.0, offset, data, reply);
     }
 
-    fn flush(
-        &self,
-        _request: &Request,
-        _node: INodeNo,
-        _handle: FileHandle,
-        _lock_owner: LockOwner,
-        reply: ReplyEmpty,
-    ) {
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         // Closing does nothing here; this has the kernel not ask again.
         reply.error(Errno::ENOSYS);
     }
 
     fn release(
         &self,
-        _request: &Request,
+        _: &Request,
         _node: INodeNo,
         handle: FileHandle,
         _flags: OpenFlags,
@@ -433,7 +413,7 @@ impl Filesystem for EmulatedFiles {
 
     fn fsync(
         &self,
-        _request: &Request,
+        _: &Request,
         _node: INodeNo,
         handle: FileHandle,
         data_only: bool,
@@ -442,7 +422,7 @@ impl Filesystem for EmulatedFiles {
         self.files.sync(handle.0, data_only, reply);
     }
 
-    fn opendir(&self, _request: &Request, _node: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+    fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         let handle = self.directories_opened.fetch_add(1, Ordering::Relaxed);
         lock::write(&self.directories).insert(handle, Mutex::default());
         reply.opened(FileHandle(handle), FopenFlags::empty());
@@ -450,7 +430,7 @@ impl Filesystem for EmulatedFiles {
 
     fn readdir(
         &self,
-        _request: &Request,
+        _: &Request,
         node: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -467,7 +447,7 @@ impl Filesystem for EmulatedFiles {
 
     fn readdirplus(
         &self,
-        _request: &Request,
+        _: &Request,
         node: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -504,7 +484,7 @@ impl Filesystem for EmulatedFiles {
 
     fn releasedir(
         &self,
-        _request: &Request,
+        _: &Request,
         _node: INodeNo,
         handle: FileHandle,
         _flags: OpenFlags,
@@ -514,19 +494,12 @@ impl Filesystem for EmulatedFiles {
         reply.ok();
     }
 
-    fn fsyncdir(
-        &self,
-        _request: &Request,
-        node: INodeNo,
-        _handle: FileHandle,
-        _data_only: bool,
-        reply: ReplyEmpty,
-    ) {
+    fn fsyncdir(&self, _: &Request, node: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         self.files
             .sync_names(|| self.names.sync_directory(node.0), reply);
     }
 
-    fn statfs(&self, _request: &Request, _node: INodeNo, reply: ReplyStatfs) {
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         const BLOCK: u32 = 4096;
         let blocks = |bytes: u64| bytes / u64::from(BLOCK);
         let space = &self.files.space;
@@ -545,14 +518,7 @@ impl Filesystem for EmulatedFiles {
         );
     }
 
-    fn getxattr(
-        &self,
-        _request: &Request,
-        node: INodeNo,
-        name: &OsStr,
-        size: u32,
-        reply: ReplyXattr,
-    ) {
+    fn getxattr(&self, _: &Request, node: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         // What the device tells of itself is all there is. ENOSYS would have
         // the kernel never ask again, of that neither.
         if node != INodeNo::ROOT || name != EMULATED_COUNTERS {
@@ -577,7 +543,7 @@ impl Filesystem for EmulatedFiles {
 
     fn fallocate(
         &self,
-        _request: &Request,
+        _: &Request,
         _node: INodeNo,
         handle: FileHandle,
         offset: u64,

@@ -18,9 +18,9 @@ use crate::{point::PointSpec, request::Request};
 ///
 /// ```
 /// use octavo_device::{Device, Request, Tag, simulated::Constant};
-/// use octavo_units::Moment;
+/// use octavo_units::{ByteCount, Moment};
 ///
-/// let mut device = Constant::instant();
+/// let mut device = Constant::new(ByteCount::mib(1), 100_000);
 /// let mut now = Moment::START;
 /// for index in 0..3 {
 ///     device.submit(now, Tag(0), Request::read(index * 4096, 4096))?;

@@ -2,7 +2,7 @@
 
 use octavo_device::{
     Completion, Device, Request, Tag,
-    catalog::{self, Entry, Relation},
+    catalog::{self, Compared, Entry, Relation},
     point::PointSpec,
     probe::{self, Effort},
 };
@@ -51,8 +51,9 @@ fn spec(text: &str) -> PointSpec {
 fn published_figures_of_lee_2009_are_met() {
     let entry = catalog::find("st373455ss").unwrap();
     for published in &entry.published {
-        let simulated = published.simulate(&entry, SEED).unwrap();
-        let error = published.error(simulated);
+        let Compared {
+            simulated, error, ..
+        } = published.compare(&entry, SEED).unwrap();
         assert!(error.abs() < 0.15, "{}: {simulated}, {error}", published.at);
     }
 }
@@ -65,9 +66,7 @@ fn published_figures_of_petrov_2010_are_met_on_average() {
         .iter()
         .map(|published| {
             assert_eq!(published.relation, Relation::About);
-            published
-                .error(published.simulate(&entry, SEED).unwrap())
-                .abs()
+            published.compare(&entry, SEED).unwrap().error.abs()
         })
         .collect();
     assert_eq!(errors.len(), 10);

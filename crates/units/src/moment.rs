@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    ops::{Add, AddAssign, Sub},
+    ops::{Add, Sub},
     time::Duration,
 };
 
@@ -58,12 +58,6 @@ impl Add<Duration> for Moment {
 
     fn add(self, duration: Duration) -> Self {
         self.after(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-    }
-}
-
-impl AddAssign<Duration> for Moment {
-    fn add_assign(&mut self, duration: Duration) {
-        *self = *self + duration;
     }
 }
 

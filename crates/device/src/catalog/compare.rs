@@ -41,21 +41,8 @@ impl Published {
     /// The model's figure beside the published one.
     ///
     /// # Errors
-    /// As [`Published::simulate`].
-    pub fn compare(&self, entry: &Entry, seed: Seed) -> Result<Compared, SimulateError> {
-        let simulated = self.simulate(entry, seed)?;
-        Ok(Compared {
-            published: self.clone(),
-            simulated,
-            error: self.error(simulated),
-        })
-    }
-
-    /// The model's figure, in the unit of `value`.
-    ///
-    /// # Errors
     /// A point that does not fit the device, or an unknown other device.
-    pub fn simulate(&self, entry: &Entry, seed: Seed) -> Result<f64, SimulateError> {
+    pub fn compare(&self, entry: &Entry, seed: Seed) -> Result<Compared, SimulateError> {
         let figure = |entry: &Entry, spec: &PointSpec| -> Result<f64, SimulateError> {
             let mut device = entry.open(seed);
             let point = probe::measure(&mut *device, spec, Effort::default(), seed)?;
@@ -65,14 +52,17 @@ impl Published {
                 Figure::MbPerS => point.bytes_per_second.get() / 1e6,
             })
         };
-        let value = figure(entry, &self.at)?;
-        let Some(over) = &self.over else {
-            return Ok(value);
-        };
-        let other = match &self.over_device {
-            Some(name) => figure(&find(name)?, over)?,
-            None => figure(entry, over)?,
-        };
-        Ok(value / other)
+        let mut simulated = figure(entry, &self.at)?;
+        if let Some(over) = &self.over {
+            simulated /= match &self.over_device {
+                Some(name) => figure(&find(name)?, over)?,
+                None => figure(entry, over)?,
+            };
+        }
+        Ok(Compared {
+            published: self.clone(),
+            simulated,
+            error: self.error(simulated),
+        })
     }
 }

@@ -52,11 +52,6 @@ impl Constant {
         };
         Self::unlimited(geometry, SameTime { latency_ns })
     }
-
-    /// 1 TiB that answers at once.
-    pub fn instant() -> Self {
-        Self::new(ByteCount::mib(1 << 20), 0)
-    }
 }
 
 impl Foresight for SameTime {

@@ -282,12 +282,12 @@ fn drives_for_pcs_do_what_was_published_of_them() {
     for name in ["pc-a", "pc-b"] {
         let entry = catalog::find(name).unwrap();
         for published in &entry.published {
-            let simulated = published.simulate(&entry, Seed::new(1)).unwrap();
-            let error = published.error(simulated);
+            let compared = published.compare(&entry, Seed::new(1)).unwrap();
             assert!(
-                error.abs() <= 0.15,
-                "{name}, {}: {simulated}, {} published ({})",
+                compared.error.abs() <= 0.15,
+                "{name}, {}: {}, {} published ({})",
                 published.at,
+                compared.simulated,
                 published.value,
                 published.source
             );

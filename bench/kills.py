@@ -174,7 +174,9 @@ def sound(name, home, undisturbed):
     if not kept or undisturbed is None:
         undisturbed = kept
     passes = [len({row[:2] for row in rows}) for rows in (kept, undisturbed)]
-    if passes[0] != passes[1]:
+    # A server that was killed takes its part of a sitting with it, which the result says.
+    whole = not sqlite3.connect(store).execute("SELECT count(*) FROM run WHERE failure IS NOT NULL").fetchone()[0]
+    if whole and passes[0] != passes[1]:
         return f"{passes[0]} passes instead of {passes[1]}"
     if name in ("run-sqlite", "run-device", "run-advise"):
         first = [row for row in kept if row[0] == 0]

@@ -8,7 +8,7 @@ use std::{
 use octavo_device::{catalog::Entry, profile::Profile};
 use octavo_experiment::plan::file::{Known, PlanFile};
 
-use crate::{Reader, as_text, refuse, render};
+use crate::reader::{Reader, as_text, refuse, render};
 
 pub(crate) const PLAN: Reader = Reader {
     name: "plan",

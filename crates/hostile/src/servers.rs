@@ -14,7 +14,7 @@ use octavo_units::Seed;
 use octavo_workload::{Tpcc, Workload, schema::Table};
 
 use crate::{
-    Reader, refuse,
+    reader::{Reader, refuse},
     replay::{Conversation, Record, Replay},
 };
 

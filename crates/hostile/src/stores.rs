@@ -7,7 +7,11 @@ use octavo_report::visible;
 use rusqlite::{Connection, types::Value};
 use tempfile::TempDir;
 
-use crate::{Reader, as_text, damage::Damage, files::files, refuse, render};
+use crate::{
+    damage::Damage,
+    files::files,
+    reader::{Reader, as_text, refuse, render},
+};
 
 pub(crate) const BYTES: Reader = Reader {
     name: "store",

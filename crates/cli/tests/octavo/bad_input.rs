@@ -270,7 +270,7 @@ fn more_sessions_than_files_may_be_open_are_refused_before_anything_is_changed()
         ),
         (
             32,
-            "bench --url postgres://127.0.0.1:1/none --clients 40",
+            "bench --url postgres://me@127.0.0.1:1/none --clients 40",
             72,
         ),
         (8, "advise DIRECTORY --warehouses 1 --passes 1", 62),

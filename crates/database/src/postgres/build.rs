@@ -21,8 +21,8 @@ use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 
 use super::{
-    KIND,
     cache::{Cache, Workplace, cache_directory, open_to_all, program_on_path, require},
+    refusal::refuse,
     source::{self, Found, Source, SourceFiles},
 };
 use crate::{
@@ -244,7 +244,7 @@ impl Build<'_> {
             SourceFiles::Directory(path) => {
                 // make would take the objects of the other block size.
                 if path.join("config.status").exists() {
-                    return Err(KIND.refuse(
+                    return Err(refuse(
                         "source",
                         path.display(),
                         "something was built in it, which would be mixed into this build: run \
@@ -266,7 +266,7 @@ impl Build<'_> {
                 ];
                 self.tool("unpack", "unpack", "tar", arguments, &directory)?;
                 directory_with_configure(&directory).ok_or_else(|| {
-                    KIND.refuse(
+                    refuse(
                         "source",
                         path.display(),
                         "it has no configure at its top: give a tarball as PostgreSQL publishes \

@@ -13,6 +13,7 @@ use std::{
 
 use rustix::process::geteuid;
 
+use super::refusal::refuse;
 use crate::{DatabaseError, Result, error::unless_stopped, files::named, server::tree};
 
 /// What the directories of unfinished builds begin with.
@@ -203,7 +204,7 @@ fn check_name(root: &Path) -> Result<()> {
     if root.as_os_str().as_encoded_bytes().iter().all(plain) {
         return Ok(());
     }
-    Err(super::KIND.refuse(
+    Err(refuse(
         "cache directory",
         root.display(),
         "its path may have letters, digits and /._+-=@, only: set OCTAVO_CACHE to another one",

@@ -11,7 +11,7 @@ use octavo_units::PageSize;
 use octavo_workload::ConnectionError;
 use rustix::process::Signal;
 
-use super::{KIND, session::Session, shared_memory};
+use super::{refusal::refuse, session::Session, shared_memory};
 use crate::{
     RestoreMethod, Result, files,
     server::{
@@ -209,7 +209,7 @@ pub(super) fn page_size_of(directory: &Path) -> Result<PageSize> {
         .ok()
         .and_then(|bytes| PageSize::new(bytes).ok())
         .ok_or_else(|| {
-            KIND.refuse(
+            refuse(
                 "page size",
                 text.trim(),
                 format!("{} does not hold one: load again", note.display()),

@@ -11,11 +11,11 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Workload};
 
 use super::{
-    KIND,
     cluster::{CONNECT_LIMIT, with_always},
     failure::ServerError,
     inspect, load,
     programs::major_of,
+    refusal::NAME,
     running::{About, session_options},
     session::Session,
     statistics::Statistics,
@@ -81,7 +81,7 @@ impl ExternalPostgres {
         session.simple("SET idle_session_timeout = 0")?;
         let lock = format!("SELECT pg_try_advisory_lock({LOCK})");
         let since = Instant::now();
-        while one(&mut session, &lock)?.as_deref() != Some("t") {
+        while session.one(&lock)?.as_deref() != Some("t") {
             if since.elapsed() >= LOCK_WAIT {
                 return Err(busy(url));
             }
@@ -112,15 +112,12 @@ impl ExternalPostgres {
 
     /// The mark of the schema; `None` without a schema.
     fn mark(&self, session: &mut Session) -> Result<Option<String>> {
-        let mark = one(
-            session,
-            &format!(
-                "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
+        let mark = session.one(&format!(
+            "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
                  WHERE nspname = '{SCHEMA}'"
-            ),
-        )?;
+        ))?;
         match mark {
-            Some(mark) if !mark.starts_with(MARK) => Err(foreign(KIND.name, &self.url)),
+            Some(mark) if !mark.starts_with(MARK) => Err(foreign(NAME, &self.url)),
             mark => Ok(mark),
         }
     }
@@ -171,7 +168,7 @@ impl ExternalPostgres {
                 // The first error is the one to tell.
                 let _undone = session.simple("ROLLBACK");
                 Err(match dependent(&error) {
-                    Some(what) => entangled(KIND.name, &self.url, &what),
+                    Some(what) => entangled(NAME, &self.url, &what),
                     None => error.into(),
                 })
             }
@@ -192,14 +189,11 @@ impl ExternalPostgres {
             unless_stopped(progress(rows))?;
             session.simple(&format!("VACUUM ANALYZE {SCHEMA}.{}", table.name))?;
         }
-        let size = one(
-            session,
-            &format!(
-                "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
+        let size = session.one(&format!(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
                  JOIN pg_namespace n ON n.oid = c.relnamespace \
                  WHERE n.nspname = '{SCHEMA}' AND c.relkind = 'r'"
-            ),
-        )?;
+        ))?;
         let size = size.and_then(|size| size.parse().ok()).unwrap_or(0);
         Ok((rows, ByteCount::new(size)))
     }
@@ -217,11 +211,6 @@ fn open(url: &Url, options: &[(&str, String)]) -> Result<Session, ConnectionErro
         CONNECT_LIMIT,
     )
     .map_err(|error| url.refused(error))
-}
-
-/// The first column of a query's first row; `None` without rows, or for NULL.
-pub(super) fn one(session: &mut Session, sql: &str) -> Result<Option<String>, ConnectionError> {
-    Ok(session.texts(sql)?.into_iter().flatten().next().flatten())
 }
 
 /// A text as a literal of SQL, with `standard_conforming_strings`.
@@ -249,7 +238,7 @@ fn dependent(error: &ConnectionError) -> Option<String> {
 
 impl ExternalServer for ExternalPostgres {
     fn name(&self) -> &'static str {
-        KIND.name
+        NAME
     }
 
     fn version(&self) -> String {
@@ -280,7 +269,7 @@ impl ExternalServer for ExternalPostgres {
         match self.mark(&mut session)? {
             None => {}
             Some(mark) if mark == LOADING => self.drop_schema(&mut session)?,
-            Some(_) => return Err(occupied(KIND.name, &self.url)),
+            Some(_) => return Err(occupied(NAME, &self.url)),
         }
         self.check_right(&mut session)?;
         unless_stopped(progress(0))?;
@@ -328,7 +317,7 @@ impl ExternalServer for ExternalPostgres {
         let mut session = self.session(&[])?;
         let mut conditions = self.about.conditions();
         for name in ["shared_buffers", "max_wal_size"] {
-            let value = one(&mut session, &format!("SHOW {name}"))?;
+            let value = session.one(&format!("SHOW {name}"))?;
             conditions.extend(value.map(|value| (name, value)));
         }
         let (mut options, isolation) = session_options(isolation);

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::{configured::Postgres, programs::Programs, source::Source};
+use super::{configured::Postgres, programs::Programs, refusal::NAME, source::Source};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
     PageSizes, Result, ValueKind,
@@ -15,7 +15,7 @@ use crate::{
 /// is that of the build, and the cluster has to be made anew by its own
 /// initdb).
 pub(crate) static KIND: DatabaseKind = DatabaseKind {
-    name: "postgres",
+    name: NAME,
     aliases: &["postgresql"],
     title: "PostgreSQL",
     is_server: true,

@@ -16,6 +16,7 @@ mod memory_limiter;
 mod messages;
 mod numeric;
 mod programs;
+mod refusal;
 mod reporting;
 mod running;
 mod session;

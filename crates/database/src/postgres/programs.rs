@@ -10,7 +10,7 @@ use std::{
 
 use octavo_units::PageSize;
 
-use super::{KIND, build, source::Source};
+use super::{build, refusal::refuse, source::Source};
 use crate::{DatabaseError, Result};
 
 /// Names the installed server where a directory could be named.
@@ -52,7 +52,7 @@ impl Programs {
     /// Reads `4K=/path/bin,8K=installed`. Beside the installed server, that of
     /// another page size is built from the distribution's source.
     pub(super) fn given(text: &str) -> Result<Self> {
-        let wrong = |reason: String| KIND.refuse("bin", text, reason);
+        let wrong = |reason: String| refuse("bin", text, reason);
         let mut source = None;
         let given = text
             .split(',')
@@ -115,7 +115,7 @@ impl Programs {
         match versions.as_slice() {
             [] => super::source::version_of(&self.source()?),
             [version] => Ok(version.clone()),
-            several => Err(KIND.refuse(
+            several => Err(refuse(
                 "bin",
                 several.join(" and "),
                 "page sizes can be compared on servers of one version only",

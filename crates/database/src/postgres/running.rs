@@ -8,9 +8,9 @@ use octavo_workload::{Connection, Workload, connection::Statement};
 use super::{
     Postgres,
     cluster::{Cluster, Started},
-    external::one,
     memory_limiter::MemoryLimiter,
     programs::major_of,
+    refusal::refuse,
     reporting::{self, Sessions},
     session::Session,
     statistics::Statistics,
@@ -119,7 +119,7 @@ impl RunningPostgres {
         let mut monitor = server.connect(&[])?;
         let about = About::read(&mut monitor)?;
         if about.page_size != Some(settings.page_size) {
-            return Err(super::KIND.refuse(
+            return Err(refuse(
                 "page size",
                 settings.page_size,
                 "the server was built for another",
@@ -282,7 +282,7 @@ impl About {
             settings: Vec::new(),
         };
         for name in Self::SHOWN {
-            let value = one(session, &format!("SHOW {name}"))?.unwrap_or_default();
+            let value = session.one(&format!("SHOW {name}"))?.unwrap_or_default();
             match name {
                 "server_version" => about.version.clone_from(&value),
                 "block_size" => {

@@ -156,6 +156,11 @@ impl Session {
         self.run_text(sql, &mut |_| {})
     }
 
+    /// The first column of a query's first row; `None` without rows, or for NULL.
+    pub(crate) fn one(&mut self, sql: &str) -> Result<Option<String>> {
+        Ok(self.texts(sql)?.into_iter().flatten().next().flatten())
+    }
+
     /// Runs a text of one or more statements; returns all their rows, each
     /// column as the server writes it, or `None` for NULL.
     pub(crate) fn texts(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>> {

@@ -16,7 +16,10 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::cache::{Cache, Workplace};
+use super::{
+    cache::{Cache, Workplace},
+    refusal::refuse,
+};
 use crate::{DatabaseError, Result, files::named};
 use version::{is_tarball, is_version, numbers, version_in_name};
 
@@ -194,7 +197,7 @@ fn version_in_tarball(path: &Path) -> Result<String> {
 }
 
 fn not_postgresql(path: &Path, reason: &str) -> DatabaseError {
-    super::KIND.refuse(
+    refuse(
         "source",
         path.display(),
         format!(

@@ -273,7 +273,7 @@ fn more_sessions_than_files_may_be_open_are_refused_before_anything_is_changed()
             "bench --url postgres://me@127.0.0.1:1/none --clients 40",
             72,
         ),
-        (8, "advise DIRECTORY --warehouses 1 --passes 1", 62),
+        (8, "advise DIRECTORY --warehouses 1 --passes 1", 47),
     ] {
         let directory = parent.path().join("new");
         let output = std::process::Command::new("sh")

@@ -3,7 +3,9 @@
 
     bench/kills.py DIRECTORY [KILLS [SEED]]
 
-DIRECTORY is new, on a disk with 3 GB of room. KILLS (default 100) are spread
+DIRECTORY is new, on a disk with 3 GB of room. As root it works in namespaces of
+its own for processes, mounts and shared memory, so that others at work on the
+machine are neither seen nor met. KILLS (default 100) are spread
 over the commands below in turn. A kill is SIGKILL to octavo alone, to all of its
 processes at once, or to one of those that it started. After each, within 20 s:
 no process, mount or shared memory of it is left, and no control group after the
@@ -85,7 +87,7 @@ def processes(home):
     """Those that work in the directory, by their command line or their place."""
     found = []
     for entry in os.scandir("/proc"):
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+        if not entry.name.isdigit() or int(entry.name) in (os.getpid(), os.getppid()):
             continue
         try:
             words = pathlib.Path(entry.path, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -125,7 +127,9 @@ def traces(home, at_the_end):
             left.append("mount " + line.split()[4])
     left += [f"shared memory {path}" for path in pathlib.Path("/dev/shm").glob("PostgreSQL*")]
     if at_the_end:
-        left += [f"control group {path}" for path in pathlib.Path("/sys/fs/cgroup").glob("**/octavo*")]
+        # A group's name says whose processes it is for.
+        own = os.stat("/proc/self/ns/pid").st_ino
+        left += [f"control group {path}" for path in pathlib.Path("/sys/fs/cgroup").glob(f"**/octavo-{own}-*")]
         segments = pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
         left += [f"System V segment {line.split()[1]}" for line in segments]
     return left
@@ -203,6 +207,17 @@ def forget(name, home):
         shutil.rmtree(home / name)
 
 
+def alone():
+    """Begins again in namespaces of its own. What ends there without a parent is
+    reaped by the shell, which is the first process."""
+    if os.geteuid() != 0 or os.environ.get("ALONE"):
+        return
+    os.environ["ALONE"] = "yes"
+    inside = "mount -t tmpfs tmpfs /dev/shm && python3 \"$@\"; exit $?"
+    os.execvp("unshare", ["unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc",
+                          "bash", "-c", inside, "bash", *sys.argv])
+
+
 def main():
     home = pathlib.Path(sys.argv[1]).resolve()
     kills = int(sys.argv[2]) if len(sys.argv) > 2 else 100
@@ -267,4 +282,5 @@ def main():
     sys.exit(failures > 0)
 
 
+alone()
 main()

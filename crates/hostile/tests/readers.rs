@@ -35,7 +35,7 @@ fn survives(name: &str) {
         assert!(read(input), "sound input of {name} is accepted");
     }
     let first = number("OCTAVO_HOSTILE_FIRST", 0);
-    let cases = number("OCTAVO_HOSTILE_CASES", CASES) / cost;
+    let cases = number("OCTAVO_HOSTILE_CASES", CASES / cost);
     let mut accepted = 0;
     for case in first..first + cases {
         let mut damage = Damage::new(case);
@@ -48,7 +48,17 @@ fn survives(name: &str) {
         accepted += u64::from(found.is_ok_and(|accepted| accepted));
     }
     assert!(accepted > 0, "not every damage of {name} is one");
-    println!("{name}: {cases} cases, {accepted} accepted");
+    let peak = peak_kib();
+    assert!(peak < 1 << 20, "{name} took {peak} KiB");
+    println!("{name}: {cases} cases, {accepted} accepted, {peak} KiB at most");
+}
+
+/// The most memory that this process ever had (`VmHWM`, proc_pid_status(5)).
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    kib.expect("a peak").parse().unwrap()
 }
 
 fn record_where_wanted() {

@@ -30,7 +30,7 @@ if read -r number; then
     read -r word && exit
     grep -q "^[0-9]* [0-9]* $number " /proc/self/mountinfo || exit
 else
-    stat "$1" >/dev/null 2>&1 && exit
+    stat -f "$1" >/dev/null 2>&1 && exit
 fi
 fusermount3 -uqz "$1" 2>/dev/null || fusermount -uqz "$1" 2>/dev/null || umount -l "$1"
 "#;

@@ -56,7 +56,9 @@ fn place(path: &Path) -> PathBuf {
 /// Whether somebody serves the mount at `path`; `None` when that does not become
 /// known. Another process asks, as who asks may have to wait for ever.
 fn answers(path: &Path) -> io::Result<Option<bool>> {
+    // For its space, which the kernel does not answer from what it has kept.
     let mut asked = Command::new("stat")
+        .arg("-f")
         .arg(path)
         .current_dir("/")
         .stdin(Stdio::null())

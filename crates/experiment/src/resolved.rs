@@ -93,6 +93,16 @@ impl<'a> ResolvedPlan<'a> {
         self.directory(storage).join(DATA)
     }
 
+    /// The directory whose file system has to have room for the databases of a
+    /// storage, and what takes that room. Not where a device is mounted: that may
+    /// be of an emulator that was killed.
+    pub(crate) fn room(&self, storage: &Storage) -> (PathBuf, PathBuf) {
+        match storage.backing(self.directory) {
+            Some(backing) => (self.directory.to_owned(), backing),
+            None => (self.directory(storage), self.data(storage)),
+        }
+    }
+
     /// Where the copies lie that are run on.
     pub(crate) fn copies(&self, storage: &Storage) -> PathBuf {
         self.data(storage).join(COPIES)

@@ -3,8 +3,8 @@
 //! [`calibrate`](calibrate::calibrate) measures the storage under a directory with
 //! direct I/O into a [`Profile`](octavo_device::profile::Profile). [`location`] says which file
 //! system and block device a path lies on and reads that device's counters.
-//! [`directory`] makes, marks and locks the directories that Octavo works in, and
-//! [`confine`] holds a process to them.
+//! [`directory`] makes, marks and locks the directories that Octavo works in,
+//! [`confine`] holds a process to them, and [`namespace`] keeps mounts from others.
 //! [`procfs`] reads mounts and processes, [`aligned`] is memory for direct I/O, and
 //! [`entry`] reads a device's catalog entry from a file.
 //! Databases and workloads are unknown here.
@@ -17,5 +17,6 @@ pub mod engine;
 pub mod entry;
 mod error;
 pub mod location;
+pub mod namespace;
 pub mod procfs;
 pub mod target;

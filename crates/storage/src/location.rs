@@ -91,7 +91,7 @@ impl Location {
         else {
             return location;
         };
-        let mount = fs::read("/proc/self/mountinfo")
+        let mount = fs::read("/proc/thread-self/mountinfo")
             .ok()
             .and_then(|table| holding(&existing, &table));
         let mut number = fs::metadata(&existing)

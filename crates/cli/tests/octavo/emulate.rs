@@ -637,6 +637,86 @@ fn an_interrupt_is_heard_while_an_experiments_device_starts() {
     assert!(!fs::exists(format!("/proc/{emulator}")).unwrap());
 }
 
+/// An experiment of a second or two on an emulated device.
+fn experiment(work: &Path) -> Command {
+    let mut octavo = crate::octavo();
+    octavo
+        .arg("advise")
+        .arg(work)
+        .args(["--device", "instant", "--no-calibrate", "--json"])
+        .args(["--workload", "pgbench", "--scale", "1"])
+        .args(["--page-sizes", "4K,16K", "--memory", "4MiB"])
+        .args(["--passes", "4", "--transactions", "50", "--warm-up", "50"]);
+    octavo
+}
+
+#[test]
+fn the_mount_of_an_experiment_is_its_own_and_ends_with_all_of_its_processes() {
+    // Who is not root shares mounts with everybody.
+    if !can_mount() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let work = home.path().join("work");
+    let mount = work.join("devices/instant");
+    let mut child = experiment(&work).stdout(Stdio::null()).spawn().unwrap();
+    let mounts = format!("/proc/{}/mountinfo", child.id());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(&mounts).is_ok_and(|table| table.contains(mount.to_str().unwrap())) {
+        assert!(Instant::now() < deadline, "it has no device");
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(!mounted(&mount), "others see it");
+    let all = processes_with(work.to_str().unwrap(), "");
+    assert!(
+        all.len() >= 3,
+        "octavo, the emulator and its watcher: {all:?}"
+    );
+    for one in all {
+        kill_process(one, Signal::KILL).unwrap();
+    }
+    child.wait().unwrap();
+    assert!(!mounted(&mount));
+    let output = experiment(&work).output().unwrap();
+    assert!(output.status.success(), "{}", crate::complaint(&output));
+}
+
+#[test]
+fn an_experiment_goes_on_where_a_dead_mount_is_in_its_way() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let work = home.path().join("work");
+    let mount = work.join("devices/instant");
+    let made = experiment(&work).args(["--budget", "1m"]).output().unwrap();
+    assert!(made.status.success(), "{}", crate::complaint(&made));
+    let mut dead = Emulator::start(home.path(), "instant", &[]);
+    for watcher in processes_with("octavo-reaper", dead.mount.to_str().unwrap()) {
+        kill_process(watcher, Signal::KILL).unwrap();
+    }
+    fs::create_dir_all(&mount).unwrap();
+    let moved = Command::new("mount")
+        .args(["--bind"])
+        .args([&dead.mount, &mount])
+        .status()
+        .unwrap();
+    if !moved.success() {
+        eprintln!("skipped: mounting is not allowed here");
+        return;
+    }
+    // The kernel keeps the answer, and says later that there is a directory.
+    fs::metadata(&mount).unwrap();
+    dead.child.kill().unwrap();
+    dead.child.wait().unwrap();
+    assert!(mounted(&mount));
+    let output = experiment(&work).args(["--budget", "2m"]).output().unwrap();
+    let _unmounted = Command::new("umount").arg("-l").arg(&dead.mount).status();
+    assert!(output.status.success(), "{}", crate::complaint(&output));
+    assert!(!mounted(&mount));
+}
+
 #[test]
 fn unfit_devices_and_directories_are_refused_in_one_line() {
     let home = tempfile::tempdir().unwrap();

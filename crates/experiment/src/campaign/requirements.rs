@@ -132,11 +132,12 @@ impl Requirements {
                 let all = sizes().fold(copies, ByteCount::saturating_add);
                 // What is there already needs no room again. A tenth more for
                 // the store and estimates that are off.
-                let used = directory_size(&resolved.data(storage));
+                let (room, taken) = resolved.room(storage);
+                let used = directory_size(&taken);
                 let needed = (all.get() / 10 * 11)
                     .saturating_add(logs.get())
                     .saturating_sub(used.get());
-                (resolved.directory(storage), ByteCount::new(needed))
+                (room, ByteCount::new(needed))
             })
             .collect();
         let largest = snapshots

@@ -14,6 +14,7 @@ use octavo_storage::{
     calibrate::{self, CalibrateError},
     confine::confine,
     location::Location,
+    namespace::mount_apart,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 
@@ -92,9 +93,15 @@ impl<'a> MeasuredExecutor<'a> {
     fn make(&mut self, emulator: &Path, observer: &dyn Observer) -> Result<(), CampaignError> {
         let own = self.resolved.own_directory();
         let open = |path: &Path| WorkDirectory::open(path, &self.resolved.names());
+        let devices = self.resolved.devices();
+        if !devices.is_empty() {
+            // Emulators that are killed together with this process and with
+            // their watchers leave no mount then.
+            mount_apart();
+        }
         self.directories.push(open(own)?);
         let plan = self.resolved.plan();
-        for (wanted, number) in self.resolved.devices().iter().zip(0..) {
+        for (wanted, number) in devices.iter().zip(0..) {
             let seed = plan.seed.derive("device", number);
             let interrupted = || observer.interrupted();
             let started = Emulation::start(emulator, wanted, seed, &interrupted);

@@ -118,6 +118,25 @@ def below(pid):
     return found
 
 
+def words_of(pid):
+    """The command line of a process, on one line."""
+    try:
+        return " ".join(pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").replace("\0", " ").split())
+    except OSError:
+        return ""
+
+
+def tell_what_waits(pids):
+    """Where each thread of some processes is in the kernel."""
+    for pid in pids:
+        print(f"  {pid} {words_of(pid)[:90]}")
+        for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+            try:
+                print("   ", *((task / of).read_text().strip() for of in ("comm", "wchan", "syscall")))
+            except OSError:
+                continue
+
+
 def traces(home, at_the_end):
     """What is there beside files in the directory. Groups and shared memory of
     servers that were killed with octavo are freed by the next command."""
@@ -251,11 +270,14 @@ def main():
             all_below = below(child.pid)
             how = chance.choice(["octavo", "all", "one of its own"])
             if how == "one of its own" and all_below:
-                kill(chance.choice(all_below))
+                victim = chance.choice(all_below)
+                how = words_of(victim)[:70] or how
+                kill(victim)
                 try:
                     child.wait(300)
                 except subprocess.TimeoutExpired:
-                    print(f"{name}: hangs after one of its own was killed")
+                    print(f"{name}: hangs after {how} was killed")
+                    tell_what_waits([child.pid, *below(child.pid)])
                     failures += 1
                     child.kill()
             else:

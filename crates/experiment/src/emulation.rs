@@ -85,6 +85,9 @@ const PRECONDITION: [&str; 2] = ["--precondition", "8K"];
 /// unmounts.
 const END_MAX: Duration = Duration::from_secs(30);
 
+/// How long the watcher of an emulator that was killed may take.
+const UNMOUNT_MAX: Duration = Duration::from_secs(5);
+
 /// A device of which less than this share of requests was answered in time was
 /// not what was measured.
 const KEPT_MIN: f64 = 0.9;
@@ -236,12 +239,21 @@ impl Emulation {
     pub(crate) fn remove(mut self) -> Result<(), EmulationError> {
         self.terminate();
         let (backing, mount) = (&self.backing, &self.mount);
-        match fs::remove_dir(mount) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed("delete", mount)(error));
+        let deadline = Instant::now() + UNMOUNT_MAX;
+        loop {
+            match fs::remove_dir(mount) {
+                // Where the emulator was killed, its watcher unmounts soon.
+                Err(error)
+                    if error.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline =>
+                {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed("delete", mount)(error));
+                }
+                // The emulator takes it away as a rule.
+                _ => break,
             }
-            // The emulator takes it away as a rule.
-            _ => {}
         }
         fs::remove_dir_all(backing).map_err(failed("delete", backing))?;
         if let Some(devices) = mount.parent()

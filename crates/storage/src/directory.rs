@@ -315,12 +315,18 @@ impl MarkedDirectory {
     }
 
     /// Takes the directory back when this call made it and nothing was kept in
-    /// it: for input that is refused after the directory was opened.
+    /// it: for input that is refused after the directory was opened. One with
+    /// something in it stays, with its mark, so that it can be used again.
     ///
     /// # Errors
-    /// It cannot be deleted, as when something is in it.
+    /// It cannot be deleted.
     pub fn abandon(self) -> Result<(), DirectoryError> {
-        if !self.created {
+        let entries =
+            fs::read_dir(&self.path).map_err(DirectoryError::io("read directory", &self.path))?;
+        let is_other = |entry: io::Result<fs::DirEntry>| {
+            entry.map_or(true, |entry| entry.file_name() != MARKER)
+        };
+        if !self.created || entries.into_iter().any(is_other) {
             return Ok(());
         }
         let marker = self.path.join(MARKER);
@@ -554,6 +560,10 @@ mod tests {
         let directory = MarkedDirectory::open(&path, &MARK).unwrap();
         directory.abandon().unwrap();
         assert!(!path.exists());
+        let directory = MarkedDirectory::open(&path, &MARK).unwrap();
+        fs::write(path.join("something"), "").unwrap();
+        directory.abandon().unwrap();
+        MarkedDirectory::open(&path, &MARK).unwrap();
     }
 
     #[test]

@@ -638,12 +638,12 @@ fn an_interrupt_is_heard_while_an_experiments_device_starts() {
 }
 
 /// An experiment of a second or two on an emulated device.
-fn experiment(work: &Path) -> Command {
+fn experiment(work: &Path, device: &str) -> Command {
     let mut octavo = crate::octavo();
     octavo
         .arg("advise")
         .arg(work)
-        .args(["--device", "instant", "--no-calibrate", "--json"])
+        .args(["--device", device, "--no-calibrate", "--json"])
         .args(["--workload", "pgbench", "--scale", "1"])
         .args(["--page-sizes", "4K,16K", "--memory", "4MiB"])
         .args(["--passes", "4", "--transactions", "50", "--warm-up", "50"]);
@@ -659,7 +659,10 @@ fn the_mount_of_an_experiment_is_its_own_and_ends_with_all_of_its_processes() {
     let home = tempfile::tempdir().unwrap();
     let work = home.path().join("work");
     let mount = work.join("devices/instant");
-    let mut child = experiment(&work).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = experiment(&work, "instant")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let mounts = format!("/proc/{}/mountinfo", child.id());
     let deadline = Instant::now() + Duration::from_secs(60);
     while !fs::read_to_string(&mounts).is_ok_and(|table| table.contains(mount.to_str().unwrap())) {
@@ -678,7 +681,35 @@ fn the_mount_of_an_experiment_is_its_own_and_ends_with_all_of_its_processes() {
     }
     child.wait().unwrap();
     assert!(!mounted(&mount));
-    let output = experiment(&work).output().unwrap();
+    let output = experiment(&work, "instant").output().unwrap();
+    assert!(output.status.success(), "{}", crate::complaint(&output));
+}
+
+#[test]
+fn an_experiment_whose_emulator_is_killed_while_it_mounts_can_be_repeated() {
+    if !can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    // Slow enough that most of these find it timing its requests.
+    let device = constant(home.path(), 2000);
+    let work = home.path().join("work");
+    for delay in [0, 20, 40, 80, 120, 160, 240] {
+        let mut child = experiment(&work, &device)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let emulator = Pid::from_raw(child_of(child.id()).try_into().unwrap()).unwrap();
+        thread::sleep(Duration::from_millis(delay));
+        kill_process(emulator, Signal::KILL).unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert!(
+            !work.exists(),
+            "killed after {delay} ms, it leaves something"
+        );
+    }
+    let output = experiment(&work, "instant").output().unwrap();
     assert!(output.status.success(), "{}", crate::complaint(&output));
 }
 
@@ -690,7 +721,10 @@ fn an_experiment_goes_on_where_a_dead_mount_is_in_its_way() {
     let home = tempfile::tempdir().unwrap();
     let work = home.path().join("work");
     let mount = work.join("devices/instant");
-    let made = experiment(&work).args(["--budget", "1m"]).output().unwrap();
+    let made = experiment(&work, "instant")
+        .args(["--budget", "1m"])
+        .output()
+        .unwrap();
     assert!(made.status.success(), "{}", crate::complaint(&made));
     let mut dead = Emulator::start(home.path(), "instant", &[]);
     for watcher in processes_with("octavo-reaper", dead.mount.to_str().unwrap()) {
@@ -711,7 +745,10 @@ fn an_experiment_goes_on_where_a_dead_mount_is_in_its_way() {
     dead.child.kill().unwrap();
     dead.child.wait().unwrap();
     assert!(mounted(&mount));
-    let output = experiment(&work).args(["--budget", "2m"]).output().unwrap();
+    let output = experiment(&work, "instant")
+        .args(["--budget", "2m"])
+        .output()
+        .unwrap();
     let _unmounted = Command::new("umount").arg("-l").arg(&dead.mount).status();
     assert!(output.status.success(), "{}", crate::complaint(&output));
     assert!(!mounted(&mount));

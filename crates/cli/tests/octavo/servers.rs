@@ -227,6 +227,67 @@ fn failed_server_start_prints_its_log() {
     );
 }
 
+/// Runs `initdb`, says in a file what segment its last server made (the others
+/// only try settings), and kills a process.
+const KILLING: &str = r#"
+"$BIN/initdb" "$@" &
+initdb=$!
+while [ $# -gt 1 ]; do [ "$1" = --pgdata ] && data=$2; shift; done
+file="$data/postmaster.pid"
+until segment=$(sed -n 7p "$file" 2>/dev/null) && [ -n "$segment" ] &&
+    server=$(sed -n '1s/^-//p' "$file") && grep -q -e --single "/proc/$server/cmdline"
+do
+    kill -0 $initdb || exit 1
+done
+echo "$segment" > "$TOLD"
+kill -9 $VICTIM
+wait $initdb
+"#;
+
+#[test]
+fn a_cluster_that_is_not_made_leaves_no_shared_memory() {
+    let place = place();
+    let programs = place.path().join("bin");
+    fs::create_dir(&programs).unwrap();
+    let told = place.path().join("told");
+    fs::create_dir(&told).unwrap();
+    fs::set_permissions(&told, fs::Permissions::from_mode(0o777)).unwrap();
+    let told = told.join("segment");
+    let installed = fs::read_dir("/usr/lib/postgresql").unwrap();
+    let bin = installed.flatten().next().unwrap().path().join("bin");
+    for victim in ["$server", "$initdb"] {
+        let script = KILLING
+            .replace("$BIN", bin.to_str().unwrap())
+            .replace("$TOLD", told.to_str().unwrap())
+            .replace("$VICTIM", victim);
+        for (program, script) in [
+            (
+                "postgres",
+                format!("exec {}/postgres \"$@\"", bin.display()),
+            ),
+            ("initdb", script),
+        ] {
+            let path = programs.join(program);
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let directory = place.path().join("bench");
+        let option = format!("--bin=8K={}", programs.display());
+        let output = bench(&directory, &["--database=postgres", &option], "1s")
+            .output()
+            .unwrap();
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(1), "{complaint}");
+        assert!(complaint.contains("make a cluster"), "{complaint}");
+        let segment = fs::read_to_string(&told).unwrap();
+        let own: Vec<&str> = segment.split_whitespace().collect();
+        let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+        let is_own = |line: &str| line.split_whitespace().take(2).eq(own.iter().copied());
+        assert!(!table.lines().any(is_own), "{victim}: {segment}");
+        fs::remove_file(&told).unwrap();
+    }
+}
+
 /// Set in the copy of the test below that runs where a small file system is
 /// mounted.
 const INSIDE: &str = "OCTAVO_TEST_SERVER_DISK_FULL";

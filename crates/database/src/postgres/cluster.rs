@@ -107,6 +107,8 @@ impl Cluster {
         // user alone.
         let arguments = [
             "--no-sync",
+            // What a server of it that was killed leaves is found by its files.
+            "--no-clean",
             "--no-locale",
             "--encoding=UTF8",
             "--auth=trust",
@@ -120,12 +122,16 @@ impl Cluster {
         ])
         .collect();
         let log = self.directory.join(LOG);
-        run_tool(
+        let made = run_tool(
             "make a cluster",
             &self.launch(&initdb, arguments, &path, &log, None),
             INITDB_LIMIT,
             stopped,
-        )?;
+        );
+        if made.is_err() {
+            shared_memory::free_below(&path);
+        }
+        made?;
         let note = self.directory.join(PAGE_BYTES);
         fs::write(&note, format!("{}\n", page_size.get())).map_err(files::named("write", &note))
     }

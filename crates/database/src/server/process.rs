@@ -288,6 +288,16 @@ impl Server {
         self.freezer().forget();
     }
 
+    /// Kills what it started and left behind when it ended, and waits until that
+    /// is gone. Its number is not given to another program as long as its group
+    /// has members, and as a rule not soon after.
+    fn kill_orphans(&self) {
+        let since = Instant::now();
+        while kill_process_group(self.pid, Signal::KILL).is_ok() && since.elapsed() < KILLED_LIMIT {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// The last lines that it wrote, at most 2,000 characters; empty when it
     /// wrote nothing.
     pub(crate) fn last_words(&self) -> String {
@@ -363,7 +373,10 @@ pub(crate) fn run_tool(
     });
     match ended {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(tool.failure(action, status.to_string())),
+        Some(status) => {
+            tool.kill_orphans();
+            Err(tool.failure(action, status.to_string()))
+        }
         None => {
             tool.kill();
             if asked_to_stop {

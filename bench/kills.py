@@ -8,11 +8,11 @@ its own for processes, mounts and shared memory, so that others at work on the
 machine are neither seen nor met. KILLS (default 100) are spread
 over the commands below in turn. A kill is SIGKILL to octavo alone, to all of its
 processes at once, or to one of those that it started. After each, within 20 s:
-no process, mount or shared memory of it is left, and no control group after the
-last; and once a command was killed five times it is let go on to its end, has to
-succeed, and its store has to be sound and to hold as many passes as that of one
-that was not disturbed, and of SQLite the same first sitting to the count. Prints
-a line a kill, ends with 1 after a failure.
+no process or mount of it is left. Once a command was killed five times it is let
+go on to its end and has to succeed; then no shared memory and no control group is
+left either, and its store has to be sound and to hold as many passes as that of
+one that was not disturbed, and of SQLite the same first sitting to the count.
+Prints a line a kill, ends with 1 after a failure.
 
 Needs the servers that ./test installs; a command whose needs are not there is
 left out, and named.
@@ -144,8 +144,8 @@ def traces(home, at_the_end):
     for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
         if line.split()[4].startswith(str(home)):
             left.append("mount " + line.split()[4])
-    left += [f"shared memory {path}" for path in pathlib.Path("/dev/shm").glob("PostgreSQL*")]
     if at_the_end:
+        left += [f"shared memory {path}" for path in pathlib.Path("/dev/shm").glob("PostgreSQL*")]
         # A group's name says whose processes it is for.
         own = os.stat("/proc/self/ns/pid").st_ino
         left += [f"control group {path}" for path in pathlib.Path("/sys/fs/cgroup").glob(f"**/octavo-{own}-*")]

@@ -4,13 +4,13 @@
 #
 #   bench/sanitize.sh [TESTS]
 #
-# TESTS: only those whose name has it. SQLite's own code is not looked at, only
-# what it is given. Needs a nightly toolchain.
+# TESTS: only those whose name has it. SQLite is built with it too. Needs a nightly
+# toolchain. 7 minutes.
 set -eu
 cd "$(dirname "$0")/.."
 target=$(rustc -vV | sed -n 's/^host: //p')
 # Leaks are not looked for: libraries keep what they have until the process ends.
-# SQLite, which is built with it too, is linked twice into a test.
+# SQLite is linked twice into a test.
 export ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0
 RUSTFLAGS=-Zsanitizer=address cargo +nightly test --target "$target" --target-dir target/sanitize \
     -p octavo-device -p octavo-storage -p octavo-database -p octavo-driver --no-fail-fast "$@"

@@ -198,6 +198,11 @@ fn a_run_whose_server_dies_is_marked_and_the_plan_goes_on() {
     }
 }
 
+fn write_program(path: &Path, script: &str) {
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 #[test]
 fn failed_server_start_prints_its_log() {
     let place = place();
@@ -207,9 +212,7 @@ fn failed_server_start_prints_its_log() {
         ("postgres", "echo 'postgres (PostgreSQL) 15.99'"),
         ("initdb", "echo 'the moon is in the wrong phase'; exit 3"),
     ] {
-        let path = programs.join(program);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&programs.join(program), script);
     }
     let directory = place.path().join("bench");
     let bin = format!("--bin=8K={}", programs.display());
@@ -267,9 +270,7 @@ fn a_cluster_that_is_not_made_leaves_no_shared_memory() {
             ),
             ("initdb", script),
         ] {
-            let path = programs.join(program);
-            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            write_program(&programs.join(program), &script);
         }
         let directory = place.path().join("bench");
         let option = format!("--bin=8K={}", programs.display());

@@ -303,6 +303,8 @@ impl Started {
     /// Stops the server: its buffer is written out, sessions are ended. Its
     /// files leave the page cache.
     pub(super) fn stop(self) -> Result<()> {
+        // One that cannot be let go does not end, which is reported below.
+        let _stays = self.server.thaw();
         // One that begins again because a process of it was killed, and is to
         // end meanwhile, may wait for ever (PostgreSQL 15.18: its checkpointer
         // stays, and nothing is written about it).

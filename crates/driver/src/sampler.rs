@@ -25,7 +25,7 @@ use crate::{
     settings::{DriverSettings, Load, RunLength},
     shared::{LOOK, Shared},
     stability::stability,
-    steady::{self, Label, Steadiness, WarmUp, Why, warm_up},
+    steady::{Label, Steadiness, steady_part},
 };
 
 /// Where transactions wait that are due.
@@ -171,7 +171,6 @@ impl<'a> Sampler<'a> {
         self.sum_up(Duration::MAX);
         self.observer.edge();
         self.observer.end();
-        let warm_up = self.warm_up();
         let (end, after) = self.last;
         let backlog_after = self.backlog(end);
         // Those that still wait may end.
@@ -183,10 +182,16 @@ impl<'a> Sampler<'a> {
         let Some(measured) = self.measured.take() else {
             unreachable!("measuring has begun");
         };
-        let (first, ticks) = if planned.is_some() && !warm_up.goes_on {
-            measured.first_batch(warm_up.ticks)
-        } else {
-            (0, 0)
+        let mut first = 0;
+        let (ticks, label) = match planned {
+            Some(_) => steady_part(&measured.ticks, |cut| {
+                let (batch, ticks) = measured.first_batch(cut);
+                first = batch;
+                ticks
+            }),
+            // No clock decides anything of a run by numbers of transactions:
+            // whether it counts must not hang on the machine's mood either.
+            None => (0, Label::NotJudged),
         };
         let mut batches = measured.batches.into_iter().skip(first);
         let Some(mut figures) = batches.next() else {
@@ -200,16 +205,6 @@ impl<'a> Sampler<'a> {
         for sample in &mut self.series {
             sample.measured &= sample.at.saturating_sub(sample.length) >= from;
         }
-        let label = if planned.is_none() {
-            // No clock decides anything of a run by numbers of transactions:
-            // whether it counts must not hang on the machine's mood either.
-            Label::NotJudged
-        } else if warm_up.goes_on {
-            let why = Why::StillWarming;
-            Label::NotSteady { why }
-        } else {
-            steady::judge(&measured.ticks, ticks)
-        };
         let ticks = &measured.ticks[ticks..];
         let counters = after - figures.counters;
         let steadiness = Steadiness {
@@ -355,10 +350,6 @@ impl<'a> Sampler<'a> {
         if let Some(measured) = &mut self.measured {
             measured.begin_batch(batch);
         }
-    }
-
-    fn warm_up(&self) -> WarmUp {
-        warm_up(self.measured.as_ref().map_or(&[], |part| &part.ticks))
     }
 
     /// Empties what the workers recorded into the counts that they share.

@@ -23,12 +23,8 @@ use octavo_workload::{
 
 use crate::{
     ArrivalProcess, Backlog, DriverError, DriverObserver, DriverSettings, Load, Measurement,
-    RETRIES, RunLength, Sample, Unobserved,
-    counter_reader::CounterReader,
-    drive,
-    pool::Pool,
-    recorder::lock,
-    steady::{Cycles, Label, Why},
+    RETRIES, RunLength, Sample, Unobserved, counter_reader::CounterReader, drive, pool::Pool,
+    recorder::lock, steady::Cycles,
 };
 
 /// A database that counts statements as misses.
@@ -52,9 +48,6 @@ struct Behaviour {
     checkpoint: Option<Duration>,
     /// Neither commits nor counters come while this is held.
     outage: Mutex<Option<Outage>>,
-    /// Whether ever fewer references are misses: of a million a second half at
-    /// first, and a twentieth less each second. No clock's mood changes it.
-    warming: bool,
     panics: bool,
 }
 
@@ -101,15 +94,6 @@ impl Running for Nothing {
 
     fn counters(&self) -> Counters {
         drop(lock(&self.behaviour.outage));
-        if self.behaviour.warming {
-            let seconds = self.behaviour.elapsed().as_secs_f64();
-            let misses = (1e6 * (0.5 * seconds - 0.025 * seconds * seconds)) as u64;
-            return Counters {
-                buffer_hits: (1e6 * seconds) as u64 - misses,
-                buffer_misses: misses,
-                ..Counters::default()
-            };
-        }
         Counters {
             buffer_misses: self.behaviour.misses.load(Ordering::Relaxed),
             checkpoints: self.behaviour.checkpoint.map_or(0, |cycle| {
@@ -665,23 +649,6 @@ fn a_slow_beginning_is_left_out_of_all_figures_alike() {
         let from = drive.warm_up.as_secs_f64() + found.cut_s;
         assert_eq!(sample.measured, begin.as_secs_f64() >= from - 1e-6);
     }
-}
-
-#[test]
-fn what_never_becomes_steady_is_labeled_and_kept() {
-    let database = Nothing {
-        behaviour: Arc::new(Behaviour {
-            commit: Duration::from_millis(1),
-            warming: true,
-            ..Behaviour::default()
-        }),
-    };
-    let drive = run(&database, settings(1, milliseconds(20, 1200))).unwrap();
-    let found = drive.steadiness;
-    let why = Why::StillWarming;
-    assert_eq!(found.label, Label::NotSteady { why }, "{found:?}");
-    assert_eq!(found.cut_s, 0.0, "all that was measured is kept");
-    assert!(drive.measured.as_secs_f64() >= 1.2);
 }
 
 #[test]

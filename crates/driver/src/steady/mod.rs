@@ -1,7 +1,7 @@
 //! Whether a run was in a steady state, and where that begins.
 //!
 //! Pure functions over a run's ticks: [`warm_up`] says what to leave out at
-//! the beginning, [`judge`] what the rest is like. docs/steady-state.md tells
+//! the beginning, [`judge`] what the rest is like, [`steady_part`] both. docs/steady-state.md tells
 //! how the driver uses them, and what the thresholds rest on.
 
 mod change_points;
@@ -180,6 +180,19 @@ pub struct WarmUp {
     pub ticks: usize,
     /// Whether even that is not enough.
     pub goes_on: bool,
+}
+
+/// The first tick of the figures, and what it is like from there on. Figures begin at
+/// some of the ticks only: `begin` answers which one follows a number of ticks that are
+/// to be left out. A warm-up that goes on leaves all in.
+pub fn steady_part(ticks: &[Tick], begin: impl FnOnce(usize) -> usize) -> (usize, Label) {
+    let warm_up = warm_up(ticks);
+    if warm_up.goes_on {
+        let why = Why::StillWarming;
+        return (0, Label::NotSteady { why });
+    }
+    let first = begin(warm_up.ticks);
+    (first, judge(ticks, first))
 }
 
 /// MSER-5 of throughput and miss ratio, the later cut of the two: of each only

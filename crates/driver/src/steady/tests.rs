@@ -42,14 +42,9 @@ fn noisy(noise: &[f64], level: impl Fn(f64) -> f64) -> Vec<Tick> {
     ticks(noise.iter().enumerate().map(at))
 }
 
-/// As the driver does it: what is cut, and the label of the rest.
+/// With figures that can begin at any tick.
 fn judged(ticks: &[Tick]) -> (usize, Label) {
-    let warm_up = warm_up(ticks);
-    if warm_up.goes_on {
-        let why = Why::StillWarming;
-        return (0, Label::NotSteady { why });
-    }
-    (warm_up.ticks, judge(ticks, warm_up.ticks))
+    steady_part(ticks, |cut| cut)
 }
 
 fn share_not_steady(count: usize, correlation: f64, spread: f64) -> f64 {
@@ -105,6 +100,33 @@ fn a_warm_up_is_cut_where_it_ends() {
             "{cut} of {tau}"
         );
     }
+}
+
+#[test]
+fn what_never_becomes_steady_is_labeled_and_kept() {
+    for seed in 0..50 {
+        // Half of the references are misses at first, and a ninth fewer at the end.
+        let noise = autoregression(seed, 25, 0.2, 0.03);
+        let mut ticks = noisy(&noise, |_| 1.0);
+        for (index, tick) in ticks.iter_mut().enumerate() {
+            tick.buffer_references = 50_000;
+            tick.buffer_misses = 25_000 - 120 * index as u64;
+        }
+        let why = Why::StillWarming;
+        let found = steady_part(&ticks, |_| panic!("all that was measured is kept"));
+        assert_eq!(found, (0, Label::NotSteady { why }), "{seed}");
+    }
+}
+
+#[test]
+fn figures_begin_where_they_can() {
+    let mut ticks = ticks([1.0; 40]);
+    ticks[..7].iter_mut().for_each(|tick| tick.counted /= 2);
+    let (first, label) = steady_part(&ticks, |cut| {
+        assert!((7..20).contains(&cut), "{cut}");
+        20
+    });
+    assert_eq!((first, label), (20, Label::Steady));
 }
 
 #[test]

@@ -5,9 +5,12 @@
 //! flag to a figure. Times are [`std::time::Duration`], which
 //! [`parse_duration`] reads. Sizes print in powers of two (KiB, MiB, GiB) and
 //! parse from the same notation.
+//!
+//! Besides them, what simulations share: [`Moment`], their time, and [`prefetch`].
 
 mod bytes;
 mod moment;
+mod prefetch;
 mod rate;
 mod request;
 mod seed;
@@ -15,6 +18,7 @@ mod time;
 
 pub use bytes::{ByteCount, PageSize, ParseSizeError};
 pub use moment::Moment;
+pub use prefetch::prefetch;
 pub use rate::{BytesPerSecond, Iops, Rate, RateError};
 pub use request::{QueueDepth, RequestSize};
 pub use seed::Seed;

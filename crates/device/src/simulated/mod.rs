@@ -9,7 +9,6 @@ pub mod flash;
 mod foreseen;
 pub(crate) mod members;
 mod pending;
-mod prefetch;
 pub mod raid;
 mod slots;
 pub mod station;

@@ -20,7 +20,7 @@
 mod cleaning;
 mod parameters;
 
-use octavo_units::Moment;
+use octavo_units::{Moment, prefetch};
 
 use super::{
     blocks::Blocks,
@@ -29,7 +29,7 @@ use super::{
     translation::{Extent, Translation},
     work::{DieWork, Operation, Work},
 };
-use crate::simulated::{divisor::Divisor, prefetch::prefetch};
+use crate::simulated::divisor::Divisor;
 pub use parameters::{Buffer, Cleaning, Copying, Parameters};
 use parameters::{Layout, RESERVED_BLOCKS, UNITS_MAX};
 

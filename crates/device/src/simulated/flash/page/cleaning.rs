@@ -1,15 +1,12 @@
 //! Cleaning: blocks of which little is in use are emptied and erased, at the
 //! pace at which the host fills others.
 
-use octavo_units::Moment;
+use octavo_units::{Moment, prefetch};
 
 use super::{NO_ROW, Open, PageMapped, Spot, Victim, Writer};
-use crate::simulated::{
-    flash::{
-        nand::Nand,
-        work::{Operation, Work},
-    },
-    prefetch::prefetch,
+use crate::simulated::flash::{
+    nand::Nand,
+    work::{Operation, Work},
 };
 
 /// Cleaning begins when a die has no more free blocks than this.

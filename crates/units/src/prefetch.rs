@@ -6,12 +6,12 @@
 /// hint: it changes nothing, and an index that the table does not have is
 /// passed over.
 ///
-/// Maps of simulated drives are larger than any cache, and a random entry takes
+/// Tables of simulated drives and buffers are larger than any cache, and a random entry takes
 /// as long as a few hundred instructions; where the entry is known that much
 /// earlier, this hides it. Does nothing on processors other than x86-64, for
 /// which the standard library has no such instruction yet.
 #[inline]
-pub(crate) fn prefetch<T>(table: &[T], index: usize) {
+pub fn prefetch<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = table.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -1,0 +1,333 @@
+//! Lists of pages, linked through one table.
+
+use octavo_units::prefetch;
+
+use crate::{policy::Evicted, trace::Page};
+
+/// Who stands before and behind a page, or at the ends of a list.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// Towards the front.
+    before: u32,
+    /// Towards the back.
+    behind: u32,
+}
+
+/// `LISTS` lists of the pages of a trace. A page is in at most one of them, and
+/// has a byte of marks for its policy.
+///
+/// A list is a ring through a node of its own, which stands behind the nodes of all
+/// pages: so no link is ever missing.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists<const LISTS: usize> {
+    nodes: Box<[Node]>,
+    states: Box<[State]>,
+    lengths: [u32; LISTS],
+    pages: u32,
+}
+
+/// What is known of a page, in a byte: its list, whether it is dirty, and a small
+/// count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State(u8);
+
+impl State {
+    const DIRTY: u8 = 0x80;
+    const LIST: u8 = 0x07;
+    const COUNT_SHIFT: u32 = 3;
+    /// Counts end here.
+    pub(crate) const COUNT_MAX: u8 = 15;
+
+    /// The page's list.
+    pub(crate) const fn list(self) -> Option<usize> {
+        match self.0 & Self::LIST {
+            0 => None,
+            list => Some(list as usize - 1),
+        }
+    }
+
+    pub(crate) const fn is_dirty(self) -> bool {
+        self.0 & Self::DIRTY != 0
+    }
+
+    pub(crate) const fn count(self) -> u8 {
+        self.0 >> Self::COUNT_SHIFT & Self::COUNT_MAX
+    }
+
+    const fn in_list(self, list: u8) -> Self {
+        Self(self.0 & !Self::LIST | list)
+    }
+}
+
+impl<const LISTS: usize> Lists<LISTS> {
+    /// Empty lists for the pages below `pages`.
+    pub(crate) fn new(pages: u32) -> Self {
+        const { assert!(LISTS < 8, "three bits of a state name the list") };
+        let mut nodes = vec![
+            Node {
+                before: 0,
+                behind: 0
+            };
+            pages as usize + LISTS
+        ];
+        for list in 0..LISTS as u32 {
+            let own = pages + list;
+            nodes[own as usize] = Node {
+                before: own,
+                behind: own,
+            };
+        }
+        Self {
+            nodes: nodes.into(),
+            states: vec![State::default(); pages as usize].into(),
+            lengths: [0; LISTS],
+            pages,
+        }
+    }
+
+    /// What is known of a page.
+    #[inline]
+    pub(crate) fn state(&self, page: Page) -> State {
+        self.states[page.index()]
+    }
+
+    /// How many pages a list has.
+    #[inline]
+    pub(crate) const fn len(&self, list: usize) -> u32 {
+        self.lengths[list]
+    }
+
+    /// Its first page.
+    #[inline]
+    pub(crate) fn front(&self, list: usize) -> Option<Page> {
+        self.page(self.nodes[self.own(list) as usize].behind)
+    }
+
+    /// Its last page.
+    #[inline]
+    pub(crate) fn back(&self, list: usize) -> Option<Page> {
+        self.page(self.nodes[self.own(list) as usize].before)
+    }
+
+    /// Puts a page that is in no list at the front of one.
+    #[inline]
+    pub(crate) fn push_front(&mut self, list: usize, page: Page) {
+        let own = self.own(list);
+        let first = self.nodes[own as usize].behind;
+        self.link(list, page, own, first);
+    }
+
+    /// Puts a page that is in no list at the back of one.
+    #[inline]
+    pub(crate) fn push_back(&mut self, list: usize, page: Page) {
+        let own = self.own(list);
+        let last = self.nodes[own as usize].before;
+        self.link(list, page, last, own);
+    }
+
+    /// Puts a page that is in no list behind another one, in that one's list.
+    #[inline]
+    pub(crate) fn push_behind(&mut self, other: Page, page: Page) {
+        let list = self.state(other).list().expect("the other is in a list");
+        let behind = self.nodes[other.index()].behind;
+        self.link(list, page, other.number(), behind);
+    }
+
+    /// The page before another one in its list.
+    #[inline]
+    pub(crate) fn before(&self, page: Page) -> Option<Page> {
+        self.page(self.nodes[page.index()].before)
+    }
+
+    /// Takes a page out of the list that it is in; its marks stay.
+    #[inline]
+    pub(crate) fn remove(&mut self, page: Page) {
+        let state = &mut self.states[page.index()];
+        let list = state.list().expect("the page is in a list");
+        *state = state.in_list(0);
+        self.lengths[list] -= 1;
+        self.unlink(page);
+    }
+
+    /// Takes a page out of the buffer: out of its list, and its marks are gone.
+    #[inline]
+    pub(crate) fn evict(&mut self, page: Page) -> Evicted {
+        // The page before it is often the next one.
+        let next = self.nodes[page.index()].before as usize;
+        prefetch(&self.nodes, next);
+        prefetch(&self.states, next);
+        self.remove(page);
+        let state = std::mem::take(&mut self.states[page.index()]);
+        Evicted {
+            page,
+            is_dirty: state.is_dirty(),
+        }
+    }
+
+    /// Moves a page from wherever it is to the front of a list.
+    #[inline]
+    pub(crate) fn move_to_front(&mut self, list: usize, page: Page) {
+        let own = self.own(list);
+        if self.nodes[own as usize].behind != page.number() {
+            self.remove(page);
+            self.push_front(list, page);
+        }
+    }
+
+    /// Marks a page as changed, if it is.
+    #[inline]
+    pub(crate) fn change(&mut self, page: Page, is_change: bool) {
+        self.states[page.index()].0 |= u8::from(is_change) * State::DIRTY;
+    }
+
+    /// Takes the mark of a change from a page; answers whether it had one.
+    #[inline]
+    pub(crate) fn clean(&mut self, page: Page) -> bool {
+        let state = &mut self.states[page.index()];
+        let was_dirty = state.is_dirty();
+        state.0 &= !State::DIRTY;
+        was_dirty
+    }
+
+    /// Sets a page's count, which is at most [`State::COUNT_MAX`].
+    #[inline]
+    pub(crate) fn set_count(&mut self, page: Page, count: u8) {
+        debug_assert!(count <= State::COUNT_MAX);
+        let state = &mut self.states[page.index()];
+        state.0 = state.0 & (State::DIRTY | State::LIST) | count << State::COUNT_SHIFT;
+    }
+
+    /// Brings what [`Self::state`] reads closer.
+    #[inline]
+    pub(crate) fn expect(&self, page: Page) {
+        prefetch(&self.states, page.index());
+        prefetch(&self.nodes, page.index());
+    }
+
+    /// Brings a page's neighbors closer, once its own node is near.
+    #[inline]
+    pub(crate) fn expect_neighbors(&self, page: Page) {
+        let node = self.nodes[page.index()];
+        prefetch(&self.nodes, node.before as usize);
+        prefetch(&self.nodes, node.behind as usize);
+    }
+
+    /// The node of a list itself.
+    #[inline]
+    const fn own(&self, list: usize) -> u32 {
+        assert!(list < LISTS);
+        self.pages + list as u32
+    }
+
+    /// A page, where the node is not a list's own.
+    #[inline]
+    fn page(&self, node: u32) -> Option<Page> {
+        (node < self.pages).then(|| Page::new(node))
+    }
+
+    #[inline]
+    fn link(&mut self, list: usize, page: Page, before: u32, behind: u32) {
+        let state = &mut self.states[page.index()];
+        debug_assert_eq!(state.list(), None, "{page:?} is in a list");
+        *state = state.in_list(list as u8 + 1);
+        self.lengths[list] += 1;
+        self.nodes[page.index()] = Node { before, behind };
+        self.nodes[before as usize].behind = page.number();
+        self.nodes[behind as usize].before = page.number();
+    }
+
+    #[inline]
+    fn unlink(&mut self, page: Page) {
+        let Node { before, behind } = self.nodes[page.index()];
+        self.nodes[before as usize].behind = behind;
+        self.nodes[behind as usize].before = before;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::VecDeque, iter};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PAGES: u32 = 9;
+
+    fn contents(lists: &Lists<2>, list: usize) -> Vec<u32> {
+        let mut copy = lists.clone();
+        iter::from_fn(|| {
+            let page = copy.front(list)?;
+            copy.remove(page);
+            Some(page.number())
+        })
+        .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn lists_are_what_two_queues_are(steps in prop::collection::vec((0..4, 0..PAGES, 0..2_usize), 0..200)) {
+            let mut lists = Lists::<2>::new(PAGES);
+            let mut queues = [VecDeque::new(), VecDeque::new()];
+            for (step, number, list) in steps {
+                let page = Page::new(number);
+                let is_in = lists.state(page).list().is_some();
+                let mut leave = || queues.iter_mut().for_each(|queue| queue.retain(|&other| other != number));
+                match step {
+                    0 | 1 if is_in => {
+                        leave();
+                        lists.remove(page);
+                    }
+                    0 => {
+                        queues[list].push_front(number);
+                        lists.push_front(list, page);
+                    }
+                    1 => {
+                        queues[list].push_back(number);
+                        lists.push_back(list, page);
+                    }
+                    _ if is_in => {
+                        leave();
+                        queues[list].push_front(number);
+                        lists.move_to_front(list, page);
+                    }
+                    _ => {
+                        let count = number as u8;
+                        lists.set_count(page, count);
+                        lists.change(page, true);
+                        prop_assert_eq!(lists.state(page).count(), count);
+                        prop_assert!(lists.clean(page) && !lists.clean(page));
+                    }
+                }
+                for (list, queue) in queues.iter().enumerate() {
+                    prop_assert!(contents(&lists, list).iter().eq(queue));
+                    prop_assert_eq!(lists.len(list) as usize, queue.len());
+                    prop_assert_eq!(lists.front(list).map(Page::number), queue.front().copied());
+                    prop_assert_eq!(lists.back(list).map(Page::number), queue.back().copied());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn marks_do_not_meet() {
+        let mut lists = Lists::<2>::new(1);
+        let page = Page::new(0);
+        lists.push_front(1, page);
+        lists.set_count(page, State::COUNT_MAX);
+        lists.change(page, true);
+        lists.change(page, false);
+        let state = lists.state(page);
+        assert_eq!(
+            (state.list(), state.count(), state.is_dirty()),
+            (Some(1), 15, true)
+        );
+        lists.set_count(page, 0);
+        lists.remove(page);
+        let state = lists.state(page);
+        assert_eq!(
+            (state.list(), state.count(), state.is_dirty()),
+            (None, 0, true)
+        );
+    }
+}

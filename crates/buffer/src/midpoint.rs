@@ -1,0 +1,313 @@
+//! InnoDB's list: new pages enter in its middle.
+
+use octavo_units::{Moment, prefetch};
+
+use crate::{
+    list::Lists,
+    policy::{Evicted, Frames, Outcome, Policy},
+    trace::{Page, Reference},
+};
+
+const YOUNG: usize = 0;
+const OLD: usize = 1;
+
+/// How InnoDB keeps its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MidpointRule {
+    /// The share of the list that is old, in 1/1024.
+    pub old_share: u32,
+    /// Nanoseconds for which a page stays old after its first reference.
+    pub old_time: u64,
+    /// A shorter list is all young.
+    pub length_min: u32,
+}
+
+impl MidpointRule {
+    /// The defaults of MySQL and MariaDB: `innodb_old_blocks_pct = 37` (378 of 1024),
+    /// `innodb_old_blocks_time = 1000` milliseconds, and `BUF_LRU_OLD_MIN_LEN` of
+    /// `buf0lru.h`.
+    pub const INNODB: Self = Self {
+        old_share: 37 * 1024 / 100,
+        old_time: 1_000_000_000,
+        length_min: 512,
+    };
+    /// How far the old part may be from its share (`BUF_LRU_OLD_TOLERANCE`).
+    const TOLERANCE: u32 = 20;
+    /// Pages that are young in any list (`BUF_LRU_NON_OLD_MIN_LEN`).
+    const YOUNG_MIN: u32 = 5;
+
+    /// How long the old part of a list should be (`buf_LRU_old_adjust_len`).
+    fn old_length(self, length: u32) -> u32 {
+        let share = u64::from(length) * u64::from(self.old_share) / 1024;
+        (share as u32).min(length.saturating_sub(Self::TOLERANCE + Self::YOUNG_MIN))
+    }
+}
+
+/// Least recently used, where a new page begins at 5/8 of the list and comes to its front
+/// only if it is still used after a second (`buf0lru.cc`, `buf_page_peek_if_too_old`).
+///
+/// Among the young, a page moves once it is no longer in the first quarter: by the
+/// evictions since it came to the front. Before the first eviction none moves. Time is
+/// what [`Self::advance`] says.
+#[derive(Clone, Debug)]
+pub struct MidpointLru {
+    lists: Lists<2>,
+    frames: Frames,
+    rule: MidpointRule,
+    now: Moment,
+    /// By page: when it was first referenced since it was read.
+    first_used: Box<[Moment]>,
+    /// By page: evictions until it came to the front.
+    came_at: Box<[u32]>,
+    evictions: u32,
+    /// Evictions after which a page at the front has left the first quarter.
+    quarter: u32,
+}
+
+impl MidpointLru {
+    /// An empty buffer for the pages below `pages`.
+    pub fn new(pages: u32, frames: Frames, rule: MidpointRule) -> Self {
+        Self {
+            lists: Lists::new(pages),
+            frames,
+            rule,
+            now: Moment::START,
+            first_used: vec![Moment::START; pages as usize].into(),
+            came_at: vec![0; pages as usize].into(),
+            evictions: 0,
+            quarter: frames.share(1024 - rule.old_share, 4 * 1024),
+        }
+    }
+
+    /// It is this late now.
+    pub const fn advance(&mut self, now: Moment) {
+        self.now = now;
+    }
+
+    fn length(&self) -> u32 {
+        self.lists.len(YOUNG) + self.lists.len(OLD)
+    }
+
+    /// Whether a page that is referenced comes to the front.
+    #[inline]
+    fn moves(&self, page: Page, is_old: bool) -> bool {
+        if self.evictions == 0 {
+            return false;
+        }
+        if is_old && self.rule.old_time > 0 {
+            return self.now.since(self.first_used[page.index()]) >= self.rule.old_time;
+        }
+        self.evictions.wrapping_sub(self.came_at[page.index()]) >= self.quarter
+    }
+
+    #[inline]
+    fn evict(&mut self) -> Option<Evicted> {
+        if self.length() < self.frames.get() {
+            return None;
+        }
+        let page = self.lists.back(OLD).or_else(|| self.lists.back(YOUNG))?;
+        self.evictions += 1;
+        self.leave_middle(page);
+        let evicted = self.lists.evict(page);
+        self.settle();
+        Some(evicted)
+    }
+
+    /// Before a page leaves its place: when it is the first old one, the last young one
+    /// becomes that (`buf_LRU_remove_block`).
+    #[inline]
+    fn leave_middle(&mut self, page: Page) {
+        if self.lists.front(OLD) == Some(page)
+            && let Some(last) = self.lists.back(YOUNG)
+        {
+            self.lists.remove(last);
+            self.lists.push_front(OLD, last);
+        }
+    }
+
+    /// Puts a page at the front of all.
+    #[inline]
+    fn push_first(&mut self, page: Page) {
+        self.lists.push_front(YOUNG, page);
+        self.came_at[page.index()] = self.evictions;
+        self.settle();
+    }
+
+    /// Puts a page behind the first old one.
+    #[inline]
+    fn push_middle(&mut self, page: Page) {
+        match self.lists.front(OLD) {
+            Some(first) => self.lists.push_behind(first, page),
+            None => self.lists.push_front(OLD, page),
+        }
+        self.came_at[page.index()] = self.evictions;
+        self.settle();
+    }
+
+    /// Moves the middle where it belongs, after the list has changed.
+    #[inline]
+    fn settle(&mut self) {
+        let length = self.length();
+        if length < self.rule.length_min {
+            while let Some(page) = self.lists.front(OLD) {
+                self.lists.remove(page);
+                self.lists.push_back(YOUNG, page);
+            }
+            return;
+        }
+        let wanted = self.rule.old_length(length);
+        let longest = wanted + MidpointRule::TOLERANCE;
+        let old = self.lists.len(OLD);
+        let shortest = match old {
+            // A list that has just become long enough begins with all of it old.
+            0 => longest,
+            _ => wanted.saturating_sub(MidpointRule::TOLERANCE),
+        };
+        for _ in old..shortest {
+            let Some(page) = self.lists.back(YOUNG) else {
+                return;
+            };
+            self.lists.remove(page);
+            self.lists.push_front(OLD, page);
+        }
+        for _ in longest..old {
+            let Some(page) = self.lists.front(OLD) else {
+                return;
+            };
+            self.lists.remove(page);
+            self.lists.push_back(YOUNG, page);
+        }
+    }
+}
+
+impl Policy for MidpointLru {
+    #[inline]
+    fn access(&mut self, reference: Reference) -> Outcome {
+        let page = reference.page();
+        let outcome = match self.lists.state(page).list() {
+            Some(list) => {
+                if self.moves(page, list == OLD) {
+                    self.leave_middle(page);
+                    self.lists.remove(page);
+                    self.push_first(page);
+                }
+                Outcome::Hit
+            }
+            None => {
+                let evicted = self.evict();
+                self.first_used[page.index()] = self.now;
+                match self.length() < self.rule.length_min {
+                    true => self.push_first(page),
+                    false => self.push_middle(page),
+                }
+                Outcome::Miss(evicted)
+            }
+        };
+        self.lists.change(page, reference.access().is_change());
+        outcome
+    }
+
+    #[inline]
+    fn expect(&self, page: Page) {
+        self.lists.expect(page);
+        prefetch(&self.came_at, page.index());
+        prefetch(&self.first_used, page.index());
+    }
+
+    #[inline]
+    fn expect_next(&self, page: Page) {
+        self.lists.expect_neighbors(page);
+    }
+
+    fn clean(&mut self, page: Page) -> bool {
+        self.lists.clean(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::by_hand::{Step, step};
+
+    use Step::{Evicts as E, Free as F, Hit as H};
+
+    const LENGTH: u32 = 600;
+
+    /// A full buffer of 600 frames: pages 1 to 600, the last one first.
+    fn full(old_time: u64) -> MidpointLru {
+        let rule = MidpointRule {
+            old_time,
+            ..MidpointRule::INNODB
+        };
+        let mut policy = MidpointLru::new(2000, Frames::new(LENGTH).unwrap(), rule);
+        for page in 1..=LENGTH as i32 {
+            assert_eq!(step(&mut policy, page), F);
+        }
+        policy
+    }
+
+    #[test]
+    fn the_old_part_keeps_its_share() {
+        // 378 of 1024 of 512 pages are 189, and it begins 20 longer. The next 88 pages
+        // enter there, where 221 are wanted of 600: 241 at most.
+        let policy = full(0);
+        assert_eq!(MidpointRule::INNODB.old_length(512), 189);
+        assert_eq!(MidpointRule::INNODB.old_length(600), 221);
+        assert_eq!(policy.lists.len(OLD), 241);
+        assert_eq!(policy.length(), LENGTH);
+    }
+
+    #[test]
+    fn a_scan_passes_through_the_old_part_only() {
+        let mut policy = full(MidpointRule::INNODB.old_time);
+        // The first 512 pages are in the order of their reading, the last 209 of these
+        // old; 513 to 600 came behind the first of them.
+        for page in 1..=100 {
+            assert_eq!(step(&mut policy, 1000 + page), E(page as u32));
+            // Used again at once, it stays where it is.
+            assert_eq!(step(&mut policy, 1000 + page), H);
+        }
+        assert!(policy.lists.len(OLD) <= 221 + MidpointRule::TOLERANCE);
+        for page in 300..=512 {
+            assert_eq!(step(&mut policy, page), H, "page {page} is young");
+        }
+    }
+
+    #[test]
+    fn what_is_used_after_a_second_becomes_young() {
+        let mut policy = full(MidpointRule::INNODB.old_time);
+        assert_eq!(step(&mut policy, 2), H);
+        assert_eq!(
+            policy.lists.back(OLD),
+            Some(Page::new(1)),
+            "nothing was evicted yet"
+        );
+        assert_eq!(step(&mut policy, 1000), E(1));
+        assert_eq!(step(&mut policy, 2), H);
+        assert_eq!(
+            policy.lists.back(OLD),
+            Some(Page::new(2)),
+            "not a second old"
+        );
+        policy.advance(Moment::nanoseconds(1_000_000_000));
+        assert_eq!(step(&mut policy, 2), H);
+        assert_eq!(policy.lists.front(YOUNG), Some(Page::new(2)));
+        assert_eq!(step(&mut policy, 1001), E(3));
+    }
+
+    #[test]
+    fn a_page_in_the_first_quarter_stays() {
+        // 600 * 646 / 4096 = 94 evictions.
+        let mut policy = full(0);
+        assert_eq!(policy.quarter, 94);
+        assert_eq!(step(&mut policy, 1000), E(1));
+        policy.evictions = 93;
+        assert_eq!(step(&mut policy, 512), H);
+        assert_eq!(policy.lists.front(YOUNG), Some(Page::new(512)));
+        assert_eq!(step(&mut policy, 400), H);
+        assert_eq!(policy.lists.front(YOUNG), Some(Page::new(512)));
+        policy.evictions = 94;
+        assert_eq!(step(&mut policy, 400), H);
+        assert_eq!(policy.lists.front(YOUNG), Some(Page::new(400)));
+    }
+}

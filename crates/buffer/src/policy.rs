@@ -1,0 +1,117 @@
+//! What a replacement policy is asked, and what it answers.
+
+use std::num::NonZeroU32;
+
+use crate::trace::{Access, Page, Reference, Trace};
+
+/// How many pages a buffer holds: at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frames(NonZeroU32);
+
+impl Frames {
+    /// A buffer of so many frames; `None` for none, and for more than
+    /// [`Page::COUNT_MAX`].
+    pub const fn new(count: u32) -> Option<Self> {
+        match NonZeroU32::new(count) {
+            Some(count) if count.get() <= Page::COUNT_MAX => Some(Self(count)),
+            _ => None,
+        }
+    }
+
+    /// How many.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+
+    /// A share of these, as `part` of `whole`, rounded down.
+    pub(crate) const fn share(self, part: u32, whole: u32) -> u32 {
+        (self.get() as u64 * part as u64 / whole as u64) as u32
+    }
+}
+
+/// A page that lost its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    /// Which.
+    pub page: Page,
+    /// Whether it had been changed, so that it had to be written first.
+    pub is_dirty: bool,
+}
+
+/// What a reference finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The page is in the buffer.
+    Hit,
+    /// It is read into a free frame, or into that of another page.
+    Miss(Option<Evicted>),
+}
+
+/// A rule by which pages get and lose the frames of a buffer.
+pub trait Policy {
+    /// A page is referenced.
+    fn access(&mut self, reference: Reference) -> Outcome;
+
+    /// A page will be referenced soon: brings what is known of it into the
+    /// processor's cache. Changes nothing.
+    fn expect(&self, _page: Page) {}
+
+    /// A page will be referenced sooner still, and [`Self::expect`] was called for
+    /// it: brings what that leads to. Changes nothing.
+    fn expect_next(&self, _page: Page) {}
+
+    /// The background writer, or a checkpoint, has written a page: it is dirty no
+    /// more. Answers whether it was.
+    fn clean(&mut self, page: Page) -> bool;
+}
+
+/// What became of the references of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// References.
+    pub references: u64,
+    /// Those whose page had to be read.
+    pub misses: u64,
+    /// Pages that were written because their frames were wanted.
+    pub writes: u64,
+}
+
+impl Counts {
+    /// The share of references whose page had to be read; 0 without references.
+    pub fn miss_ratio(self) -> f64 {
+        match self.references {
+            0 => 0.0,
+            references => self.misses as f64 / references as f64,
+        }
+    }
+}
+
+/// References that a policy is told of in advance: at 10 ns each, enough for an entry
+/// of a table to come from memory twice.
+const AHEAD: usize = 24;
+/// And those before what that led to is wanted.
+const NEXT: usize = AHEAD / 2;
+
+/// Has a policy see a whole trace.
+pub fn run<P: Policy + ?Sized>(policy: &mut P, trace: &Trace) -> Counts {
+    let references = trace.references();
+    let mut counts = Counts::default();
+    for (place, &reference) in references.iter().enumerate() {
+        if let Some(soon) = references.get(place + AHEAD) {
+            policy.expect(soon.page());
+            policy.expect_next(references[place + NEXT].page());
+        }
+        if let Outcome::Miss(evicted) = policy.access(reference) {
+            counts.misses += 1;
+            counts.writes += u64::from(evicted.is_some_and(|evicted| evicted.is_dirty));
+        }
+    }
+    counts.references = references.len() as u64;
+    counts
+}
+
+impl Access {
+    pub(crate) const fn is_change(self) -> bool {
+        matches!(self, Self::Change)
+    }
+}

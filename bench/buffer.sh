@@ -25,15 +25,18 @@ for round in $(seq "$rounds"); do
 done
 
 [ -n "$cachesim" ] || exit 0
-trace=$(mktemp --suffix=.oracleGeneral.bin)
-trap 'rm -f "$trace"' EXIT
+# cachesim writes a file of its own where it runs.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trace=$scratch/trace.oracleGeneral.bin
+cachesim=$(realpath "$cachesim")
 sizes='30 100 300'
 # shellcheck disable=SC2086 # a list of sizes
 "$speed" misses "$trace" 1000 10000 7 $sizes > "$folder/misses.txt"
 for size in $sizes; do
     for pair in lru=lru second-chance=clock 2q=twoq arc=arc s3-fifo=s3fifo opt=belady; do
         ours=$(awk -v p="${pair%=*}" -v s="$size" '$1 == p && $2 == s { print $3 }' "$folder/misses.txt")
-        theirs=$("$cachesim" "$trace" oracleGeneral "${pair#*=}" "$size" --ignore-obj-size 1 2>&1 |
+        theirs=$(cd "$scratch" && "$cachesim" "$trace" oracleGeneral "${pair#*=}" "$size" --ignore-obj-size 1 2>&1 |
             sed -n 's/.*req, miss ratio \(0\.[0-9]*\),.*/\1/p' | tail -1)
         theirs=$(awk -v r="$theirs" 'BEGIN { printf "%d", r * 10000 + 0.5 }')
         echo "${pair%=*} $size ours $ours libCacheSim $theirs"

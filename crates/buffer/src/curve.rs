@@ -5,7 +5,7 @@ use octavo_units::Seed;
 use crate::{
     distance::Histogram,
     policy::{Counts, Frames, Policy, run},
-    sample::Sample,
+    sample::{PARTS, Sample},
     trace::Trace,
 };
 
@@ -69,8 +69,6 @@ pub struct Estimate {
     pub half_width: f64,
 }
 
-/// Parts of a sample, which are estimates of their own: their scatter gives the error.
-pub const PARTS: usize = 8;
 /// Student's t with 7 degrees of freedom at 97.5%.
 const T: f64 = 2.364_624;
 

@@ -33,7 +33,7 @@ mod zones;
 pub use arc::Arc;
 pub use cflru::Cflru;
 pub use clock::{Clock, Ring, Usage};
-pub use curve::{Curve, Estimate, PARTS, SampledCurve, sampled};
+pub use curve::{Curve, Estimate, SampledCurve, sampled};
 pub use lru::Lru;
 pub use midpoint::{MidpointLru, MidpointRule};
 pub use opt::opt;

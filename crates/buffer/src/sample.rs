@@ -2,10 +2,10 @@
 
 use octavo_units::Seed;
 
-use crate::{
-    curve::PARTS,
-    trace::{Page, Reference, Trace},
-};
+use crate::trace::{Page, Reference, Trace};
+
+/// Parts of a sample, which give estimates of their own: their scatter is the error.
+pub(crate) const PARTS: usize = 8;
 
 /// Disjoint parts of a trace, each with about the same share of its pages.
 #[derive(Clone, Debug)]

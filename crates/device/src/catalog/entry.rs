@@ -34,7 +34,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     disk: Option<disk::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    flash: Option<flash::Parameters>,
+    pub(super) flash: Option<flash::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     raid: Option<raid::Parameters<Member>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -5,9 +5,9 @@
 //! it. The frame that all drives share is `ssd.rs`, the chips are `nand.rs`,
 //! and what firmware does with them is behind the trait of `translation.rs`.
 //!
-//! Not covered: read disturb, retention and errors; the time of single-,
-//! multi- and triple-level pages of one cell (programs take their mean);
-//! compression; temperature.
+//! Not covered: read disturb, retention and errors; blocks that are written with one
+//! bit a cell for a time (models are as they stay under load, when such a cache is
+//! full); compression; temperature.
 
 mod ahead;
 mod block;
@@ -33,7 +33,7 @@ use crate::{
     sourced::{Impossible, Sourced, parameters, require},
 };
 use limits::{MB_PER_S_MAX, MB_PER_S_MIN, US_MAX, ns, ps_per_byte};
-use nand::{Nand, Shape};
+use nand::{BITS_MAX, Nand, Shape};
 use page::PageMapped;
 use ssd::{Front, Ssd};
 
@@ -81,12 +81,18 @@ parameters! {
         /// Microseconds that each request takes besides, next to others: protocol,
         /// interrupts, the host's adapter and driver.
         pub latency_us: Sourced<f64> = 0.0..=US_MAX,
+        /// The same for writes and flushes. Default: as of reads.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub write_latency_us: Option<Sourced<f64>> = 0.0..=US_MAX,
         /// Bytes that the drive reads ahead into its memory once reads come in
         /// sequence, at most [`READ_AHEAD_BYTES_MAX`]. Default: 0.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub read_ahead_bytes: Option<Sourced<u32>> = ..=READ_AHEAD_BYTES_MAX,
     }
 }
+
+/// The most by which times of a cell's pages differ from their mean.
+const SPREAD_MAX: f64 = 0.9;
 
 /// The most that a drive reads ahead: 1 GiB.
 pub const READ_AHEAD_BYTES_MAX: u32 = 1 << 30;
@@ -114,10 +120,30 @@ parameters! {
         pub pages_per_block: Sourced<u32> = 1..=16_384,
         /// Bytes of one plane's flash page, without its spare area.
         pub page_bytes: Sourced<u32> = 512..=65_536,
-        /// Microseconds that sensing a flash page takes (tR).
+        /// Microseconds that sensing a flash page takes (tR), on average over the
+        /// pages of a cell.
         pub read_us: Sourced<f64> = 0.0..=US_MAX,
-        /// Microseconds that programming a flash page takes (tPROG).
+        /// Microseconds that programming a flash page takes (tPROG), on average over
+        /// the pages of a cell.
         pub program_us: Sourced<f64> = 0.0..=US_MAX,
+        /// Bits of a cell: successive flash pages of a block are its first, its second
+        /// and so on. Default: 1.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub bits_per_cell: Option<Sourced<u32>> = 1..=BITS_MAX as u32,
+        /// By what share of `read_us` the first of these pages is read sooner, and the
+        /// last one later; those between are evenly spaced. Default: 0.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub read_spread: Option<Sourced<f64>> = 0.0..=SPREAD_MAX,
+        /// The same of `program_us`.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub program_spread: Option<Sourced<f64>> = 0.0..=SPREAD_MAX,
+        /// The share of the host's reads that has to be repeated with other
+        /// thresholds. Default: 0.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub retry_share: Option<Sourced<f64>> = 0.0..=1.0,
+        /// Microseconds that repeating it takes in all. Default: 0.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub retry_us: Option<Sourced<f64>> = 0.0..=US_MAX,
         /// Microseconds that erasing a block takes (tBERS).
         pub erase_us: Sourced<f64> = 0.0..=US_MAX,
         /// MB/s of 10^6 bytes over one channel.
@@ -184,7 +210,15 @@ impl Parameters {
                 let checked = page.check(capacity, &self.shape());
                 checked.map_err(|impossible| impossible.within("page"))
             }
-            (None, Some(superblock)) => superblock.check(capacity, sector, &self.shape()),
+            (None, Some(superblock)) => {
+                let bits = or_default(&self.nand.bits_per_cell, 1);
+                let reason = "drives that map superblocks have cells of one bit here: leave it out";
+                require(bits == 1, "nand.bits_per_cell", bits, reason)?;
+                let retries = or_default(&self.nand.retry_share, 0.0);
+                let reason = "drives that map superblocks repeat no reads here: leave it out";
+                require(retries == 0.0, "nand.retry_share", retries, reason)?;
+                superblock.check(capacity, sector, &self.shape())
+            }
             _ => Err(Impossible::new(
                 "page",
                 "none, or not alone",
@@ -212,6 +246,24 @@ impl Parameters {
         }
     }
 
+    /// A page-mapped drive with as many dies, each with at most a `share`th of its
+    /// blocks and at least [`PART_BLOCKS_MIN`]; and the share that it is. `None` of
+    /// drives that have no more than twice as many, and of those that map superblocks.
+    pub(crate) fn part(&self, share: u32) -> Option<(Self, u32)> {
+        let page = self.page.as_ref()?;
+        let shape = self.shape();
+        let block = u64::from(shape.page_bytes) * u64::from(shape.pages_per_block);
+        let blocks = self.capacity_bytes.value / (block * u64::from(shape.dies()));
+        let share = share.min((blocks / PART_BLOCKS_MIN) as u32);
+        if share < 2 {
+            return None;
+        }
+        let unit = u64::from(page.unit_bytes.value.max(self.sector_bytes.value));
+        let mut part = self.clone();
+        part.capacity_bytes.value = self.capacity_bytes.value / u64::from(share) / unit * unit;
+        Some((part, share))
+    }
+
     pub(crate) fn geometry(&self) -> Geometry {
         Geometry {
             capacity: ByteCount::new(self.capacity_bytes.value),
@@ -230,6 +282,11 @@ impl Parameters {
             read_ps_per_byte: ps_of_kib(host.read_us_per_kib.value),
             write_ps_per_byte: ps_of_kib(host.write_us_per_kib.value),
             latency_ns: ns(host.latency_us.value),
+            write_latency_ns: ns(host
+                .write_latency_us
+                .as_ref()
+                .unwrap_or(&host.latency_us)
+                .value),
             link_ns: host.link_command_us.as_ref().map_or(0, |us| ns(us.value)),
             link_ps_per_byte: ps_per_byte(host.link_mb_per_s.value),
             duplex: host.link.value == Link::FullDuplex,
@@ -250,14 +307,49 @@ impl Parameters {
             dies_per_channel: nand.dies_per_channel.value,
             pages_per_block: nand.pages_per_block.value,
             page_bytes: nand.page_bytes.value * nand.planes.value * ganged,
-            read_ns: ns(nand.read_us.value),
-            program_ns: ns(nand.program_us.value),
+            bits_per_cell: or_default(&nand.bits_per_cell, 1),
+            read_ns: by_bit(nand.read_us.value, &nand.read_spread, &nand.bits_per_cell),
+            program_ns: by_bit(
+                nand.program_us.value,
+                &nand.program_spread,
+                &nand.bits_per_cell,
+            ),
+            // Below 2^64, which no hash reaches where each read is repeated.
+            retry_below: (or_default(&nand.retry_share, 0.0) * 2_f64.powi(64)) as u64,
+            retry_ns: ns(or_default(&nand.retry_us, 0.0)),
             erase_ns: ns(nand.erase_us.value),
             channel_ps_per_byte: ps_per_byte(nand.channel_mb_per_s.value * f64::from(ganged)),
             suspend_ns: nand.suspend_us.as_ref().map(|us| ns(us.value)),
             gang: nand.planes.value * ganged,
         }
     }
+}
+
+/// Blocks of a die from which on cleaning does as on one of thousands, within 5%.
+const PART_BLOCKS_MIN: u64 = 24;
+
+/// A parameter that may be left out.
+fn or_default<T: Copy>(parameter: &Option<Sourced<T>>, default: T) -> T {
+    parameter.as_ref().map_or(default, |sourced| sourced.value)
+}
+
+/// The times of a cell's pages around their mean, in nanoseconds.
+fn by_bit(
+    mean_us: f64,
+    spread: &Option<Sourced<f64>>,
+    bits: &Option<Sourced<u32>>,
+) -> [u64; BITS_MAX] {
+    let last = f64::from(or_default(bits, 1) - 1);
+    let spread = or_default(spread, 0.0);
+    std::array::from_fn(|bit| {
+        // From -1 of the first to 1 of the last.
+        let place = if last > 0.0 {
+            (2.0 * bit as f64 / last - 1.0).min(1.0)
+        } else {
+            0.0
+        };
+        ns(mean_us * (1.0 + spread * place))
+    })
 }
 
 /// 16 TB: more than any drive that is simulated here, and no number overflows.

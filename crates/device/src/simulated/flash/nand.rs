@@ -14,6 +14,9 @@ use octavo_units::Moment;
 
 use super::timeline::Timeline;
 
+/// Bits that a cell has at most.
+pub(crate) const BITS_MAX: usize = 4;
+
 /// What the chips of a device are, with times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -23,8 +26,15 @@ pub(crate) struct Shape {
     pub(crate) pages_per_block: u32,
     /// Bytes that one program writes: the flash page of each plane.
     pub(crate) page_bytes: u32,
-    pub(crate) read_ns: u64,
-    pub(crate) program_ns: u64,
+    /// Pages that a cell has a bit of each of.
+    pub(crate) bits_per_cell: u32,
+    /// By which of these a page is; all the same beyond them.
+    pub(crate) read_ns: [u64; BITS_MAX],
+    pub(crate) program_ns: [u64; BITS_MAX],
+    /// Reads of the host whose hash is below this are repeated.
+    pub(crate) retry_below: u64,
+    /// What that takes.
+    pub(crate) retry_ns: u64,
     pub(crate) erase_ns: u64,
     /// Picoseconds that a byte takes over a channel.
     pub(crate) channel_ps_per_byte: u64,
@@ -39,6 +49,15 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel
+    }
+
+    /// Which of its cells' bits the `page`th flash page of a block is.
+    #[inline]
+    pub(crate) fn bit(&self, page: u32) -> u32 {
+        match self.bits_per_cell {
+            1 => 0,
+            bits => page % bits,
+        }
     }
 
     /// Nanoseconds that `bytes` take over a channel.
@@ -128,6 +147,18 @@ impl Nand {
         self.dies[die as usize].free
     }
 
+    /// Whether a cell has several bits.
+    #[inline]
+    pub(crate) fn has_bits(&self) -> bool {
+        self.shape.bits_per_cell > 1
+    }
+
+    /// Which of its cells' bits the `page`th flash page of a block is.
+    #[inline]
+    pub(crate) fn bit(&self, page: u32) -> u32 {
+        self.shape.bit(page)
+    }
+
     /// Whether operations take time and are counted.
     #[inline]
     pub(crate) fn is_timed(&self) -> bool {
@@ -137,7 +168,7 @@ impl Nand {
     /// Senses a flash page and moves `bytes` of it to the controller, for the
     /// host: this may suspend programs and erases. Over when they are there.
     #[inline]
-    pub(crate) fn read(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+    pub(crate) fn read(&mut self, at: Moment, die: u32, bit: u32, bytes: u32) -> Moment {
         if !self.timed {
             return at;
         }
@@ -156,7 +187,10 @@ impl Nand {
             }
             _ => (at.max(free), false),
         };
-        let sensed = begin.after(self.shape.read_ns);
+        let retried =
+            self.shape.retry_below > 0 && mixed(self.operations.reads) < self.shape.retry_below;
+        let retry_ns = u64::from(retried) * self.shape.retry_ns;
+        let sensed = begin.after(self.shape.read_ns[bit as usize] + retry_ns);
         let transfer_ns = self.shape.transfer_ns(bytes);
         let end = channel_of(&mut self.channels, channel).take(self.past, sensed, transfer_ns);
         let work = if suspended {
@@ -178,7 +212,7 @@ impl Nand {
     /// Moves `bytes` to a die and programs a flash page with them. Over when
     /// they are durable.
     #[inline]
-    pub(crate) fn program(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+    pub(crate) fn program(&mut self, at: Moment, die: u32, bit: u32, bytes: u32) -> Moment {
         if !self.timed {
             return at;
         }
@@ -186,7 +220,7 @@ impl Nand {
         let transfer_ns = self.shape.transfer_ns(bytes);
         let loaded =
             channel_of(&mut self.channels, channel).take(self.past, at.max(free), transfer_ns);
-        let end = loaded.after(self.shape.program_ns);
+        let end = loaded.after(self.shape.program_ns[bit as usize]);
         let state = &mut self.dies[die as usize];
         (state.free, state.work) = (end, end);
         self.operations.programs += 1;
@@ -195,13 +229,18 @@ impl Nand {
     }
 
     /// Senses a flash page and programs it into another one of the same die,
-    /// without the channel. Over when it is durable there.
+    /// without the channel: one that is the same bit of its cells. Over when it is
+    /// durable there.
     #[inline]
-    pub(crate) fn copy_back(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+    pub(crate) fn copy_back(&mut self, at: Moment, die: u32, bit: u32, bytes: u32) -> Moment {
         if !self.timed {
             return at;
         }
-        let end = self.occupy(at, die, self.shape.read_ns + self.shape.program_ns);
+        let end = self.occupy(
+            at,
+            die,
+            self.shape.read_ns[bit as usize] + self.shape.program_ns[bit as usize],
+        );
         self.operations.reads += 1;
         self.operations.read_bytes += u64::from(bytes);
         self.operations.programs += 1;
@@ -212,12 +251,12 @@ impl Nand {
     /// Senses a flash page and moves `bytes` of it to the controller, for the
     /// controller itself: it waits its turn.
     #[inline]
-    pub(crate) fn fetch(&mut self, at: Moment, die: u32, bytes: u32) -> Moment {
+    pub(crate) fn fetch(&mut self, at: Moment, die: u32, bit: u32, bytes: u32) -> Moment {
         if !self.timed {
             return at;
         }
         let Die { channel, free, .. } = self.dies[die as usize];
-        let sensed = at.max(free).after(self.shape.read_ns);
+        let sensed = at.max(free).after(self.shape.read_ns[bit as usize]);
         let transfer_ns = self.shape.transfer_ns(bytes);
         let end = channel_of(&mut self.channels, channel).take(self.past, sensed, transfer_ns);
         let state = &mut self.dies[die as usize];
@@ -245,6 +284,15 @@ impl Nand {
     }
 }
 
+/// Hashes the number of a read, the same in every run (the finalizer of SplitMix64,
+/// Steele, Lea and Flood, OOPSLA 2014).
+const fn mixed(read: u64) -> u64 {
+    let mut hash = read.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ hash >> 31
+}
+
 fn channel_of(channels: &mut [Timeline], channel: u32) -> &mut Timeline {
     &mut channels[channel as usize]
 }
@@ -259,8 +307,11 @@ mod tests {
         dies_per_channel: 2,
         pages_per_block: 64,
         page_bytes: 4096,
-        read_ns: 25_000,
-        program_ns: 200_000,
+        bits_per_cell: 1,
+        read_ns: [25_000; BITS_MAX],
+        program_ns: [200_000; BITS_MAX],
+        retry_below: 0,
+        retry_ns: 0,
         erase_ns: 1_500_000,
         channel_ps_per_byte: 25_000,
         suspend_ns: None,
@@ -276,18 +327,18 @@ mod tests {
         let mut nand = Nand::new(SHAPE);
         let start = Moment::START;
         // 4096 bytes at 25 ns each.
-        assert_eq!(nand.read(start, 0, 4096), at(25_000 + 102_400));
+        assert_eq!(nand.read(start, 0, 0, 4096), at(25_000 + 102_400));
         // Die 2 is on the same channel; it has sensed meanwhile.
-        assert_eq!(nand.read(start, 2, 4096), at(25_000 + 2 * 102_400));
+        assert_eq!(nand.read(start, 2, 0, 4096), at(25_000 + 2 * 102_400));
         // Die 1 is on the other.
-        assert_eq!(nand.program(start, 1, 4096), at(102_400 + 200_000));
+        assert_eq!(nand.program(start, 1, 0, 4096), at(102_400 + 200_000));
         // The same die waits for its register.
         assert_eq!(
-            nand.read(start, 0, 2048),
+            nand.read(start, 0, 0, 2048),
             at(127_400 + 25_000 + 77_400 + 51_200)
         );
         assert_eq!(nand.erase(start, 1), at(302_400 + 1_500_000));
-        assert_eq!(nand.copy_back(start, 3, 4096), at(225_000));
+        assert_eq!(nand.copy_back(start, 3, 0, 4096), at(225_000));
         assert_eq!(nand.operations().erases, 1);
         assert_eq!(nand.operations().programmed_bytes, 8192);
     }
@@ -298,12 +349,45 @@ mod tests {
             suspend_ns: Some(10_000),
             ..SHAPE
         });
-        assert_eq!(nand.program(Moment::START, 0, 4096), at(302_400));
+        assert_eq!(nand.program(Moment::START, 0, 0, 4096), at(302_400));
         // Stops after 10 us, reads for 25 and moves for 102.4.
-        assert_eq!(nand.read(at(150_000), 0, 4096), at(287_400));
+        assert_eq!(nand.read(at(150_000), 0, 0, 4096), at(287_400));
         // The program had 142.4 us to go after it stopped.
         assert_eq!(nand.work_over(0), at(287_400 + 142_400));
         // Nearly over: it is waited for.
-        assert_eq!(nand.read(at(425_000), 0, 4096), at(429_800 + 127_400));
+        assert_eq!(nand.read(at(425_000), 0, 0, 4096), at(429_800 + 127_400));
+    }
+
+    #[test]
+    fn pages_of_a_cell_differ_and_some_reads_are_repeated() {
+        let shape = Shape {
+            bits_per_cell: 3,
+            read_ns: [20_000, 25_000, 30_000, 30_000],
+            program_ns: [100_000, 200_000, 300_000, 300_000],
+            retry_below: u64::MAX / 100,
+            retry_ns: 1_000_000,
+            ..SHAPE
+        };
+        assert_eq!(
+            [0, 1, 2, 3, 575].map(|page| shape.bit(page)),
+            [0, 1, 2, 0, 2]
+        );
+        let mut nand = Nand::new(shape);
+        let mut now = Moment::START;
+        let mut repeated = 0;
+        for read in 0..30_000_u32 {
+            let bit = shape.bit(read);
+            let over = nand.read(now, 0, bit, 0);
+            let plain = shape.read_ns[bit as usize];
+            repeated += u32::from(over.since(now) == plain + 1_000_000);
+            assert!([plain, plain + 1_000_000].contains(&over.since(now)));
+            now = over;
+        }
+        // One in a hundred: 300, with a standard deviation of 17.
+        assert!((230..370).contains(&repeated), "{repeated}");
+        assert_eq!(nand.program(now, 0, 2, 0).since(now), 300_000);
+        // The controller's own reads are not repeated.
+        let now = nand.idle(0);
+        assert_eq!(nand.fetch(now, 0, 0, 0).since(now), 20_000);
     }
 }

@@ -217,6 +217,18 @@ impl PageMapped {
         self.dies.split(page).1
     }
 
+    /// Which bit of its cells a flash page is.
+    #[inline]
+    fn bit(&self, nand: &Nand, page: u32) -> u32 {
+        match nand.has_bits() {
+            false => 0,
+            true => {
+                let stripe = self.dies.quotient(page);
+                nand.bit(self.pages_per_block.split(stripe).1)
+            }
+        }
+    }
+
     /// Where a physical unit lies.
     #[inline]
     fn spot(&self, physical: u32) -> Spot {
@@ -317,8 +329,10 @@ impl PageMapped {
     #[inline]
     fn program(&mut self, nand: &mut Nand, at: Moment, die: u32, into: usize) {
         let open = &mut self.open[die as usize][into];
+        let page = self.units_per_page.quotient(open.units - 1);
         let work = Work {
             operation: Operation::Program,
+            bit: nand.bit(page),
             ready: open.ready,
             bytes: self.unit_bytes * self.units_per_page.get(),
             buffered: open.buffered,
@@ -376,11 +390,12 @@ impl PageMapped {
     fn merge(&mut self, nand: &mut Nand, at: Moment, part: Part) {
         let merged = match self.physical(part.unit) {
             Some(old) => {
-                let Spot { die, .. } = self.spot(old);
+                let Spot { die, unit, .. } = self.spot(old);
                 if self.gathered(die, old) {
                     at
                 } else {
-                    nand.fetch(at, die, self.unit_bytes)
+                    let bit = nand.bit(self.units_per_page.quotient(unit));
+                    nand.fetch(at, die, bit, self.unit_bytes)
                 }
             }
             None => at,
@@ -496,14 +511,14 @@ impl Translation for PageMapped {
             }
             if next != page {
                 if bytes > 0 {
-                    over = over.max(nand.read(at, die, bytes));
+                    over = over.max(nand.read(at, die, self.bit(nand, page), bytes));
                 }
                 (page, die, bytes) = (next, next_die, 0);
             }
             bytes += extent.bytes_within(u64::from(logical), self.unit_bytes);
         }
         if bytes > 0 {
-            over = over.max(nand.read(at, die, bytes));
+            over = over.max(nand.read(at, die, self.bit(nand, page), bytes));
         }
         over
     }

@@ -40,8 +40,10 @@ pub(crate) struct Front {
     pub(crate) read_ps_per_byte: u64,
     /// The same of a write.
     pub(crate) write_ps_per_byte: u64,
-    /// Time of the protocol, which requests spend side by side.
+    /// Time of the protocol, which reads spend side by side.
     pub(crate) latency_ns: u64,
+    /// The same of writes, flushes and trims.
+    pub(crate) write_latency_ns: u64,
     /// Time that a command takes on the link besides its data.
     pub(crate) link_ns: u64,
     /// Picoseconds that a byte takes over the link.
@@ -210,7 +212,7 @@ impl<T: Translation> Ssd<T> {
                 if request.length > 0 {
                     self.translation.trim(extent);
                 }
-                (Stage::Completion, ready.after(front.latency_ns))
+                (Stage::Completion, ready.after(front.write_latency_ns))
             }
         };
         let held = Held {
@@ -242,7 +244,7 @@ impl<T: Translation> Ssd<T> {
             self.stalled.pop_front();
             self.requests[index].stage = Stage::Completion;
             self.events
-                .add(over.after(self.front.latency_ns), Tag(index));
+                .add(over.after(self.front.write_latency_ns), Tag(index));
         }
     }
 

@@ -147,8 +147,8 @@ impl Parameters {
             levelling_spread: self.levelling_spread.value,
         };
         let timing = Timing {
-            sense_ns: chips.read_ns,
-            program_ns: chips.program_ns,
+            sense_ns: chips.read_ns[0],
+            program_ns: chips.program_ns[0],
             erase_ns: chips.erase_ns,
             bus_ps_per_byte: chips.channel_ps_per_byte,
             superpage_bytes: u64::from(chips.page_bytes),

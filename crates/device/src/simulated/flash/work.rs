@@ -19,6 +19,8 @@ use super::nand::Nand;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub(super) operation: Operation,
+    /// Which bit of its cells the flash page is.
+    pub(super) bit: u32,
     /// When its data are in the controller.
     pub(super) ready: Moment,
     pub(super) bytes: u32,
@@ -148,9 +150,9 @@ fn start(state: &mut Die, nand: &mut Nand, at: Moment, die: u32, work: Work) -> 
     state.buffered = work.buffered;
     let at = at.max(work.ready);
     match work.operation {
-        Operation::Program => nand.program(at, die, work.bytes),
-        Operation::Fetch => nand.fetch(at, die, work.bytes),
-        Operation::CopyBack => nand.copy_back(at, die, work.bytes),
+        Operation::Program => nand.program(at, die, work.bit, work.bytes),
+        Operation::Fetch => nand.fetch(at, die, work.bit, work.bytes),
+        Operation::CopyBack => nand.copy_back(at, die, work.bit, work.bytes),
         Operation::Erase => nand.erase(at, die),
     }
 }

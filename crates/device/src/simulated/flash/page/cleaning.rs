@@ -115,6 +115,7 @@ impl PageMapped {
         self.blocks.erase(die, victim.row);
         let erase = Work {
             operation: Operation::Erase,
+            bit: 0,
             ready: at,
             bytes: 0,
             buffered: 0,
@@ -133,8 +134,10 @@ impl PageMapped {
         victim: &mut Victim,
     ) {
         let row = victim.row;
+        let page = self.units_per_page.quotient(unit);
         let mut work = Work {
             operation: Operation::CopyBack,
+            bit: nand.bit(page),
             ready: at,
             bytes: self.unit_bytes,
             buffered: 0,
@@ -142,7 +145,6 @@ impl PageMapped {
         if self.copy_back {
             self.work(nand, at, die, work);
         } else {
-            let page = self.units_per_page.quotient(unit);
             if page != victim.page {
                 // All of it that is in use comes at once.
                 victim.page = page;

@@ -16,7 +16,8 @@
 //! - **Writes**, with the write cache off, are served like reads, with the seek
 //!   times of writes. With it on, they are complete once in memory, and go to
 //!   the media when no read waits, or along with reads when memory is three
-//!   quarters full or a flush waits; nearest first, too. A write waits for room
+//!   quarters full or a flush waits; nearest first, too, and their waiting hardly
+//!   counts, as nobody waits for them. A write waits for room
 //!   when memory is full.
 //!
 //! Not covered: errors and their recovery, reads that begin in the middle of
@@ -45,6 +46,10 @@ use self::{
     queue::{Queue, Waiting},
 };
 use crate::{Command, Completion, Counters, Device, DeviceError, Geometry, Request, Tag};
+
+/// Nobody waits for a write that is in memory: its waiting counts a 64th of a command's,
+/// so that hundreds of them are served nearest first and the last one still comes.
+const DIRTY_PATIENCE: u32 = 6;
 
 /// One disk drive, made by [`Entry::open`](crate::catalog::Entry::open).
 #[derive(Clone, Debug)]
@@ -120,7 +125,7 @@ impl Disk {
             arm: Arm::default(),
             free_at: 0,
             commands: Queue::default(),
-            dirty: Queue::default(),
+            dirty: Queue::patient(DIRTY_PATIENCE),
             clean_at: 0,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
@@ -331,16 +336,15 @@ impl Disk {
     fn serve(&mut self, at: u64) {
         self.stop_reading_ahead(at);
         let commands = self.commands.ready(at);
-        let phase = self.mechanism.phase_ns(at);
         let command = self
             .commands
-            .nearest(commands, self.arm, phase, &self.mechanism);
+            .nearest(commands, self.arm, at, &self.mechanism);
         let pressed = !self.flushes.is_empty()
             || !self.stalled.is_empty()
             || self.dirty.len() * 4 >= self.dirty_max * 3;
         if self.dirty.len() > 0 && (pressed || command.is_none()) {
             let ready = self.dirty.ready(at);
-            let dirty = self.dirty.nearest(ready, self.arm, phase, &self.mechanism);
+            let dirty = self.dirty.nearest(ready, self.arm, at, &self.mechanism);
             if let Some((time, index)) = dirty
                 && command.is_none_or(|(least, _)| time <= least)
             {

@@ -41,6 +41,8 @@ pub(super) struct Queue {
     angles_ns: Vec<u32>,
     /// When each came, in the time by which waiting counts.
     since_aged_ns: Vec<u64>,
+    /// By how many powers of two waiting counts less here.
+    patience: u32,
     /// Of [`Queue::nearest`], kept for their memory.
     moving_ns: Vec<i32>,
     least_ns: Vec<i32>,
@@ -56,6 +58,21 @@ const LATE_NS: u64 = 1 << 30;
 const WRITES: u32 = 1 << 31;
 
 impl Queue {
+    /// An empty queue of requests whose waiting counts so many powers of two less than
+    /// a command's.
+    pub(super) fn patient(patience: u32) -> Self {
+        Self {
+            patience,
+            ..Self::default()
+        }
+    }
+
+    /// A moment, in the time by which waiting counts here.
+    #[inline]
+    fn aged_ns(&self, at: u64, mechanism: &Mechanism) -> u64 {
+        mechanism.aged_ns(at) >> self.patience
+    }
+
     pub(super) fn len(&self) -> usize {
         self.requests.len()
     }
@@ -83,7 +100,7 @@ impl Queue {
         });
         self.angles_ns.push(mechanism.layout.angle_ns(request.spot));
         self.since_aged_ns
-            .push(mechanism.aged_ns(request.since.get()));
+            .push(self.aged_ns(request.since.get(), mechanism));
         self.requests.push(request);
     }
 
@@ -110,16 +127,16 @@ impl Queue {
     /// report HPL-CSP-91-7, 1991; Seltzer, Chen and Ousterhout, "Disk scheduling
     /// revisited", USENIX Winter 1990). Of several as good, the oldest.
     ///
-    /// Also tells by how much it is worse than one that came at the moment 0 and
-    /// is under the heads, so that two queues can be compared.
+    /// Also tells by how much it is worse than one that comes at `at` and is under the
+    /// heads, so that two queues can be compared.
     #[inline]
     pub(super) fn nearest(
         &mut self,
         ready: usize,
         arm: Arm,
-        phase_ns: u32,
+        at: u64,
         mechanism: &Mechanism,
-    ) -> Option<(u64, usize)> {
+    ) -> Option<(i64, usize)> {
         if ready == 0 {
             return None;
         }
@@ -127,6 +144,7 @@ impl Queue {
         // distance: the table of these fits the processor's first cache, which
         // that of all seeks does not.
         let oldest = self.since_aged_ns[0];
+        let phase_ns = mechanism.phase_ns(at);
         // One simple loop after the other, each without a division or a
         // branch, for the sake of vector units, of which the oldest compare
         // signed numbers alone.
@@ -179,7 +197,8 @@ impl Queue {
             let positioning_ns = mechanism.positioning_ns(arm, phase_ns, spot, motion);
             let time = positioning_ns as i32 + late_ns(self.since_aged_ns[index], oldest);
             if time == least {
-                return Some((oldest + least as u64, index));
+                let waited_ns = self.aged_ns(at, mechanism) - oldest;
+                return Some((i64::from(least) - waited_ns as i64, index));
             }
             debug_assert!(time > least, "{least} is a bound of {time}");
             self.least_ns[index] = time;

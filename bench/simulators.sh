@@ -26,7 +26,7 @@ small=$(mktemp --suffix=.toml)
 trap 'rm -f "$small"' EXIT
 source='calculated: a 64th of sata-tlc'
 sed -e 's/^name = .*/name = "sata-tlc-64th"/' \
-    -e "s|^capacity_bytes = .*|capacity_bytes = [7814184960, \"$source\"]|" \
+    -e "s|^capacity_bytes = .*|capacity_bytes = [15003078656, \"$source\"]|" \
     -e "s|^channels = .*|channels = [4, \"$source\"]|" \
     -e "s|^dies_per_channel = .*|dies_per_channel = [1, \"$source\"]|" \
     crates/device/catalog/sata-tlc.toml > "$small"

@@ -13,9 +13,9 @@ use std::{
 };
 
 use octavo_buffer::{
-    Access, Arc, Cflru, Clock, Counts, Curve, Frames, Lru, MidpointLru, MidpointRule, Pcache,
-    Policy, S3Fifo, SampledCurve, TouchCount, TouchRule, Trace, TraceBuilder, TwoQ, Usage, Zones,
-    opt, run, sampled,
+    Access, Arc, Cflru, Clock, Counts, Curve, Frames, Lru, MidpointLru, MidpointRule, Outcome,
+    Pcache, Policy, S3Fifo, SampledCurve, TouchCount, TouchRule, Trace, TraceBuilder, TwoQ, Usage,
+    Zones, opt, run, sampled,
 };
 use octavo_units::Seed;
 use rand::{RngExt, SeedableRng};
@@ -99,6 +99,21 @@ fn one<P: Policy>(make: fn(u32, Frames) -> P, trace: &Trace, frames: Frames) -> 
     run(&mut make(trace.pages(), frames), trace)
 }
 
+/// SQLite's cache, with a commit after every 32 references.
+fn transactions(trace: &Trace, frames: Frames) -> Counts {
+    let mut cache = Pcache::new(trace.pages(), frames);
+    let mut counts = Counts::default();
+    for transaction in trace.references().chunks(32) {
+        for &reference in transaction {
+            counts.misses += u64::from(cache.access(reference) != Outcome::Hit);
+        }
+        counts.writes += u64::from(cache.commit());
+    }
+    counts.references = trace.references().len() as u64;
+    counts.writes += cache.spilled();
+    counts
+}
+
 const JOBS: [(&str, Job); 12] = [
     ("lru", |trace, frames| one(Lru::new, trace, frames)),
     ("clock", |trace, frames| {
@@ -122,7 +137,7 @@ const JOBS: [(&str, Job); 12] = [
         };
         run(&mut MidpointLru::new(trace.pages(), frames, rule), trace)
     }),
-    ("pcache", |trace, frames| one(Pcache::new, trace, frames)),
+    ("pcache", transactions),
     ("zones", |trace, frames| one(Zones::new, trace, frames)),
     ("touch-count", |trace, frames| {
         let rule = TouchRule {

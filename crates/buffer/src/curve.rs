@@ -62,10 +62,11 @@ impl Curve {
 /// A miss ratio that a sample gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean of the sample's parts.
+    /// The mean of the sample's parts, each as much as it has pages.
     pub miss_ratio: f64,
-    /// How far it may be off: with a confidence of 95% the true one is within this, as
-    /// far as the parts say.
+    /// How far that is off by their scatter: as if they were normal, with a confidence
+    /// of 95%. What the parts have in common does not show in it, such as a size that is
+    /// few frames at their scale. 1 where fewer than two parts have pages.
     pub half_width: f64,
 }
 
@@ -73,13 +74,31 @@ pub struct Estimate {
 const T: f64 = 2.364_624;
 
 impl Estimate {
-    fn of(parts: [f64; PARTS]) -> Self {
-        let count = PARTS as f64;
-        let mean = parts.iter().sum::<f64>() / count;
-        let variance = parts.iter().map(|part| (part - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    /// From the miss ratio of each part and its share of the pages.
+    fn of(parts: [(f64, f64); PARTS]) -> Self {
+        let with_pages = || parts.iter().filter(|(_, share)| *share > 0.0);
+        let shares: f64 = with_pages().map(|(_, share)| share).sum();
+        let count = with_pages().count() as f64;
+        if count < 2.0 {
+            let miss_ratio = with_pages()
+                .map(|(ratio, _)| *ratio)
+                .sum::<f64>()
+                .clamp(0.0, 1.0);
+            return Self {
+                miss_ratio,
+                half_width: 1.0,
+            };
+        }
+        let mean = with_pages()
+            .map(|(ratio, share)| ratio * share)
+            .sum::<f64>()
+            / shares;
+        let squares = with_pages()
+            .map(|(ratio, _)| (ratio - mean).powi(2))
+            .sum::<f64>();
         Self {
             miss_ratio: mean.clamp(0.0, 1.0),
-            half_width: T * (variance / count).sqrt(),
+            half_width: T * (squares / (count - 1.0) / count).sqrt(),
         }
     }
 }
@@ -129,7 +148,11 @@ impl SampledCurve {
 
     /// The miss ratio with so many frames.
     pub fn miss_ratio(&self, frames: Frames) -> Estimate {
-        Estimate::of(self.parts.each_ref().map(|part| part.miss_ratio(frames)))
+        Estimate::of(
+            self.parts
+                .each_ref()
+                .map(|part| (part.miss_ratio(frames), part.share)),
+        )
     }
 }
 
@@ -155,7 +178,9 @@ impl PartCurve {
 /// Modeling and Optimization using Miniature Simulations, USENIX ATC 2017). `make` makes
 /// an empty buffer for so many pages.
 ///
-/// A buffer that has less than one frame at this scale has one.
+/// A buffer that has less than one frame at this scale has one. Rules with lengths of
+/// their own, and those that depend on time, are not to scale: [`crate::MidpointLru`]
+/// and [`crate::TouchCount`] have to be simulated whole.
 pub fn sampled<P: Policy>(
     trace: &Trace,
     pages: u32,
@@ -169,10 +194,11 @@ pub fn sampled<P: Policy>(
             let scaled = (f64::from(frames.get()) * part.share).round().max(1.0);
             let scaled = Frames::new(scaled as u32).expect("at least one, and no more");
             let counts = run(&mut make(part.trace.pages(), scaled), &part.trace);
-            match part.references > 0.0 {
+            let ratio = match part.references > 0.0 {
                 true => counts.misses as f64 / part.references,
                 false => 0.0,
-            }
+            };
+            (ratio, part.share)
         }))
     };
     sizes.iter().map(estimate).collect()
@@ -209,9 +235,15 @@ mod tests {
     fn estimates_by_hand() {
         // Mean 0.45, variance 0.06, so sqrt(0.06 / 8) = 0.0866 as standard error.
         let parts = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8];
-        let estimate = Estimate::of(parts);
+        let estimate = Estimate::of(parts.map(|ratio| (ratio, 0.01)));
         assert!((estimate.miss_ratio - 0.45).abs() < 1e-12);
         assert!((estimate.half_width - 2.364_624 * 0.086_603).abs() < 1e-5);
+        // A part counts by its pages, and one without any not at all.
+        let mut parts = [(0.9, 0.0); PARTS];
+        parts[..2].copy_from_slice(&[(0.2, 0.3), (0.6, 0.1)]);
+        assert!((Estimate::of(parts).miss_ratio - 0.3).abs() < 1e-12);
+        parts[0].1 = 0.0;
+        assert_eq!(Estimate::of(parts).half_width, 1.0);
     }
 
     /// Half of the references go to a twentieth of the pages, and one page gets a tenth

@@ -2,7 +2,10 @@
 
 use octavo_units::prefetch;
 
-use crate::trace::{Page, Trace};
+use crate::{
+    policy::{AHEAD, NEXT},
+    trace::{Page, Trace},
+};
 
 /// No reference so far.
 const NEVER: u32 = u32::MAX;
@@ -37,7 +40,9 @@ impl Distances {
     pub(crate) fn new(pages: u32) -> Self {
         // Numbering anew takes a step for each page; with four times as many times it
         // comes once in three references a page.
+        // Of more than 2^30 pages there are fewer times: they fit 32 bits.
         let times = (pages as usize * 4).max(1).next_multiple_of(BLOCK * GROUP);
+        let times = times.min((1 << 32) - BLOCK * GROUP);
         Self {
             last: vec![NEVER; pages as usize].into(),
             page_at: vec![0; times].into(),
@@ -144,7 +149,6 @@ pub(crate) struct Histogram {
 
 impl Histogram {
     pub(crate) fn of(trace: &Trace) -> Self {
-        const AHEAD: usize = 24;
         let references = trace.references();
         let mut distances = Distances::new(trace.pages());
         let mut histogram = Self {
@@ -154,7 +158,7 @@ impl Histogram {
         for (place, reference) in references.iter().enumerate() {
             if let Some(soon) = references.get(place + AHEAD) {
                 distances.expect(soon.page());
-                distances.expect_next(references[place + AHEAD / 2].page());
+                distances.expect_next(references[place + NEXT].page());
             }
             match distances.next(reference.page()) {
                 Some(distance) => histogram.by_distance[distance as usize - 1] += 1,

@@ -192,7 +192,7 @@ impl<const LISTS: usize> Lists<LISTS> {
     /// Sets a page's count, which is at most [`State::COUNT_MAX`].
     #[inline]
     pub(crate) fn set_count(&mut self, page: Page, count: u8) {
-        debug_assert!(count <= State::COUNT_MAX);
+        assert!(count <= State::COUNT_MAX, "a page counts to 15");
         let state = &mut self.states[page.index()];
         state.0 = state.0 & (State::DIRTY | State::LIST) | count << State::COUNT_SHIFT;
     }

@@ -57,16 +57,22 @@ pub struct MidpointLru {
     now: Moment,
     /// By page: when it was first referenced since it was read.
     first_used: Box<[Moment]>,
-    /// By page: evictions until it came to the front.
+    /// By page: evictions until it came to the front, 0 if it never did.
     came_at: Box<[u32]>,
     evictions: u32,
+    /// Whether there was any.
+    has_evicted: bool,
     /// Evictions after which a page at the front has left the first quarter.
     quarter: u32,
 }
 
 impl MidpointLru {
     /// An empty buffer for the pages below `pages`.
+    ///
+    /// # Panics
+    /// When more than the whole list is to be old.
     pub fn new(pages: u32, frames: Frames, rule: MidpointRule) -> Self {
+        assert!(rule.old_share <= 1024);
         Self {
             lists: Lists::new(pages),
             frames,
@@ -75,6 +81,7 @@ impl MidpointLru {
             first_used: vec![Moment::START; pages as usize].into(),
             came_at: vec![0; pages as usize].into(),
             evictions: 0,
+            has_evicted: false,
             quarter: frames.share(1024 - rule.old_share, 4 * 1024),
         }
     }
@@ -91,7 +98,7 @@ impl MidpointLru {
     /// Whether a page that is referenced comes to the front.
     #[inline]
     fn moves(&self, page: Page, is_old: bool) -> bool {
-        if self.evictions == 0 {
+        if !self.has_evicted {
             return false;
         }
         if is_old && self.rule.old_time > 0 {
@@ -100,13 +107,25 @@ impl MidpointLru {
         self.evictions.wrapping_sub(self.came_at[page.index()]) >= self.quarter
     }
 
+    /// Moves a page that is referenced to the front, if it is to move
+    /// (`buf_page_make_young_if_needed`).
+    #[inline]
+    fn make_young(&mut self, page: Page, is_old: bool) {
+        if self.moves(page, is_old) {
+            self.leave_middle(page);
+            self.lists.remove(page);
+            self.push_first(page);
+        }
+    }
+
     #[inline]
     fn evict(&mut self) -> Option<Evicted> {
         if self.length() < self.frames.get() {
             return None;
         }
         let page = self.lists.back(OLD).or_else(|| self.lists.back(YOUNG))?;
-        self.evictions += 1;
+        self.evictions = self.evictions.wrapping_add(1);
+        self.has_evicted = true;
         self.leave_middle(page);
         let evicted = self.lists.evict(page);
         self.settle();
@@ -140,7 +159,8 @@ impl MidpointLru {
             Some(first) => self.lists.push_behind(first, page),
             None => self.lists.push_front(OLD, page),
         }
-        self.came_at[page.index()] = self.evictions;
+        // As `buf_page_t::init` has it: only what comes to the front notes when.
+        self.came_at[page.index()] = 0;
         self.settle();
     }
 
@@ -186,11 +206,7 @@ impl Policy for MidpointLru {
         let page = reference.page();
         let outcome = match self.lists.state(page).list() {
             Some(list) => {
-                if self.moves(page, list == OLD) {
-                    self.leave_middle(page);
-                    self.lists.remove(page);
-                    self.push_first(page);
-                }
+                self.make_young(page, list == OLD);
                 Outcome::Hit
             }
             None => {
@@ -200,6 +216,9 @@ impl Policy for MidpointLru {
                     true => self.push_first(page),
                     false => self.push_middle(page),
                 }
+                // The reference comes once the page is read.
+                let is_old = self.lists.state(page).list() == Some(OLD);
+                self.make_young(page, is_old);
                 Outcome::Miss(evicted)
             }
         };

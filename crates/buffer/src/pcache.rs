@@ -9,29 +9,25 @@ use crate::{
 
 /// Pages that may be recycled, the one released last first.
 const RECYCLABLE: usize = 0;
-/// Pages that may not, because they are in use or dirty; those released last first.
-const PINNED: usize = 1;
+/// Pages that the transaction has changed; those released last first.
+const DIRTY: usize = 1;
+
+/// A cache of more pages than this writes dirty ones early (`szSpill`, which
+/// `sqlite3PcacheOpen` sets).
+const SPILL_MIN: u32 = 1;
 
 /// Least recently released, with the rules of SQLite's `pcache1.c` and `pcache.c`: from
 /// as many pages as `cache_size` less one on, a page is recycled for a new one. What a
 /// transaction changes cannot be recycled before it commits; when nine tenths of the
 /// cache are such pages, the one changed the longest ago is written to the log early.
 ///
-/// A reference by [`Policy::access`] takes a page and releases it at once. Whoever knows
-/// when pages are taken and released says so by [`Self::fetch`] and [`Self::release`].
+/// A reference takes a page and releases it at once: that a cursor holds pages on the
+/// way from a root to a leaf is left out.
 #[derive(Clone, Debug)]
 pub struct Pcache {
     lists: Lists<2>,
     frames: Frames,
     spilled: u64,
-}
-
-/// Whether the cache makes every effort to have room for a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Effort {
-    /// Not when that means a cache of dirty pages.
-    IfEasy,
-    Every,
 }
 
 impl Pcache {
@@ -45,91 +41,50 @@ impl Pcache {
         }
     }
 
-    /// Dirty pages that were written before their transaction ended.
-    pub const fn spilled(&self) -> u64 {
-        self.spilled
-    }
-
-    /// Takes a page: until it is released, nothing happens to it.
-    pub fn fetch(&mut self, page: Page) -> Outcome {
-        match self.lists.state(page).list() {
-            Some(RECYCLABLE) => {
-                self.lists.move_to_front(PINNED, page);
-                Outcome::Hit
-            }
-            Some(_) => Outcome::Hit,
-            None => Outcome::Miss(self.make_room(page)),
-        }
-    }
-
-    /// Releases a page that was taken; one that is changed waits for the end of its
-    /// transaction.
-    pub fn release(&mut self, page: Page) {
-        match self.lists.state(page).is_dirty() {
-            true => self.lists.move_to_front(PINNED, page),
-            false => self.unpin(page),
-        }
-    }
-
     /// The transaction has ended, and all that it changed is in the log: answers how
-    /// many pages those were.
+    /// many pages those were, apart from those written early.
     pub fn commit(&mut self) -> u32 {
-        let mut count = 0;
+        let count = self.lists.len(DIRTY);
         // From the page released last to the one released first, which so comes to the
         // front of those that are recycled (`sqlite3PcacheCleanAll`).
-        while let Some(page) = self.lists.front(PINNED) {
-            count += u32::from(self.lists.clean(page));
-            self.unpin(page);
+        while let Some(page) = self.lists.front(DIRTY) {
+            self.clean_and_unpin(page);
         }
         count
     }
 
-    fn make_room(&mut self, page: Page) -> Option<Evicted> {
-        // `sqlite3PcacheFetch`: every effort is made while no page is dirty.
-        let effort = match self.lists.back(PINNED) {
-            Some(oldest) if self.lists.state(oldest).is_dirty() => Effort::IfEasy,
-            _ => Effort::Every,
-        };
-        if !self.has_room(effort) {
-            // `sqlite3PcacheFetchStress`.
-            self.spill();
-        }
-        let is_full = self.length() + 1 >= self.frames.get();
-        let oldest = self.lists.back(RECYCLABLE).filter(|_| is_full);
-        let evicted = oldest.map(|page| self.lists.evict(page));
-        self.lists.push_front(PINNED, page);
-        evicted
-    }
-
-    /// `pcache1FetchStage2`, step 3.
-    fn has_room(&self, effort: Effort) -> bool {
+    fn make_room(&mut self) -> Option<Evicted> {
+        // `pcache1FetchStage2`, step 3, and `sqlite3PcacheFetchStress`.
         let most = (u64::from(self.frames.get()) * 9 / 10) as u32;
-        effort == Effort::Every || self.lists.len(PINNED) < most
-    }
-
-    /// Writes the dirty page released the longest ago.
-    fn spill(&mut self) {
-        if self.length() <= self.frames.get() {
-            return;
-        }
-        if let Some(oldest) = self.lists.back(PINNED) {
-            self.lists.clean(oldest);
-            self.unpin(oldest);
+        if let Some(oldest) = self.lists.back(DIRTY)
+            && self.lists.len(DIRTY) >= most
+            && self.length() > SPILL_MIN
+        {
+            self.clean_and_unpin(oldest);
             self.spilled += 1;
         }
+        // Step 4.
+        let is_full = self.length() + 1 >= self.frames.get();
+        let oldest = self.lists.back(RECYCLABLE).filter(|_| is_full);
+        oldest.map(|page| self.lists.evict(page))
     }
 
+    fn clean_and_unpin(&mut self, page: Page) {
+        self.lists.clean(page);
+        self.lists.remove(page);
+        self.unpin(page);
+    }
+
+    /// Releases a page that is clean and in no list.
     fn unpin(&mut self, page: Page) {
         // `pcache1Unpin`: a cache that grew too large shrinks.
-        if self.length() > self.frames.get() {
-            self.lists.evict(page);
-        } else {
-            self.lists.move_to_front(RECYCLABLE, page);
+        if self.length() < self.frames.get() {
+            self.lists.push_front(RECYCLABLE, page);
         }
     }
 
     fn length(&self) -> u32 {
-        self.lists.len(RECYCLABLE) + self.lists.len(PINNED)
+        self.lists.len(RECYCLABLE) + self.lists.len(DIRTY)
     }
 }
 
@@ -137,9 +92,19 @@ impl Policy for Pcache {
     #[inline]
     fn access(&mut self, reference: Reference) -> Outcome {
         let page = reference.page();
-        let outcome = self.fetch(page);
-        self.lists.change(page, reference.access().is_change());
-        self.release(page);
+        let is_change = reference.access().is_change();
+        let outcome = match self.lists.state(page).list() {
+            Some(_) => {
+                self.lists.remove(page);
+                Outcome::Hit
+            }
+            None => Outcome::Miss(self.make_room()),
+        };
+        self.lists.change(page, is_change);
+        match self.lists.state(page).is_dirty() {
+            true => self.lists.push_front(DIRTY, page),
+            false => self.unpin(page),
+        }
         outcome
     }
 
@@ -156,6 +121,10 @@ impl Policy for Pcache {
     /// A checkpoint copies committed pages from the log, and none of the cache's.
     fn clean(&mut self, _page: Page) -> bool {
         false
+    }
+
+    fn spilled(&self) -> u64 {
+        self.spilled
     }
 }
 
@@ -174,21 +143,22 @@ mod tests {
 
     #[test]
     fn changed_pages_stay_until_the_commit_by_hand() {
-        let mut cache = Pcache::new(100, Frames::new(4).unwrap());
+        let mut cache = Pcache::new(100, Frames::new(5).unwrap());
         for (page, expected) in [
             (-1, F),
             (-2, F),
             (3, F),
-            (4, E(3)),
-            (5, E(4)),
+            (4, F),
+            (5, E(3)),
+            (6, E(4)),
             (1, H),
             (2, H),
         ] {
             assert_eq!(step(&mut cache, page), expected, "page {page}");
         }
         assert_eq!(cache.commit(), 2);
-        // 1 was released first and 2 last: 1 is in front now, then 2, then 5.
-        for (page, expected) in [(6, E(5)), (7, E(2)), (8, E(1))] {
+        // 1 was released first and 2 last: 1 is in front now, then 2, 6 and 5.
+        for (page, expected) in [(7, E(5)), (8, E(6)), (9, E(2)), (10, E(1))] {
             assert_eq!(step(&mut cache, page), expected, "page {page}");
         }
         assert_eq!((cache.commit(), cache.spilled()), (0, 0));
@@ -196,17 +166,28 @@ mod tests {
 
     #[test]
     fn a_transaction_larger_than_the_cache_spills_by_hand() {
-        // Ten frames: with nine dirty pages a tenth is refused at first, but as ten
-        // pages are no more than the size, none is written; with eleven one is.
+        // Ten frames: for the tenth page one of nine dirty ones is written, and recycled.
         let mut cache = Pcache::new(100, Frames::new(10).unwrap());
-        for page in 1..=11 {
+        for page in 1..=9 {
             assert_eq!(step(&mut cache, -page), F, "page {page}");
         }
-        assert_eq!((cache.length(), cache.spilled()), (11, 0));
-        // Page 1 is written, and dropped, because the cache is too large.
-        assert_eq!(step(&mut cache, -12), F);
-        assert_eq!((cache.length(), cache.spilled()), (11, 1));
-        assert_eq!(step(&mut cache, 1), F);
-        assert_eq!(cache.spilled(), 2);
+        assert_eq!(cache.spilled(), 0);
+        assert_eq!(step(&mut cache, -10), E(1));
+        assert_eq!(step(&mut cache, 11), E(2));
+        // Eight dirty pages and a clean one: that is recycled.
+        assert_eq!(step(&mut cache, 12), E(11));
+        assert_eq!((cache.length(), cache.spilled()), (9, 2));
+        assert_eq!(cache.commit(), 8);
+    }
+
+    #[test]
+    fn a_cache_of_one_page_keeps_what_is_dirty_by_hand() {
+        let mut cache = Pcache::new(100, Frames::new(1).unwrap());
+        // Nine tenths of one are none, but one page alone is not written early.
+        for (page, expected) in [(-1, F), (-2, F), (3, F), (3, F)] {
+            assert_eq!(step(&mut cache, page), expected, "page {page}");
+        }
+        // For page 3 page 1 was written, and dropped; 2 is alone then, and stays.
+        assert_eq!((cache.spilled(), cache.length()), (1, 1));
     }
 }

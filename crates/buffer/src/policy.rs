@@ -63,6 +63,12 @@ pub trait Policy {
     /// The background writer, or a checkpoint, has written a page: it is dirty no
     /// more. Answers whether it was.
     fn clean(&mut self, page: Page) -> bool;
+
+    /// Pages that kept their frames, or lost them clean, after they were written because
+    /// others wanted room.
+    fn spilled(&self) -> u64 {
+        0
+    }
 }
 
 /// What became of the references of a trace.
@@ -88,13 +94,15 @@ impl Counts {
 
 /// References that a policy is told of in advance: at 10 ns each, enough for an entry
 /// of a table to come from memory twice.
-const AHEAD: usize = 24;
+pub(crate) const AHEAD: usize = 24;
 /// And those before what that led to is wanted.
-const NEXT: usize = AHEAD / 2;
+pub(crate) const NEXT: usize = AHEAD / 2;
 
-/// Has a policy see a whole trace.
+/// Has a policy see a whole trace. It takes no time: policies that depend on it
+/// ([`crate::MidpointLru`], [`crate::TouchCount`]) stay where their time is.
 pub fn run<P: Policy + ?Sized>(policy: &mut P, trace: &Trace) -> Counts {
     let references = trace.references();
+    let spilled = policy.spilled();
     let mut counts = Counts::default();
     for (place, &reference) in references.iter().enumerate() {
         if let Some(soon) = references.get(place + AHEAD) {
@@ -107,6 +115,7 @@ pub fn run<P: Policy + ?Sized>(policy: &mut P, trace: &Trace) -> Counts {
         }
     }
     counts.references = references.len() as u64;
+    counts.writes += policy.spilled() - spilled;
     counts
 }
 

@@ -19,7 +19,7 @@ const USES_TO_MAIN: u8 = 2;
 /// Three queues: new pages enter a small one, and get into the main one if they are used
 /// twice there, or come back soon after they have left (Yang et al., FIFO queues are all
 /// you need for cache eviction, SOSP 2023). Where the paper is silent, this does what its
-/// authors' program does (`S3FIFO.c` of libCacheSim).
+/// authors' program did in 2024 (`S3FIFO.c` of libCacheSim at aa0fc40).
 #[derive(Clone, Debug)]
 pub struct S3Fifo {
     lists: Lists<3>,

@@ -57,7 +57,13 @@ pub struct TouchCount {
 
 impl TouchCount {
     /// An empty buffer for the pages below `pages`.
+    ///
+    /// # Panics
+    /// When the hot share is above 100%, a count above 15, or a page that becomes hot
+    /// keeps as many touches as make it hot: then none could be evicted.
     pub fn new(pages: u32, frames: Frames, rule: TouchRule) -> Self {
+        assert!(rule.hot_share <= 100 && rule.stay_touches < rule.hot_touches);
+        assert!(rule.hot_touches.max(rule.cool_touches) <= State::COUNT_MAX);
         Self {
             lists: Lists::new(pages),
             frames,

@@ -18,7 +18,9 @@ const VICTIM: usize = 2;
 /// victim zone at once. Only from there pages are evicted.
 ///
 /// One list, where a server has one for each group of threads; private lists and the
-/// list of pages evicted of late, which is off by default, are left out.
+/// list of pages evicted of late, which is off by default, are left out. CUBRID evicts
+/// clean pages of the victim zone alone, as its flushing keeps some there: here a dirty
+/// one is written, and where that zone is empty the others lose pages.
 #[derive(Clone, Debug)]
 pub struct Zones {
     lists: Lists<3>,
@@ -48,8 +50,8 @@ impl Zones {
     #[inline]
     fn add(&mut self, zone: usize, page: Page) {
         self.lists.push_front(zone, page);
-        self.added = self.added.wrapping_add(1);
         self.added_at[page.index()] = self.added;
+        self.added = self.added.wrapping_add(1);
         let both_max = self.hot_max + self.buffer_max;
         while self.lists.len(HOT) > self.hot_max {
             self.fall(HOT, BUFFER);

@@ -2,8 +2,8 @@
 //! pages and searches it.
 
 use octavo_buffer::{
-    Access, Arc, Cflru, Clock, Frames, Lru, MidpointLru, MidpointRule, Outcome, Page, Policy,
-    Reference, S3Fifo, TouchCount, TouchRule, TwoQ, Usage, Zones,
+    Access, Arc, Cflru, Clock, Frames, Lru, MidpointLru, MidpointRule, Outcome, Page, Pcache,
+    Policy, Reference, S3Fifo, TouchCount, TouchRule, TwoQ, Usage, Zones,
 };
 use octavo_units::Moment;
 use proptest::prelude::*;
@@ -128,16 +128,16 @@ proptest! {
                 }
                 list.remove(place);
                 both -= usize::from(place < both);
-                added += 1;
                 list.insert(0, (page, added));
+                added += 1;
                 (hot, both) = (hot + 1, both + 1);
             } else {
                 if list.len() == count {
                     evicted = list.pop().map(|(page, _)| page);
                     (hot, both) = (hot.min(list.len()), both.min(list.len()));
                 }
-                added += 1;
                 list.insert(hot, (page, added));
+                added += 1;
                 both += 1;
             }
             hot = hot.min(hot_max);
@@ -206,37 +206,80 @@ proptest! {
             policy.advance(Moment::nanoseconds(time));
             let place = list.iter().position(|&(other, _, _)| other == page);
             let mut evicted = None;
-            if let Some(place) = place {
-                let (_, came, first_use) = list[place];
-                let is_old = first_old.is_some_and(|first| place >= first);
-                let moves = match is_old && old_time > 0 {
-                    true => time - first_use >= old_time,
-                    false => evictions - came >= quarter,
-                };
-                if evictions > 0 && moves {
-                    list.remove(place);
-                    // The pointer stays at its page, or goes to the one before.
-                    first_old = first_old.map(|first| if place <= first { first - 1 } else { first });
-                    list.insert(0, (page, evictions, first_use));
-                    first_old = first_old.map(|first| first + 1);
-                    settle(list.len(), &mut first_old);
-                }
-            } else {
+            if place.is_none() {
                 if list.len() == count {
                     let (other, _, _) = list.pop().expect("a full list");
                     evicted = Some(other);
                     evictions += 1;
-                    first_old = first_old.map(|first| if first == list.len() { first - 1 } else { first });
+                    first_old = first_old.map(|first| first.min(list.len() - 1));
                     settle(list.len(), &mut first_old);
                 }
                 match first_old {
-                    Some(first) if list.len() >= 40 => list.insert(first + 1, (page, evictions, time)),
+                    Some(first) if list.len() >= 40 => list.insert(first + 1, (page, 0, time)),
                     _ => list.insert(0, (page, evictions, time)),
                 }
                 settle(list.len(), &mut first_old);
             }
+            // The page is there now, and referenced.
+            let now_at = list.iter().position(|&(other, _, _)| other == page).expect("it is there");
+            let (_, came, first_use) = list[now_at];
+            let moves = match first_old {
+                Some(first) if now_at >= first && old_time > 0 => time - first_use >= old_time,
+                _ => evictions - came >= quarter,
+            };
+            if evictions > 0 && moves {
+                list.remove(now_at);
+                // The pointer stays at its page, or goes to the one before.
+                first_old = first_old.map(|first| if now_at <= first { first - 1 } else { first });
+                list.insert(0, (page, evictions, first_use));
+                first_old = first_old.map(|first| first + 1);
+                settle(list.len(), &mut first_old);
+            }
             let access = Reference::new(Page::new(page), Access::Read);
             prop_assert_eq!(answer(policy.access(access)), (place.is_none(), evicted), "reference {}", time);
+        }
+    }
+
+    /// Two lists: clean pages and those of the open transaction.
+    #[test]
+    fn pcache(references in pages(), count in 1..60_usize, length in 1..40_usize) {
+        let mut policy = Pcache::new(PAGES, frames(count));
+        let (mut clean, mut dirty): (Vec<u32>, Vec<u32>) = Default::default();
+        let mut spilled = 0;
+        for (place, &(page, is_change)) in references.iter().enumerate() {
+            if place % length == length - 1 {
+                prop_assert_eq!(policy.commit() as usize, dirty.len());
+                while !dirty.is_empty() {
+                    let page = dirty.remove(0);
+                    if clean.len() + dirty.len() < count {
+                        clean.insert(0, page);
+                    }
+                }
+            }
+            let was_dirty = take(&mut dirty, page).is_some();
+            let is_hit = was_dirty || take(&mut clean, page).is_some();
+            let mut evicted = None;
+            if !is_hit {
+                if !dirty.is_empty() && dirty.len() >= count * 9 / 10 && clean.len() + dirty.len() > 1 {
+                    spilled += 1;
+                    let oldest = dirty.pop().expect("not empty");
+                    if clean.len() + dirty.len() < count {
+                        clean.insert(0, oldest);
+                    }
+                }
+                if clean.len() + dirty.len() + 1 >= count {
+                    evicted = clean.pop();
+                }
+            }
+            if was_dirty || is_change {
+                dirty.insert(0, page);
+            } else if clean.len() + dirty.len() < count {
+                clean.insert(0, page);
+            }
+            let access = if is_change { Access::Change } else { Access::Read };
+            let outcome = policy.access(Reference::new(Page::new(page), access));
+            prop_assert_eq!(answer(outcome), (!is_hit, evicted), "reference {}", place);
+            prop_assert_eq!(policy.spilled(), spilled);
         }
     }
 

@@ -18,6 +18,12 @@ const SHORT: MidpointRule = MidpointRule {
     ..MidpointRule::INNODB
 };
 
+/// Oracle's rule with every touch counted.
+const EACH_TOUCH: TouchRule = TouchRule {
+    touch_time: 0,
+    ..TouchRule::ORACLE
+};
+
 const POLICIES: [(&str, Make); 11] = [
     ("lru", |pages, frames| Box::new(Lru::new(pages, frames))),
     ("midpoint lru", |pages, frames| {
@@ -31,7 +37,7 @@ const POLICIES: [(&str, Make); 11] = [
     }),
     ("zones", |pages, frames| Box::new(Zones::new(pages, frames))),
     ("touch count", |pages, frames| {
-        Box::new(TouchCount::new(pages, frames, TouchRule::ORACLE))
+        Box::new(TouchCount::new(pages, frames, EACH_TOUCH))
     }),
     ("2Q", |pages, frames| Box::new(TwoQ::new(pages, frames))),
     ("ARC", |pages, frames| Box::new(Arc::new(pages, frames))),

@@ -53,3 +53,21 @@ fn sequential_reads_come_from_what_was_read_ahead() {
         assert!(2.0 * sequential < random, "{name}: {sequential} {random}");
     }
 }
+
+#[test]
+fn parameters_that_would_be_ignored_are_refused() {
+    let text = catalog::find("sata-tlc").unwrap().to_toml();
+    for (from, key) in [
+        ("bits_per_cell", "nand.read_spread"),
+        ("retry_us", "nand.retry_share"),
+    ] {
+        let without: String = text
+            .lines()
+            .filter(|line| !line.starts_with(from))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_ne!(without, text);
+        let refusal = catalog::Entry::from_toml(&without).unwrap_err().to_string();
+        assert!(refusal.contains(key), "{refusal}");
+    }
+}

@@ -70,14 +70,14 @@ impl Published {
     }
 }
 
-/// Bytes that are written at most to bring a drive to where it stays.
+/// The largest range that is written on the whole drive.
 const RANGE_MAX: u64 = 16 << 30;
 
 /// A page-mapped drive with a part of each die's blocks, and the point over the same share
 /// of it, where a point writes over more than [`RANGE_MAX`]. What a drive does under load
 /// depends on how full it is and not on how large, but for the few blocks that are always
-/// free (a 64th and a 16th of sata-tlc differ by 2%); bringing all of a large one to
-/// that state takes minutes.
+/// free, and rounding to whole blocks (parts of sata-tlc from a 64th to a 16th are within
+/// 5% of each other); bringing all of a large one to that state takes minutes.
 fn part(entry: &Entry, spec: &PointSpec) -> Option<(Entry, PointSpec)> {
     let flash = entry.flash.as_ref()?;
     if !spec.mix.writes() || spec.range.get() <= RANGE_MAX {

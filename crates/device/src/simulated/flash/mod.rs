@@ -81,7 +81,7 @@ parameters! {
         /// Microseconds that each request takes besides, next to others: protocol,
         /// interrupts, the host's adapter and driver.
         pub latency_us: Sourced<f64> = 0.0..=US_MAX,
-        /// The same for writes and flushes. Default: as of reads.
+        /// The same for writes, flushes and trims. Default: as of reads.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub write_latency_us: Option<Sourced<f64>> = 0.0..=US_MAX,
         /// Bytes that the drive reads ahead into its memory once reads come in
@@ -190,6 +190,20 @@ impl Parameters {
             page,
             power_of_two,
         )?;
+        let nand = &self.nand;
+        for (key, spread) in [
+            ("nand.read_spread", &nand.read_spread),
+            ("nand.program_spread", &nand.program_spread),
+        ] {
+            let spread = or_default(spread, 0.0);
+            let differ = or_default(&nand.bits_per_cell, 1) > 1;
+            let reason = "pages of a cell differ where it has several: give nand.bits_per_cell";
+            require(spread == 0.0 || differ, key, spread, reason)?;
+        }
+        let retries = or_default(&nand.retry_share, 0.0);
+        let reason = "reads that are repeated take time: give nand.retry_us as well, or neither";
+        let both = nand.retry_share.is_some() == nand.retry_us.is_some();
+        require(both, "nand.retry_share", retries, reason)?;
         let whole = capacity.is_multiple_of(u64::from(sector));
         require(
             whole,
@@ -246,18 +260,24 @@ impl Parameters {
         }
     }
 
-    /// A page-mapped drive with as many dies, each with at most a `share`th of its
-    /// blocks and at least [`PART_BLOCKS_MIN`]; and the share that it is. `None` of
-    /// drives that have no more than twice as many, and of those that map superblocks.
+    /// A page-mapped drive with as many dies, each with about a `share`th of its blocks
+    /// and at least [`PART_BLOCKS_MIN`]; and the share that it is. `None` of drives that
+    /// have less than twice as many, and of those that map superblocks.
     pub(crate) fn part(&self, share: u32) -> Option<(Self, u32)> {
         let page = self.page.as_ref()?;
         let shape = self.shape();
         let block = u64::from(shape.page_bytes) * u64::from(shape.pages_per_block);
-        let blocks = self.capacity_bytes.value / (block * u64::from(shape.dies()));
-        let share = share.min((blocks / PART_BLOCKS_MIN) as u32);
-        if share < 2 {
-            return None;
-        }
+        let blocks = self.capacity_bytes.value as f64 / (block * u64::from(shape.dies())) as f64;
+        let most = share.min((blocks / PART_BLOCKS_MIN) as u32);
+        // Dies have whole blocks: of the shares from half as large on, the one whose
+        // over-provisioning is the nearest.
+        let spare = 1.0 + page.over_provisioning.value;
+        let off = |share: u32| {
+            let blocks = blocks / f64::from(share);
+            ((blocks * spare).round() / blocks - spare).abs()
+        };
+        let shares = most.div_ceil(2).max(2)..=most;
+        let share = shares.min_by(|&one, &other| off(one).total_cmp(&off(other)))?;
         let unit = u64::from(page.unit_bytes.value.max(self.sector_bytes.value));
         let mut part = self.clone();
         part.capacity_bytes.value = self.capacity_bytes.value / u64::from(share) / unit * unit;
@@ -326,7 +346,7 @@ impl Parameters {
 }
 
 /// Blocks of a die from which on cleaning does as on one of thousands, within 5%.
-const PART_BLOCKS_MIN: u64 = 24;
+const PART_BLOCKS_MIN: f64 = 24.0;
 
 /// A parameter that may be left out.
 fn or_default<T: Copy>(parameter: &Option<Sourced<T>>, default: T) -> T {

@@ -29,7 +29,7 @@ enum Spread {
     Zipf(f64),
 }
 
-/// References of which a fifth change their page.
+/// One reference in five changes its page.
 fn trace(pages: u32, references: usize, spread: Spread, seed: u64) -> Trace {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let zipf = match spread {

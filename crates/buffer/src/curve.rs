@@ -3,7 +3,7 @@
 use octavo_units::Seed;
 
 use crate::{
-    distance::Histogram,
+    distance::histogram,
     policy::{Counts, Frames, Policy, run},
     sample::{PARTS, Sample},
     trace::Trace,
@@ -19,12 +19,11 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// One pass over a trace. Memory is 28 bytes a page.
+    /// One pass over a trace. Memory is 29 bytes a page.
     pub fn exact(trace: &Trace) -> Self {
-        let histogram = Histogram::of(trace);
         let references = trace.references().len() as u64;
         let mut left = references;
-        let misses = histogram.by_distance.iter().map(|hits| {
+        let misses = histogram(trace).into_iter().map(|hits| {
             left -= hits;
             left
         });
@@ -133,7 +132,7 @@ impl SampledCurve {
             parts: sample.parts.each_ref().map(|part| {
                 let mut hits = part.references - part.trace.references().len() as f64;
                 let mut hits_below = vec![0.0];
-                for count in Histogram::of(&part.trace).by_distance {
+                for count in histogram(&part.trace) {
                     hits += count as f64;
                     hits_below.push(hits);
                 }

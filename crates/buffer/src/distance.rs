@@ -2,10 +2,7 @@
 
 use octavo_units::prefetch;
 
-use crate::{
-    policy::{AHEAD, NEXT},
-    trace::{Page, Trace},
-};
+use crate::trace::{Page, Trace};
 
 /// No reference so far.
 const NEVER: u32 = u32::MAX;
@@ -23,7 +20,7 @@ const WORD: usize = u64::BITS as usize;
 /// marks are later than the page's own. They are counted by words, blocks and groups of
 /// blocks. Once all times are used up, those with marks are numbered anew.
 #[derive(Clone, Debug)]
-pub(crate) struct Distances {
+struct Distances {
     /// By page: the time of its last reference.
     last: Box<[u32]>,
     /// By time: the page referenced then.
@@ -37,10 +34,9 @@ pub(crate) struct Distances {
 
 impl Distances {
     /// None of the pages below `pages` was referenced yet. Memory is 20 bytes a page.
-    pub(crate) fn new(pages: u32) -> Self {
+    fn new(pages: u32) -> Self {
         // Numbering anew takes a step for each page; with four times as many times it
-        // comes once in three references a page.
-        // Of more than 2^30 pages there are fewer times: they fit 32 bits.
+        // comes once in three references a page. Of more than 2^30 pages there are fewer times: they fit 32 bits.
         let times = (pages as usize * 4).max(1).next_multiple_of(BLOCK * GROUP);
         let times = times.min((1 << 32) - BLOCK * GROUP);
         Self {
@@ -55,7 +51,7 @@ impl Distances {
 
     /// The next reference is to this page: its distance, `None` for the first one.
     #[inline]
-    pub(crate) fn next(&mut self, page: Page) -> Option<u32> {
+    fn next(&mut self, page: Page) -> Option<u32> {
         if self.now == self.page_at.len() {
             self.number_anew();
         }
@@ -73,13 +69,13 @@ impl Distances {
 
     /// A page will be referenced soon.
     #[inline]
-    pub(crate) fn expect(&self, page: Page) {
+    fn expect(&self, page: Page) {
         prefetch(&self.last, page.index());
     }
 
     /// It will be sooner still.
     #[inline]
-    pub(crate) fn expect_next(&self, page: Page) {
+    fn expect_next(&self, page: Page) {
         let last = self.last[page.index()] as usize;
         prefetch(&self.marks, last / WORD);
         prefetch(&self.in_block, last / BLOCK);
@@ -138,35 +134,20 @@ impl Distances {
     }
 }
 
-/// References by their distance, from the start of a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Histogram {
-    /// At position `distance - 1`.
-    pub(crate) by_distance: Vec<u64>,
-    /// Those whose page was not referenced before.
-    pub(crate) first: u64,
-}
-
-impl Histogram {
-    pub(crate) fn of(trace: &Trace) -> Self {
-        let references = trace.references();
-        let mut distances = Distances::new(trace.pages());
-        let mut histogram = Self {
-            by_distance: vec![0; trace.pages() as usize],
-            first: 0,
-        };
-        for (place, reference) in references.iter().enumerate() {
-            if let Some(soon) = references.get(place + AHEAD) {
-                distances.expect(soon.page());
-                distances.expect_next(references[place + NEXT].page());
-            }
-            match distances.next(reference.page()) {
-                Some(distance) => histogram.by_distance[distance as usize - 1] += 1,
-                None => histogram.first += 1,
-            }
+/// How many references of a trace have each distance, at position `distance - 1`.
+pub(crate) fn histogram(trace: &Trace) -> Vec<u64> {
+    let mut distances = Distances::new(trace.pages());
+    let mut by_distance = vec![0; trace.pages() as usize];
+    for (place, reference) in trace.references().iter().enumerate() {
+        if let Some([later, soon]) = trace.coming(place) {
+            distances.expect(later);
+            distances.expect_next(soon);
         }
-        histogram
+        if let Some(distance) = distances.next(reference.page()) {
+            by_distance[distance as usize - 1] += 1;
+        }
     }
+    by_distance
 }
 
 #[cfg(test)]

@@ -174,6 +174,16 @@ impl<const LISTS: usize> Lists<LISTS> {
         }
     }
 
+    /// Takes the last pages out of a list that is longer than this.
+    #[inline]
+    pub(crate) fn shorten(&mut self, list: usize, length_max: u32) {
+        while self.lengths[list] > length_max
+            && let Some(page) = self.back(list)
+        {
+            self.remove(page);
+        }
+    }
+
     /// Marks a page as changed, if it is.
     #[inline]
     pub(crate) fn change(&mut self, page: Page, is_change: bool) {

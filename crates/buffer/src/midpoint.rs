@@ -139,8 +139,7 @@ impl MidpointLru {
         if self.lists.front(OLD) == Some(page)
             && let Some(last) = self.lists.back(YOUNG)
         {
-            self.lists.remove(last);
-            self.lists.push_front(OLD, last);
+            self.lists.move_to_front(OLD, last);
         }
     }
 
@@ -187,8 +186,7 @@ impl MidpointLru {
             let Some(page) = self.lists.back(YOUNG) else {
                 return;
             };
-            self.lists.remove(page);
-            self.lists.push_front(OLD, page);
+            self.lists.move_to_front(OLD, page);
         }
         for _ in longest..old {
             let Some(page) = self.lists.front(OLD) else {

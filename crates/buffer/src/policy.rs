@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::trace::{Access, Page, Reference, Trace};
+use crate::trace::{Page, Reference, Trace};
 
 /// How many pages a buffer holds: at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +50,9 @@ pub enum Outcome {
 /// A rule by which pages get and lose the frames of a buffer.
 pub trait Policy {
     /// A page is referenced.
+    ///
+    /// # Panics
+    /// When the buffer was made for fewer pages.
     fn access(&mut self, reference: Reference) -> Outcome;
 
     /// A page will be referenced soon: brings what is known of it into the
@@ -92,12 +95,6 @@ impl Counts {
     }
 }
 
-/// References that a policy is told of in advance: at 10 ns each, enough for an entry
-/// of a table to come from memory twice.
-pub(crate) const AHEAD: usize = 24;
-/// And those before what that led to is wanted.
-pub(crate) const NEXT: usize = AHEAD / 2;
-
 /// Has a policy see a whole trace. It takes no time: policies that depend on it
 /// ([`crate::MidpointLru`], [`crate::TouchCount`]) stay where their time is.
 pub fn run<P: Policy + ?Sized>(policy: &mut P, trace: &Trace) -> Counts {
@@ -105,9 +102,9 @@ pub fn run<P: Policy + ?Sized>(policy: &mut P, trace: &Trace) -> Counts {
     let spilled = policy.spilled();
     let mut counts = Counts::default();
     for (place, &reference) in references.iter().enumerate() {
-        if let Some(soon) = references.get(place + AHEAD) {
-            policy.expect(soon.page());
-            policy.expect_next(references[place + NEXT].page());
+        if let Some([later, soon]) = trace.coming(place) {
+            policy.expect(later);
+            policy.expect_next(soon);
         }
         if let Outcome::Miss(evicted) = policy.access(reference) {
             counts.misses += 1;
@@ -117,10 +114,4 @@ pub fn run<P: Policy + ?Sized>(policy: &mut P, trace: &Trace) -> Counts {
     counts.references = references.len() as u64;
     counts.writes += policy.spilled() - spilled;
     counts
-}
-
-impl Access {
-    pub(crate) const fn is_change(self) -> bool {
-        matches!(self, Self::Change)
-    }
 }

@@ -24,8 +24,8 @@ const USES_TO_MAIN: u8 = 2;
 pub struct S3Fifo {
     lists: Lists<3>,
     frames: Frames,
+    /// As many as the main queue may have are remembered.
     main_max: u32,
-    ghost_max: u32,
 }
 
 impl S3Fifo {
@@ -37,7 +37,6 @@ impl S3Fifo {
             lists: Lists::new(pages),
             frames,
             main_max: frames.get() - small,
-            ghost_max: frames.get() - small,
         }
     }
 
@@ -65,14 +64,8 @@ impl S3Fifo {
                 continue;
             }
             let evicted = self.lists.evict(page);
-            if self.ghost_max > 0 {
-                self.lists.push_front(GHOST, page);
-            }
-            if self.lists.len(GHOST) > self.ghost_max
-                && let Some(forgotten) = self.lists.back(GHOST)
-            {
-                self.lists.remove(forgotten);
-            }
+            self.lists.push_front(GHOST, page);
+            self.lists.shorten(GHOST, self.main_max);
             return Some(evicted);
         }
         None
@@ -85,8 +78,7 @@ impl S3Fifo {
                 0 => return Some(self.lists.evict(page)),
                 uses => {
                     self.lists.set_count(page, uses - 1);
-                    self.lists.remove(page);
-                    self.lists.push_front(MAIN, page);
+                    self.lists.move_to_front(MAIN, page);
                 }
             }
         }
@@ -137,7 +129,7 @@ mod tests {
     #[test]
     fn by_hand() {
         use Step::{Evicts as E, Free as F, Hit as H, Writes as W};
-        // Four frames, of which one is for new pages: small | main, remembered.
+        // Four frames, one of them for new pages: small | main, remembered.
         let steps = [
             (1, F),
             (-2, F),

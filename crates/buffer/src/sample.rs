@@ -1,6 +1,6 @@
 //! Some of a trace's pages, with all of their references.
 
-use octavo_units::Seed;
+use octavo_units::{Seed, mix};
 
 use crate::trace::{Page, Reference, Trace};
 
@@ -34,12 +34,11 @@ impl Sample {
         let limit = (rate * 2_f64.powi(32)) as u64;
         let width = limit.div_ceil(PARTS as u64).max(1);
         let key = seed.derive("sample", 0).get();
-        let key = (key ^ key >> 32) as u32;
         let mut numbers = vec![UNKNOWN; trace.pages() as usize];
         let mut counts = [0_u32; PARTS];
         let mut parts: [Vec<Reference>; PARTS] = Default::default();
         for &reference in trace.references() {
-            let hash = u64::from(mixed(reference.page().number() ^ key));
+            let hash = mix(u64::from(reference.page().number()) ^ key) >> 32;
             if hash >= limit {
                 continue;
             }
@@ -68,15 +67,3 @@ impl Sample {
 
 /// The number of a page that is not known yet.
 const UNKNOWN: u32 = u32::MAX;
-
-/// Every bit of the result depends on every one of the number, and no two numbers give
-/// the same (the finalizer of MurmurHash3, with the constants of `lowbias32`:
-/// <https://nullprogram.com/blog/2018/07/31/>).
-#[inline]
-const fn mixed(mut number: u32) -> u32 {
-    number ^= number >> 16;
-    number = number.wrapping_mul(0x7feb_352d);
-    number ^= number >> 15;
-    number = number.wrapping_mul(0x846c_a68b);
-    number ^ number >> 16
-}

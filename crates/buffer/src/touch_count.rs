@@ -41,9 +41,9 @@ impl TouchRule {
 }
 
 /// Counts touches, at most one in three seconds, and moves nothing before a frame is
-/// wanted: then pages at the cold end that were touched twice go to the hot end, and the
-/// first other one is evicted. New pages enter in the middle. Time is what
-/// [`Self::advance`] says.
+/// wanted: then pages at the cold end that were touched twice go to the hot end, until one
+/// comes that was not; that is evicted. New pages enter in the middle.
+/// [`Self::advance`] sets the time.
 #[derive(Clone, Debug)]
 pub struct TouchCount {
     lists: Lists<2>,
@@ -94,9 +94,8 @@ impl TouchCount {
             self.lists.move_to_front(HOT, page);
             if self.lists.len(HOT) > self.hot_max {
                 let cool = self.lists.back(HOT).expect("the hot part is too long");
-                self.lists.remove(cool);
                 self.lists.set_count(cool, self.rule.cool_touches);
-                self.lists.push_front(COLD, cool);
+                self.lists.move_to_front(COLD, cool);
             }
         }
     }

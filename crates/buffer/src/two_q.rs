@@ -53,11 +53,7 @@ impl TwoQ {
         let page = self.lists.back(IN)?;
         let evicted = self.lists.evict(page);
         self.lists.push_front(OUT, page);
-        if self.lists.len(OUT) > self.out_max
-            && let Some(forgotten) = self.lists.back(OUT)
-        {
-            self.lists.remove(forgotten);
-        }
+        self.lists.shorten(OUT, self.out_max);
         Some(evicted)
     }
 }

@@ -64,8 +64,7 @@ impl Zones {
     #[inline]
     fn fall(&mut self, from: usize, to: usize) {
         let page = self.lists.back(from).expect("the zone is too long");
-        self.lists.remove(page);
-        self.lists.push_front(to, page);
+        self.lists.move_to_front(to, page);
     }
 
     #[inline]

@@ -297,7 +297,7 @@ fn impossible_values_are_named() {
 
 #[test]
 fn cached_writes_are_reordered_more_freely_than_reads() {
-    // Disks of 7,200 rpm write 350 to 440 times a second at depth 16 with their cache on.
+    // 350 to 440 a second are expected of disks of 7,200 rpm.
     let rate = |mix| {
         let text = format!(
             r#"mix = "{mix}", pattern = "random", request_size = 4096, depth = 16, range = 17179869184"#

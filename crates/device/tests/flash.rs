@@ -17,7 +17,7 @@ fn measured(name: &str, spec: &str) -> Point {
 }
 
 #[test]
-fn drives_of_data_centers_meet_the_data_sheets_of_their_class() {
+fn drives_of_data_centers_meet_the_figures_they_list() {
     for name in ["sata-tlc", "nvme-tlc"] {
         let entry = catalog::find(name).unwrap();
         let writes = entry.published.iter().filter(|of| of.at.mix.writes());

@@ -21,5 +21,5 @@ pub use moment::Moment;
 pub use prefetch::prefetch;
 pub use rate::{BytesPerSecond, Iops, Rate, RateError};
 pub use request::{QueueDepth, RequestSize};
-pub use seed::Seed;
+pub use seed::{Seed, mix};
 pub use time::{ParseDurationError, parse_duration};

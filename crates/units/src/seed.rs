@@ -28,8 +28,8 @@ impl Seed {
     /// The seed of a part, by its name and index. Different names or indices
     /// give unrelated streams.
     ///
-    /// FNV-1a over the name (Fowler, Noll and Vo, 64 bits), then the finaliser
-    /// of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) after each word.
+    /// FNV-1a over the name (Fowler, Noll and Vo, 64 bits), then [`mix`] after
+    /// each word.
     pub const fn derive(self, name: &str, index: u64) -> Self {
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         let bytes = name.as_bytes();
@@ -47,7 +47,10 @@ impl Seed {
     }
 }
 
-const fn mix(word: u64) -> u64 {
+/// Mixes a word: every bit of the result depends on every one of it, and no two words
+/// give the same (the finalizer of SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+#[inline]
+pub const fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

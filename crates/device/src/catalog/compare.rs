@@ -76,8 +76,7 @@ const RANGE_MAX: u64 = 16 << 30;
 /// A page-mapped drive with a part of each die's blocks, and the point over the same share
 /// of it, where a point writes over more than [`RANGE_MAX`]. What a drive does under load
 /// depends on how full it is and not on how large, but for the few blocks that are always
-/// free, and rounding to whole blocks (parts of sata-tlc from a 64th to a 16th are within
-/// 5% of each other); bringing all of a large one to that state takes minutes.
+/// free, and rounding to whole blocks; bringing all of a large one to that state takes minutes.
 fn part(entry: &Entry, spec: &PointSpec) -> Option<(Entry, PointSpec)> {
     let flash = entry.flash.as_ref()?;
     if !spec.mix.writes() || spec.range.get() <= RANGE_MAX {

@@ -294,7 +294,6 @@ impl Parameters {
 
     pub(crate) fn front(&self) -> Front {
         let host = &self.host;
-        let ahead = host.read_ahead_bytes.as_ref();
         let ps_of_kib = |us: f64| (us * 1e6 / 1024.0).round() as u64;
         Front {
             read_ns: ns(host.read_command_us.value),
@@ -307,10 +306,10 @@ impl Parameters {
                 .as_ref()
                 .unwrap_or(&host.latency_us)
                 .value),
-            link_ns: host.link_command_us.as_ref().map_or(0, |us| ns(us.value)),
+            link_ns: ns(or_default(&host.link_command_us, 0.0)),
             link_ps_per_byte: ps_per_byte(host.link_mb_per_s.value),
             duplex: host.link.value == Link::FullDuplex,
-            ahead_bytes: ahead.map_or(0, |bytes| bytes.value),
+            ahead_bytes: or_default(&host.read_ahead_bytes, 0),
         }
     }
 
@@ -345,7 +344,8 @@ impl Parameters {
     }
 }
 
-/// Blocks of a die from which on cleaning does as on one of thousands, within 5%.
+/// Blocks of a die from which on cleaning does about as on one of thousands: of sata-tlc
+/// with 25, 50 and 99 the rates of random writes were 34,800, 36,000 and 34,200 a second.
 const PART_BLOCKS_MIN: f64 = 24.0;
 
 /// A parameter that may be left out.

@@ -10,7 +10,7 @@
 //! once, and there are no events. Times must therefore be asked for in the
 //! order in which the controller decides; they need not ascend.
 
-use octavo_units::Moment;
+use octavo_units::{Moment, mix};
 
 use super::timeline::Timeline;
 
@@ -49,15 +49,6 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel
-    }
-
-    /// Which of its cells' bits the `page`th flash page of a block is.
-    #[inline]
-    pub(crate) fn bit(&self, page: u32) -> u32 {
-        match self.bits_per_cell {
-            1 => 0,
-            bits => page % bits,
-        }
     }
 
     /// Nanoseconds that `bytes` take over a channel.
@@ -156,7 +147,7 @@ impl Nand {
     /// Which of its cells' bits the `page`th flash page of a block is.
     #[inline]
     pub(crate) fn bit(&self, page: u32) -> u32 {
-        self.shape.bit(page)
+        page % self.shape.bits_per_cell
     }
 
     /// Whether operations take time and are counted.
@@ -188,7 +179,7 @@ impl Nand {
             _ => (at.max(free), false),
         };
         let retried =
-            self.shape.retry_below > 0 && mixed(self.operations.reads) < self.shape.retry_below;
+            self.shape.retry_below > 0 && mix(self.operations.reads) < self.shape.retry_below;
         let retry_ns = u64::from(retried) * self.shape.retry_ns;
         let sensed = begin.after(self.shape.read_ns[bit as usize] + retry_ns);
         let transfer_ns = self.shape.transfer_ns(bytes);
@@ -284,15 +275,6 @@ impl Nand {
     }
 }
 
-/// Hashes the number of a read, the same in every run (the finalizer of SplitMix64,
-/// Steele, Lea and Flood, OOPSLA 2014).
-const fn mixed(read: u64) -> u64 {
-    let mut hash = read.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ hash >> 31
-}
-
 fn channel_of(channels: &mut [Timeline], channel: u32) -> &mut Timeline {
     &mut channels[channel as usize]
 }
@@ -368,15 +350,15 @@ mod tests {
             retry_ns: 1_000_000,
             ..SHAPE
         };
+        let mut nand = Nand::new(shape);
         assert_eq!(
-            [0, 1, 2, 3, 575].map(|page| shape.bit(page)),
+            [0, 1, 2, 3, 575].map(|page| nand.bit(page)),
             [0, 1, 2, 0, 2]
         );
-        let mut nand = Nand::new(shape);
         let mut now = Moment::START;
         let mut repeated = 0;
         for read in 0..30_000_u32 {
-            let bit = shape.bit(read);
+            let bit = nand.bit(read);
             let over = nand.read(now, 0, bit, 0);
             let plain = shape.read_ns[bit as usize];
             repeated += u32::from(over.since(now) == plain + 1_000_000);

@@ -20,7 +20,7 @@ use octavo_emulate::{
     EmulateError, LATE, Latency, Mounted, OperationStatistics, Settings, Statistics,
 };
 use octavo_units::{ByteCount, QueueDepth, Seed};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use signal_hook::{consts::SIGUSR1, flag};
 
 use crate::{
@@ -37,24 +37,21 @@ const WATCH: Duration = Duration::from_millis(20);
 
 /// What `octavo emulate` starts, to time its requests.
 pub(crate) fn lead(flags: &LeadFlags) -> Result<(), Failure> {
+    // It would measure on the next emulator's mount, beside that one's own.
+    end_with(Pid::from_raw(flags.emulator), Signal::KILL)?;
     let measured = octavo_emulate::lead(&flags.mount)
         .with_context(|| format!("time requests to {}", flags.mount.display()));
     print::text(&measured?)
 }
 
 pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
+    let parent = getppid();
     let settings = settings(&flags, devices::emulator()?).map_err(Failure::Input)?;
     let interrupt = Interrupt::listen_also_to_hangup()?;
     let cut = Arc::new(AtomicBool::new(false));
     flag::register(SIGUSR1, Arc::clone(&cut)).context("listen for SIGUSR1")?;
-    let parent = getppid();
     if flags.end_with_parent {
-        set_parent_process_death_signal(Some(Signal::TERM))
-            .context("ask for a signal when the parent ends")?;
-        // It may have ended before that.
-        if getppid() != parent {
-            return Err(Failure::Interrupted("the parent process has ended".into()));
-        }
+        end_with(parent, Signal::TERM)?;
     }
     let mounted = Mounted::mount(&settings, &|| interrupt.is_set()).map_err(failure)?;
     print::aside(&format!(
@@ -74,6 +71,17 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
         print::text(&format!("{}\n", octavo_report::json(&statistics)))
     } else {
         print::text(&told(&statistics, &settings.entry.name))
+    }
+}
+
+/// Has the kernel send `signal` when `parent` ends, which may be already.
+fn end_with(parent: Option<Pid>, signal: Signal) -> Result<(), Failure> {
+    set_parent_process_death_signal(Some(signal))
+        .context("ask for a signal when the parent ends")?;
+    if getppid() == parent {
+        Ok(())
+    } else {
+        Err(Failure::Interrupted("the parent process has ended".into()))
     }
 }
 

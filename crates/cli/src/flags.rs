@@ -345,6 +345,9 @@ pub(crate) enum EngineName {
 pub(crate) struct LeadFlags {
     /// Where the device is mounted
     pub(crate) mount: PathBuf,
+
+    /// The process that mounted it, which starts this one
+    pub(crate) emulator: i32,
 }
 
 #[derive(Debug, Args)]

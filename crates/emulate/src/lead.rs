@@ -70,7 +70,8 @@ impl Lead {
         })
     }
 
-    /// Has `program lead mount` measure it.
+    /// Has `program lead mount process` measure it, where `process` is this one,
+    /// with which it has to end.
     ///
     /// Not this process, which answers: killed while it waits for itself, it
     /// would wait for ever, as the kernel waits for the answer before it closes
@@ -79,6 +80,7 @@ impl Lead {
         let measured = process::Command::new(program)
             .arg("lead")
             .arg(mount)
+            .arg(process::id().to_string())
             .stdin(Stdio::null())
             .output()?;
         let said = String::from_utf8_lossy(&measured.stdout);

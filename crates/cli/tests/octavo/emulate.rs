@@ -531,6 +531,25 @@ fn an_emulator_that_is_killed_while_it_mounts_ends_and_the_next_one_mounts() {
     Emulator::start(home.path(), &device, &[]).end();
 }
 
+/// One whose emulator was killed would remove the file of the next emulator's.
+#[test]
+fn requests_are_timed_only_while_who_wants_to_know_lives() {
+    let mount = tempfile::tempdir().unwrap();
+    let file = mount.path().join(".octavo-lead");
+    fs::write(&file, "of another").unwrap();
+    let output = crate::octavo()
+        .arg("lead")
+        .arg(mount.path())
+        .arg("1")
+        .output()
+        .unwrap();
+    assert!(
+        crate::complaint(&output).contains("the parent process has ended"),
+        "{output:?}"
+    );
+    assert_eq!(fs::read(&file).unwrap(), b"of another");
+}
+
 #[test]
 fn the_mount_of_a_dead_emulator_without_its_watcher_is_cleared_by_the_next() {
     if !can_mount() {

@@ -46,6 +46,28 @@ const CHANGES: [&str; 14] = [
     "unlink",
 ];
 
+/// The lines of strace's with the two halves of each call together, where its result
+/// came, because another process's came between them. A call that never ended is last.
+fn whole(text: &str) -> Vec<String> {
+    let mut begun = HashMap::new();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let process = line.split(' ').next().unwrap_or_default();
+        if let Some(first) = line.strip_suffix("<unfinished ...>") {
+            begun.insert(process, first);
+        } else if let Some((_, resumed)) = line.split_once("<... ")
+            && let Some((_, rest)) = resumed.split_once(" resumed>")
+            && let Some(first) = begun.remove(process)
+        {
+            lines.push(format!("{first}{rest}"));
+        } else {
+            lines.push(line.to_owned());
+        }
+    }
+    lines.extend(begun.into_values().map(str::to_owned));
+    lines
+}
+
 /// Where each process works, by its number.
 struct Places(HashMap<u32, PathBuf>, PathBuf);
 
@@ -165,9 +187,9 @@ fn outside(home: &Path, arguments: &[&str]) -> BTreeSet<String> {
     let mut calls = 0;
     let mut found = BTreeSet::new();
     let mut places = Places(HashMap::new(), home.clone());
-    for line in String::from_utf8_lossy(&text).lines() {
-        places.follow(line);
-        let Some((name, paths)) = call(line, &places) else {
+    for line in whole(&String::from_utf8_lossy(&text)) {
+        places.follow(&line);
+        let Some((name, paths)) = call(&line, &places) else {
             continue;
         };
         calls += 1;
@@ -207,6 +229,20 @@ fn home() -> tempfile::TempDir {
 }
 
 #[test]
+fn halves_of_calls_are_put_together() {
+    let text = "12 unlink(\"/a\" <unfinished ...>\n13 mkdir(\"/b\" <unfinished ...>\n\
+                13 <... mkdir resumed>, 0700) = 0\n12 <... unlink resumed>) = -1 ENOENT (No)\n\
+                14 rmdir(\"/c\" <unfinished ...>\n15 +++ exited with 0 +++\n";
+    let wanted = [
+        "13 mkdir(\"/b\" , 0700) = 0",
+        "12 unlink(\"/a\" ) = -1 ENOENT (No)",
+        "15 +++ exited with 0 +++",
+        "14 rmdir(\"/c\" ",
+    ];
+    assert_eq!(whole(text), wanted);
+}
+
+#[test]
 fn what_a_process_does_outside_is_seen() {
     let path = |text: &str| PathBuf::from(text);
     let mut places = Places(HashMap::new(), path("/home"));
@@ -227,7 +263,7 @@ fn what_a_process_does_outside_is_seen() {
             None,
         ),
         (
-            "12 renameat2(3</a>, \"b\", 4</c>, \"d\" <unfinished ...>",
+            "12 renameat2(3</a>, \"b\", 4</c>, \"d\"",
             Some(("renameat2", vec![path("/a/b"), path("/c/d")])),
         ),
         (

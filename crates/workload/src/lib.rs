@@ -24,6 +24,7 @@ mod random;
 mod refusing;
 mod registry;
 pub mod schema;
+pub mod touch;
 pub mod tpcc;
 mod transact;
 mod transaction;

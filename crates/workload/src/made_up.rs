@@ -9,9 +9,10 @@ use octavo_units::Seed;
 use crate::{
     Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Family, Member, Mix,
     Outcome, Parameter, TransactionKind, Trial, Unit, Workload, boxed,
-    connection::{Access, Statement, Value, statements},
+    connection::{Access, RowVisitor, Statement, StatementId, Value, statements},
     population::{Partition, Population, RowBatch},
     schema::{ColumnKind::Integer, Table, TableId, tables},
+    touch::{Action, By, Place, Pretence, RowModel, Touch, integers},
 };
 
 /// The family, as it would be registered.
@@ -105,6 +106,9 @@ impl Workload for Tally {
             drawn: seed.derive("client", u64::from(index)).get(),
         })
     }
+    fn pretence(&self) -> Pretence {
+        Pretence::new(TouchedCounters)
+    }
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         let mut found = false;
         let all = Value::Integer(self.data.scale().cast_signed());
@@ -142,6 +146,28 @@ impl Population for Tally {
             }
         }
         batch.end(consume);
+    }
+}
+
+struct TouchedCounters;
+
+impl RowModel for TouchedCounters {
+    fn take(
+        &mut self,
+        _add: StatementId,
+        parameters: &[Value<'_>],
+        touches: &mut Vec<Touch>,
+        _visit: &mut RowVisitor<'_>,
+    ) -> u64 {
+        let [_one, id]: [i64; 2] = integers(parameters);
+        touches.push(Touch {
+            table: TableId(0),
+            by: By::Key,
+            first: Place::initial(id.unsigned_abs() - 1),
+            rows: 1,
+            action: Action::Update { grows: 1 },
+        });
+        1
     }
 }
 

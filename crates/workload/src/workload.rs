@@ -6,7 +6,7 @@ use octavo_units::Seed;
 
 use crate::{
     Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, Result, TransactionKind,
-    connection::Statement, population::Population, schema::Table,
+    connection::Statement, population::Population, schema::Table, touch::Pretence,
 };
 
 /// A source of transactions: one terminal, or several that take turns.
@@ -75,6 +75,9 @@ pub trait Workload: Send + Sync {
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         self.clients(seed, count)
     }
+    /// A connection to its initial rows as far as their places go: what clients
+    /// touch on it is what they would touch in a database.
+    fn pretence(&self) -> Pretence;
     /// In what a run with this many connections differs from what the name
     /// promises.
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {

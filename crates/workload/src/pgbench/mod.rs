@@ -13,6 +13,7 @@ mod population;
 mod schema;
 mod script;
 mod statements;
+mod touched;
 
 use std::sync::Arc;
 
@@ -23,11 +24,12 @@ pub use script::Script;
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
     Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
-    connection::Statement, population::Population, schema::Table,
+    connection::Statement, population::Population, schema::Table, touch::Pretence,
 };
 use client::PgbenchClient;
 use population::PgbenchPopulation;
 use schema::{FILLER, integer_bytes};
+use touched::TouchedRows;
 
 /// pgbench's built-in scripts, scaled by branches.
 pub static FAMILY: Family = Family {
@@ -207,6 +209,11 @@ impl Workload for Pgbench {
         boxed(count, |index| {
             PgbenchClient::new(self.scale, &self.mix, seed, index)
         })
+    }
+
+    fn pretence(&self) -> Pretence {
+        let accounts = u64::from(self.scale) * schema::ACCOUNTS_PER_UNIT.unsigned_abs();
+        Pretence::new(TouchedRows::new(accounts))
     }
 
     fn deviations(&self, connections: u32) -> Vec<Deviation> {

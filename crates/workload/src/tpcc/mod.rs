@@ -17,6 +17,7 @@ mod scaled;
 mod schema;
 mod statements;
 mod terminals;
+mod touched;
 mod transactions;
 
 use std::sync::Arc;
@@ -26,11 +27,13 @@ use octavo_units::Seed;
 use crate::{
     Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Deviation, Family, Member,
     Mix, TransactionKind, Trial, Workload, boxed, connection::Statement, population::Population,
-    schema::Table,
+    schema::Table, touch::Pretence,
 };
 use kinds::{SHARES_MIN, TRANSACTIONS};
 use population::{TpccPopulation, constant_rows};
 use scaled::WAREHOUSES;
+
+use touched::TouchedRows;
 
 pub use population::POPULATION_DATE;
 pub use scaled::Tpcc;
@@ -118,6 +121,10 @@ impl Workload for Tpcc {
         boxed(count, |index| {
             Terminals::of_operator(self, seed, index, count)
         })
+    }
+
+    fn pretence(&self) -> Pretence {
+        Pretence::new(TouchedRows::new(self.warehouses, self.seed))
     }
 
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {

@@ -39,14 +39,28 @@ const HASHES: u64 = 1 << 63;
 impl KeyPlace {
     #[inline]
     pub(super) fn of(number: u64) -> Self {
-        let mut digits = fnv_hash(number);
-        // Nine of ten have 19 digits, nine of ten others 18. The hash 0 is
-        // the text 0, before all others as it is here.
-        while digits < SMALLEST && digits != 0 {
-            digits *= 10;
+        Self {
+            digits: filled_up(fnv_hash(number)),
+            number,
         }
-        Self { digits, number }
     }
+
+    /// The digits of a key as [`push_key`] writes it; 0 for any other text.
+    pub(super) fn digits_of(key: &str) -> u64 {
+        let hash = key.strip_prefix(PREFIX).and_then(|hash| hash.parse().ok());
+        filled_up(hash.unwrap_or(0))
+    }
+}
+
+/// Zeros on the right, to 19 digits.
+#[inline]
+fn filled_up(mut hash: u64) -> u64 {
+    // Nine of ten have 19 digits, nine of ten others 18. The hash 0 is the text 0,
+    // before all others as it is here.
+    while hash < SMALLEST && hash != 0 {
+        hash *= 10;
+    }
+    hash
 }
 
 impl Ord for KeyPlace {

@@ -28,6 +28,7 @@ mod population;
 mod schema;
 mod shared;
 mod statements;
+mod touched;
 
 use std::sync::Arc;
 
@@ -48,8 +49,10 @@ use crate::{
     population::Population,
     random::Draws,
     schema::Table,
+    touch::Pretence,
 };
 use schema::{FIELDS, field_length};
+use touched::TouchedRows;
 
 /// YCSB's core workloads, scaled by records.
 pub static FAMILY: Family = Family {
@@ -259,6 +262,10 @@ impl Workload for Ycsb {
             let (shared, chooser) = (Arc::clone(&shared), chooser.clone());
             YcsbClient::new(self.mix.clone(), draws, record, shared, chooser)
         })
+    }
+
+    fn pretence(&self) -> Pretence {
+        Pretence::new(TouchedRows::new(self.records, field_length(self.row)))
     }
 
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {

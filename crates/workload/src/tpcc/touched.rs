@@ -1,0 +1,519 @@
+//! The rows that TPC-C's statements touch.
+//!
+//! What the population draws for each row is not drawn here: whose an initial order is,
+//! how many lines it has and of which items, and who bears a surname, is drawn from
+//! their numbers instead, with the same chances. Rows of a district are taken to be as
+//! many as the specification has on average: 30,000 order lines, three customers a
+//! surname.
+
+use std::collections::{HashMap, VecDeque};
+
+use octavo_units::{Seed, mix};
+
+use super::{
+    random::push_surname,
+    schema::{
+        CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_UNDELIVERED, HISTORY, ITEM, ITEMS,
+        NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE,
+    },
+    statements as sql,
+};
+use crate::{
+    connection::{RowVisitor, StatementId, Value},
+    schema::TableId,
+    touch::{Action, Answer, By, Place, RowModel, Touch, integers},
+};
+
+/// Lines of an order, on average.
+const LINES: u64 = 10;
+
+/// Surnames, and customers of a district that bear one, on average.
+const SURNAMES: u64 = 1000;
+const NAMESAKES: u64 = CUSTOMERS as u64 / SURNAMES;
+
+/// Orders that Stock-Level looks back on (clause 2.8.2.2).
+const RECENT: usize = 20;
+
+/// Initial orders of a district that wait to be delivered.
+const WAITING: u64 = (CUSTOMERS + 1 - FIRST_UNDELIVERED) as u64;
+
+/// From one order's customer to the next one's, modulo [`CUSTOMERS`], which share no
+/// divisor: each customer has one initial order (clause 4.3.3.1).
+const STRIDE: i64 = 1471;
+
+/// What the bytes of a delivered line's date take beyond NULL, which takes none.
+const DATE_BYTES: u16 = 8;
+/// Likewise a carrier's number, 1 to 10.
+const CARRIER_BYTES: u16 = 1;
+
+#[derive(Debug)]
+pub(super) struct TouchedRows {
+    seed: Seed,
+    warehouses: u64,
+    districts: Vec<District>,
+    /// Numbers of surnames, and the place of each in their alphabet.
+    surnames: HashMap<String, (i64, u64)>,
+    history: u64,
+    /// The order that a transaction is making.
+    new: Option<Order>,
+}
+
+#[derive(Debug, Default)]
+struct District {
+    next: i64,
+    oldest: i64,
+    /// Lines of orders made since the population.
+    lines: u64,
+    orders: Vec<Order>,
+    /// The customers' last orders made since the population.
+    last: HashMap<i64, i64>,
+    /// Items of the last orders.
+    recent: VecDeque<Vec<i64>>,
+}
+
+/// An order made since the population.
+#[derive(Debug, Default)]
+struct Order {
+    run: usize,
+    customer: i64,
+    first_line: u64,
+    items: Vec<i64>,
+    lines: u32,
+}
+
+impl TouchedRows {
+    pub(super) fn new(warehouses: u32, seed: Seed) -> Self {
+        let mut names: Vec<(String, i64)> = (0..SURNAMES as i64)
+            .map(|number| {
+                let mut name = String::new();
+                push_surname(&mut name, number);
+                (name, number)
+            })
+            .collect();
+        names.sort();
+        let ranked = names.into_iter().zip(0..);
+        let warehouses = u64::from(warehouses);
+        let district = || District {
+            next: CUSTOMERS + 1,
+            oldest: FIRST_UNDELIVERED,
+            ..District::default()
+        };
+        Self {
+            seed: seed.derive("touched", 0),
+            warehouses,
+            districts: (0..warehouses * DISTRICTS as u64)
+                .map(|_| district())
+                .collect(),
+            surnames: ranked
+                .map(|((name, number), rank)| (name, (number, rank)))
+                .collect(),
+            history: 0,
+            new: None,
+        }
+    }
+
+    fn drawn(&self, run: usize, a: i64, b: i64) -> u64 {
+        mix(mix(self.seed.get() ^ run as u64) ^ (a as u64) << 20 ^ b as u64)
+    }
+
+    /// The customer of an initial order.
+    fn customer_of(&self, run: usize, order: i64) -> i64 {
+        let offset = (self.drawn(run, 0, 0) % CUSTOMERS as u64) as i64;
+        (order * STRIDE + offset) % CUSTOMERS + 1
+    }
+
+    /// The initial order of a customer: the inverse of [`Self::customer_of`].
+    fn order_of(&self, run: usize, customer: i64) -> i64 {
+        let offset = (self.drawn(run, 0, 0) % CUSTOMERS as u64) as i64;
+        let order = ((customer - 1 - offset).rem_euclid(CUSTOMERS)) * inverse(STRIDE) % CUSTOMERS;
+        if order == 0 { CUSTOMERS } else { order }
+    }
+
+    fn later(&self, run: usize, order: i64) -> Option<&Order> {
+        let index = usize::try_from(order - CUSTOMERS - 1).ok()?;
+        self.districts[run].orders.get(index)
+    }
+
+    fn order_place(run: usize, order: i64) -> Place {
+        grown(run as u64, CUSTOMERS as u64, order as u64 - 1)
+    }
+
+    fn new_order_place(run: usize, order: i64) -> Place {
+        grown(run as u64, WAITING, (order - FIRST_UNDELIVERED) as u64)
+    }
+
+    /// Where an order is in the index of orders by customer.
+    fn order_by_customer(run: usize, customer: i64, order: i64) -> Place {
+        let initial = run as u64 * CUSTOMERS as u64 + customer as u64 - 1;
+        match order {
+            ..=CUSTOMERS => Place::initial(initial),
+            _ => Place::behind(initial, order as u64),
+        }
+    }
+
+    /// The first line of an order, and how many it has.
+    fn lines(&self, run: usize, order: i64) -> (Place, u32) {
+        let lines = LINES * CUSTOMERS as u64;
+        match self.later(run, order) {
+            Some(order) => (
+                grown(run as u64, lines, lines + order.first_line),
+                order.lines,
+            ),
+            None => (
+                Place::initial(run as u64 * lines + (order as u64 - 1) * LINES),
+                5 + (self.drawn(run, order, 1) % 11) as u32,
+            ),
+        }
+    }
+
+    /// The items of one of a district's last orders.
+    fn recent(&self, run: usize, index: usize) -> Vec<i64> {
+        let recent = &self.districts[run].recent;
+        if index < recent.len() {
+            return recent[recent.len() - 1 - index].clone();
+        }
+        let order = CUSTOMERS - (index - recent.len()) as i64;
+        let (_, lines) = self.lines(run, order);
+        let item = |line| (self.drawn(run, order, 2 + line) % ITEMS as u64) as i64 + 1;
+        (0..i64::from(lines)).map(item).collect()
+    }
+}
+
+/// The number by which [`STRIDE`] gives 1 modulo [`CUSTOMERS`].
+const fn inverse(stride: i64) -> i64 {
+    let mut candidate = 1;
+    while candidate * stride % CUSTOMERS != 1 {
+        candidate += 1;
+    }
+    candidate
+}
+
+/// The row at `position` of a run that had `length` rows and grows at its end.
+fn grown(run: u64, length: u64, position: u64) -> Place {
+    let begin = run * length;
+    match position < length {
+        true => Place::initial(begin + position),
+        false => Place::behind(begin + length - 1, position - length),
+    }
+}
+
+fn run_of(warehouse: i64, district: i64) -> usize {
+    ((warehouse - 1) * DISTRICTS + district - 1) as usize
+}
+
+fn customer(run: usize, number: i64) -> Place {
+    Place::initial(run as u64 * CUSTOMERS as u64 + number as u64 - 1)
+}
+
+fn stock(warehouse: i64, item: i64) -> Place {
+    Place::initial(((warehouse - 1) * ITEMS + item - 1) as u64)
+}
+
+impl RowModel for TouchedRows {
+    fn take(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+        touches: &mut Vec<Touch>,
+        visit: &mut RowVisitor<'_>,
+    ) -> u64 {
+        const READ: Action = Action::Read;
+        const UPDATE: Action = Action::Update { grows: 0 };
+        let mut touch = |table, by, first, rows, action| {
+            touches.push(Touch {
+                table: TableId(table),
+                by,
+                first,
+                rows,
+                action,
+            });
+        };
+        let mut one = |table: usize, first, action| touch(table, By::Key, first, 1, action);
+        let mut answer = |given: &[Value<'_>]| {
+            visit(&Answer::new(&sql::STATEMENTS[statement.0], given));
+            1
+        };
+        let p: [i64; 6] = integers(parameters);
+        let whole = |value| Value::Integer(value);
+        match statement {
+            sql::WAREHOUSE_TAX | sql::WAREHOUSE_ADDRESS => {
+                one(WAREHOUSE, Place::initial(p[0] as u64 - 1), READ);
+                answer(&[])
+            }
+            sql::PAY_WAREHOUSE => {
+                one(WAREHOUSE, Place::initial(p[1] as u64 - 1), UPDATE);
+                1
+            }
+            sql::DISTRICT_ADDRESS => {
+                one(DISTRICT, Place::initial(run_of(p[0], p[1]) as u64), READ);
+                answer(&[])
+            }
+            sql::DISTRICT_TAX => {
+                let run = run_of(p[0], p[1]);
+                one(DISTRICT, Place::initial(run as u64), READ);
+                let tax = Value::Decimal {
+                    unscaled: 1,
+                    scale: 4,
+                };
+                answer(&[tax, whole(self.districts[run].next + 1)])
+            }
+            sql::NEXT_ORDER_NUMBER => {
+                let run = run_of(p[0], p[1]);
+                one(DISTRICT, Place::initial(run as u64), READ);
+                answer(&[whole(self.districts[run].next)])
+            }
+            sql::TAKE_ORDER_NUMBER | sql::PAY_DISTRICT => {
+                one(DISTRICT, Place::initial(run_of(p[1], p[2]) as u64), UPDATE);
+                1
+            }
+            sql::CUSTOMER_DISCOUNT | sql::CUSTOMER_DATA | sql::CUSTOMER_BALANCE => {
+                one(CUSTOMER, customer(run_of(p[0], p[1]), p[2]), READ);
+                answer(&[])
+            }
+            sql::CUSTOMER_DETAILS => {
+                let run = run_of(p[0], p[1]);
+                one(CUSTOMER, customer(run, p[2]), READ);
+                let is_bad = self.drawn(run, p[2], 3).is_multiple_of(10);
+                let mut given = [Value::Text("x"); 11];
+                given[9] = Value::Timestamp(0);
+                given[10] = Value::Text(if is_bad { "BC" } else { "GC" });
+                answer(&given)
+            }
+            sql::PAY_CUSTOMER => {
+                one(CUSTOMER, customer(run_of(p[3], p[4]), p[5]), UPDATE);
+                1
+            }
+            sql::REWRITE_CUSTOMER_DATA => {
+                one(CUSTOMER, customer(run_of(p[1], p[2]), p[3]), UPDATE);
+                1
+            }
+            sql::DELIVER_TO_CUSTOMER => {
+                one(CUSTOMER, customer(run_of(p[2], p[3]), p[4]), UPDATE);
+                1
+            }
+            sql::CUSTOMERS_BY_NAME => {
+                let run = run_of(p[0], p[1]);
+                let known = match parameters[2] {
+                    Value::Text(name) => self.surnames.get(name),
+                    _ => None,
+                };
+                let (number, rank) = known.copied().unwrap_or_default();
+                let first = run as u64 * CUSTOMERS as u64 + rank * NAMESAKES;
+                let rows = NAMESAKES as u32;
+                touch(CUSTOMER, By::Index(0), Place::initial(first), rows, READ);
+                // One of the first thousand, and two of the others.
+                let own = (self.drawn(run, number, 4) % NAMESAKES) as i64;
+                for index in 0..NAMESAKES as i64 {
+                    let others = CUSTOMERS as u64 - SURNAMES;
+                    let other = SURNAMES + self.drawn(run, number, 5 + index) % others;
+                    let id = if index == own { number } else { other as i64 };
+                    answer(&[whole(id + 1)]);
+                }
+                NAMESAKES
+            }
+            sql::ITEM_PRICE => {
+                if p[0] > ITEMS {
+                    // Its absence is found where it would be.
+                    one(ITEM, Place::initial(ITEMS as u64 - 1), READ);
+                    return 0;
+                }
+                one(ITEM, Place::initial(p[0] as u64 - 1), READ);
+                answer(&[])
+            }
+            sql::TAKE_STOCK => {
+                one(STOCK, stock(p[4], p[5]), UPDATE);
+                1
+            }
+            statement if (sql::STOCK_01..=sql::STOCK_10).contains(&statement) => {
+                one(STOCK, stock(p[0], p[1]), READ);
+                answer(&[])
+            }
+            sql::INSERT_ORDER => {
+                let [order, d, w, customer, ..] = p;
+                let run = run_of(w, d);
+                one(ORDERS, Self::order_place(run, order), Action::Insert);
+                let place = Self::order_by_customer(run, customer, order);
+                touch(ORDERS, By::Index(0), place, 1, Action::Insert);
+                self.new = Some(Order {
+                    run,
+                    customer,
+                    first_line: self.districts[run].lines,
+                    ..Order::default()
+                });
+                1
+            }
+            sql::INSERT_NEW_ORDER => {
+                let place = Self::new_order_place(run_of(p[2], p[1]), p[0]);
+                one(NEW_ORDER, place, Action::Insert);
+                1
+            }
+            sql::INSERT_ORDER_LINE => {
+                if let Some(new) = &mut self.new {
+                    let lines = LINES * CUSTOMERS as u64;
+                    let position = lines + new.first_line + u64::from(new.lines);
+                    let place = grown(new.run as u64, lines, position);
+                    one(ORDER_LINE, place, Action::Insert);
+                    new.lines += 1;
+                    new.items.push(p[4]);
+                }
+                1
+            }
+            sql::INSERT_HISTORY => {
+                let initial = self.warehouses * (DISTRICTS * CUSTOMERS) as u64;
+                let place = Place::behind(initial - 1, self.history);
+                one(HISTORY, place, Action::Insert);
+                self.history += 1;
+                1
+            }
+            sql::LAST_ORDER => {
+                let run = run_of(p[0], p[1]);
+                let later = self.districts[run].last.get(&p[2]).copied();
+                let order = later.unwrap_or_else(|| self.order_of(run, p[2]));
+                let entry = Self::order_by_customer(run, p[2], order);
+                touch(ORDERS, By::Index(0), entry, 1, READ);
+                let row = Self::order_place(run, order);
+                touch(ORDERS, By::Entry, row, 1, READ);
+                answer(&[whole(order)])
+            }
+            sql::LINES_OF_ORDER => {
+                let (first, rows) = self.lines(run_of(p[0], p[1]), p[2]);
+                touch(ORDER_LINE, By::Key, first, rows, READ);
+                (0..rows).for_each(|_| {
+                    answer(&[]);
+                });
+                u64::from(rows)
+            }
+            sql::OLDEST_NEW_ORDER => {
+                let run = run_of(p[0], p[1]);
+                let District { next, oldest, .. } = self.districts[run];
+                one(NEW_ORDER, Self::new_order_place(run, oldest), READ);
+                answer(&[if oldest < next {
+                    whole(oldest)
+                } else {
+                    Value::Null
+                }])
+            }
+            sql::DELETE_NEW_ORDER => {
+                let run = run_of(p[0], p[1]);
+                one(NEW_ORDER, Self::new_order_place(run, p[2]), Action::Delete);
+                self.districts[run].oldest = p[2] + 1;
+                1
+            }
+            sql::SET_CARRIER => {
+                let place = Self::order_place(run_of(p[1], p[2]), p[3]);
+                let grows = CARRIER_BYTES;
+                one(ORDERS, place, Action::Update { grows });
+                1
+            }
+            sql::ORDER_CUSTOMER => {
+                let run = run_of(p[0], p[1]);
+                one(ORDERS, Self::order_place(run, p[2]), READ);
+                let later = self.later(run, p[2]).map(|order| order.customer);
+                answer(&[whole(later.unwrap_or_else(|| self.customer_of(run, p[2])))])
+            }
+            sql::DELIVER_LINES => {
+                let (first, rows) = self.lines(run_of(p[1], p[2]), p[3]);
+                let grows = DATE_BYTES;
+                touch(ORDER_LINE, By::Key, first, rows, Action::Update { grows });
+                u64::from(rows)
+            }
+            sql::ORDER_AMOUNT => {
+                let (first, rows) = self.lines(run_of(p[0], p[1]), p[2]);
+                touch(ORDER_LINE, By::Key, first, rows, READ);
+                answer(&[])
+            }
+            sql::LOW_STOCK => {
+                let run = run_of(p[0], p[1]);
+                // By nested loops: each line, and then its stock.
+                for order in (self.districts[run].next - RECENT as i64)..self.districts[run].next {
+                    let (first, rows) = self.lines(run, order);
+                    touch(ORDER_LINE, By::Key, first, rows, READ);
+                    let index = (self.districts[run].next - 1 - order) as usize;
+                    for item in self.recent(run, index) {
+                        touch(STOCK, By::Key, stock(p[0], item), 1, READ);
+                    }
+                }
+                answer(&[])
+            }
+            _ => unreachable!("checks are not run on a pretence"),
+        }
+    }
+
+    fn end(&mut self, is_committed: bool) {
+        let Some(new) = self.new.take().filter(|_| is_committed) else {
+            return;
+        };
+        let district = &mut self.districts[new.run];
+        district.last.insert(new.customer, district.next);
+        district.next += 1;
+        district.lines += u64::from(new.lines);
+        district.recent.push_back(new.items.clone());
+        if district.recent.len() > RECENT {
+            district.recent.pop_front();
+        }
+        district.orders.push(Order {
+            items: Vec::new(),
+            ..new
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Client, Tpcc, touch::Pretence};
+
+    #[test]
+    fn each_customer_has_one_initial_order() {
+        let rows = TouchedRows::new(1, Seed::new(3));
+        let mut seen = vec![false; CUSTOMERS as usize];
+        for order in 1..=CUSTOMERS {
+            let customer = rows.customer_of(4, order);
+            assert_eq!(rows.order_of(4, customer), order);
+            assert!(!std::mem::replace(&mut seen[customer as usize - 1], true));
+        }
+    }
+
+    #[test]
+    fn what_transactions_touch_adds_up() {
+        let workload = Tpcc::new(2, Seed::new(1)).unwrap();
+        let mut client = workload.terminals_of(Seed::new(2), 0, 1);
+        let mut pretence = Pretence::new(TouchedRows::new(2, Seed::new(1)));
+        let mut inserted = [0u64; ORDER_LINE + 1];
+        let mut deleted = 0u64;
+        let mut orders = 0;
+        for _ in 0..20_000 {
+            let kind = client.draw();
+            let outcome = client.run(&mut pretence).unwrap();
+            if kind == 0 && outcome == crate::Outcome::Committed {
+                orders += 1;
+                for touch in pretence.touches() {
+                    if touch.action == Action::Insert && touch.by == By::Key {
+                        inserted[touch.table.0] += u64::from(touch.rows);
+                    }
+                }
+                let stock = pretence.touches().iter().filter(|t| t.table.0 == STOCK);
+                let lines = pretence
+                    .touches()
+                    .iter()
+                    .filter(|touch| touch.table.0 == ORDER_LINE && touch.action == Action::Insert);
+                // A change and a read for each line.
+                assert_eq!(stock.count(), 2 * lines.count());
+            }
+            deleted += pretence
+                .touches()
+                .iter()
+                .filter(|touch| touch.action == Action::Delete)
+                .count() as u64;
+            pretence.forget();
+        }
+        assert_eq!(inserted[ORDERS], orders);
+        assert_eq!(inserted[NEW_ORDER], orders);
+        let lines = inserted[ORDER_LINE] as f64 / orders as f64;
+        assert!((9.8..10.2).contains(&lines), "{lines} lines an order");
+        assert!(
+            (7000..9000).contains(&deleted),
+            "{deleted} of 800 deliveries"
+        );
+    }
+}

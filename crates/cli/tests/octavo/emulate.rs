@@ -690,11 +690,18 @@ fn the_mount_of_an_experiment_is_its_own_and_ends_with_all_of_its_processes() {
         thread::sleep(Duration::from_millis(1));
     }
     assert!(!mounted(&mount), "others see it");
-    let all = processes_with(work.to_str().unwrap(), "");
-    assert!(
-        all.len() >= 3,
-        "octavo, the emulator and its watcher: {all:?}"
-    );
+    // A process that is just being started has no command line yet.
+    let all = loop {
+        let all = processes_with(work.to_str().unwrap(), "");
+        if all.len() >= 3 {
+            break all;
+        }
+        assert!(
+            Instant::now() < deadline,
+            "octavo, the emulator and its watcher: {all:?}"
+        );
+        thread::sleep(Duration::from_millis(1));
+    };
     for one in all {
         kill_process(one, Signal::KILL).unwrap();
     }

@@ -19,6 +19,7 @@ use octavo_workload::{
     connection::{Access, Conflict, RowVisitor, Statement, StatementId, Value},
     population::Population,
     schema::Table,
+    touch::Pretence,
 };
 
 use crate::{
@@ -237,6 +238,9 @@ impl Workload for Turns {
             .collect()
     }
 
+    fn pretence(&self) -> Pretence {
+        unreachable!("nothing is predicted of it")
+    }
     fn check(&self, _connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         Ok(Vec::new())
     }

@@ -18,6 +18,7 @@ use octavo_workload::{
     connection::{Statement, StatementId, Value},
     population::{Partition, Population, RowBatch},
     schema::{Column, ColumnKind, Index, Table, TableId},
+    touch::Pretence,
 };
 use tempfile::TempDir;
 
@@ -232,6 +233,9 @@ impl Workload for Bank {
     }
     fn clients(&self, _: Seed, _: u32) -> Vec<Box<dyn Client>> {
         unreachable!("these tests run statements themselves")
+    }
+    fn pretence(&self) -> Pretence {
+        unreachable!("nothing is predicted of it")
     }
     fn check(&self, _: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         unreachable!("these tests look at the rows themselves")

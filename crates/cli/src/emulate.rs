@@ -37,9 +37,8 @@ const WATCH: Duration = Duration::from_millis(20);
 
 /// What `octavo emulate` starts, to time its requests.
 pub(crate) fn lead(flags: &LeadFlags) -> Result<(), Failure> {
-    // It would measure on the next emulator's mount, beside that one's own.
-    end_with(Pid::from_raw(flags.emulator), Signal::KILL)?;
-    let measured = octavo_emulate::lead(&flags.mount)
+    let emulator = Pid::from_raw(flags.emulator);
+    let measured = octavo_emulate::lead(&flags.mount, || getppid() == emulator)
         .with_context(|| format!("time requests to {}", flags.mount.display()));
     print::text(&measured?)
 }
@@ -51,7 +50,12 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     let cut = Arc::new(AtomicBool::new(false));
     flag::register(SIGUSR1, Arc::clone(&cut)).context("listen for SIGUSR1")?;
     if flags.end_with_parent {
-        end_with(parent, Signal::TERM)?;
+        set_parent_process_death_signal(Some(Signal::TERM))
+            .context("ask for a signal when the parent ends")?;
+        // It may have ended before that.
+        if getppid() != parent {
+            return Err(Failure::Interrupted("the parent process has ended".into()));
+        }
     }
     let mounted = Mounted::mount(&settings, &|| interrupt.is_set()).map_err(failure)?;
     print::aside(&format!(
@@ -71,17 +75,6 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
         print::text(&format!("{}\n", octavo_report::json(&statistics)))
     } else {
         print::text(&told(&statistics, &settings.entry.name))
-    }
-}
-
-/// Has the kernel send `signal` when `parent` ends, which may be already.
-fn end_with(parent: Option<Pid>, signal: Signal) -> Result<(), Failure> {
-    set_parent_process_death_signal(Some(signal))
-        .context("ask for a signal when the parent ends")?;
-    if getppid() == parent {
-        Ok(())
-    } else {
-        Err(Failure::Interrupted("the parent process has ended".into()))
     }
 }
 

@@ -1,9 +1,9 @@
 //! How long requests take on their way through the kernel, there and back.
 
 use std::{
-    fs::OpenOptions,
+    fs::File,
     io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::{fd::OwnedFd, unix::fs::FileExt},
     path::Path,
     process::{self, Stdio},
     time::{Duration, Instant},
@@ -11,10 +11,14 @@ use std::{
 
 use octavo_device::{Command, simulated::Constant};
 use octavo_units::ByteCount;
+use rustix::fs::{AtFlags, Mode, OFlags, fstatfs, open, openat, unlinkat};
 use serde::{Deserialize, Serialize};
 
 /// The name of a file in the root that is there while this measures.
 pub(crate) const PROBE: &str = ".octavo-lead";
+
+/// `f_type` of FUSE in statfs(2).
+const FUSE_MAGIC: i64 = 0x6573_5546;
 
 /// Requests of each kind and size that are timed, after half as many that are
 /// not.
@@ -70,8 +74,7 @@ impl Lead {
         })
     }
 
-    /// Has `program lead mount process` measure it, where `process` is this one,
-    /// with which it has to end.
+    /// Has `program lead mount process` measure it, where `process` is this one.
     ///
     /// Not this process, which answers: killed while it waits for itself, it
     /// would wait for ever, as the kernel waits for the answer before it closes
@@ -93,17 +96,12 @@ impl Lead {
         })
     }
 
-    /// Measures it on what is mounted with [`device`] behind it.
-    fn measure(mount: &Path) -> io::Result<Self> {
-        let path = mount.join(PROBE);
+    /// Measures it on what is mounted with [`device`] behind it; `root` is its root.
+    fn measure(root: &OwnedFd) -> io::Result<Self> {
         // Of a measurement that was killed.
-        let _none_as_a_rule = std::fs::remove_file(&path);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .custom_flags(libc::O_DIRECT)
-            .open(&path)?;
+        let _none_as_a_rule = unlinkat(root, PROBE, AtFlags::empty());
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::DIRECT | OFlags::CLOEXEC;
+        let file = File::from(openat(root, PROBE, flags, Mode::RUSR | Mode::WUSR)?);
         // Aligned to nothing: FUSE takes any buffer for direct I/O.
         let mut data = vec![0; LONG];
         let write = |bytes: usize| excess(|| file.write_all_at(&data[..bytes], 0));
@@ -124,7 +122,7 @@ impl Lead {
                 write,
             })
         });
-        std::fs::remove_file(&path)?;
+        unlinkat(root, PROBE, AtFlags::empty())?;
         lead
     }
 }
@@ -132,10 +130,19 @@ impl Lead {
 /// How long requests take to what is mounted at `mount` and back, as text that
 /// the process which mounted it reads.
 ///
+/// `is_wanted` says whether that process is still there. If so, it is its mount that
+/// was opened before: what is mounted or unmounted at that place later is not touched.
+///
 /// # Errors
-/// When a file there cannot be written and read.
-pub fn lead(mount: &Path) -> io::Result<String> {
-    let lead = Lead::measure(mount)?;
+/// When no device is mounted there any more, or a file there cannot be written and
+/// read.
+pub fn lead(mount: &Path, is_wanted: impl FnOnce() -> bool) -> io::Result<String> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(mount, flags, Mode::empty())?;
+    if !is_wanted() || fstatfs(&root)?.f_type != FUSE_MAGIC {
+        return Err(io::Error::other("who mounted it has ended"));
+    }
+    let lead = Lead::measure(&root)?;
     toml::to_string(&lead).map_err(io::Error::other)
 }
 

@@ -531,23 +531,24 @@ fn an_emulator_that_is_killed_while_it_mounts_ends_and_the_next_one_mounts() {
     Emulator::start(home.path(), &device, &[]).end();
 }
 
-/// One whose emulator was killed would remove the file of the next emulator's.
+/// One whose emulator was killed would remove the file of the next emulator's, or leave
+/// its own where nothing is mounted any more.
 #[test]
-fn requests_are_timed_only_while_who_wants_to_know_lives() {
+fn requests_are_timed_only_on_the_mount_of_who_wants_to_know() {
     let mount = tempfile::tempdir().unwrap();
     let file = mount.path().join(".octavo-lead");
     fs::write(&file, "of another").unwrap();
-    let output = crate::octavo()
-        .arg("lead")
-        .arg(mount.path())
-        .arg("1")
-        .output()
-        .unwrap();
-    assert!(
-        crate::complaint(&output).contains("the parent process has ended"),
-        "{output:?}"
-    );
-    assert_eq!(fs::read(&file).unwrap(), b"of another");
+    for process in ["1", &std::process::id().to_string()] {
+        let mut lead = crate::octavo();
+        let output = lead.arg("lead").arg(mount.path()).arg(process).output();
+        let output = output.unwrap();
+        let complaint = crate::complaint(&output);
+        assert!(
+            complaint.contains("who mounted it has ended"),
+            "{complaint}"
+        );
+        assert_eq!(fs::read(&file).unwrap(), b"of another");
+    }
 }
 
 #[test]

@@ -8,8 +8,11 @@ use octavo_database::{
     Database, DatabaseError, Derive, Isolation, LoadThreads, RestoreMethod, Settings, Sqlite,
     contents, expected_contents,
 };
-use octavo_units::ByteCount;
-use octavo_workload::connection::{Access, Value};
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::{
+    Tpcc, Workload,
+    connection::{Access, Value},
+};
 use support::*;
 
 const BANK: Bank = Bank { accounts: 7300 };
@@ -243,5 +246,36 @@ fn the_estimate_is_near() {
             "{page_bytes}: {estimate} for {}",
             loaded.size
         );
+    }
+}
+
+/// As users' databases are that run ANALYZE or PRAGMA optimize: by the key alone, a
+/// customer's last order is searched for among all of its district's.
+#[test]
+fn sqlite_finds_the_last_order_of_a_customer_by_the_index_of_customers() {
+    let directory = directory();
+    let (base, derived) = (
+        directory.path().join("base"),
+        directory.path().join("derived"),
+    );
+    fs::create_dir(&base).unwrap();
+    fs::create_dir(&derived).unwrap();
+    let tpcc = Tpcc::new(1, Seed::new(1)).unwrap();
+    let sqlite = Sqlite::default();
+    sqlite
+        .load(&base, page_size(4096), &tpcc, &mut go_on)
+        .unwrap();
+    sqlite
+        .derive(&base, &derived, page_size(1024), &mut go_on)
+        .unwrap();
+    let mut statements = tpcc.statements().iter();
+    let statement = statements.find(|one| one.sql.ends_with("ORDER BY o_id DESC LIMIT 1"));
+    let explain = format!("EXPLAIN QUERY PLAN {}", statement.unwrap().sql);
+    for snapshot in [base, derived] {
+        let database = rusqlite::Connection::open(snapshot.join("database.sqlite")).unwrap();
+        let plan: String = database
+            .query_row(&explain, [1, 1, 1], |row| row.get(3))
+            .unwrap();
+        assert!(plan.contains("orders_by_customer"), "{plan}");
     }
 }

@@ -85,6 +85,26 @@ impl<const LISTS: usize> Lists<LISTS> {
         }
     }
 
+    /// Makes room for the pages below `pages`, if there is less.
+    pub(crate) fn extend(&mut self, pages: u32) {
+        if pages <= self.pages {
+            return;
+        }
+        let mut longer = Self::new(pages);
+        let count = self.pages as usize;
+        longer.nodes[..count].copy_from_slice(&self.nodes[..count]);
+        longer.states[..count].copy_from_slice(&self.states);
+        longer.lengths = self.lengths;
+        for list in (0..LISTS).filter(|&list| self.lengths[list] > 0) {
+            // The ring goes through another node.
+            let (own, ends) = (longer.own(list), self.nodes[self.own(list) as usize]);
+            longer.nodes[ends.behind as usize].before = own;
+            longer.nodes[ends.before as usize].behind = own;
+            longer.nodes[own as usize] = ends;
+        }
+        *self = longer;
+    }
+
     /// What is known of a page.
     #[inline]
     pub(crate) fn state(&self, page: Page) -> State {

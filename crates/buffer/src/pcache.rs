@@ -41,6 +41,11 @@ impl Pcache {
         }
     }
 
+    /// Has room for the pages below `pages`: the database has grown.
+    pub fn extend(&mut self, pages: u32) {
+        self.lists.extend(pages);
+    }
+
     /// The transaction has ended, and all that it changed is in the log: answers how
     /// many pages those were, apart from those written early.
     pub fn commit(&mut self) -> u32 {
@@ -162,6 +167,19 @@ mod tests {
             assert_eq!(step(&mut cache, page), expected, "page {page}");
         }
         assert_eq!((cache.commit(), cache.spilled()), (0, 0));
+    }
+
+    #[test]
+    fn a_database_that_grows_keeps_its_cache_by_hand() {
+        let mut cache = Pcache::new(4, Frames::new(4).unwrap());
+        for (page, expected) in [(-1, F), (2, F), (3, F)] {
+            assert_eq!(step(&mut cache, page), expected, "page {page}");
+        }
+        cache.extend(10);
+        for (page, expected) in [(9, E(2)), (3, H), (8, E(9)), (1, H)] {
+            assert_eq!(step(&mut cache, page), expected, "page {page}");
+        }
+        assert_eq!(cache.commit(), 1);
     }
 
     #[test]

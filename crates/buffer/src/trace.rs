@@ -63,6 +63,11 @@ impl Reference {
         Page(self.0 >> 1)
     }
 
+    /// Whether it changes the page.
+    pub const fn is_change(self) -> bool {
+        self.access().is_change()
+    }
+
     /// What is done with it.
     pub const fn access(self) -> Access {
         match self.0 & 1 {

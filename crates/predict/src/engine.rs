@@ -1,0 +1,39 @@
+//! The boundary of modeled databases.
+
+use octavo_buffer::Frames;
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::touch::Touch;
+
+use crate::io::Io;
+
+/// A database whose rows lie on pages, some of them in its buffer.
+pub(crate) trait Engine: Send {
+    /// Executes a transaction that touches these rows, and appends what it asks of
+    /// storage, in order. Answers how often it referred to pages.
+    fn transaction(&mut self, touches: &[Touch], is_committed: bool, ios: &mut Vec<Io>) -> u64;
+
+    /// Pages of the buffer, or of the data where these are fewer.
+    fn frames(&self) -> Frames;
+}
+
+/// Why a database cannot be modeled so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// No page fits.
+    #[error("a buffer of {memory} holds no pages of {page_size}: give it more memory")]
+    Memory {
+        /// The buffer.
+        memory: ByteCount,
+        /// The page size.
+        page_size: PageSize,
+    },
+    /// There are more pages than can be numbered.
+    #[error("{size} are too many pages of {page_size} to predict: name larger pages, or less data")]
+    Size {
+        /// The data.
+        size: ByteCount,
+        /// The page size.
+        page_size: PageSize,
+    },
+}

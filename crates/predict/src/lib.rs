@@ -1,0 +1,18 @@
+//! What a database would do on storage that is not at hand: where its rows lie on
+//! pages, which of these its buffer has, and how long transactions take.
+//!
+//! Pure: no clock, no files. The same inputs from the same seed as a measurement.
+
+mod cpu;
+mod engine;
+mod io;
+mod pages;
+mod sample;
+pub mod sqlite;
+mod system;
+mod tree;
+
+pub use cpu::CpuCost;
+pub use engine::EngineError;
+pub use io::Purpose;
+pub use system::{Asked, Done, PredictError, Setup, System};

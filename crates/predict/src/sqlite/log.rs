@@ -1,0 +1,119 @@
+//! SQLite's write-ahead log (<https://www.sqlite.org/walformat.html>), as Octavo's file
+//! layer writes it: past the page cache, in whole blocks.
+
+use std::collections::BTreeMap;
+
+use octavo_buffer::Page;
+use octavo_device::Request;
+use octavo_units::PageSize;
+
+use crate::io::{Io, Purpose};
+
+/// Bytes before the first frame, and before the page of each.
+const HEADER: u64 = 32;
+const FRAME_HEADER: u64 = 24;
+/// What the log is written in multiples of.
+const BLOCK: u64 = 4096;
+/// The longest write.
+const WRITE_MAX: u64 = 1 << 20;
+/// `wal_autocheckpoint`: frames from which on a commit is followed by a checkpoint.
+const CHECKPOINT_FRAMES: u64 = 1000;
+
+/// The log, and where it and the database are on the device: the log first, since the
+/// database grows.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    page: u64,
+    /// Where the database begins.
+    data: u64,
+    frames: u64,
+    /// The last frame of each page in the log.
+    pages: BTreeMap<Page, u64>,
+}
+
+impl Log {
+    pub(super) fn new(page_size: PageSize) -> Self {
+        let page = u64::from(page_size.get());
+        // Room for a transaction that goes beyond.
+        let bytes = 2 * CHECKPOINT_FRAMES * (FRAME_HEADER + page);
+        Self {
+            page,
+            data: bytes.next_multiple_of(1 << 20),
+            frames: 0,
+            pages: BTreeMap::new(),
+        }
+    }
+
+    fn end(&self) -> u64 {
+        HEADER + self.frames * (FRAME_HEADER + self.page)
+    }
+
+    /// Where the database begins, in bytes.
+    pub(super) fn data(&self) -> u64 {
+        self.data
+    }
+
+    /// Reads a page, from the log if it is there.
+    pub(super) fn read(&self, page: Page) -> Request {
+        let Some(frame) = self.pages.get(&page) else {
+            return Request::read(self.place(page), self.page as u32);
+        };
+        let offset = HEADER + frame * (FRAME_HEADER + self.page) + FRAME_HEADER;
+        blocks(offset, offset + self.page, Request::read)
+    }
+
+    /// Where a page is in the database.
+    fn place(&self, page: Page) -> u64 {
+        self.data + u64::from(page.number()) * self.page
+    }
+
+    /// Adds the pages that a transaction changed, makes them durable, and writes them to
+    /// the database when there are enough.
+    pub(super) fn commit(&mut self, pages: &[Page], ios: &mut Vec<Io>) {
+        let mut io = |purpose, request| ios.push(Io { purpose, request });
+        let mut start = self.end();
+        if self.frames == 0 {
+            // A new generation's header is made durable first.
+            io(Purpose::LogWrite, blocks(0, HEADER, Request::write));
+            io(Purpose::LogSync, Request::FLUSH);
+            start = 0;
+        }
+        for &page in pages {
+            self.pages.insert(page, self.frames);
+            self.frames += 1;
+        }
+        let end = self.end();
+        while start < end {
+            let block = start / BLOCK * BLOCK;
+            let stop = end.min(block + WRITE_MAX);
+            io(Purpose::LogWrite, blocks(start, stop, Request::write));
+            start = stop;
+        }
+        io(Purpose::LogSync, Request::FLUSH);
+        if self.frames >= CHECKPOINT_FRAMES {
+            self.checkpoint(ios);
+        }
+    }
+
+    fn checkpoint(&mut self, ios: &mut Vec<Io>) {
+        let mut io = |request| {
+            ios.push(Io {
+                purpose: Purpose::Checkpoint,
+                request,
+            });
+        };
+        io(Request::FLUSH);
+        for page in self.pages.keys() {
+            io(Request::write(self.place(*page), self.page as u32));
+        }
+        io(Request::FLUSH);
+        self.pages.clear();
+        self.frames = 0;
+    }
+}
+
+/// A request for all blocks between two bytes of the log.
+fn blocks(from: u64, to: u64, request: fn(u64, u32) -> Request) -> Request {
+    let first = from / BLOCK * BLOCK;
+    request(first, (to.next_multiple_of(BLOCK) - first) as u32)
+}

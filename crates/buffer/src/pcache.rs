@@ -46,6 +46,14 @@ impl Pcache {
         self.lists.extend(pages);
     }
 
+    /// The transaction has ended, and what it changed in a page is taken back: the page
+    /// is in the cache no more (`sqlite3PcacheDrop`).
+    pub fn forget(&mut self, page: Page) {
+        if self.lists.state(page).list().is_some() {
+            self.lists.evict(page);
+        }
+    }
+
     /// The transaction has ended, and all that it changed is in the log: answers how
     /// many pages those were, apart from those written early.
     pub fn commit(&mut self) -> u32 {

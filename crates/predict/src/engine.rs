@@ -9,11 +9,21 @@ use crate::io::Io;
 /// A database whose rows lie on pages, some of them in its buffer.
 pub(crate) trait Engine: Send {
     /// Executes a transaction that touches these rows, and appends what it asks of
-    /// storage, in order. Answers how often it referred to pages.
-    fn transaction(&mut self, touches: &[Touch], is_committed: bool, ios: &mut Vec<Io>) -> u64;
+    /// storage, in order.
+    fn transaction(&mut self, touches: &[Touch], is_committed: bool, ios: &mut Vec<Io>)
+    -> Referred;
 
     /// Pages of the buffer, or of the data where these are fewer.
     fn frames(&self) -> Frames;
+}
+
+/// How often pages were referred to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Referred {
+    /// Those that the buffer had.
+    pub hits: u64,
+    /// Those that it had not.
+    pub misses: u64,
 }
 
 /// Why a database cannot be modeled so.

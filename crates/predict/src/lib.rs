@@ -13,6 +13,6 @@ mod system;
 mod tree;
 
 pub use cpu::CpuCost;
-pub use engine::EngineError;
+pub use engine::{EngineError, Referred};
 pub use io::Purpose;
 pub use system::{Asked, Done, PredictError, Setup, System};

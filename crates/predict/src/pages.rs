@@ -47,40 +47,44 @@ pub(crate) fn after(page: Page, count: u32) -> Page {
     Page::new(page.number() + count)
 }
 
-/// References to pages in the order in which they are made.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct References {
-    all: Vec<Reference>,
-    /// Pages that had no content before: they are not read.
-    new: Vec<Page>,
+/// What is done with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It is wanted in the buffer.
+    Refer(Reference),
+    /// It had no content before, so it is not read.
+    Fill(Page),
+    /// Its bytes are wanted, and need not be in the buffer afterwards.
+    Copy(Page),
 }
 
-impl References {
+/// What is done with pages, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steps(Vec<Step>);
+
+impl Steps {
     pub(crate) fn read(&mut self, page: Page) {
-        self.all.push(Reference::new(page, Access::Read));
+        self.0.push(Step::Refer(Reference::new(page, Access::Read)));
     }
 
     pub(crate) fn change(&mut self, page: Page) {
-        self.all.push(Reference::new(page, Access::Change));
+        self.0
+            .push(Step::Refer(Reference::new(page, Access::Change)));
     }
 
-    /// Gives content to a page that has none.
     pub(crate) fn fill(&mut self, page: Page) {
-        self.new.push(page);
-        self.change(page);
+        self.0.push(Step::Fill(page));
+    }
+
+    pub(crate) fn copy(&mut self, page: Page) {
+        self.0.push(Step::Copy(page));
     }
 
     pub(crate) fn clear(&mut self) {
-        self.all.clear();
-        self.new.clear();
+        self.0.clear();
     }
 
-    pub(crate) fn as_slice(&self) -> &[Reference] {
-        &self.all
-    }
-
-    /// Whether a page had no content before.
-    pub(crate) fn is_new(&self, page: Page) -> bool {
-        self.new.contains(&page)
+    pub(crate) fn as_slice(&self) -> &[Step] {
+        &self.0
     }
 }

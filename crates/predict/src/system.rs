@@ -8,7 +8,7 @@ use octavo_workload::{Client, ConnectionError, Outcome, Workload, touch::Pretenc
 
 use crate::{
     cpu::CpuCost,
-    engine::{Engine, EngineError},
+    engine::{Engine, EngineError, Referred},
     io::{Io, Purpose},
     sqlite::Sqlite,
 };
@@ -34,7 +34,7 @@ pub struct Done {
     /// How it ended.
     pub outcome: Outcome,
     /// References to pages.
-    pub references: u64,
+    pub referred: Referred,
     /// What it asked of storage, by [`Purpose::ALL`].
     pub asked: [Asked; Purpose::ALL.len()],
     /// What the processor took, in nanoseconds.
@@ -142,7 +142,7 @@ impl System {
         let outcome = self.client.run(&mut self.pretence)?;
         let (touches, is_committed) = (self.pretence.touches(), outcome == Outcome::Committed);
         self.ios.clear();
-        let references = self
+        let referred = self
             .engine
             .transaction(touches, is_committed, &mut self.ios);
         let mut asked = [Asked::default(); Purpose::ALL.len()];
@@ -166,7 +166,7 @@ impl System {
         Ok(Done {
             kind,
             outcome,
-            references,
+            referred,
             asked,
             cpu_ns,
         })

@@ -7,9 +7,10 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use octavo_buffer::Page;
+use octavo_units::mix;
 use octavo_workload::touch::Place;
 
-use crate::pages::{Pages, References, after};
+use crate::pages::{Pages, Steps, after};
 
 /// What decides how rows lie in a tree. All sizes are bytes.
 #[derive(Clone, Debug)]
@@ -19,19 +20,37 @@ pub(crate) struct Shape {
     /// How many of them a leaf has on average.
     pub(crate) rows_a_leaf: f64,
     /// What a row takes in a leaf on average, its pointer included.
-    pub(crate) row: u32,
+    pub(crate) row: f64,
     /// Room for rows in a leaf.
     pub(crate) leaf: u32,
+    /// What of it was left in some leaves after loading: as much is in others.
+    pub(crate) slacks: Vec<u32>,
     /// Children of an inner page after loading.
     pub(crate) fan_out: f64,
     /// Pages that hold what of a row has no room in the leaf, on average.
     pub(crate) overflow: f64,
+    /// The share of a row's bytes that is in the leaf.
+    pub(crate) local: f64,
     /// Whether a row behind the last one gets a new leaf for itself, rather than half of
     /// the rows of a full leaf.
     pub(crate) appends: bool,
 }
 
+/// What the row with a number takes, in whole bytes: `mean` on average.
+fn row_bytes(number: u64, mean: f64) -> u32 {
+    let before = |number: u64| (number as f64 * mean) as u64;
+    (before(number + 1) - before(number)) as u32
+}
+
 impl Shape {
+    /// What is left in the leaf that begins with a row.
+    fn slack(&self, row: u64) -> u32 {
+        let drawn = mix(row) as usize % self.slacks.len().max(1);
+        self.slacks
+            .get(drawn)
+            .map_or(0, |slack| *slack.min(&self.leaf))
+    }
+
     /// Overflow pages of the rows before one.
     fn overflow_before(&self, row: u64) -> u32 {
         (row as f64 * self.overflow) as u32
@@ -52,6 +71,8 @@ pub(crate) struct Tree {
     later_overflow: BTreeMap<Place, Page>,
     /// Changed leaves, by the first place that each may have.
     changed: BTreeMap<Place, Leaf>,
+    /// Rows that were updated.
+    updates: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +126,7 @@ impl Tree {
             levels,
             later_overflow: BTreeMap::new(),
             changed: BTreeMap::new(),
+            updates: 0,
         }
     }
 
@@ -167,21 +189,21 @@ impl Tree {
     }
 
     /// The inner pages on the way to a leaf, from the root.
-    fn descend(&self, parent: u32, references: &mut References) {
+    fn descend(&self, parent: u32, steps: &mut Steps) {
         for (height, level) in self.levels.iter().enumerate().rev() {
             let mut index = parent;
             for pair in self.levels[..=height].windows(2) {
                 let children = f64::from(pair[0].count) / f64::from(pair[1].count);
                 index = ((f64::from(index) / children) as u32).min(pair[1].count - 1);
             }
-            references.read(after(level.first, index));
+            steps.read(after(level.first, index));
         }
     }
 
     /// Reads rows one after the other; answers where they are.
-    pub(crate) fn read(&self, first: Place, rows: u32, references: &mut References) -> Vec<Place> {
+    pub(crate) fn read(&self, first: Place, rows: u32, steps: &mut Steps) -> Vec<Place> {
         let mut places = Vec::with_capacity(rows as usize);
-        self.visit(first, rows, references, |place, _, _| places.push(place));
+        self.visit(first, rows, steps, |place, _, _| places.push(place));
         places
     }
 
@@ -196,56 +218,71 @@ impl Tree {
         &self,
         first: Place,
         rows: u32,
-        references: &mut References,
-        mut visit: impl FnMut(Place, &Found, &mut References),
+        steps: &mut Steps,
+        mut visit: impl FnMut(Place, &Found, &mut Steps),
     ) {
         let mut place = first;
         let mut found = self.find(place);
-        self.descend(found.parent, references);
-        references.read(found.page);
+        self.descend(found.parent, steps);
+        steps.read(found.page);
         for left in (0..rows).rev() {
             if found.end.is_some_and(|end| place >= end) {
                 found = self.find(place);
                 if let Some(level) = self.levels.first() {
-                    references.read(after(level.first, found.parent));
+                    steps.read(after(level.first, found.parent));
                 }
-                references.read(found.page);
+                steps.read(found.page);
             }
-            self.overflow(place, references);
-            visit(place, &found, references);
+            if let Some((first, count)) = self.overflow(place) {
+                // The value that begins on the page before is copied, the others are
+                // read one by one.
+                for page in (0..count).map(|page| after(first, page)) {
+                    steps.copy(page);
+                    steps.read(page);
+                }
+            }
+            visit(place, &found, steps);
             if left > 0 {
                 place = self.next(place);
             }
         }
     }
 
-    /// The place of the row behind another one.
+    /// The place of the row behind another one; of the last its own.
     fn next(&self, place: Place) -> Place {
-        let found = self.find(place);
-        if let Some(leaf) = self.changed.get(&found.begin) {
-            let index = leaf.rows.partition_point(|(other, _)| *other <= place);
-            if let Some((next, _)) = leaf.rows.get(index) {
-                return *next;
+        let mut found = self.find(place);
+        loop {
+            if let Some(leaf) = self.changed.get(&found.begin) {
+                let index = leaf.rows.partition_point(|(other, _)| *other <= place);
+                if let Some((next, _)) = leaf.rows.get(index) {
+                    return *next;
+                }
+            } else {
+                let last = found.end.map_or(self.shape.rows, |end| end.initial);
+                let next = match place < found.begin {
+                    true => found.begin.initial,
+                    false => place.initial + 1,
+                };
+                if next < last {
+                    return Place::initial(next);
+                }
             }
-            if let Some(end) = leaf.end {
-                return end;
-            }
+            let Some(end) = found.end else {
+                return place;
+            };
+            found = self.find(end);
         }
-        Place::initial((place.initial + 1).min(self.shape.rows.saturating_sub(1)))
     }
 
-    fn overflow(&self, place: Place, references: &mut References) {
+    /// The first of a row's overflow pages, and how many it has.
+    fn overflow(&self, place: Place) -> Option<(Page, u32)> {
         let row = place.initial.min(self.shape.rows.saturating_sub(1));
         let own = self.overflow_of(row);
         let first = match place.later {
             0 => self.first_overflow.map(|first| after(first, own.start)),
             _ => self.later_overflow.get(&place).copied(),
         };
-        if let Some(first) = first {
-            for page in 0..own.len() as u32 {
-                references.read(after(first, page));
-            }
-        }
+        first.map(|first| (first, own.len() as u32))
     }
 
     /// Which of all overflow pages are a loaded row's. A later row has as many as the
@@ -262,13 +299,16 @@ impl Tree {
         rows: u32,
         grows: u32,
         pages: &mut Pages,
-        references: &mut References,
+        steps: &mut Steps,
     ) {
         let mut changed = Vec::new();
-        self.visit(first, rows, references, |place, found, references| {
-            references.change(found.page);
+        let mut number = self.updates;
+        self.visit(first, rows, steps, |place, found, steps| {
+            number += 1;
+            self.overwrite(place, found.page, number, steps);
             changed.push(place);
         });
+        self.updates = number;
         if grows == 0 {
             return;
         }
@@ -278,26 +318,49 @@ impl Tree {
             if let Ok(row) = leaf.rows.binary_search_by_key(&place, |(place, _)| *place) {
                 leaf.rows[row].1 += grows;
                 leaf.used += grows;
-                self.balance(begin, pages, references);
+                self.balance(begin, leaf_is_full, pages, steps);
+            }
+        }
+    }
+
+    /// Changes the page that has the value which update `number` replaces: values are
+    /// as likely in the leaf as its share of the row says.
+    fn overwrite(&self, place: Place, leaf: Page, number: u64, steps: &mut Steps) {
+        let Some((first, count)) = self.overflow(place).filter(|(_, count)| *count > 0) else {
+            return steps.change(leaf);
+        };
+        // Multiples of the golden ratio fill the unit evenly.
+        let drawn = (number as f64 * 0.618_033_988_749_895).fract();
+        let wanted = match drawn < self.shape.local {
+            true => None,
+            false => Some(number as u32 % count),
+        };
+        if wanted.is_none() {
+            steps.change(leaf);
+        }
+        for page in 0..count {
+            match wanted == Some(page) {
+                true => steps.change(after(first, page)),
+                false => steps.read(after(first, page)),
             }
         }
     }
 
     /// Adds a row.
-    pub(crate) fn insert(&mut self, place: Place, pages: &mut Pages, references: &mut References) {
+    pub(crate) fn insert(&mut self, place: Place, pages: &mut Pages, steps: &mut Steps) {
         let found = self.find(place);
-        self.descend(found.parent, references);
-        references.change(found.page);
+        self.descend(found.parent, steps);
+        steps.read(found.page);
         let overflow = self.overflow_of(place.initial).len() as u32;
         if overflow > 0 {
             let first = pages.extend(overflow);
             for page in 0..overflow {
-                references.fill(after(first, page));
+                steps.fill(after(first, page));
             }
             self.later_overflow.insert(place, first);
         }
         let begin = self.keep(place);
-        let row = self.shape.row;
+        let row = row_bytes(place.later, self.shape.row);
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
         let index = leaf.rows.partition_point(|(other, _)| *other < place);
         let is_last = index == leaf.rows.len() && leaf.end.is_none();
@@ -312,27 +375,28 @@ impl Tree {
                 used: row,
                 rows: vec![(place, row)],
             };
-            references.fill(new.page);
+            steps.fill(new.page);
             self.changed.insert(place, new);
             self.grow_root(pages);
-            self.change_parent(parent, references);
+            self.change_parent(parent, steps);
             return;
         }
+        steps.change(leaf.page);
         leaf.rows.insert(index, (place, row));
         leaf.used += row;
-        self.balance(begin, pages, references);
+        self.balance(begin, leaf_is_full, pages, steps);
     }
 
     /// Removes a row.
-    pub(crate) fn remove(&mut self, place: Place, pages: &mut Pages, references: &mut References) {
+    pub(crate) fn remove(&mut self, place: Place, pages: &mut Pages, steps: &mut Steps) {
         let found = self.find(place);
-        self.descend(found.parent, references);
-        references.change(found.page);
+        self.descend(found.parent, steps);
+        steps.change(found.page);
         let begin = self.keep(place);
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
         if let Ok(row) = leaf.rows.binary_search_by_key(&place, |(place, _)| *place) {
             leaf.used -= leaf.rows.remove(row).1;
-            self.balance(begin, pages, references);
+            self.balance(begin, leaf_is_nearly_empty, pages, steps);
         }
     }
 
@@ -347,24 +411,31 @@ impl Tree {
         let shape = &self.shape;
         self.changed.entry(begin).or_insert_with(|| {
             let last = end.map_or(shape.rows, |end| end.initial);
+            let count = last.saturating_sub(begin.initial).max(1);
+            let mean = f64::from(shape.leaf - shape.slack(begin.initial)) / count as f64;
+            // The last leaf has fewer rows.
+            let mean = if end.is_some() {
+                mean
+            } else {
+                mean.min(shape.row)
+            };
             let rows: Vec<(Place, u32)> = (begin.initial..last)
-                .map(|row| (Place::initial(row), shape.row))
+                .map(|row| (Place::initial(row), row_bytes(row - begin.initial, mean)))
                 .collect();
             Leaf {
                 page,
                 parent,
                 end,
-                // Where a leaf has more rows than the average, these are smaller.
-                used: (rows.len() as u32 * shape.row).min(shape.leaf),
+                used: rows.iter().map(|(_, bytes)| bytes).sum(),
                 rows,
             }
         });
         begin
     }
 
-    fn change_parent(&self, parent: u32, references: &mut References) {
+    fn change_parent(&self, parent: u32, steps: &mut Steps) {
         if let Some(level) = self.levels.first() {
-            references.change(after(level.first, parent));
+            steps.change(after(level.first, parent));
         }
     }
 
@@ -376,16 +447,16 @@ impl Tree {
         }
     }
 
-    /// Has a leaf that is too full, or nearly empty, share its rows with its neighbors:
-    /// up to three leaves become as many as are needed, the ones before the last fuller
-    /// (SQLite's `balance_nonroot`).
-    fn balance(&mut self, begin: Place, pages: &mut Pages, references: &mut References) {
-        let leaf = &self.changed[&begin];
-        let is_full = leaf.used > self.shape.leaf;
-        // `balance`: less than a third is used.
-        let is_empty = leaf.used * 3 < self.shape.leaf;
-        let is_alone = self.leaves == 1 && self.changed.len() == 1;
-        if !(is_full || is_empty && !is_alone) {
+    /// Has a leaf in need share its rows with its neighbors: up to three leaves become as
+    /// many as are needed, the ones before the last fuller (SQLite's `balance_nonroot`).
+    fn balance(
+        &mut self,
+        begin: Place,
+        is_needed: fn(&Leaf, &Shape) -> bool,
+        pages: &mut Pages,
+        steps: &mut Steps,
+    ) {
+        if !is_needed(&self.changed[&begin], &self.shape) {
             return;
         }
         let group = self.neighbors(begin);
@@ -406,12 +477,12 @@ impl Tree {
             let next = rows.peek().map(|(place, _)| *place);
             let page = match free.pop() {
                 Some(page) => {
-                    references.change(page);
+                    steps.change(page);
                     page
                 }
                 None => {
                     let page = pages.allocate();
-                    references.fill(page);
+                    steps.fill(page);
                     page
                 }
             };
@@ -431,7 +502,7 @@ impl Tree {
         if counts.len() > 1 {
             self.grow_root(pages);
         }
-        self.change_parent(parent, references);
+        self.change_parent(parent, steps);
     }
 
     /// Where a leaf and its neighbors under the same parent begin, three where there
@@ -480,6 +551,17 @@ impl Tree {
     }
 }
 
+/// What calls for a balance after a row was added, or grew.
+fn leaf_is_full(leaf: &Leaf, shape: &Shape) -> bool {
+    leaf.used > shape.leaf
+}
+
+/// What calls for one after a row was removed: less than a third is used (SQLite's
+/// `balance`).
+fn leaf_is_nearly_empty(leaf: &Leaf, shape: &Shape) -> bool {
+    leaf.used * 3 < shape.leaf
+}
+
 /// How many rows each of the fewest leaves gets: packed from the left, and then, from
 /// the right, shared between each two until the right one is not the emptier.
 fn share(rows: &[(Place, u32)], leaf: u32) -> Vec<usize> {
@@ -511,4 +593,199 @@ fn share(rows: &[(Place, u32)], leaf: u32) -> Vec<usize> {
         }
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::Step;
+
+    /// Ten rows a leaf, which are full, and ten children an inner page.
+    fn shape() -> Shape {
+        Shape {
+            rows: 1000,
+            rows_a_leaf: 10.0,
+            row: 100.0,
+            leaf: 1000,
+            slacks: vec![0],
+            fan_out: 10.0,
+            overflow: 0.0,
+            local: 1.0,
+            appends: false,
+        }
+    }
+
+    fn tree(shape: Shape) -> (Tree, Pages) {
+        let mut pages = Pages::default();
+        let tree = Tree::new(shape, &mut pages);
+        (tree, pages)
+    }
+
+    /// The pages of steps by their numbers, changed ones negative, new ones from
+    /// 10,000 on.
+    fn numbers(steps: &Steps) -> Vec<i64> {
+        let number = |page: Page| i64::from(page.number());
+        let one = |step: &Step| match step {
+            Step::Refer(reference) if reference.is_change() => -number(reference.page()),
+            Step::Refer(reference) => number(reference.page()),
+            Step::Fill(page) => number(*page) + 10_000,
+            Step::Copy(page) => number(*page) + 20_000,
+        };
+        steps.as_slice().iter().map(one).collect()
+    }
+
+    fn read(tree: &Tree, first: u64, rows: u32) -> Vec<i64> {
+        let mut steps = Steps::default();
+        tree.read(Place::initial(first), rows, &mut steps);
+        numbers(&steps)
+    }
+
+    #[test]
+    fn rows_lie_one_after_the_other_by_hand() {
+        let (tree, pages) = tree(shape());
+        // Leaves 0 to 99, then ten parents, then the root.
+        assert_eq!(
+            (tree.pages(), tree.inner_pages(), pages.count()),
+            (111, 11, 111)
+        );
+        assert_eq!(read(&tree, 0, 1), [110, 100, 0]);
+        assert_eq!(read(&tree, 999, 1), [110, 109, 99]);
+        // Into the next leaf, which is of the next parent.
+        assert_eq!(read(&tree, 98, 4), [110, 100, 9, 101, 10]);
+    }
+
+    #[test]
+    fn a_full_leaf_shares_with_its_neighbors_by_hand() {
+        let (mut tree, mut pages) = tree(shape());
+        let mut steps = Steps::default();
+        tree.insert(Place::behind(455, 0), &mut pages, &mut steps);
+        // 31 rows of three leaves go to four: 10, 10, 10 and 1, and then from the right
+        // 10, 10, 6 and 5, then 10, 8, 8 and 5, then 9, 9, 8 and 5.
+        assert_eq!(
+            numbers(&steps),
+            [110, 104, 45, -45, -44, -45, -46, 10_111, -104]
+        );
+        let begins: Vec<Place> = tree.changed.keys().copied().collect();
+        assert_eq!(
+            begins,
+            [440, 449, 457, 465].map(Place::initial),
+            "where the four begin"
+        );
+        // One more finds room.
+        steps.clear();
+        tree.insert(Place::behind(455, 1), &mut pages, &mut steps);
+        assert_eq!(numbers(&steps), [110, 104, 45, -45]);
+    }
+
+    #[test]
+    fn rows_behind_the_last_get_leaves_of_their_own_by_hand() {
+        let (mut tree, mut pages) = tree(Shape {
+            appends: true,
+            ..shape()
+        });
+        let mut steps = Steps::default();
+        for number in 0..11 {
+            steps.clear();
+            tree.insert(Place::behind(999, number), &mut pages, &mut steps);
+            let wanted: &[i64] = match number {
+                0 => &[110, 109, 99, 10_111, -109],
+                10 => &[110, 109, 111, 10_112, -109],
+                _ => &[110, 109, 111, -111],
+            };
+            assert_eq!(numbers(&steps), wanted, "row {number}");
+        }
+    }
+
+    #[test]
+    fn rows_that_grow_overflow_their_leaf() {
+        let (mut tree, mut pages) = tree(Shape {
+            leaf: 1005,
+            slacks: vec![5],
+            ..shape()
+        });
+        let mut steps = Steps::default();
+        tree.update(Place::initial(3), 1, 5, &mut pages, &mut steps);
+        // Read, and then changed.
+        assert_eq!(numbers(&steps), [110, 100, 0, 0]);
+        tree.update(Place::initial(4), 1, 1, &mut pages, &mut steps);
+        assert_eq!(pages.count(), 112, "a byte more than the leaf has");
+    }
+
+    #[test]
+    fn long_rows_continue_on_other_pages_by_hand() {
+        let (mut tree, mut pages) = tree(Shape {
+            overflow: 1.5,
+            local: 0.0,
+            ..shape()
+        });
+        assert_eq!(tree.pages(), 111 + 1500);
+        // Row 1 has the second and third of the pages behind the tree.
+        assert_eq!(read(&tree, 1, 1), [110, 100, 0, 20_112, 112, 20_113, 113]);
+        let mut steps = Steps::default();
+        tree.update(Place::initial(1), 1, 0, &mut pages, &mut steps);
+        let changed = numbers(&steps).into_iter().filter(|page| *page < 0);
+        assert_eq!(changed.count(), 1, "the page that has the value");
+    }
+
+    /// Rows of a tree in order, and that no leaf is too full.
+    fn rows_of(tree: &Tree, count: usize) -> Vec<Place> {
+        for (begin, leaf) in &tree.changed {
+            let used: u32 = leaf.rows.iter().map(|(_, bytes)| bytes).sum();
+            assert_eq!(used, leaf.used, "{begin:?}");
+            assert!(used <= tree.shape.leaf || leaf.rows.len() == 1, "{begin:?}");
+            let is_inside =
+                |place: &Place| place >= begin && leaf.end.is_none_or(|end| *place < end);
+            assert!(
+                leaf.rows.iter().all(|(place, _)| is_inside(place)),
+                "{begin:?}"
+            );
+            assert!(leaf.rows.is_sorted(), "{begin:?}");
+        }
+        tree.read(Place::initial(0), count as u32, &mut Steps::default())
+    }
+
+    #[test]
+    fn a_tree_has_the_rows_that_a_sorted_list_has() {
+        for (seed, shape) in [
+            (1, shape()),
+            (
+                2,
+                Shape {
+                    appends: true,
+                    ..shape()
+                },
+            ),
+            (
+                3,
+                Shape {
+                    rows_a_leaf: 7.3,
+                    row: 130.4,
+                    ..shape()
+                },
+            ),
+        ] {
+            let (mut tree, mut pages) = tree(shape);
+            let mut rows: Vec<Place> = (0..1000).map(Place::initial).collect();
+            let mut steps = Steps::default();
+            for number in 0..4000u64 {
+                let drawn = mix(seed << 32 ^ number);
+                // Mostly at ten places, as rows of districts are.
+                let initial = match drawn % 4 {
+                    0 => drawn >> 8 & 511,
+                    _ => (drawn >> 8) % 10 * 100 + 99,
+                };
+                if drawn % 5 > 1 {
+                    let place = Place::behind(initial, number);
+                    tree.insert(place, &mut pages, &mut steps);
+                    rows.insert(rows.partition_point(|row| *row < place), place);
+                } else if rows.len() > 1 {
+                    // Row 0 stays, from which all are read.
+                    let place = rows.remove(1 + (drawn >> 16) as usize % (rows.len() - 1));
+                    tree.remove(place, &mut pages, &mut steps);
+                }
+            }
+            let found = rows_of(&tree, rows.len());
+            assert!(found == rows, "seed {seed}");
+        }
+    }
 }

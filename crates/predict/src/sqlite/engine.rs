@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use octavo_buffer::{Frames, Outcome, Page, Pcache, Policy};
+use octavo_buffer::{Access, Frames, Outcome, Page, Pcache, Policy, Reference};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
@@ -15,9 +15,9 @@ use super::{
     log::Log,
 };
 use crate::{
-    engine::{Engine, EngineError},
+    engine::{Engine, EngineError, Referred},
     io::{Io, Purpose},
-    pages::{Pages, References},
+    pages::{Pages, Step, Steps},
     tree::Tree,
 };
 
@@ -36,7 +36,7 @@ pub(crate) struct Sqlite {
     cache: Pcache,
     frames: Frames,
     log: Log,
-    references: References,
+    steps: Steps,
     /// Rows by rowid of those inserted later into tables whose key has an index.
     rowids: HashMap<(TableId, Place), u64>,
     changed: Vec<Page>,
@@ -51,9 +51,23 @@ impl Sqlite {
         page_size: PageSize,
         memory: ByteCount,
     ) -> Result<Self, EngineError> {
+        let page = u64::from(page_size.get());
+        let bytes: u64 = workload
+            .population()
+            .partitions()
+            .iter()
+            .map(|part| {
+                let row = workload.tables()[part.table.0].row_bytes_mean;
+                part.rows_about.saturating_mul(u64::from(row))
+            })
+            .fold(0, u64::saturating_add);
+        // Indexes take less than the rows again, and a page of a table that grows.
+        if bytes / page > u64::from(Page::COUNT_MAX) / 4 {
+            let size = ByteCount::new(bytes);
+            return Err(EngineError::Size { size, page_size });
+        }
         let mut pages = Pages::default();
         let tables = lay_out(workload, page_size, &mut pages);
-        let page = u64::from(page_size.get());
         let frames = memory.get() / (page + PAGE_OVERHEAD);
         let frames = u32::try_from(frames).ok().and_then(Frames::new);
         let frames = frames.ok_or(EngineError::Memory { memory, page_size })?;
@@ -65,11 +79,18 @@ impl Sqlite {
             frames,
             log: Log::new(page_size),
             pages,
-            references: References::default(),
+            steps: Steps::default(),
             rowids: HashMap::new(),
             changed: Vec::new(),
             known,
         })
+    }
+
+    fn read(&self, page: Page) -> Io {
+        Io {
+            purpose: Purpose::Read,
+            request: self.log.read(page),
+        }
     }
 
     /// What the loaded database and its log take.
@@ -81,7 +102,7 @@ impl Sqlite {
         let Self {
             tables,
             pages,
-            references,
+            steps,
             rowids,
             ..
         } = self;
@@ -102,22 +123,22 @@ impl Sqlite {
                     match touch.action {
                         Action::Insert => {
                             rowids.entry((touch.table, first)).or_insert(next);
-                            key.insert(first, pages, references);
-                            own.insert(at(own, first, rowids), pages, references);
+                            key.insert(first, pages, steps);
+                            own.insert(at(own, first, rowids), pages, steps);
                         }
                         Action::Delete => {
-                            key.remove(first, pages, references);
-                            own.remove(at(own, first, rowids), pages, references);
+                            key.remove(first, pages, steps);
+                            own.remove(at(own, first, rowids), pages, steps);
                         }
                         Action::Read | Action::Update { .. } => {
-                            for place in key.read(first, rows, references) {
+                            for place in key.read(first, rows, steps) {
                                 let row = at(own, place, rowids);
                                 match touch.action {
                                     Action::Update { grows } => {
                                         let grows = u32::from(grows);
-                                        own.update(row, 1, grows, pages, references);
+                                        own.update(row, 1, grows, pages, steps);
                                     }
-                                    _ => drop(own.read(row, 1, references)),
+                                    _ => drop(own.read(row, 1, steps)),
                                 }
                             }
                         }
@@ -128,53 +149,76 @@ impl Sqlite {
             },
         };
         match touch.action {
-            Action::Read => drop(tree.read(first, rows, references)),
+            Action::Read => drop(tree.read(first, rows, steps)),
             Action::Update { grows } => {
-                tree.update(first, rows, u32::from(grows), pages, references);
+                tree.update(first, rows, u32::from(grows), pages, steps);
             }
-            Action::Insert => tree.insert(first, pages, references),
-            Action::Delete => tree.remove(first, pages, references),
+            Action::Insert => tree.insert(first, pages, steps),
+            Action::Delete => tree.remove(first, pages, steps),
         }
     }
 }
 
 impl Engine for Sqlite {
-    fn transaction(&mut self, touches: &[Touch], is_committed: bool, ios: &mut Vec<Io>) -> u64 {
-        self.references.clear();
-        self.references.read(FIRST);
+    fn transaction(
+        &mut self,
+        touches: &[Touch],
+        is_committed: bool,
+        ios: &mut Vec<Io>,
+    ) -> Referred {
+        self.steps.clear();
+        self.steps.read(FIRST);
         let taken = self.pages.changes();
         for touch in touches {
             self.touch(touch);
         }
         if self.pages.changes() != taken {
             // The header has the database's size and its free pages.
-            self.references.change(FIRST);
+            self.steps.change(FIRST);
         }
         if self.pages.count() > self.known {
             self.known = self.pages.count().saturating_mul(2);
             self.cache.extend(self.known);
         }
         self.changed.clear();
-        for &reference in self.references.as_slice() {
+        let mut referred = Referred::default();
+        for &step in self.steps.as_slice() {
+            let (reference, is_new) = match step {
+                Step::Refer(reference) => (reference, false),
+                Step::Fill(page) => (Reference::new(page, Access::Change), true),
+                // `sqlite3PagerDirectReadOk`: past the cache.
+                Step::Copy(page) if self.changed.is_empty() && !self.log.has(page) => {
+                    ios.push(self.read(page));
+                    continue;
+                }
+                Step::Copy(page) => (Reference::new(page, Access::Read), false),
+            };
             let page = reference.page();
-            let outcome = self.cache.access(reference);
-            if matches!(outcome, Outcome::Miss(_)) && !self.references.is_new(page) {
-                ios.push(Io {
-                    purpose: Purpose::Read,
-                    request: self.log.read(page),
-                });
+            match self.cache.access(reference) {
+                Outcome::Miss(_) if !is_new => {
+                    referred.misses += 1;
+                    ios.push(self.read(page));
+                }
+                Outcome::Hit | Outcome::Miss(_) => referred.hits += 1,
             }
             if reference.is_change() {
                 self.changed.push(page);
             }
         }
-        self.cache.commit();
         self.changed.sort_unstable();
         self.changed.dedup();
-        if is_committed && !self.changed.is_empty() {
-            self.log.commit(&self.changed, ios);
+        if is_committed {
+            self.cache.commit();
+            if !self.changed.is_empty() {
+                self.log.commit(&self.changed, ios);
+            }
+        } else {
+            // What was changed is read again.
+            for &page in &self.changed {
+                self.cache.forget(page);
+            }
         }
-        self.references.as_slice().len() as u64
+        referred
     }
 
     fn frames(&self) -> Frames {

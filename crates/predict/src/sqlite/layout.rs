@@ -151,6 +151,7 @@ fn tree(
         .sum::<f64>()
         / count;
     let mean = if cells.is_empty() { 32.0 } else { mean };
+    let beyond = overflow * f64::from(size.get() - 4);
     let leaf = size.get() - LEAF_HEADER;
     // A row of an index between two leaves is in the page above.
     let between = match kind {
@@ -164,33 +165,38 @@ fn tree(
         Kind::Table => INNER_FILL * room / f64::from(4 + varint(sample.rows / 2 + 1) + 2) + 1.0,
         Kind::Index => room / (4.0 + mean) + 0.5,
     };
+    let (rows_a_leaf, slacks) = packed(&cells, leaf, mean);
     let shape = Shape {
         rows: sample.rows,
-        rows_a_leaf: packed(&cells, leaf, mean) + between,
-        row: mean.round() as u32,
+        rows_a_leaf: rows_a_leaf + between,
+        slacks,
+        row: mean,
         leaf: leaf + (between * mean) as u32,
         fan_out,
         overflow,
+        local: mean / (mean + beyond),
         appends: kind == Kind::Table,
     };
     Tree::new(shape, pages)
 }
 
-/// How many cells a leaf has on average when they are packed one after the other.
-fn packed(cells: &[Cell], leaf: u32, mean: f64) -> f64 {
-    let (mut full, mut used, mut in_full, mut pending) = (0u32, 0, 0usize, 0);
+/// How many cells a leaf has on average when they are packed one after the other, and what
+/// is left in each of these leaves.
+fn packed(cells: &[Cell], leaf: u32, mean: f64) -> (f64, Vec<u32>) {
+    let (mut used, mut in_full, mut pending) = (0, 0usize, 0);
+    let mut slacks = Vec::new();
     for cell in cells {
         if used + cell.bytes > leaf {
-            full += 1;
+            slacks.push(leaf - used);
             in_full += pending;
             (used, pending) = (0, 0);
         }
         used += cell.bytes;
         pending += 1;
     }
-    match full {
+    match slacks.len() {
         // All are in one leaf: more would fill it as these do.
-        0 => (f64::from(leaf) / mean).max(1.0),
-        _ => in_full as f64 / f64::from(full),
+        0 => ((f64::from(leaf) / mean).max(1.0), slacks),
+        full => (in_full as f64 / full as f64, slacks),
     }
 }

@@ -53,6 +53,11 @@ impl Log {
         self.data
     }
 
+    /// Whether a page is in the log.
+    pub(super) fn has(&self, page: Page) -> bool {
+        self.pages.contains_key(&page)
+    }
+
     /// Reads a page, from the log if it is there.
     pub(super) fn read(&self, page: Page) -> Request {
         let Some(frame) = self.pages.get(&page) else {

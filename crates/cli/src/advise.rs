@@ -6,13 +6,13 @@ use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{complete, plan},
     campaign::{CampaignError, CampaignSettings, campaign},
-    plan::{SliceLength, Storage},
+    plan::{Plan, SliceLength, Storage},
 };
 
 use crate::{
     devices::{emulator, storage},
     failure::Failure,
-    flags::AdviseFlags,
+    flags::{AdviseFlags, CellFlags},
     outcome,
     watcher::Watcher,
 };
@@ -43,19 +43,43 @@ fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
 }
 
 fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSettings> {
+    ensure!(
+        flags.transactions != Some(0),
+        "--transactions must be at least 1"
+    );
+    let storage = match &flags.device {
+        Some(device) => Storage::Device(storage(device)?),
+        None => Storage::Own,
+    };
+    let plan = plan_of(&flags.cells, storage)?;
+    let defaults = plan.databases[0].kind()?.defaults;
+    Ok(CampaignSettings {
+        directory: flags.directory.clone(),
+        plan,
+        prediction: None,
+        budget: Some(flags.budget.unwrap_or(defaults.budget)),
+        passes: flags.passes,
+        slices: SliceLength {
+            transactions: flags.transactions,
+            warm_up: flags.warm_up,
+        },
+        calibrate: !flags.no_calibrate,
+        emulator,
+        keep_data: flags.keep_data,
+        command: Some(outcome::command()),
+        octavo_version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// The cells that flags name, on one storage.
+pub(crate) fn plan_of(flags: &CellFlags, storage: Storage) -> anyhow::Result<Plan> {
     let workload = flags.workload.name()?;
     ensure!(
         flags.margin > 0.0 && flags.margin < 100.0,
         "--margin must be above 0 and below 100, not {}",
         flags.margin
     );
-    ensure!(
-        flags.transactions != Some(0),
-        "--transactions must be at least 1"
-    );
-    let database = flags.system.database(&flags.database)?;
-    let kind = database.kind()?;
-    let mut plan = plan(database, workload)?;
+    let mut plan = plan(flags.system.database(&flags.database)?, workload)?;
     if !flags.memory.is_empty() {
         plan.memories.clone_from(&flags.memory);
     }
@@ -72,26 +96,10 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
     if let Some(clients) = flags.clients {
         plan.clients = vec![clients];
     }
-    if let Some(device) = &flags.device {
-        plan.storages = vec![Storage::Device(storage(device)?)];
-    }
+    plan.storages = vec![storage];
     plan.isolation = flags.isolation.map(Into::into);
     plan.seed = flags.seed;
     plan.margin = flags.margin / 100.0;
     complete(&mut plan, memory, flags.workload.rows())?;
-    Ok(CampaignSettings {
-        directory: flags.directory.clone(),
-        plan,
-        budget: Some(flags.budget.unwrap_or(kind.defaults.budget)),
-        passes: flags.passes,
-        slices: SliceLength {
-            transactions: flags.transactions,
-            warm_up: flags.warm_up,
-        },
-        calibrate: !flags.no_calibrate,
-        emulator,
-        keep_data: flags.keep_data,
-        command: Some(outcome::command()),
-        octavo_version: env!("CARGO_PKG_VERSION"),
-    })
+    Ok(plan)
 }

@@ -48,7 +48,10 @@ pub(crate) enum Command {
     /// Time requests to an emulated device, for octavo emulate
     #[command(hide = true)]
     Lead(LeadFlags),
-    /// Print the results of an earlier advise or run again
+    /// Predict what advise would measure: page and cache sizes on storage that
+    /// is not at hand
+    Predict(PredictFlags),
+    /// Print the results of an earlier advise, run or predict again
     Report(ReportFlags),
     /// Compare the results of two experiments, cell by cell
     Compare(CompareFlags),
@@ -81,7 +84,47 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
 
-    /// Database to measure; servers are Octavo's own, in its directory
+    #[command(flatten)]
+    pub(crate) cells: CellFlags,
+
+    /// Passes at most. In a pass every page size executes the same transactions
+    /// [default: as many as fit into the budget]
+    #[arg(long, value_name = "N")]
+    pub(crate) passes: Option<u32>,
+
+    /// Transactions that each page size executes in a pass [default: as many
+    /// as take about 75 ms, with a server 1.5 s]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) transactions: Option<u64>,
+
+    /// Transactions of the warm-up [default: until the cache is warm]
+    #[arg(long, value_name = "N")]
+    pub(crate) warm_up: Option<u64>,
+
+    /// Skip calibrating the storage
+    #[arg(long)]
+    pub(crate) no_calibrate: bool,
+
+    /// Keep the loaded databases in DIR/data
+    #[arg(long)]
+    pub(crate) keep_data: bool,
+
+    /// Print all tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+}
+
+/// What advise measures and predict predicts.
+#[derive(Debug, Args)]
+pub(crate) struct CellFlags {
+    /// Database; servers are Octavo's own, in its directory
     #[arg(long, value_name = "NAME", default_value = Registry::standard().default_kind().name,
         value_parser = database_name(Registry::standard(), &[]))]
     pub(crate) database: String,
@@ -127,27 +170,42 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
     pub(crate) margin: f64,
 
-    /// Passes at most. In a pass every page size executes the same transactions
-    /// [default: as many as fit into the budget]
-    #[arg(long, value_name = "N")]
-    pub(crate) passes: Option<u32>,
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
+}
 
-    /// Transactions that each page size executes in a pass [default: as many
-    /// as take about 75 ms, with a server 1.5 s]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub(crate) transactions: Option<u64>,
+#[derive(Debug, Args)]
+#[command(mut_args(without_loaded_rows))]
+pub(crate) struct PredictFlags {
+    /// Where the results go: a new or empty directory, or that of the same
+    /// prediction. octavo.db and report.html stay there
+    #[arg(default_value = "octavo-prediction", value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    /// The storage: a name that octavo devices lists, or the path of a file
+    #[arg(long, value_name = "DEVICE", required_unless_present = "calibrated_by")]
+    pub(crate) device: Option<String>,
+
+    /// Results of octavo advise with the same database and workload: the
+    /// processor's time is taken from them, and the storage that they
+    /// calibrated unless --device names another
+    #[arg(long, value_name = "OCTAVO.DB")]
+    pub(crate) calibrated_by: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) cells: CellFlags,
+
+    /// Passes. In a pass every page size executes the same transactions
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    pub(crate) passes: u32,
+
+    /// Transactions that each page size executes in a pass
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) transactions: u64,
 
     /// Transactions of the warm-up [default: until the cache is warm]
     #[arg(long, value_name = "N")]
     pub(crate) warm_up: Option<u64>,
-
-    /// Skip calibrating the storage
-    #[arg(long)]
-    pub(crate) no_calibrate: bool,
-
-    /// Keep the loaded databases in DIR/data
-    #[arg(long)]
-    pub(crate) keep_data: bool,
 
     /// Print all tables
     #[arg(long, conflicts_with = "json")]
@@ -159,9 +217,6 @@ pub(crate) struct AdviseFlags {
 
     #[command(flatten)]
     pub(crate) progress: ProgressFlags,
-
-    #[command(flatten)]
-    pub(crate) system: SystemFlags,
 }
 
 #[derive(Debug, Args)]

@@ -17,6 +17,7 @@ mod limits;
 mod load;
 mod outcome;
 mod output;
+mod predict;
 mod print;
 mod progress;
 mod report;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Devices(flags) => devices::devices(flags),
         Command::Emulate(flags) => emulate::emulate(flags),
         Command::Lead(flags) => emulate::lead(&flags),
+        Command::Predict(flags) => predict::predict(flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
         Command::Load(flags) => load::load(flags),

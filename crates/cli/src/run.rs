@@ -32,6 +32,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         .unwrap_or_else(|| directory_of(&flags.plan));
     file.check(&directory).map_err(Failure::input)?;
     let settings = CampaignSettings {
+        prediction: None,
         directory,
         plan: file.plan.clone(),
         budget: file.budget,

@@ -275,6 +275,16 @@ impl Counts {
         }
     }
 
+    /// Counts a transaction that took so long.
+    ///
+    /// # Panics
+    /// When there is no kind at this position.
+    pub fn count(&mut self, kind: usize, outcome: Outcome, latency: Duration) {
+        let kind = &mut self.kinds[kind];
+        kind.outcomes[TryOutcome::from(outcome).position()] += 1;
+        kind.latencies.record(microseconds(latency));
+    }
+
     /// Transactions that ended as the workload wants.
     pub fn transactions(&self) -> u64 {
         let ended = |kind: &KindCounts| [kind.committed(), kind.rolled_back()];

@@ -11,6 +11,8 @@ use crate::{machine::Disturbance, plan::Cell};
 pub enum Caveat {
     /// A build without optimization measured, so figures are too low.
     DebugBuild,
+    /// Nothing was measured: models say all of it.
+    Predicted,
     /// The machine was not the same in all sessions.
     MachineChanged {
         /// The fact's name.

@@ -19,7 +19,7 @@ use crate::{
     lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
     machine,
     plan::{Cell, Group, Plan},
-    record::{Figures, RunRecord},
+    record::{Figures, RunRecord, Source},
     statistics::{ByBatch, Decision, Interval, mean, standard_deviation},
     store::{CHANGED, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
@@ -78,6 +78,8 @@ pub struct Findings {
     pub snapshots: Vec<StoredSnapshot>,
     /// The device's profile.
     pub calibration: Option<Profile>,
+    /// How all figures came about.
+    pub source: Source,
     /// Cells and verdict by group, in the plan's order.
     pub groups: Vec<GroupFindings>,
     /// What a smaller buffer costs and saves; empty unless memories and page
@@ -363,6 +365,7 @@ impl Findings {
             storage_path: by_cell.storage_path(),
             snapshots: store.snapshots()?,
             calibration,
+            source: store.source()?.unwrap_or(Source::Measured),
             buffers: buffer_findings(&plan, &cells, of_cell),
             interactions: interactions(&plan, &cells, &plan_groups, of_cell),
             groups,
@@ -752,7 +755,11 @@ fn caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     if let Some(share) = share.filter(|share| *share < MISSES_AT_DEVICE_WANTED) {
         caveats.push(Caveat::MissesNotAtDevice { share });
     }
-    if !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
+    let is_measured = findings.source == Source::Measured;
+    if !is_measured {
+        caveats.push(Caveat::Predicted);
+    }
+    if is_measured && !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
         caveats.push(Caveat::NoDeviceCounters);
     }
     if !runs.is_empty() {

@@ -33,6 +33,7 @@ pub mod lockstep;
 pub mod machine;
 pub mod observer;
 pub mod plan;
+pub mod prediction;
 pub mod record;
 mod resolved;
 mod run;

@@ -19,6 +19,29 @@ pub struct Document {
 }
 
 impl Document {
+    /// Has the title of each table and chart end with a word in parentheses.
+    pub(crate) fn mark(&mut self, word: &str) {
+        fn mark(block: &mut Block, word: &str) {
+            let title = match block {
+                Block::Table(table) | Block::Brief(table) => &mut table.caption,
+                Block::Figure(figure) => &mut figure.title,
+                Block::Columns(blocks) => {
+                    return blocks.iter_mut().for_each(|block| mark(block, word));
+                }
+                Block::Details { blocks, .. } => {
+                    return blocks.iter_mut().for_each(|block| mark(block, word));
+                }
+                _ => return,
+            };
+            let space = if title.is_empty() { "" } else { " " };
+            *title = format!("{title}{space}({word})");
+        }
+        let sections = self.sections.iter_mut();
+        for block in sections.flat_map(|section| &mut section.blocks) {
+            mark(block, word);
+        }
+    }
+
     /// A document of these sections, but for those that nothing is in.
     pub(crate) fn of(
         title: impl Into<String>,

@@ -4,6 +4,7 @@ use octavo_device::profile::Profile;
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     plan::{Factor, Storage},
+    record::Source,
 };
 
 use crate::{
@@ -31,10 +32,15 @@ pub fn findings(findings: &Findings) -> Document {
         throughput, io, latency, stability, disk, load, setup, method,
     ];
     let others = others.map(|section| section(findings));
-    Document {
+    let mut document = Document {
         origin: origin(findings),
         ..Document::of(title(findings), begin.into_iter().chain(others))
+    };
+    if findings.source == Source::Predicted {
+        // Somebody may copy one table, or one chart.
+        document.mark("predicted");
     }
+    document
 }
 
 /// How many of the groups the first screen has room for: at least one.
@@ -95,6 +101,10 @@ fn origin(findings: &Findings) -> String {
         workload,
         format!("{device}{file_system}"),
         clock(findings.spent_s),
+        match findings.source {
+            Source::Predicted => "predicted, not measured".into(),
+            Source::Measured | Source::Replayed => String::new(),
+        },
     ])
 }
 
@@ -303,8 +313,10 @@ fn load(findings: &Findings) -> Section {
 fn setup(findings: &Findings) -> Section {
     let mut section = Section::new("setup", "Setup").at(Depth::Method);
     section.paragraph(format!(
-        "Measured by Octavo {}, started {}.",
-        findings.octavo, findings.created
+        "{} by Octavo {}, started {}.",
+        naming::capital(findings.source.name()),
+        findings.octavo,
+        findings.created
     ));
     section.push(Block::Warnings(warnings(findings).1));
     section.push(Block::Values(sentence::conditions(findings)));

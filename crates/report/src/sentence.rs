@@ -17,6 +17,7 @@ use octavo_experiment::{
     caveats::Caveat,
     findings::{Findings, MISSES_AT_DEVICE_WANTED},
     plan::{Factor, Level},
+    record::Source,
     verdict::{BufferFinding, EqualThroughput, Verdict},
 };
 use octavo_units::{ByteCount, PageSize};
@@ -134,6 +135,7 @@ fn whole_mib(memory: ByteCount) -> String {
 pub(crate) fn passed(findings: &Findings) -> Vec<String> {
     let mut passed = Vec::new();
     let share = findings.misses_at_device_min();
+    let share = share.filter(|_| findings.source == Source::Measured);
     if let Some(share) = share.filter(|share| *share >= MISSES_AT_DEVICE_WANTED) {
         passed.push(format!(
             "{} of cache misses reached the disk.",
@@ -152,6 +154,9 @@ pub(crate) fn passed(findings: &Findings) -> Vec<String> {
 
 /// How it is known that the storage was seen, and how fast it was.
 pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
+    if findings.source == Source::Predicted {
+        return vec!["No disk was seen: requests were timed by a model of it.".into()];
+    }
     let figures: Vec<_> = naming::cells(findings)
         .filter_map(|cell| cell.per_transaction)
         .collect();

@@ -10,6 +10,7 @@ mod energy;
 mod external;
 mod kill_and_resume;
 mod outside;
+mod predict;
 mod run;
 mod servers;
 

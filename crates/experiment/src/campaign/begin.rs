@@ -9,10 +9,11 @@ use super::{
 use crate::{
     directory::STORE,
     error::CampaignError,
-    executor::{MeasuredExecutor, Monitor},
+    executor::{Executor, MeasuredExecutor, Monitor, PredictedExecutor},
     findings::Findings,
     lockstep::{Horizon, judge},
     observer::Observer,
+    record::Source,
     resolved::ResolvedPlan,
     store::{Store, StoreError},
 };
@@ -29,6 +30,19 @@ pub fn campaign(
 ) -> Result<Findings, CampaignError> {
     let plan = &settings.plan;
     let resolved = ResolvedPlan::of(plan, &settings.directory)?;
+    if let Some(prediction) = &settings.prediction {
+        let mut executor = PredictedExecutor::open(resolved, prediction)?;
+        return match Store::open_or_create(&executor.store()) {
+            Ok(mut store) => {
+                adopt(settings, &mut store, executor.source())?;
+                carry_out(settings, store, &mut executor, observer)
+            }
+            Err(error) => {
+                executor.abandon()?;
+                Err(error.into())
+            }
+        };
+    }
     check(settings, &resolved)?;
     resolved.examine()?;
     match Requirements::of(settings, &resolved).check(settings) {
@@ -44,14 +58,43 @@ pub fn campaign(
             return Err(error.into());
         }
     };
-    store.adopt(plan, settings.slices, settings.octavo_version)?;
+    adopt(settings, &mut store, executor.source())?;
+    executor.adopt(store.snapshots()?);
+    executor.confine()?;
+    carry_out(settings, store, &mut executor, observer)
+}
+
+/// Has the store take the plan, whose records so far came about in the same way.
+fn adopt(
+    settings: &CampaignSettings,
+    store: &mut Store,
+    source: Source,
+) -> Result<(), CampaignError> {
+    store.adopt(&settings.plan, settings.slices, settings.octavo_version)?;
+    if let Some(found) = store.source()?
+        && found != source
+    {
+        return Err(CampaignError::Setting(format!(
+            "the results in {} are {}, not {}: name another directory",
+            settings.directory.display(),
+            found.name(),
+            source.name(),
+        )));
+    }
     if let Some(command) = &settings.command {
         store.set_command(command)?;
     }
-    executor.adopt(store.snapshots()?);
-    executor.confine()?;
+    Ok(())
+}
+
+fn carry_out(
+    settings: &CampaignSettings,
+    store: Store,
+    executor: &mut dyn Executor,
+    observer: &dyn Observer,
+) -> Result<Findings, CampaignError> {
     let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
-    Campaign::new(settings, store, &monitor)?.carry_out(&mut executor)
+    Campaign::new(settings, store, &monitor)?.carry_out(executor)
 }
 
 /// Whether earlier sessions have done all that this one is to do.

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::plan::{Plan, SliceLength};
+use crate::{
+    plan::{Plan, SliceLength},
+    prediction::Prediction,
+};
 
 /// What to carry out, and how far.
 #[derive(Clone, Debug)]
@@ -11,6 +14,8 @@ pub struct CampaignSettings {
     pub directory: PathBuf,
     /// What to measure.
     pub plan: Plan,
+    /// What to predict from; `None` to measure.
+    pub prediction: Option<Prediction>,
     /// Time for everything, results of earlier sessions included; `None` for
     /// as long as it takes.
     pub budget: Option<Duration>,

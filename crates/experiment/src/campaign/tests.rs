@@ -195,6 +195,7 @@ fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
     CampaignSettings {
         directory: directory.to_owned(),
         plan,
+        prediction: None,
         budget: None,
         passes: Some(PASSES),
         slices: SliceLength {

@@ -1,10 +1,11 @@
 //! What turns the cells of a plan into slices and figures.
 //!
-//! Measuring is one way. Store, schedule, analysis and report know records by
-//! their [`Source`] alone, so another way is another [`Executor`].
+//! Measuring is one way and predicting another. Store, schedule, analysis and report
+//! know records by their [`Source`] alone, so each way is an [`Executor`].
 
 mod measured;
 mod monitor;
+mod predicted;
 mod seat;
 mod snapshots;
 
@@ -24,6 +25,7 @@ use crate::{
 pub use monitor::Monitor;
 
 pub(crate) use measured::MeasuredExecutor;
+pub(crate) use predicted::PredictedExecutor;
 
 /// Facts about where an executor works, as name and value, under a topic.
 pub type Facts = Vec<(String, Vec<(&'static str, String)>)>;

@@ -95,6 +95,14 @@ impl Store {
         )
     }
 
+    /// How the records so far came about; `None` without any.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds something else.
+    pub fn source(&self) -> Result<Option<Source>, StoreError> {
+        self.row("SELECT source FROM run LIMIT 1", source)
+    }
+
     /// The number of the sitting that comes next.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::time::Duration;
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     plan::{Factor, Level},
+    record::Source,
     statistics::Interval,
     verdict::{BufferFinding, Verdict},
 };
@@ -269,6 +270,10 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
         .count();
     if findings.passes == 0 {
         return None;
+    }
+    if findings.source == Source::Predicted {
+        let why = "a model of the database on a model of the storage, nothing measured.";
+        return Some(Answer::new("confidence: predicted only", why.to_owned()));
     }
     let sittings = counted(findings.sittings, "sitting");
     let based = format!("{} passes in {sittings}", findings.passes);

@@ -38,6 +38,13 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::DebugBuild => "A debug build measured this, so figures are too low. Use \
                                cargo run --release."
             .into(),
+        Caveat::Predicted => {
+            "Nothing here was measured. The intervals are of the inputs alone; how \
+                              far models are from measurements is in docs/predictions.md, and \
+                              devices of the catalog are modeled from data sheets and papers. \
+                              Check a decision with octavo advise."
+                .into()
+        }
         Caveat::MachineChanged { name, change } => format!(
             "The machine changed between sessions ({name}, {change}), so they may differ for that \
              reason. Start again in a new directory."

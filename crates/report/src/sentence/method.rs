@@ -1,6 +1,6 @@
 //! How the figures came about and what they do not claim.
 
-use octavo_experiment::{findings::Findings, plan::Factor};
+use octavo_experiment::{findings::Findings, plan::Factor, record::Source};
 
 use crate::{naming, number::percent};
 
@@ -12,7 +12,18 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         Some(count) => format!("the next {count} transactions"),
         None => "the next transactions".into(),
     };
-    let mut paragraphs = vec![
+    let mut paragraphs = Vec::new();
+    if findings.source == Source::Predicted {
+        paragraphs.push(
+            "Nothing was measured: rows are placed on pages as the database would, the same \
+             transactions as a measurement's refer to them, and its cache, log and checkpoints \
+             decide what a model of the storage is asked, in virtual time. What follows says how \
+             such slices are compared; they come about as measured ones do. docs/predictions.md \
+             has the models and how far they are from measurements."
+                .into(),
+        );
+    }
+    paragraphs.extend([
         format!(
             "{} All cells stay open and execute the same transactions in turn. A slice is {slice} \
              of one cell. A pass is one slice of every live cell, in balanced order. So all cells \
@@ -40,7 +51,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
              wholly within {margin} of 1. Likely means that the interval is open, and would not be \
              for this cell and one look alone. docs/verdicts.md has the rules, their sources and simulations."
         ),
-    ];
+    ]);
     paragraphs.push(not_claimed(findings));
     if !findings.buffers.is_empty() {
         paragraphs.push(

@@ -1,0 +1,80 @@
+//! `octavo predict`: flags to a plan and what to predict from, the call, and what is
+//! printed.
+
+use anyhow::{Context, anyhow};
+use octavo_experiment::{
+    campaign::{CampaignSettings, campaign},
+    plan::{Design, SliceLength, Storage},
+    prediction::{Calibrated, Cpu, PredictedDevice, Prediction},
+};
+
+use crate::{
+    advise::plan_of,
+    devices::{self, emulator},
+    failure::Failure,
+    flags::PredictFlags,
+    outcome,
+    watcher::Watcher,
+};
+
+pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
+    let settings = settings(&flags).map_err(Failure::Input)?;
+    let watcher = Watcher::new(flags.progress)?;
+    let result = campaign(&settings, &watcher);
+    watcher.finish();
+    let findings = result.map_err(|error| outcome::failure(error, &flags.directory))?;
+    outcome::publish(&findings, &flags.directory, flags.json, flags.verbose)
+}
+
+fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
+    let storage = match &flags.device {
+        Some(device) => Storage::Device(devices::storage(device)?),
+        None => Storage::Own,
+    };
+    let mut plan = plan_of(&flags.cells, storage)?;
+    // All cells to the end: it takes no storage's time.
+    plan.design = Design::Full;
+    let calibrated = match &flags.calibrated_by {
+        Some(store) => Some(
+            Calibrated::by(store, &plan)
+                .with_context(|| format!("--calibrated-by {}", store.display()))?,
+        ),
+        None => None,
+    };
+    let device = match (&flags.device, &calibrated) {
+        (Some(device), _) => PredictedDevice::Entry(Box::new(devices::named(device)?)),
+        (
+            None,
+            Some(Calibrated {
+                profile: Some(profile),
+                ..
+            }),
+        ) => PredictedDevice::Profile(profile.clone()),
+        (None, _) => {
+            return Err(anyhow!(
+                "the results of --calibrated-by have no calibrated storage: name a --device, or \
+                 repeat octavo advise without --no-calibrate"
+            ));
+        }
+    };
+    let cpu = match calibrated {
+        Some(calibrated) => calibrated.cpu,
+        None => Cpu::of_catalog(plan.workload),
+    };
+    Ok(CampaignSettings {
+        directory: flags.directory.clone(),
+        plan,
+        prediction: Some(Prediction { device, cpu }),
+        budget: None,
+        passes: Some(flags.passes),
+        slices: SliceLength {
+            transactions: Some(flags.transactions),
+            warm_up: flags.warm_up,
+        },
+        calibrate: false,
+        emulator: emulator().map_err(|_| anyhow!("octavo does not find itself"))?,
+        keep_data: false,
+        command: Some(outcome::command()),
+        octavo_version: env!("CARGO_PKG_VERSION"),
+    })
+}

@@ -1,0 +1,142 @@
+//! `octavo predict`: answers without a database or a disk.
+
+use std::{fs, path::Path, process::Command};
+
+use rusqlite::Connection;
+
+use crate::{complaint, octavo, refused, small_advise};
+
+fn predict(directory: &Path) -> Command {
+    let mut command = octavo();
+    command.arg("predict").arg(directory).args([
+        "--warehouses=1",
+        "--memory=1MiB,4MiB",
+        "--page-sizes=4K,16K",
+        "--passes=8",
+        "--transactions=40",
+        "--warm-up=400",
+    ]);
+    command
+}
+
+fn slices(directory: &Path) -> Vec<String> {
+    let store = Connection::open(directory.join("octavo.db")).unwrap();
+    let mut statement = store
+        .prepare(
+            "SELECT format('%s %d %d %d %.9f %d %d', source, pass, cell, slice.counted, elapsed_s,
+                           buffer_misses, log_written_bytes)
+             FROM slice JOIN run USING (run) ORDER BY pass, cell",
+        )
+        .unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn the_same_command_predicts_the_same_and_says_that_it_is_a_prediction() {
+    let parent = tempfile::tempdir().unwrap();
+    let (one, other) = (parent.path().join("one"), parent.path().join("other"));
+    let output = predict(&one).arg("--device=ec").output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "predicted, not measured",
+        "CONFIDENCE: PREDICTED ONLY",
+        "4 MiB of memory (predicted)",
+        "1 MiB of memory (predicted)",
+        "Nothing here was measured.",
+    ] {
+        assert!(words.contains(said), "{said} in {text}");
+    }
+    assert!(!words.contains("reached the disk"), "{text}");
+    let page = fs::read_to_string(one.join("report.html")).unwrap();
+    assert!(page.contains("predicted, not measured"));
+    assert!(!one.join("data").exists() || fs::read_dir(one.join("data")).unwrap().count() == 0);
+
+    let mut again = predict(&other);
+    let output = again.args(["--device=ec", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(findings["source"], "predicted");
+    assert_eq!(slices(&one), slices(&other));
+    assert_eq!(slices(&one).len(), 4 * 8);
+    assert!(
+        slices(&one)
+            .iter()
+            .all(|slice| slice.starts_with("predicted"))
+    );
+    // A slower device takes longer for the same.
+    let slow = parent.path().join("slow");
+    let output = predict(&slow).arg("--device=st373455ss").output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let time = |directory: &Path| -> f64 {
+        let store = Connection::open(directory.join("octavo.db")).unwrap();
+        let sum = "SELECT sum(elapsed_s) FROM slice";
+        store.query_row(sum, [], |row| row.get(0)).unwrap()
+    };
+    assert!(time(&slow) > 2.0 * time(&one), "{} s", time(&slow));
+}
+
+#[test]
+fn measured_results_calibrate_a_prediction_and_are_not_mixed_with_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let measured = parent.path().join("measured");
+    let output = small_advise(&measured).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let predicted = parent.path().join("predicted");
+    let calibrated = format!("--calibrated-by={}", measured.join("octavo.db").display());
+    let mut command = predict(&predicted);
+    let output = command.args([&calibrated, "--device=ec"]).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    // There is no calibrated storage in it.
+    refused(
+        &["predict", &calibrated, "--warehouses=1"],
+        &parent.path().join("none"),
+        &["--calibrated-by", "--device", "--no-calibrate"],
+    );
+    let text = complaint(&predict(&measured).arg("--device=ec").output().unwrap());
+    assert!(
+        text.contains("another plan") || text.contains("measured"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_not_modeled_is_refused_in_one_line() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("none");
+    for (arguments, named) in [
+        (
+            &["--database=postgres", "--device=ec"][..],
+            &["no model", "postgres"][..],
+        ),
+        (
+            &["--journal-mode=delete", "--device=ec"],
+            &["journal-mode", "delete"],
+        ),
+        (&["--clients=4", "--device=ec"], &["4 clients"]),
+        (&["--device=none-such"], &["none-such"]),
+        (&[], &["--device", "octavo predict"]),
+        (
+            &["--calibrated-by=/nowhere/octavo.db"],
+            &["/nowhere/octavo.db"],
+        ),
+        (
+            &["--device=ec", "--warehouses=5000"],
+            &["ec", "larger device"],
+        ),
+        (
+            &["--device=gp2-100", "--warehouses=1000000"],
+            &["larger device"],
+        ),
+        (&["--device=ec", "--memory=1KiB"], &["memory"]),
+    ] {
+        let arguments: Vec<&str> = ["predict"]
+            .into_iter()
+            .chain(arguments.iter().copied())
+            .collect();
+        refused(&arguments, &directory, named);
+        assert!(!directory.exists(), "{arguments:?}");
+    }
+}

@@ -1,0 +1,325 @@
+//! Predicting: databases and devices are modeled, in virtual time.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use octavo_database::{Counters, Settings};
+use octavo_driver::{Counts, DriverError, Measurement, WarmUpSlices};
+use octavo_predict::{Done, PredictError, Purpose, Setup, System};
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::{Outcome, Workload};
+
+use super::{Executor, Facts, Monitor, Sitting};
+use crate::{
+    directory::WorkDirectory,
+    error::CampaignError,
+    lockstep::{Slice, SliceKey, Spent},
+    machine::MachineUse,
+    plan::Cell,
+    prediction::Prediction,
+    record::{Figures, Source},
+    resolved::ResolvedPlan,
+    run::RunError,
+    store::StoredSnapshot,
+};
+
+/// The one database whose model there is.
+const MODELED: &str = "sqlite";
+
+/// Predicts cells.
+pub(crate) struct PredictedExecutor<'a> {
+    directory: WorkDirectory,
+    resolved: ResolvedPlan<'a>,
+    prediction: &'a Prediction,
+}
+
+impl<'a> PredictedExecutor<'a> {
+    /// Opens the directory for the results.
+    ///
+    /// # Errors
+    /// When the plan has something that is not modeled, or the directory cannot be had.
+    pub(crate) fn open(
+        resolved: ResolvedPlan<'a>,
+        prediction: &'a Prediction,
+    ) -> Result<Self, CampaignError> {
+        let plan = resolved.plan();
+        for database in &plan.databases {
+            let options = &database.options;
+            let is_default =
+                |(name, value): &(String, String)| name == "journal-mode" && value == "wal";
+            if database.name != MODELED {
+                return Err(not_modeled(&database.name, "predict knows sqlite"));
+            }
+            if let Some((name, value)) = options.iter().find(|option| !is_default(option)) {
+                let what = format!("{name} {value} of sqlite");
+                return Err(not_modeled(&what, "predict knows its write-ahead log"));
+            }
+        }
+        if let Some(clients) = plan.clients.iter().find(|&&clients| clients != 1) {
+            let what = format!("{clients} clients");
+            return Err(not_modeled(&what, "predict knows one client of sqlite"));
+        }
+        let device = prediction.device.open(plan.seed);
+        let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
+        let capacity = device.geometry().capacity;
+        for cell in plan.cells() {
+            let database = resolved.database(&cell.database);
+            database.accept(&Settings {
+                page_size: cell.page_size,
+                memory: cell.memory,
+                clients: cell.clients,
+                isolation: plan.isolation,
+            })?;
+            let needed = database.estimate(resolved.workload(cell.data), cell.page_size);
+            if needed > capacity {
+                return Err(CampaignError::Setting(format!(
+                    "{needed} of data do not fit {} of {capacity}: name a larger device, or less \
+                     data",
+                    prediction.device.name()
+                )));
+            }
+        }
+        let directory = WorkDirectory::open(resolved.own_directory(), &resolved.names())?;
+        Ok(Self {
+            directory,
+            resolved,
+            prediction,
+        })
+    }
+
+    /// Where the store is.
+    pub(crate) fn store(&self) -> std::path::PathBuf {
+        self.directory.store()
+    }
+
+    /// Takes back a directory that was made.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub(crate) fn abandon(self) -> Result<(), CampaignError> {
+        Ok(self.directory.abandon()?)
+    }
+}
+
+fn not_modeled(what: &str, known: &str) -> CampaignError {
+    CampaignError::Setting(format!(
+        "there is no model of {what}: {known}; octavo advise measures it"
+    ))
+}
+
+impl Executor for PredictedExecutor<'_> {
+    fn source(&self) -> Source {
+        Source::Predicted
+    }
+
+    fn facts(&self) -> Facts {
+        let Prediction { device, cpu } = self.prediction;
+        let facts = vec![
+            ("source", "predicted by models, not measured".to_owned()),
+            ("device", device.name()),
+            ("processor", cpu.source.clone()),
+        ];
+        vec![("storage".to_owned(), facts)]
+    }
+
+    fn prepare(
+        &mut self,
+        _cell: &Cell,
+        _monitor: &Monitor<'_>,
+    ) -> Result<Option<StoredSnapshot>, CampaignError> {
+        Ok(None)
+    }
+
+    fn sit<'s>(
+        &'s mut self,
+        cells: &[(usize, &'s Cell)],
+        seed: Seed,
+        monitor: &'s Monitor<'_>,
+    ) -> Result<Box<dyn Sitting + 's>, CampaignError> {
+        let mut seats = BTreeMap::new();
+        for (place, &(number, cell)) in cells.iter().enumerate() {
+            monitor.stop_if_interrupted()?;
+            monitor.progress(&format!(
+                "place rows on pages, {} of {}",
+                place + 1,
+                cells.len()
+            ));
+            let workload = self.resolved.workload(cell.data);
+            let setup = Setup {
+                page_size: cell.page_size,
+                memory: cell.memory,
+                seed,
+                cpu: self.prediction.cpu.cost,
+            };
+            let device = self.prediction.device.open(seed.derive("device", 0));
+            let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
+            let system = System::sqlite(workload, &setup, device);
+            let system = system.map_err(|error| CampaignError::Setting(error.to_string()))?;
+            seats.insert(number, Seat::new(system, workload));
+        }
+        Ok(Box::new(PredictedSitting { seats, monitor }))
+    }
+}
+
+/// Modeled cells by their number.
+struct PredictedSitting<'a> {
+    seats: BTreeMap<usize, Seat<'a>>,
+    monitor: &'a Monitor<'a>,
+}
+
+/// A modeled cell.
+struct Seat<'a> {
+    system: System,
+    workload: &'a dyn Workload,
+    total: Total,
+    warm_up: Total,
+}
+
+/// What transactions gave together.
+#[derive(Clone)]
+struct Total {
+    elapsed: Duration,
+    counters: Counters,
+    counts: Counts,
+}
+
+impl Total {
+    fn new(workload: &dyn Workload) -> Self {
+        Self {
+            elapsed: Duration::ZERO,
+            counters: Counters::default(),
+            counts: Counts::new(workload.transactions()),
+        }
+    }
+}
+
+impl<'a> Seat<'a> {
+    fn new(system: System, workload: &'a dyn Workload) -> Self {
+        Self {
+            system,
+            workload,
+            total: Total::new(workload),
+            warm_up: Total::new(workload),
+        }
+    }
+
+    fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, PredictError> {
+        let kinds = self.workload.transactions();
+        let mut slice = Total::new(self.workload);
+        let mut counted = 0;
+        for _ in 0..transactions {
+            let done = self.system.transaction()?;
+            let elapsed = Duration::from_nanos(done.elapsed_ns());
+            slice.elapsed += elapsed;
+            slice.counters = slice.counters + counters(&done);
+            slice.counts.count(done.kind, done.outcome, elapsed);
+            counted += u64::from(done.outcome == Outcome::Committed && kinds[done.kind].counted);
+        }
+        self.total.elapsed += slice.elapsed;
+        self.total.counters = self.total.counters + slice.counters;
+        self.total.counts.add(&slice.counts);
+        let counters = slice.counters;
+        Ok(Slice {
+            key,
+            transactions,
+            counted,
+            elapsed: slice.elapsed,
+            spent: Some(Spent {
+                read: counters.read_time,
+                log_write: counters.log_write_time,
+                log_sync: counters.log_sync_time,
+                checkpoint: counters.checkpoint_time,
+                cpu: counters.cpu_time,
+            }),
+            misses: counters.buffer_misses,
+            log_bytes: counters.log_written_bytes,
+            foreign_bytes: None,
+        })
+    }
+
+    fn figures(&self) -> Figures {
+        let Total {
+            elapsed,
+            counters,
+            counts,
+        } = self.total.clone();
+        let warm_up = WarmUpSlices {
+            elapsed: self.warm_up.elapsed,
+            misses: self.warm_up.counters.buffer_misses,
+            frames: self.system.frames().get().into(),
+        };
+        Figures {
+            load: Measurement::in_slices(warm_up, elapsed, counts, counters),
+            overhead: Duration::ZERO,
+            restored_by: None,
+            storage_path: None,
+            device: None,
+            machine: MachineUse::default(),
+            conditions: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+}
+
+/// A transaction's part of what the database counts.
+fn counters(done: &Done) -> Counters {
+    let [read, log, sync, checkpoint] = Purpose::ALL.map(|purpose| done.asked(purpose));
+    let time = Duration::from_nanos;
+    Counters {
+        buffer_hits: done.referred.hits,
+        buffer_misses: done.referred.misses,
+        reads: read.requests,
+        read_bytes: ByteCount::new(read.bytes),
+        read_time: time(read.waited_ns),
+        data_writes: checkpoint.requests,
+        data_written_bytes: ByteCount::new(checkpoint.bytes),
+        log_writes: log.requests,
+        log_written_bytes: ByteCount::new(log.bytes),
+        write_time: time(log.waited_ns + checkpoint.waited_ns),
+        log_write_time: time(log.waited_ns),
+        syncs: sync.flushes + checkpoint.flushes,
+        sync_time: time(sync.waited_ns),
+        log_sync_time: time(sync.waited_ns),
+        checkpoints: u64::from(checkpoint.flushes > 0),
+        checkpoint_time: time(checkpoint.waited_ns),
+        cpu_time: time(done.cpu_ns),
+        ..Counters::default()
+    }
+}
+
+impl Sitting for PredictedSitting<'_> {
+    fn failure(&mut self, _cell: usize) -> Option<CampaignError> {
+        None
+    }
+
+    fn frames(&self, cell: usize) -> u64 {
+        let seat = self.seats.get(&cell);
+        seat.map_or(0, |seat| seat.system.frames().get().into())
+    }
+
+    fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError> {
+        self.monitor.stop_if_interrupted()?;
+        let seat = self
+            .seats
+            .get_mut(&key.cell)
+            .ok_or(CampaignError::Stopped)?;
+        let slice = seat.slice(key, transactions);
+        slice.map_err(|error| CampaignError::Setting(crate::causes::with_causes(&error)))
+    }
+
+    fn end_warm_up(&mut self, cell: usize) {
+        if let Some(seat) = self.seats.get_mut(&cell) {
+            let fresh = Total::new(seat.workload);
+            seat.warm_up = std::mem::replace(&mut seat.total, fresh);
+        }
+    }
+
+    fn figures(&mut self, cell: usize) -> Option<Figures> {
+        Some(self.seats.get(&cell)?.figures())
+    }
+
+    fn leave(&mut self, cell: usize) -> Result<Figures, RunError> {
+        let seat = self.seats.remove(&cell);
+        let seat = seat.ok_or(RunError::Measurement(DriverError::Stopped))?;
+        Ok(seat.figures())
+    }
+}

@@ -1,20 +1,17 @@
 //! `octavo predict`: flags to a plan and what to predict from, the call, and what is
 //! printed.
 
-use anyhow::{Context, anyhow};
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
 use octavo_experiment::{
     campaign::{CampaignSettings, campaign},
     plan::{Design, SliceLength, Storage},
-    prediction::{Calibrated, Cpu, PredictedDevice, Prediction},
+    prediction::{Calibrated, Cpu, PredictedDevice, Prediction, Slowness},
 };
 
 use crate::{
-    advise::plan_of,
-    devices::{self, emulator},
-    failure::Failure,
-    flags::PredictFlags,
-    outcome,
-    watcher::Watcher,
+    advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, watcher::Watcher,
 };
 
 pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
@@ -41,30 +38,29 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         ),
         None => None,
     };
-    let device = match (&flags.device, &calibrated) {
-        (Some(device), _) => PredictedDevice::Entry(Box::new(devices::named(device)?)),
-        (
-            None,
-            Some(Calibrated {
-                profile: Some(profile),
-                ..
-            }),
-        ) => PredictedDevice::Profile(profile.clone()),
-        (None, _) => {
-            return Err(anyhow!(
-                "the results of --calibrated-by have no calibrated storage: name a --device, or \
-                 repeat octavo advise without --no-calibrate"
-            ));
-        }
+    let (cpu, storage) = match calibrated {
+        Some(Calibrated { cpu, storage }) => (cpu, storage),
+        None => (Cpu::of_catalog(plan.workload), None),
     };
-    let cpu = match calibrated {
-        Some(calibrated) => calibrated.cpu,
-        None => Cpu::of_catalog(plan.workload),
+    let (device, slowness) = match (&flags.device, storage) {
+        (Some(device), _) => {
+            let entry = devices::named(device)?;
+            (PredictedDevice::Entry(Box::new(entry)), Slowness::default())
+        }
+        (None, Some((profile, slowness))) => (PredictedDevice::Profile(profile), slowness),
+        (None, None) => bail!(
+            "the results of --calibrated-by have no calibrated storage: name a --device, or \
+             repeat octavo advise without --no-calibrate"
+        ),
     };
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
         plan,
-        prediction: Some(Prediction { device, cpu }),
+        prediction: Some(Prediction {
+            device,
+            cpu,
+            slowness,
+        }),
         budget: None,
         passes: Some(flags.passes),
         slices: SliceLength {
@@ -72,7 +68,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             warm_up: flags.warm_up,
         },
         calibrate: false,
-        emulator: emulator().map_err(|_| anyhow!("octavo does not find itself"))?,
+        emulator: PathBuf::new(),
         keep_data: false,
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

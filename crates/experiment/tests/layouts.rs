@@ -55,12 +55,6 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
                 .zip(predicted.into_iter().zip(counted[&object.name]))
             {
                 let error = predicted / actual - 1.0;
-                println!(
-                    "{:10} {bytes:5} {:20} {what:12} {actual:8} {predicted:8} {:+.1}%",
-                    workload.name(),
-                    object.name,
-                    error * 100.0
-                );
                 if actual > PAGES_MIN && error.abs() > allowed {
                     wrong.push(format!(
                         "{} with {bytes}: {predicted} {what}, not {actual}",

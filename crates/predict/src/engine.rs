@@ -1,6 +1,5 @@
 //! The boundary of modeled databases.
 
-use octavo_buffer::Frames;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::touch::Touch;
 
@@ -14,7 +13,7 @@ pub(crate) trait Engine: Send {
     -> Referred;
 
     /// Pages of the buffer, or of the data where these are fewer.
-    fn frames(&self) -> Frames;
+    fn frames(&self) -> u64;
 }
 
 /// How often pages were referred to.

@@ -15,4 +15,4 @@ mod tree;
 pub use cpu::CpuCost;
 pub use engine::{EngineError, Referred};
 pub use io::Purpose;
-pub use system::{Asked, Done, PredictError, Setup, System};
+pub use system::{Asked, Done, PredictError, Setup, Slowness, System};

@@ -1,8 +1,7 @@
 //! The closed system: a client whose transactions wait for the processor, the buffer,
 //! the log and the device, in virtual time.
 
-use octavo_buffer::Frames;
-use octavo_device::{Device, DeviceError, Tag};
+use octavo_device::{Device, DeviceError, Request, Tag};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
 use octavo_workload::{Client, ConnectionError, Outcome, Workload, touch::Pretence};
 
@@ -24,6 +23,20 @@ pub struct Setup {
     pub seed: Seed,
     /// What the processor takes.
     pub cpu: CpuCost,
+    /// How many times as long as the device says its requests take.
+    pub slowness: Slowness,
+}
+
+/// How many times as long as a model of storage says requests take that are for one
+/// purpose: what is known from measurements of the storage under a database.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slowness(pub [f64; Purpose::ALL.len()]);
+
+impl Default for Slowness {
+    /// The device is right.
+    fn default() -> Self {
+        Self([1.0; Purpose::ALL.len()])
+    }
 }
 
 /// What one transaction did.
@@ -35,6 +48,8 @@ pub struct Done {
     pub outcome: Outcome,
     /// References to pages.
     pub referred: Referred,
+    /// Bytes of the values that it set or inserted; none if it was rolled back.
+    pub changed_bytes: u64,
     /// What it asked of storage, by [`Purpose::ALL`].
     pub asked: [Asked; Purpose::ALL.len()],
     /// What the processor took, in nanoseconds.
@@ -50,8 +65,10 @@ pub struct Asked {
     pub bytes: u64,
     /// Flushes.
     pub flushes: u64,
-    /// How long they took, in nanoseconds, one after the other.
+    /// How long all took, in nanoseconds, one after the other.
     pub waited_ns: u64,
+    /// Of this, flushes.
+    pub flush_ns: u64,
 }
 
 impl Done {
@@ -84,6 +101,9 @@ pub enum PredictError {
         /// What the device has.
         capacity: ByteCount,
     },
+    /// The device completes nothing.
+    #[error("the device does not complete what it was asked")]
+    Silent,
     /// The workload's transactions do not run.
     #[error(transparent)]
     Workload(#[from] ConnectionError),
@@ -96,6 +116,7 @@ pub struct System {
     pretence: Pretence,
     device: Box<dyn Device>,
     cpu: CpuCost,
+    slowness: Slowness,
     now: Moment,
     ios: Vec<Io>,
 }
@@ -109,13 +130,14 @@ impl System {
     pub fn sqlite(
         workload: &dyn Workload,
         setup: &Setup,
-        device: Box<dyn Device>,
+        mut device: Box<dyn Device>,
     ) -> Result<Self, PredictError> {
         let engine = Sqlite::new(workload, setup.page_size, setup.memory)?;
         let (needed, capacity) = (engine.size(), device.geometry().capacity);
         if needed > capacity {
             return Err(PredictError::Capacity { needed, capacity });
         }
+        load(device.as_mut(), needed)?;
         Ok(Self {
             engine: Box::new(engine),
             client: workload.clients(setup.seed, 1).remove(0),
@@ -123,12 +145,13 @@ impl System {
             now: device.now(),
             device,
             cpu: setup.cpu,
+            slowness: setup.slowness,
             ios: Vec::new(),
         })
     }
 
     /// Pages of the buffer, or of the data where these are fewer.
-    pub fn frames(&self) -> Frames {
+    pub fn frames(&self) -> u64 {
         self.engine.frames()
     }
 
@@ -147,13 +170,18 @@ impl System {
             .transaction(touches, is_committed, &mut self.ios);
         let mut asked = [Asked::default(); Purpose::ALL.len()];
         for io in &self.ios {
-            self.device.submit(self.now, Tag(0), io.request)?;
-            let end = self.device.next(Moment::NEVER)?;
-            let end = end.map_or(self.now, |completion| completion.at);
+            let end = ask(self.device.as_mut(), self.now, io.request)?;
+            let slowness = self.slowness.0[io.purpose as usize];
+            let waited_ns = (end.since(self.now) as f64 * slowness) as u64;
+            // A device cannot be asked before what it has answered.
+            let end = end.max(self.now.after(waited_ns));
             let asked = &mut asked[io.purpose as usize];
-            asked.waited_ns += end.since(self.now);
+            asked.waited_ns += waited_ns;
             match io.request.length {
-                0 => asked.flushes += 1,
+                0 => {
+                    asked.flushes += 1;
+                    asked.flush_ns += waited_ns;
+                }
                 bytes => {
                     asked.requests += 1;
                     asked.bytes += u64::from(bytes);
@@ -167,10 +195,45 @@ impl System {
             kind,
             outcome,
             referred,
+            changed_bytes: match is_committed {
+                true => self.pretence.changed_bytes(),
+                false => 0,
+            },
             asked,
             cpu_ns,
         })
     }
+}
+
+/// Has a device complete one request, in whole sectors; when it did.
+fn ask(device: &mut dyn Device, now: Moment, request: Request) -> Result<Moment, PredictError> {
+    let sector = device.geometry().sector.get();
+    let begin = request.offset / sector * sector;
+    let length = request.end().next_multiple_of(sector) - begin;
+    let whole = Request {
+        offset: begin,
+        length: length as u32,
+        ..request
+    };
+    device.submit(now, Tag(0), whole)?;
+    let completion = device.next(Moment::NEVER)?;
+    Ok(completion.ok_or(PredictError::Silent)?.at)
+}
+
+/// Bytes of a request that loads.
+const LOADING: u64 = 1 << 20;
+
+/// Writes all bytes up to `size`, as loading does: what was never written is read from
+/// nowhere on flash.
+fn load(device: &mut dyn Device, size: ByteCount) -> Result<(), PredictError> {
+    for begin in (0..size.get()).step_by(LOADING as usize) {
+        let length = LOADING.min(size.get() - begin) as u32;
+        let now = device.now();
+        ask(device, now, Request::write(begin, length))?;
+    }
+    let now = device.now();
+    ask(device, now, Request::FLUSH)?;
+    Ok(())
 }
 
 impl std::fmt::Debug for System {

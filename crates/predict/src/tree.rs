@@ -141,7 +141,7 @@ impl Tree {
         self.levels.iter().map(|level| u64::from(level.count)).sum()
     }
 
-    /// The row of the tree at a place.
+    /// The first row of a loaded leaf.
     fn start(&self, leaf: u32) -> u64 {
         (f64::from(leaf) * self.shape.rows_a_leaf).ceil() as u64
     }
@@ -292,7 +292,7 @@ impl Tree {
     }
 
     /// Replaces values of rows one after the other, each of which takes `grows` bytes
-    /// more.
+    /// more; answers where they are.
     pub(crate) fn update(
         &mut self,
         first: Place,
@@ -300,7 +300,7 @@ impl Tree {
         grows: u32,
         pages: &mut Pages,
         steps: &mut Steps,
-    ) {
+    ) -> Vec<Place> {
         let mut changed = Vec::new();
         let mut number = self.updates;
         self.visit(first, rows, steps, |place, found, steps| {
@@ -309,10 +309,7 @@ impl Tree {
             changed.push(place);
         });
         self.updates = number;
-        if grows == 0 {
-            return;
-        }
-        for place in changed {
+        for &place in changed.iter().filter(|_| grows > 0) {
             let begin = self.keep(place);
             let leaf = self.changed.get_mut(&begin).expect("it was kept");
             if let Ok(row) = leaf.rows.binary_search_by_key(&place, |(place, _)| *place) {
@@ -321,6 +318,7 @@ impl Tree {
                 self.balance(begin, leaf_is_full, pages, steps);
             }
         }
+        changed
     }
 
     /// Changes the page that has the value which update `number` replaces: values are
@@ -377,7 +375,7 @@ impl Tree {
             };
             steps.fill(new.page);
             self.changed.insert(place, new);
-            self.grow_root(pages);
+            self.grow_root(pages, steps);
             self.change_parent(parent, steps);
             return;
         }
@@ -440,9 +438,10 @@ impl Tree {
     }
 
     /// A root that was a leaf becomes an inner page.
-    fn grow_root(&mut self, pages: &mut Pages) {
+    fn grow_root(&mut self, pages: &mut Pages, steps: &mut Steps) {
         if self.levels.is_empty() {
             let first = pages.allocate();
+            steps.fill(first);
             self.levels.push(Level { first, count: 1 });
         }
     }
@@ -500,7 +499,7 @@ impl Tree {
             pages.release(page);
         }
         if counts.len() > 1 {
-            self.grow_root(pages);
+            self.grow_root(pages, steps);
         }
         self.change_parent(parent, steps);
     }

@@ -38,6 +38,7 @@ pub fn findings(findings: &Findings) -> Document {
     };
     if findings.source == Source::Predicted {
         // Somebody may copy one table, or one chart.
+        document.title.push_str(" (predicted)");
         document.mark("predicted");
     }
     document

@@ -107,7 +107,7 @@ impl Workload for Tally {
         })
     }
     fn pretence(&self) -> Pretence {
-        Pretence::new(TouchedCounters)
+        Pretence::new(TouchedCounters, STATEMENTS)
     }
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         let mut found = false;

@@ -107,17 +107,21 @@ pub trait RowModel: Send {
 /// A connection to no database. See the module.
 pub struct Pretence {
     model: Box<dyn RowModel>,
+    known: &'static [Statement],
     touches: Vec<Touch>,
     statements: u32,
+    changed_bytes: u64,
 }
 
 impl Pretence {
-    /// What a workload's statements touch, from its initial rows on.
-    pub(crate) fn new(model: impl RowModel + 'static) -> Self {
+    /// What a workload's statements, `known`, touch, from its initial rows on.
+    pub(crate) fn new(model: impl RowModel + 'static, known: &'static [Statement]) -> Self {
         Self {
             model: Box::new(model),
+            known,
             touches: Vec::new(),
             statements: 0,
+            changed_bytes: 0,
         }
     }
 
@@ -131,10 +135,16 @@ impl Pretence {
         self.statements
     }
 
+    /// Bytes of the values that were set or inserted since [`Self::forget`].
+    pub fn changed_bytes(&self) -> u64 {
+        self.changed_bytes
+    }
+
     /// Forgets what was touched.
     pub fn forget(&mut self) {
         self.touches.clear();
         self.statements = 0;
+        self.changed_bytes = 0;
     }
 }
 
@@ -170,6 +180,8 @@ impl Connection for Pretence {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64> {
         self.statements += 1;
+        let changed = &parameters[..self.known[statement.0].changed_parameters];
+        self.changed_bytes += changed.iter().map(Value::byte_length).sum::<u64>();
         let touches = &mut self.touches;
         Ok(self.model.take(statement, parameters, touches, visit))
     }

@@ -81,7 +81,7 @@ fn the_same_command_predicts_the_same_and_says_that_it_is_a_prediction() {
 #[test]
 fn measured_results_calibrate_a_prediction_and_are_not_mixed_with_it() {
     let parent = tempfile::tempdir().unwrap();
-    let measured = parent.path().join("measured");
+    let measured = parent.path().join("earlier");
     let output = small_advise(&measured).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     let predicted = parent.path().join("predicted");
@@ -95,11 +95,27 @@ fn measured_results_calibrate_a_prediction_and_are_not_mixed_with_it() {
         &parent.path().join("none"),
         &["--calibrated-by", "--device", "--no-calibrate"],
     );
-    let text = complaint(&predict(&measured).arg("--device=ec").output().unwrap());
-    assert!(
-        text.contains("another plan") || text.contains("measured"),
-        "{text}"
-    );
+    // The directory of measured results is refused, and they stay.
+    let before = slices(&measured);
+    let output = predict(&measured).arg("--device=ec").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+    assert_eq!(slices(&measured), before);
+}
+
+#[test]
+fn a_repeated_command_predicts_anew() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("predicted");
+    let output = predict(&directory).arg("--device=ec").output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let first = slices(&directory);
+    for device in ["--device=ec", "--device=instant"] {
+        let output = predict(&directory).arg(device).output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        let again = slices(&directory);
+        assert_eq!(again.len(), first.len());
+        assert_eq!(again == first, device == "--device=ec", "{device}");
+    }
 }
 
 #[test]

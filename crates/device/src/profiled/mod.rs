@@ -8,8 +8,8 @@
 //! follow by what is in flight at each moment.
 //!
 //! - **Size and depth**: interpolated in logarithms. Sizes below
-//!   the smallest measured one take its IOPS, above the largest its bytes per
-//!   second. The device holds as many requests as the greatest measured depth;
+//!   the smallest measured one take its IOPS; bytes beyond the largest take the
+//!   time that they take at the greatest depth. The device holds as many requests as the greatest measured depth;
 //!   more wait.
 //! - **Order**: a request that begins where one of the last eight streams of
 //!   its kind ended is sequential. Profiles without sequential points treat it

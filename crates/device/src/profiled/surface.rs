@@ -71,9 +71,19 @@ impl Surface {
     }
 
     /// Requests per second of this size and depth. Depths outside of the
-    /// measured ones give the rate of the nearest; sizes below the smallest
-    /// its rate, and above the largest its bytes per second.
+    /// measured ones give the rate of the nearest, and sizes below the smallest its
+    /// rate. What a request has beyond the largest size takes the time that it takes at
+    /// the greatest depth: it is one request, whose parts wait for nothing.
     pub(super) fn iops(&self, size: u32, depth: u16) -> f64 {
+        let largest = self.sizes[self.sizes.len() - 1];
+        let Some(beyond) = size.checked_sub(largest).filter(|beyond| *beyond > 0) else {
+            return self.interpolated(size, depth);
+        };
+        let bytes_per_s = self.interpolated(largest, self.depth_max()) * f64::from(largest);
+        1.0 / (1.0 / self.interpolated(largest, depth) + f64::from(beyond) / bytes_per_s)
+    }
+
+    fn interpolated(&self, size: u32, depth: u16) -> f64 {
         let (row, across) = place(&self.sizes, size);
         let (column, along) = place(&self.depths, depth);
         let at = |row: usize| {
@@ -82,13 +92,7 @@ impl Surface {
             rates[column] + (next - rates[column]) * along
         };
         let next = at((row + 1).min(self.rates.len() - 1));
-        let iops = exp2(at(row) + (next - at(row)) * across);
-        let largest = self.sizes[self.sizes.len() - 1];
-        if size > largest {
-            iops * f64::from(largest) / f64::from(size)
-        } else {
-            iops
-        }
+        exp2(at(row) + (next - at(row)) * across)
     }
 
     /// The sizes that were measured, ascending.
@@ -219,9 +223,10 @@ mod tests {
         let surface = Surface::new(&cross(), None).unwrap();
         assert_eq!(surface.iops(512, 1), surface.iops(4096, 1));
         assert_eq!(surface.iops(4096, 500), surface.iops(4096, 64));
-        // Twice the bytes, half of the rate.
-        let share = surface.iops(131_072, 1) / surface.iops(65_536, 1);
-        assert!((share - 0.5).abs() < 1e-12);
+        // The second half takes what all 64 KiB take at the greatest depth.
+        let time = |size, depth| 1.0 / surface.iops(size, depth);
+        let beyond = time(131_072, 1) - time(65_536, 1);
+        assert!((beyond / time(65_536, 64) - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! What comes before the first sitting: checks that change nothing, then the
 //! directories and the store.
 
+use std::{fs, io, path::Path};
+
 use super::{
     requirements::{Requirements, check},
     settings::CampaignSettings,
     sittings::{Campaign, passes_of},
 };
 use crate::{
-    directory::STORE,
+    directory::{DirectoryError, STORE},
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, Monitor, PredictedExecutor},
     findings::Findings,
@@ -32,6 +34,7 @@ pub fn campaign(
     let resolved = ResolvedPlan::of(plan, &settings.directory)?;
     if let Some(prediction) = &settings.prediction {
         let mut executor = PredictedExecutor::open(resolved, prediction)?;
+        begin_anew(&executor.store())?;
         return match Store::open_or_create(&executor.store()) {
             Ok(mut store) => {
                 adopt(settings, &mut store, executor.source())?;
@@ -62,6 +65,28 @@ pub fn campaign(
     executor.adopt(store.snapshots()?);
     executor.confine()?;
     carry_out(settings, store, &mut executor, observer)
+}
+
+/// Removes an earlier prediction: what it was made from is not all in its plan, and one
+/// that was interrupted would go on with other inputs.
+fn begin_anew(path: &Path) -> Result<(), CampaignError> {
+    if !path.exists() || Store::open(path)?.source()? != Some(Source::Predicted) {
+        return Ok(());
+    }
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let path = Path::new(&name);
+                return Err(CampaignError::File(DirectoryError::io("remove", path)(
+                    error,
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Has the store take the plan, whose records so far came about in the same way.

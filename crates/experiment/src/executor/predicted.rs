@@ -112,7 +112,7 @@ impl Executor for PredictedExecutor<'_> {
     }
 
     fn facts(&self) -> Facts {
-        let Prediction { device, cpu } = self.prediction;
+        let Prediction { device, cpu, .. } = self.prediction;
         let facts = vec![
             ("source", "predicted by models, not measured".to_owned()),
             ("device", device.name()),
@@ -149,6 +149,7 @@ impl Executor for PredictedExecutor<'_> {
                 memory: cell.memory,
                 seed,
                 cpu: self.prediction.cpu.cost,
+                slowness: self.prediction.slowness,
             };
             let device = self.prediction.device.open(seed.derive("device", 0));
             let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
@@ -178,6 +179,7 @@ struct Seat<'a> {
 #[derive(Clone)]
 struct Total {
     elapsed: Duration,
+    cpu: Duration,
     counters: Counters,
     counts: Counts,
 }
@@ -186,6 +188,7 @@ impl Total {
     fn new(workload: &dyn Workload) -> Self {
         Self {
             elapsed: Duration::ZERO,
+            cpu: Duration::ZERO,
             counters: Counters::default(),
             counts: Counts::new(workload.transactions()),
         }
@@ -210,6 +213,8 @@ impl<'a> Seat<'a> {
             let done = self.system.transaction()?;
             let elapsed = Duration::from_nanos(done.elapsed_ns());
             slice.elapsed += elapsed;
+            slice.cpu += Duration::from_nanos(done.cpu_ns);
+            slice.counts.changed_bytes += done.changed_bytes;
             slice.counters = slice.counters + counters(&done);
             slice.counts.count(done.kind, done.outcome, elapsed);
             counted += u64::from(done.outcome == Outcome::Committed && kinds[done.kind].counted);
@@ -228,7 +233,7 @@ impl<'a> Seat<'a> {
                 log_write: counters.log_write_time,
                 log_sync: counters.log_sync_time,
                 checkpoint: counters.checkpoint_time,
-                cpu: counters.cpu_time,
+                cpu: slice.cpu,
             }),
             misses: counters.buffer_misses,
             log_bytes: counters.log_written_bytes,
@@ -241,11 +246,12 @@ impl<'a> Seat<'a> {
             elapsed,
             counters,
             counts,
+            ..
         } = self.total.clone();
         let warm_up = WarmUpSlices {
             elapsed: self.warm_up.elapsed,
             misses: self.warm_up.counters.buffer_misses,
-            frames: self.system.frames().get().into(),
+            frames: self.system.frames(),
         };
         Figures {
             load: Measurement::in_slices(warm_up, elapsed, counts, counters),
@@ -274,14 +280,13 @@ fn counters(done: &Done) -> Counters {
         data_written_bytes: ByteCount::new(checkpoint.bytes),
         log_writes: log.requests,
         log_written_bytes: ByteCount::new(log.bytes),
-        write_time: time(log.waited_ns + checkpoint.waited_ns),
+        write_time: time(log.waited_ns + checkpoint.waited_ns - checkpoint.flush_ns),
         log_write_time: time(log.waited_ns),
         syncs: sync.flushes + checkpoint.flushes,
-        sync_time: time(sync.waited_ns),
+        sync_time: time(sync.waited_ns + checkpoint.flush_ns),
         log_sync_time: time(sync.waited_ns),
         checkpoints: u64::from(checkpoint.flushes > 0),
         checkpoint_time: time(checkpoint.waited_ns),
-        cpu_time: time(done.cpu_ns),
         ..Counters::default()
     }
 }
@@ -293,7 +298,7 @@ impl Sitting for PredictedSitting<'_> {
 
     fn frames(&self, cell: usize) -> u64 {
         let seat = self.seats.get(&cell);
-        seat.map_or(0, |seat| seat.system.frames().get().into())
+        seat.map_or(0, |seat| seat.system.frames())
     }
 
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError> {

@@ -11,7 +11,7 @@ use octavo_workload::{
 };
 
 use super::{
-    layout::{ByKey, TableTrees, lay_out},
+    layout::{TableTrees, lay_out},
     log::Log,
 };
 use crate::{
@@ -34,7 +34,8 @@ pub(crate) struct Sqlite {
     tables: Vec<TableTrees>,
     pages: Pages,
     cache: Pcache,
-    frames: Frames,
+    /// Pages that the memory has room for, without what SQLite keeps besides.
+    frames: u64,
     log: Log,
     steps: Steps,
     /// Rows by rowid of those inserted later into tables whose key has an index.
@@ -61,22 +62,23 @@ impl Sqlite {
                 part.rows_about.saturating_mul(u64::from(row))
             })
             .fold(0, u64::saturating_add);
-        // Indexes take less than the rows again, and a page of a table that grows.
+        // Indexes and growth may take as much again, and rows twice what their values do.
         if bytes / page > u64::from(Page::COUNT_MAX) / 4 {
             let size = ByteCount::new(bytes);
             return Err(EngineError::Size { size, page_size });
         }
         let mut pages = Pages::default();
         let tables = lay_out(workload, page_size, &mut pages);
-        let frames = memory.get() / (page + PAGE_OVERHEAD);
-        let frames = u32::try_from(frames).ok().and_then(Frames::new);
-        let frames = frames.ok_or(EngineError::Memory { memory, page_size })?;
+        // More frames than pages are as good as the most.
+        let cached = (memory.get() / (page + PAGE_OVERHEAD)).min(Page::COUNT_MAX.into());
+        let cached = Frames::new(cached as u32);
+        let cached = cached.ok_or(EngineError::Memory { memory, page_size })?;
         let known = pages.count();
         Ok(Self {
             page: page_size.get(),
             tables,
-            cache: Pcache::new(known, frames),
-            frames,
+            cache: Pcache::new(known, cached),
+            frames: memory.get() / page,
             log: Log::new(page_size),
             pages,
             steps: Steps::default(),
@@ -106,55 +108,65 @@ impl Sqlite {
             rowids,
             ..
         } = self;
-        let trees = &mut tables[touch.table.0];
-        let next = rowids.len() as u64;
-        let Touch { first, rows, .. } = *touch;
-        let tree = match touch.by {
-            By::Index(index) => &mut trees.indexes[index],
-            By::Key | By::Entry => match &mut trees.key {
-                Some(key) if touch.by == By::Key => {
+        let TableTrees { rows, key, indexes } = &mut tables[touch.table.0];
+        match (touch.by, key) {
+            (By::Key, Some(key)) => {
+                let places = apply(
+                    key,
+                    touch.first,
+                    touch.rows,
+                    key_action(touch.action),
+                    pages,
+                    steps,
+                );
+                for place in places {
                     // The row is where its rowid is: behind all others if it is new.
-                    let own = &mut trees.rows;
-                    let at = |own: &Tree, place: Place, rowids: &HashMap<_, _>| match place.later {
+                    let next = rowids.len() as u64;
+                    let row = match place.later {
                         0 => place,
-                        _ => own.numbered(rowids.get(&(touch.table, place)).copied().unwrap_or(0)),
+                        _ => rows.numbered(*rowids.entry((touch.table, place)).or_insert(next)),
                     };
-                    debug_assert!(matches!(trees.by_key, ByKey::Index));
-                    match touch.action {
-                        Action::Insert => {
-                            rowids.entry((touch.table, first)).or_insert(next);
-                            key.insert(first, pages, steps);
-                            own.insert(at(own, first, rowids), pages, steps);
-                        }
-                        Action::Delete => {
-                            key.remove(first, pages, steps);
-                            own.remove(at(own, first, rowids), pages, steps);
-                        }
-                        Action::Read | Action::Update { .. } => {
-                            for place in key.read(first, rows, steps) {
-                                let row = at(own, place, rowids);
-                                match touch.action {
-                                    Action::Update { grows } => {
-                                        let grows = u32::from(grows);
-                                        own.update(row, 1, grows, pages, steps);
-                                    }
-                                    _ => drop(own.read(row, 1, steps)),
-                                }
-                            }
-                        }
-                    }
-                    return;
+                    apply(rows, row, 1, touch.action, pages, steps);
                 }
-                _ => &mut trees.rows,
-            },
-        };
-        match touch.action {
-            Action::Read => drop(tree.read(first, rows, steps)),
-            Action::Update { grows } => {
-                tree.update(first, rows, u32::from(grows), pages, steps);
             }
-            Action::Insert => tree.insert(first, pages, steps),
-            Action::Delete => tree.remove(first, pages, steps),
+            (By::Index(index), _) => {
+                let index = &mut indexes[index];
+                apply(index, touch.first, touch.rows, touch.action, pages, steps);
+            }
+            (By::Key | By::Entry, _) => {
+                apply(rows, touch.first, touch.rows, touch.action, pages, steps);
+            }
+        }
+    }
+}
+
+/// What is done with entries of the key's index for what is done with rows.
+fn key_action(action: Action) -> Action {
+    match action {
+        Action::Update { .. } => Action::Read,
+        other => other,
+    }
+}
+
+/// Does something with rows of a tree one after the other; answers where they are.
+fn apply(
+    tree: &mut Tree,
+    first: Place,
+    rows: u32,
+    action: Action,
+    pages: &mut Pages,
+    steps: &mut Steps,
+) -> Vec<Place> {
+    match action {
+        Action::Read => tree.read(first, rows, steps),
+        Action::Update { grows } => tree.update(first, rows, u32::from(grows), pages, steps),
+        Action::Insert => {
+            tree.insert(first, pages, steps);
+            vec![first]
+        }
+        Action::Delete => {
+            tree.remove(first, pages, steps);
+            vec![first]
         }
     }
 }
@@ -221,8 +233,7 @@ impl Engine for Sqlite {
         referred
     }
 
-    fn frames(&self) -> Frames {
-        let pages = Frames::new(self.pages.count()).unwrap_or(self.frames);
-        self.frames.min(pages)
+    fn frames(&self) -> u64 {
+        self.frames.min(self.pages.count().into())
     }
 }

@@ -32,7 +32,7 @@ const INNER_FILL: f64 = 0.88;
 
 /// How a table's rows are found by its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ByKey {
+enum ByKey {
     /// The key is the rowid, or there is none and rows are found by it.
     Rowid,
     /// Rows are in the key's tree.
@@ -44,9 +44,8 @@ pub(super) enum ByKey {
 /// The trees of one table.
 #[derive(Clone, Debug)]
 pub(super) struct TableTrees {
-    pub(super) by_key: ByKey,
     pub(super) rows: Tree,
-    /// Of the key, where [`ByKey::Index`].
+    /// Of the key, where rows are not found by it.
     pub(super) key: Option<Tree>,
     /// Of the table's further indexes.
     pub(super) indexes: Vec<Tree>,
@@ -58,7 +57,7 @@ pub(super) fn lay_out(
     size: PageSize,
     pages: &mut Pages,
 ) -> Vec<TableTrees> {
-    // The first page has the schema, and shares are left for what it needs beyond.
+    // The first page has the schema.
     pages.extend(1);
     let samples = samples(workload);
     let tables = workload.tables().iter().zip(&samples);
@@ -94,13 +93,12 @@ fn trees(table: &Table, sample: &Sample, size: PageSize, pages: &mut Pages) -> T
     });
     let rows = tree(kind, row_cells, sample, size, pages);
     // An entry has the row's key behind its columns: what of it is not there yet.
-    let mut entries = |names: &[&str], unique: bool| {
+    let mut entries = |names: &[&str]| {
         let mut own = columns(names);
         if by_key == ByKey::Clustered {
             let missing: Vec<usize> = key.iter().copied().filter(|k| !own.contains(k)).collect();
             own.extend(missing);
         }
-        let _ = unique;
         let cells = sample.drawn().map(|(number, fields)| {
             let rowid = (by_key != ByKey::Clustered).then_some(Field::Integer(number as i64 + 1));
             let fields = own.iter().map(|&column| fields[column]).chain(rowid);
@@ -109,12 +107,11 @@ fn trees(table: &Table, sample: &Sample, size: PageSize, pages: &mut Pages) -> T
         tree(Kind::Index, cells, sample, size, pages)
     };
     TableTrees {
-        by_key,
-        key: (by_key == ByKey::Index).then(|| entries(table.primary_key, true)),
+        key: (by_key == ByKey::Index).then(|| entries(table.primary_key)),
         indexes: table
             .indexes
             .iter()
-            .map(|index| entries(index.columns, false))
+            .map(|index| entries(index.columns))
             .collect(),
         rows,
     }

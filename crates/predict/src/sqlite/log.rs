@@ -101,17 +101,13 @@ impl Log {
     }
 
     fn checkpoint(&mut self, ios: &mut Vec<Io>) {
-        let mut io = |request| {
-            ios.push(Io {
-                purpose: Purpose::Checkpoint,
-                request,
-            });
-        };
-        io(Request::FLUSH);
+        let mut io = |purpose, request| ios.push(Io { purpose, request });
+        io(Purpose::LogSync, Request::FLUSH);
         for page in self.pages.keys() {
-            io(Request::write(self.place(*page), self.page as u32));
+            let write = Request::write(self.place(*page), self.page as u32);
+            io(Purpose::Checkpoint, write);
         }
-        io(Request::FLUSH);
+        io(Purpose::Checkpoint, Request::FLUSH);
         self.pages.clear();
         self.frames = 0;
     }

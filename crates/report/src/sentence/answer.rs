@@ -244,7 +244,9 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     let open = || naming::cells(findings).filter(|cell| cell.more_s.is_some());
     let more_s = open().filter_map(|cell| cell.more_s).fold(0.0, f64::max);
     let names = distinct(open().map(|cell| naming::cell(findings, cell)));
-    if names.is_empty() || findings.measured_s <= 0.0 {
+    // A prediction has no budget.
+    let is_measured = findings.source == Source::Measured;
+    if names.is_empty() || findings.measured_s <= 0.0 || !is_measured {
         return None;
     }
     // Besides measuring, it takes copies and warm-ups.

@@ -124,7 +124,10 @@ impl Workload for Tpcc {
     }
 
     fn pretence(&self) -> Pretence {
-        Pretence::new(TouchedRows::new(self.warehouses, self.seed))
+        Pretence::new(
+            TouchedRows::new(self.warehouses, self.seed),
+            statements::STATEMENTS,
+        )
     }
 
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {

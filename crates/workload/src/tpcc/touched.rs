@@ -461,7 +461,7 @@ impl RowModel for TouchedRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Client, Tpcc, touch::Pretence};
+    use crate::{Client, Tpcc, Workload};
 
     #[test]
     fn each_customer_has_one_initial_order() {
@@ -478,7 +478,7 @@ mod tests {
     fn what_transactions_touch_adds_up() {
         let workload = Tpcc::new(2, Seed::new(1)).unwrap();
         let mut client = workload.terminals_of(Seed::new(2), 0, 1);
-        let mut pretence = Pretence::new(TouchedRows::new(2, Seed::new(1)));
+        let mut pretence = workload.pretence();
         let mut inserted = [0u64; ORDER_LINE + 1];
         let mut deleted = 0u64;
         let mut orders = 0;

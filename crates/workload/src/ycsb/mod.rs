@@ -265,7 +265,10 @@ impl Workload for Ycsb {
     }
 
     fn pretence(&self) -> Pretence {
-        Pretence::new(TouchedRows::new(self.records, field_length(self.row)))
+        Pretence::new(
+            TouchedRows::new(self.records, field_length(self.row)),
+            statements::STATEMENTS,
+        )
     }
 
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::{
     findings::{CellFindings, Findings},
     plan::{Cell, Plan, Storage},
+    record::Source,
     statistics::{Decision, Interval, decision, welch::ratio_interval},
     verdict::Verdict,
 };
@@ -17,6 +18,8 @@ use crate::{
 /// What two stores say of the same cells.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
+    /// How the figures of the first and of the second came about.
+    pub sources: [Source; 2],
     /// Cells that both have runs of.
     pub cells: Vec<CellComparison>,
     /// Cells of the first that the second has no runs of.
@@ -128,6 +131,7 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
     };
     let margin = first.plan.margin;
     Comparison {
+        sources: [first.source, second.source],
         cells: pairs
             .iter()
             .filter_map(|(name, cell, other)| {

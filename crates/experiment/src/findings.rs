@@ -581,7 +581,8 @@ fn transaction_time(slices: &[&Slice], sessions: u32) -> Option<TransactionTime>
         log_sync_us,
         checkpoint_us,
         cpu_us,
-        other_us: total_us - parts.iter().sum::<f64>(),
+        // In whole nanoseconds, as the times are that it is the rest of.
+        other_us: ((total_us - parts.iter().sum::<f64>()) * 1e3).round() / 1e3 + 0.0,
     })
 }
 

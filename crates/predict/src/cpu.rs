@@ -1,6 +1,6 @@
 //! What the processor takes for transactions.
 
-use crate::{io::Purpose, system::Asked};
+use crate::io::{Asked, Purpose};
 
 /// A cost of each transaction, and of the bytes that it moves: these depend on the page
 /// size.

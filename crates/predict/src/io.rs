@@ -28,3 +28,18 @@ pub(crate) struct Io {
     /// The request.
     pub request: Request,
 }
+
+/// Requests for one purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Reads or writes.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// How long all took, in nanoseconds, one after the other.
+    pub waited_ns: u64,
+    /// Of this, flushes.
+    pub flush_ns: u64,
+}

@@ -14,5 +14,5 @@ mod tree;
 
 pub use cpu::CpuCost;
 pub use engine::{EngineError, Referred};
-pub use io::Purpose;
-pub use system::{Asked, Done, PredictError, Setup, Slowness, System};
+pub use io::{Asked, Purpose};
+pub use system::{Done, PredictError, Setup, Slowness, System};

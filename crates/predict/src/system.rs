@@ -8,7 +8,7 @@ use octavo_workload::{Client, ConnectionError, Outcome, Workload, touch::Pretenc
 use crate::{
     cpu::CpuCost,
     engine::{Engine, EngineError, Referred},
-    io::{Io, Purpose},
+    io::{Asked, Io, Purpose},
     sqlite::Sqlite,
 };
 
@@ -54,21 +54,6 @@ pub struct Done {
     pub asked: [Asked; Purpose::ALL.len()],
     /// What the processor took, in nanoseconds.
     pub cpu_ns: u64,
-}
-
-/// Requests for one purpose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// Reads or writes.
-    pub requests: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Flushes.
-    pub flushes: u64,
-    /// How long all took, in nanoseconds, one after the other.
-    pub waited_ns: u64,
-    /// Of this, flushes.
-    pub flush_ns: u64,
 }
 
 impl Done {

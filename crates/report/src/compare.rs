@@ -2,6 +2,7 @@
 
 use octavo_experiment::{
     compare::{CellComparison, Comparison},
+    record::Source,
     statistics::Decision,
     verdict::Verdict,
 };
@@ -18,7 +19,11 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     let mut said = Section::new("answer", "Answer");
     let (what, why) = answer(comparison);
     said.push(Block::Decision { what, why });
-    said.values([("first", first.into()), ("second", second.into())]);
+    let [own, other] = comparison.sources.map(mark);
+    said.values([
+        ("first", format!("{first}{own}")),
+        ("second", format!("{second}{other}")),
+    ]);
     let mut ratios = Section::new("comparison", "Throughput, second ÷ first");
     ratios.push(Block::Table(cells(comparison)));
     if !comparison.cells.is_empty() {
@@ -60,11 +65,24 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
+/// What tells predicted figures from measured ones.
+fn mark(source: Source) -> &'static str {
+    match source {
+        Source::Predicted => " (predicted)",
+        Source::Measured | Source::Replayed => "",
+    }
+}
+
 fn cells(comparison: &Comparison) -> Table {
+    let [first, second] = comparison.sources.map(mark);
     Table::of("Per minute", &comparison.cells)
         .label("cell", |cell| cell.name.clone())
-        .figure(("first", 9), |cell| number(cell.first.estimate))
-        .figure(("second", 8), |cell| number(cell.second.estimate))
+        .figure((&format!("first{first}"), 9), |cell| {
+            number(cell.first.estimate)
+        })
+        .figure((&format!("second{second}"), 8), |cell| {
+            number(cell.second.estimate)
+        })
         .words("ratio (95% CI)", |cell| ratio_interval(&cell.ratio))
         .words("second is", |cell| decision(cell.decision))
         .build()

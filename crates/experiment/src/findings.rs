@@ -581,9 +581,15 @@ fn transaction_time(slices: &[&Slice], sessions: u32) -> Option<TransactionTime>
         log_sync_us,
         checkpoint_us,
         cpu_us,
-        // In whole nanoseconds, as the times are that it is the rest of.
-        other_us: ((total_us - parts.iter().sum::<f64>()) * 1e3).round() / 1e3 + 0.0,
+        other_us: rest(total_us, &parts),
     })
+}
+
+/// What parts leave of a whole. Where nothing is left, sums of fractions may miss by a
+/// hair.
+fn rest(whole: f64, parts: &[f64]) -> f64 {
+    let rest = whole - parts.iter().sum::<f64>();
+    if rest.abs() < 1e-9 * whole { 0.0 } else { rest }
 }
 
 fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {

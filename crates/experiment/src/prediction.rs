@@ -258,6 +258,7 @@ fn slowness(device: &mut dyn Device, counters: &Counters) -> Result<Slowness, De
             ns(counters.checkpoint_time, checkpoints),
             pages * write + flush,
         ),
+        1.0,
     ]))
 }
 

@@ -5,7 +5,7 @@ use std::{fs, ops::ControlFlow, path::Path};
 
 use octavo_database::{Database, Derive, Running, Settings, Sqlite};
 use octavo_device::simulated::Constant;
-use octavo_predict::{CpuCost, Purpose, Setup, Slowness, System};
+use octavo_predict::{CpuCost, Model, Purpose, Setup, Slowness, System};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Client, Connection, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
 
@@ -56,7 +56,7 @@ fn measured(
 
 fn predicted(setup: &Setup, workload: &dyn Workload, transactions: u64) -> Counts {
     let device = Constant::new(ByteCount::mib(4096), 1000);
-    let mut system = System::sqlite(workload, setup, Box::new(device)).unwrap();
+    let mut system = System::new(workload, setup, Box::new(device)).unwrap();
     let mut counts = Counts::default();
     for number in 0..WARM_UP + transactions {
         let done = system.transaction().unwrap();
@@ -86,6 +86,7 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32], memory: ByteCount, trans
         let run = directory(bytes.to_string());
         sqlite.derive(&base, &run, size(bytes), go_on).unwrap();
         let setup = Setup {
+            model: Model::Sqlite,
             page_size: size(bytes),
             memory,
             seed: INPUTS,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use octavo_database::{Database, Derive, Sqlite};
-use octavo_predict::sqlite;
+use octavo_predict::Model;
 use octavo_units::{PageSize, Seed};
 use octavo_workload::{Pgbench, Tpcc, Workload, Ycsb};
 use rusqlite::Connection;
@@ -47,7 +47,7 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
         std::fs::create_dir(&derived).unwrap();
         let report = sqlite.derive(&base, &derived, size(bytes), go_on).unwrap();
         let counted = counted(&derived.join("database.sqlite"));
-        for object in sqlite::sizes(workload, size(bytes)) {
+        for object in Model::Sqlite.sizes(workload, size(bytes)) {
             let predicted = [object.pages, object.inner].map(|pages| pages as f64);
             let allowed = [("pages", ERROR_MAX), ("inner pages", INNER_ERROR_MAX)];
             for ((what, allowed), (predicted, actual)) in allowed
@@ -63,7 +63,9 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
                 }
             }
         }
-        let whole = sqlite::size(workload, size(bytes)).get() as f64 / report.size.get() as f64;
+        let pages = Model::Sqlite.sizes(workload, size(bytes));
+        let pages: u64 = pages.iter().map(|object| object.pages).sum();
+        let whole = (pages * u64::from(bytes)) as f64 / report.size.get() as f64;
         assert!(
             (whole - 1.0).abs() <= ERROR_MAX,
             "{bytes}: {whole} of the size"

@@ -14,6 +14,9 @@ pub(crate) trait Engine: Send {
 
     /// Pages of the buffer, or of the data where these are fewer.
     fn frames(&self) -> u64;
+
+    /// Where on storage what was loaded ends.
+    fn size(&self) -> ByteCount;
 }
 
 /// How often pages were referred to.

@@ -13,14 +13,23 @@ pub enum Purpose {
     LogSync,
     /// What a checkpoint writes and flushes.
     Checkpoint,
+    /// What is written in the background: no transaction waits for it, but all share the
+    /// device with it.
+    Background,
 }
 
 impl Purpose {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Read, Self::LogWrite, Self::LogSync, Self::Checkpoint];
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::LogWrite,
+        Self::LogSync,
+        Self::Checkpoint,
+        Self::Background,
+    ];
 }
 
-/// One request that the transaction waits for.
+/// One request, for which the transaction waits unless it is [`Purpose::Background`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Io {
     /// What for.

@@ -3,16 +3,19 @@
 //!
 //! Pure: no clock, no files. The same inputs from the same seed as a measurement.
 
+mod background;
 mod cpu;
 mod engine;
 mod io;
+mod model;
 mod pages;
 mod sample;
-pub mod sqlite;
+mod sqlite;
 mod system;
 mod tree;
 
 pub use cpu::CpuCost;
 pub use engine::{EngineError, Referred};
 pub use io::{Asked, Purpose};
+pub use model::{Model, ObjectPages};
 pub use system::{Done, PredictError, Setup, Slowness, System};

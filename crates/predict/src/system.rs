@@ -1,20 +1,23 @@
 //! The closed system: a client whose transactions wait for the processor, the buffer,
 //! the log and the device, in virtual time.
 
-use octavo_device::{Device, DeviceError, Request, Tag};
+use octavo_device::{Device, DeviceError, Request};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
 use octavo_workload::{Client, ConnectionError, Outcome, Workload, touch::Pretence};
 
 use crate::{
+    background::Background,
     cpu::CpuCost,
     engine::{Engine, EngineError, Referred},
     io::{Asked, Io, Purpose},
-    sqlite::Sqlite,
+    model::Model,
 };
 
 /// What is predicted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
+    /// The database.
+    pub model: Model,
     /// Bytes of a page.
     pub page_size: PageSize,
     /// Memory of the buffer.
@@ -100,6 +103,7 @@ pub struct System {
     client: Box<dyn Client>,
     pretence: Pretence,
     device: Box<dyn Device>,
+    background: Background,
     cpu: CpuCost,
     slowness: Slowness,
     now: Moment,
@@ -107,28 +111,29 @@ pub struct System {
 }
 
 impl System {
-    /// SQLite with one client, after loading and with an empty cache.
+    /// A database with one client, after loading and with an empty buffer.
     ///
     /// # Errors
     /// [`PredictError::Engine`] for memory that holds no pages, and
     /// [`PredictError::Capacity`].
-    pub fn sqlite(
+    pub fn new(
         workload: &dyn Workload,
         setup: &Setup,
         mut device: Box<dyn Device>,
     ) -> Result<Self, PredictError> {
-        let engine = Sqlite::new(workload, setup.page_size, setup.memory)?;
+        let engine = setup.model.open(workload, setup.page_size, setup.memory)?;
         let (needed, capacity) = (engine.size(), device.geometry().capacity);
         if needed > capacity {
             return Err(PredictError::Capacity { needed, capacity });
         }
         load(device.as_mut(), needed)?;
         Ok(Self {
-            engine: Box::new(engine),
+            engine,
             client: workload.clients(setup.seed, 1).remove(0),
             pretence: workload.pretence(),
             now: device.now(),
             device,
+            background: Background::default(),
             cpu: setup.cpu,
             slowness: setup.slowness,
             ios: Vec::new(),
@@ -155,11 +160,26 @@ impl System {
             .transaction(touches, is_committed, &mut self.ios);
         let mut asked = [Asked::default(); Purpose::ALL.len()];
         for io in &self.ios {
-            let end = ask(self.device.as_mut(), self.now, io.request)?;
-            let slowness = self.slowness.0[io.purpose as usize];
-            let waited_ns = (end.since(self.now) as f64 * slowness) as u64;
-            // A device cannot be asked before what it has answered.
-            let end = end.max(self.now.after(waited_ns));
+            let waited_ns = match io.purpose {
+                Purpose::Background => {
+                    let device = self.device.as_mut();
+                    self.background.submit(device, self.now, io.request)?;
+                    let end = self.background.catch_up(device, self.now)?;
+                    let waited_ns = end.since(self.now);
+                    self.now = end;
+                    waited_ns
+                }
+                purpose => {
+                    let end = self
+                        .background
+                        .ask(self.device.as_mut(), self.now, io.request)?;
+                    let slowness = self.slowness.0[purpose as usize];
+                    let waited_ns = (end.since(self.now) as f64 * slowness) as u64;
+                    // A device cannot be asked before what it has answered.
+                    self.now = end.max(self.now.after(waited_ns));
+                    waited_ns
+                }
+            };
             let asked = &mut asked[io.purpose as usize];
             asked.waited_ns += waited_ns;
             match io.request.length {
@@ -172,7 +192,6 @@ impl System {
                     asked.bytes += u64::from(bytes);
                 }
             }
-            self.now = end;
         }
         let cpu_ns = self.cpu.of(&asked);
         self.now = self.now.after(cpu_ns);
@@ -190,34 +209,20 @@ impl System {
     }
 }
 
-/// Has a device complete one request, in whole sectors; when it did.
-fn ask(device: &mut dyn Device, now: Moment, request: Request) -> Result<Moment, PredictError> {
-    let sector = device.geometry().sector.get();
-    let begin = request.offset / sector * sector;
-    let length = request.end().next_multiple_of(sector) - begin;
-    let whole = Request {
-        offset: begin,
-        length: length as u32,
-        ..request
-    };
-    device.submit(now, Tag(0), whole)?;
-    let completion = device.next(Moment::NEVER)?;
-    Ok(completion.ok_or(PredictError::Silent)?.at)
-}
-
 /// Bytes of a request that loads.
 const LOADING: u64 = 1 << 20;
 
 /// Writes all bytes up to `size`, as loading does: what was never written is read from
 /// nowhere on flash.
 fn load(device: &mut dyn Device, size: ByteCount) -> Result<(), PredictError> {
+    let mut background = Background::default();
     for begin in (0..size.get()).step_by(LOADING as usize) {
         let length = LOADING.min(size.get() - begin) as u32;
         let now = device.now();
-        ask(device, now, Request::write(begin, length))?;
+        background.ask(device, now, Request::write(begin, length))?;
     }
     let now = device.now();
-    ask(device, now, Request::FLUSH)?;
+    background.ask(device, now, Request::FLUSH)?;
     Ok(())
 }
 

@@ -31,9 +31,28 @@ pub(crate) struct Shape {
     pub(crate) overflow: f64,
     /// The share of a row's bytes that is in the leaf.
     pub(crate) local: f64,
-    /// Whether a row behind the last one gets a new leaf for itself, rather than half of
-    /// the rows of a full leaf.
-    pub(crate) appends: bool,
+    /// What becomes of leaves that are full, or nearly empty.
+    pub(crate) growth: Growth,
+}
+
+/// What becomes of leaves that are full, or nearly empty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Growth {
+    /// Up to three neighbors share their rows anew (SQLite's `balance_nonroot`).
+    Share {
+        /// Whether a row behind the last one gets a new leaf for itself.
+        appends: bool,
+    },
+    /// A full leaf is split in two: in the middle; behind a row that came right after the
+    /// one before it; and at the end of the tree where `last_fill` says.
+    Split {
+        /// How full the last leaf stays when one is put behind it; 1 leaves only the new
+        /// row to that.
+        last_fill: f64,
+        /// Leaves less full than this are merged with a neighbor that has room for both;
+        /// 0 for never.
+        merge_below: f64,
+    },
 }
 
 /// What the row with a number takes, in whole bytes: `mean` on average.
@@ -91,6 +110,8 @@ struct Leaf {
     end: Option<Place>,
     used: u32,
     rows: Vec<(Place, u32)>,
+    /// The row that came last.
+    newest: Option<Place>,
 }
 
 /// Where a row's leaf is.
@@ -315,7 +336,10 @@ impl Tree {
             if let Ok(row) = leaf.rows.binary_search_by_key(&place, |(place, _)| *place) {
                 leaf.rows[row].1 += grows;
                 leaf.used += grows;
-                self.balance(begin, leaf_is_full, pages, steps);
+                match self.shape.growth {
+                    Growth::Share { .. } => self.balance(begin, leaf_is_full, pages, steps),
+                    Growth::Split { .. } => self.split(begin, Cut::Fill(0.5), pages, steps),
+                }
             }
         }
         changed
@@ -362,7 +386,8 @@ impl Tree {
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
         let index = leaf.rows.partition_point(|(other, _)| *other < place);
         let is_last = index == leaf.rows.len() && leaf.end.is_none();
-        if is_last && self.shape.appends && leaf.used + row > self.shape.leaf {
+        let appends = self.shape.growth == Growth::Share { appends: true };
+        if is_last && appends && leaf.used + row > self.shape.leaf {
             // `balance_quick`: the row alone in a new leaf.
             leaf.end = Some(place);
             let parent = leaf.parent;
@@ -372,6 +397,7 @@ impl Tree {
                 end: None,
                 used: row,
                 rows: vec![(place, row)],
+                newest: None,
             };
             steps.fill(new.page);
             self.changed.insert(place, new);
@@ -380,9 +406,104 @@ impl Tree {
             return;
         }
         steps.change(leaf.page);
+        let is_sequel = index > 0 && leaf.newest == Some(leaf.rows[index - 1].0);
         leaf.rows.insert(index, (place, row));
         leaf.used += row;
-        self.balance(begin, leaf_is_full, pages, steps);
+        leaf.newest = Some(place);
+        match self.shape.growth {
+            Growth::Share { .. } => self.balance(begin, leaf_is_full, pages, steps),
+            Growth::Split { last_fill, .. } => {
+                let cut = match (is_last, is_sequel) {
+                    (true, _) => Cut::Fill(last_fill),
+                    (false, true) => Cut::At(index + 1),
+                    (false, false) => Cut::Fill(0.5),
+                };
+                self.split(begin, cut, pages, steps);
+            }
+        }
+    }
+
+    /// Splits a leaf in two if it is full.
+    fn split(&mut self, begin: Place, cut: Cut, pages: &mut Pages, steps: &mut Steps) {
+        let leaf = self.changed.get_mut(&begin).expect("it was kept");
+        if leaf.used <= self.shape.leaf || leaf.rows.len() < 2 {
+            return;
+        }
+        let room = match cut {
+            // The leaf is fuller than it may be: half of what it has.
+            Cut::Fill(share) if share <= 0.5 => f64::from(leaf.used) * share,
+            Cut::Fill(share) => f64::from(self.shape.leaf) * share,
+            Cut::At(_) => f64::from(self.shape.leaf),
+        };
+        let fitting = |rows: &[(Place, u32)]| {
+            let mut used = 0;
+            rows.iter()
+                .take_while(|(_, bytes)| {
+                    used += bytes;
+                    f64::from(used) <= room
+                })
+                .count()
+        };
+        let count = match cut {
+            Cut::At(index) if index < leaf.rows.len() => index.min(fitting(&leaf.rows)),
+            _ => fitting(&leaf.rows),
+        };
+        let own = leaf.rows.split_off(count.clamp(1, leaf.rows.len() - 1));
+        let used: u32 = own.iter().map(|(_, bytes)| bytes).sum();
+        let (first, parent, end) = (own[0].0, leaf.parent, leaf.end);
+        leaf.used -= used;
+        leaf.end = Some(first);
+        // What comes next is behind the row that came last, wherever that is now.
+        let newest = leaf.newest.filter(|newest| *newest >= first);
+        let page = pages.allocate();
+        steps.fill(page);
+        let new = Leaf {
+            page,
+            parent,
+            end,
+            used,
+            rows: own,
+            newest,
+        };
+        self.changed.insert(first, new);
+        if let Some(end) = end {
+            // The one behind leads back to another one now.
+            steps.change(self.find(end).page);
+        }
+        self.grow_root(pages, steps);
+        self.change_parent(parent, steps);
+    }
+
+    /// Merges a leaf that is less full than `below` with a neighbor of the same parent if
+    /// one has room.
+    fn merge(&mut self, begin: Place, below: f64, pages: &mut Pages, steps: &mut Steps) {
+        let (leaf, room) = (&self.changed[&begin], self.shape.leaf);
+        if f64::from(leaf.used) >= f64::from(room) * below {
+            return;
+        }
+        let group = self.neighbors(begin);
+        let fits = |tree: &Self, left: Place, right: Place| {
+            tree.changed[&left].used + tree.changed[&right].used <= room
+        };
+        let Some(pair) = group
+            .windows(2)
+            .find(|pair| (pair[0] == begin || pair[1] == begin) && fits(self, pair[0], pair[1]))
+        else {
+            return;
+        };
+        let right = self.changed.remove(&pair[1]).expect("neighbors are kept");
+        let left = self.changed.get_mut(&pair[0]).expect("neighbors are kept");
+        left.used += right.used;
+        left.rows.extend(right.rows);
+        left.end = right.end;
+        left.newest = None;
+        steps.change(left.page);
+        steps.change(right.page);
+        pages.release(right.page);
+        if let Some(end) = right.end {
+            steps.change(self.find(end).page);
+        }
+        self.change_parent(right.parent, steps);
     }
 
     /// Removes a row.
@@ -394,7 +515,10 @@ impl Tree {
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
         if let Ok(row) = leaf.rows.binary_search_by_key(&place, |(place, _)| *place) {
             leaf.used -= leaf.rows.remove(row).1;
-            self.balance(begin, leaf_is_nearly_empty, pages, steps);
+            match self.shape.growth {
+                Growth::Share { .. } => self.balance(begin, leaf_is_nearly_empty, pages, steps),
+                Growth::Split { merge_below, .. } => self.merge(begin, merge_below, pages, steps),
+            }
         }
     }
 
@@ -426,6 +550,7 @@ impl Tree {
                 end,
                 used: rows.iter().map(|(_, bytes)| bytes).sum(),
                 rows,
+                newest: None,
             }
         });
         begin
@@ -491,6 +616,7 @@ impl Tree {
                 end: if is_last { end } else { next },
                 used: own.iter().map(|(_, bytes)| bytes).sum(),
                 rows: own,
+                newest: None,
             };
             self.changed.insert(begin, leaf);
             begin = next.unwrap_or(begin);
@@ -548,6 +674,15 @@ impl Tree {
         }
         group
     }
+}
+
+/// Where a full leaf is split.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    /// Where the left one is so full.
+    Fill(f64),
+    /// Before the row with this index, or where the left one is full.
+    At(usize),
 }
 
 /// What calls for a balance after a row was added, or grew.
@@ -610,7 +745,7 @@ mod tests {
             fan_out: 10.0,
             overflow: 0.0,
             local: 1.0,
-            appends: false,
+            growth: Growth::Share { appends: false },
         }
     }
 
@@ -679,7 +814,7 @@ mod tests {
     #[test]
     fn rows_behind_the_last_get_leaves_of_their_own_by_hand() {
         let (mut tree, mut pages) = tree(Shape {
-            appends: true,
+            growth: Growth::Share { appends: true },
             ..shape()
         });
         let mut steps = Steps::default();
@@ -693,6 +828,41 @@ mod tests {
             };
             assert_eq!(numbers(&steps), wanted, "row {number}");
         }
+    }
+
+    #[test]
+    fn a_full_leaf_is_split_by_hand() {
+        let growth = Growth::Split {
+            last_fill: 0.9,
+            merge_below: 0.5,
+        };
+        let (mut tree, mut pages) = tree(Shape { growth, ..shape() });
+        let mut steps = Steps::default();
+        tree.insert(Place::behind(455, 0), &mut pages, &mut steps);
+        // Eleven rows: five stay; the leaf behind, 46, leads back to the new one.
+        assert_eq!(numbers(&steps), [110, 104, 45, -45, 10_111, -46, -104]);
+        assert_eq!(tree.find(Place::initial(454)).page.number(), 45);
+        assert_eq!(tree.find(Place::initial(455)).page.number(), 111);
+        // Five more behind it: the leaf has room for four, and the fifth begins behind them.
+        for later in 1..5 {
+            tree.insert(Place::behind(455, later), &mut pages, &mut steps);
+            assert_eq!(pages.count(), 112);
+        }
+        steps.clear();
+        tree.insert(Place::behind(455, 5), &mut pages, &mut steps);
+        assert_eq!(pages.count(), 113);
+        // Row 455 and its six followers stay, the four before behind them go.
+        assert_eq!(tree.find(Place::behind(455, 5)).page.number(), 111);
+        assert_eq!(tree.find(Place::initial(456)).page.number(), 112);
+        // At the end nine stay of ten.
+        tree.insert(Place::behind(999, 0), &mut pages, &mut steps);
+        assert_eq!(tree.find(Place::initial(998)).page.number(), 99);
+        assert_eq!(tree.find(Place::initial(999)).page.number(), 113);
+        // Three of the four are left, and the seven before them have room.
+        steps.clear();
+        tree.remove(Place::initial(456), &mut pages, &mut steps);
+        assert_eq!(tree.find(Place::initial(457)).page.number(), 111);
+        assert_eq!(pages.allocate().number(), 112, "it was released");
     }
 
     #[test]
@@ -750,7 +920,17 @@ mod tests {
             (
                 2,
                 Shape {
-                    appends: true,
+                    growth: Growth::Share { appends: true },
+                    ..shape()
+                },
+            ),
+            (
+                4,
+                Shape {
+                    growth: Growth::Split {
+                        last_fill: 0.9,
+                        merge_below: 0.5,
+                    },
                     ..shape()
                 },
             ),

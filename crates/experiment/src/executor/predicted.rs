@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::{Counters, Settings};
 use octavo_driver::{Counts, DriverError, Measurement, WarmUpSlices};
-use octavo_predict::{Done, PredictError, Purpose, Setup, System};
+use octavo_predict::{Done, Model, PredictError, Purpose, Setup, System};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Outcome, Workload};
 
@@ -145,6 +145,7 @@ impl Executor for PredictedExecutor<'_> {
             ));
             let workload = self.resolved.workload(cell.data);
             let setup = Setup {
+                model: Model::Sqlite,
                 page_size: cell.page_size,
                 memory: cell.memory,
                 seed,
@@ -153,7 +154,7 @@ impl Executor for PredictedExecutor<'_> {
             };
             let device = self.prediction.device.open(seed.derive("device", 0));
             let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
-            let system = System::sqlite(workload, &setup, device);
+            let system = System::new(workload, &setup, device);
             let system = system.map_err(|error| CampaignError::Setting(error.to_string()))?;
             seats.insert(number, Seat::new(system, workload));
         }
@@ -268,7 +269,7 @@ impl<'a> Seat<'a> {
 
 /// A transaction's part of what the database counts.
 fn counters(done: &Done) -> Counters {
-    let [read, log, sync, checkpoint] = Purpose::ALL.map(|purpose| done.asked(purpose));
+    let [read, log, sync, checkpoint, background] = Purpose::ALL.map(|purpose| done.asked(purpose));
     let time = Duration::from_nanos;
     Counters {
         buffer_hits: done.referred.hits,
@@ -276,11 +277,13 @@ fn counters(done: &Done) -> Counters {
         reads: read.requests,
         read_bytes: ByteCount::new(read.bytes),
         read_time: time(read.waited_ns),
-        data_writes: checkpoint.requests,
-        data_written_bytes: ByteCount::new(checkpoint.bytes),
+        data_writes: checkpoint.requests + background.requests,
+        data_written_bytes: ByteCount::new(checkpoint.bytes + background.bytes),
         log_writes: log.requests,
         log_written_bytes: ByteCount::new(log.bytes),
-        write_time: time(log.waited_ns + checkpoint.waited_ns - checkpoint.flush_ns),
+        write_time: time(
+            log.waited_ns + checkpoint.waited_ns - checkpoint.flush_ns + background.waited_ns,
+        ),
         log_write_time: time(log.waited_ns),
         syncs: sync.flushes + checkpoint.flushes,
         sync_time: time(sync.waited_ns + checkpoint.flush_ns),

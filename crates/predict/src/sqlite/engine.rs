@@ -95,11 +95,6 @@ impl Sqlite {
         }
     }
 
-    /// What the loaded database and its log take.
-    pub(crate) fn size(&self) -> ByteCount {
-        ByteCount::new(self.log.data() + u64::from(self.pages.count()) * u64::from(self.page))
-    }
-
     fn touch(&mut self, touch: &Touch) {
         let Self {
             tables,
@@ -235,5 +230,9 @@ impl Engine for Sqlite {
 
     fn frames(&self) -> u64 {
         self.frames.min(self.pages.count().into())
+    }
+
+    fn size(&self) -> ByteCount {
+        ByteCount::new(self.log.data() + u64::from(self.pages.count()) * u64::from(self.page))
     }
 }

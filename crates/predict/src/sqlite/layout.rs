@@ -14,7 +14,7 @@ use super::record::{Cell, Kind, cell, record, varint};
 use crate::{
     pages::Pages,
     sample::{Field, Sample, samples},
-    tree::{Shape, Tree},
+    tree::{Growth, Shape, Tree},
 };
 
 /// Tables whose rows are larger on average keep the rowid.
@@ -172,7 +172,9 @@ fn tree(
         fan_out,
         overflow,
         local: mean / (mean + beyond),
-        appends: kind == Kind::Table,
+        growth: Growth::Share {
+            appends: kind == Kind::Table,
+        },
     };
     Tree::new(shape, pages)
 }

@@ -5,28 +5,16 @@ mod layout;
 mod log;
 mod record;
 
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::PageSize;
 use octavo_workload::Workload;
 
-use crate::pages::Pages;
+use crate::{model::ObjectPages, pages::Pages};
 use layout::TableTrees;
 
 pub(crate) use engine::Sqlite;
 
-/// Pages of one table or index after loading.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectPages {
-    /// The table's name, or the index's; of the index of a key the table's and
-    /// `(key)`.
-    pub name: String,
-    /// Its pages.
-    pub pages: u64,
-    /// Of these, those above leaves.
-    pub inner: u64,
-}
-
 /// How many pages each table and index of a loaded database has.
-pub fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
+pub(crate) fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
     let mut pages = Pages::default();
     let trees = layout::lay_out(workload, page_size, &mut pages);
     let mut sizes = Vec::new();
@@ -50,11 +38,4 @@ pub fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
             inner: tree.inner_pages(),
         })
         .collect()
-}
-
-/// The bytes of a loaded database.
-pub fn size(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
-    let mut pages = Pages::default();
-    layout::lay_out(workload, page_size, &mut pages);
-    ByteCount::new(u64::from(pages.count()) * u64::from(page_size.get()))
 }

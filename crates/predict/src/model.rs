@@ -1,0 +1,50 @@
+//! The databases that are modeled.
+
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::Workload;
+
+use crate::{
+    engine::{Engine, EngineError},
+    sqlite::{self, Sqlite},
+};
+
+/// A database that is modeled, with the settings that decide what it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Model {
+    /// SQLite with a write-ahead log.
+    Sqlite,
+}
+
+/// Pages of one table or index after loading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectPages {
+    /// The table's name, or the index's; of the index of a key the table's and
+    /// `(key)`.
+    pub name: String,
+    /// Its pages.
+    pub pages: u64,
+    /// Of these, those above leaves.
+    pub inner: u64,
+}
+
+impl Model {
+    /// The database after loading, with an empty buffer.
+    pub(crate) fn open(
+        &self,
+        workload: &dyn Workload,
+        page_size: PageSize,
+        memory: ByteCount,
+    ) -> Result<Box<dyn Engine>, EngineError> {
+        Ok(match self {
+            Self::Sqlite => Box::new(Sqlite::new(workload, page_size, memory)?),
+        })
+    }
+
+    /// How many pages each table and index has after loading.
+    pub fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
+        match self {
+            Self::Sqlite => sqlite::sizes(workload, page_size),
+        }
+    }
+}

@@ -4,8 +4,11 @@ use std::{
     collections::HashMap,
     fs::File,
     io,
-    os::unix::fs::{FileExt, MetadataExt},
-    path::Path,
+    os::{
+        fd::AsRawFd,
+        unix::fs::{FileExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -119,6 +122,24 @@ impl Files {
             }
         }
         Ok(())
+    }
+
+    /// The open files below a directory, by their paths in it. One that was removed is not
+    /// among them.
+    pub(crate) fn open_paths(&self, directory: &Path) -> Vec<PathBuf> {
+        let opened = lock::read(&self.opened);
+        let Ok(directory) = directory.canonicalize() else {
+            return Vec::new();
+        };
+        let path = |opened: &Arc<OpenFile>| {
+            let link = format!("/proc/self/fd/{}", opened.file.as_raw_fd());
+            let path = std::fs::read_link(link).ok()?;
+            Some(path.strip_prefix(&directory).ok()?.to_owned())
+        };
+        let mut paths: Vec<PathBuf> = opened.values().filter_map(path).collect();
+        paths.sort();
+        paths.dedup();
+        paths
     }
 
     /// Whether the power is on.

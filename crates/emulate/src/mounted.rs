@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -37,7 +37,7 @@ pub struct Mounted {
     files: Arc<Files>,
     _reaper: Reaper,
     point: MountPoint,
-    _backing: Backing,
+    backing: Backing,
     /// `None` where it is not allowed.
     awake: Option<Awake>,
 }
@@ -122,7 +122,7 @@ impl Mounted {
             files,
             _reaper: reaper,
             point,
-            _backing: backing,
+            backing,
             awake,
         };
         let lead = Lead::measure_with(&settings.program, mounted.path()).map_err(mount_error)?;
@@ -178,7 +178,13 @@ impl Mounted {
             return Ok(());
         };
         if !session.guard.is_finished() {
-            detach(self.point.path()).map_err(EmulateError::io("unmount", self.point.path()))?;
+            let open = self.files.open_paths(self.backing.files());
+            let open: Vec<PathBuf> = open
+                .iter()
+                .map(|path| self.point.path().join(path))
+                .collect();
+            detach(self.point.path(), &open)
+                .map_err(EmulateError::io("unmount", self.point.path()))?;
         }
         // A session ends when the last file is closed. Where it was not ours
         // to end them all, its threads go with the process.

@@ -28,7 +28,7 @@ pub(crate) fn clear(path: &Path) -> Result<(), EmulateError> {
     }
     match answers(&path).map_err(EmulateError::io("ask", &path))? {
         Some(true) => Ok(()),
-        Some(false) => detach(&path).map_err(EmulateError::io("unmount", &path)),
+        Some(false) => detach(&path, &[]).map_err(EmulateError::io("unmount", &path)),
         None => Err(EmulateError::Silent { path }),
     }
 }

@@ -204,6 +204,14 @@ fn check(
 /// Deletes a directory, if there is one.
 pub(super) fn remove(path: &Path) -> Result<(), DirectoryError> {
     free_what_servers_left(path);
+    // First of all it is whole no more: who is killed meanwhile leaves a part.
+    let complete = path.join(COMPLETE);
+    match fs::remove_file(&complete) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Err(DirectoryError::io("delete", &complete)(error));
+        }
+        _ => {}
+    }
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(DirectoryError::io("delete", path)(error))

@@ -43,9 +43,15 @@ fn small_advise(directory: &Path) -> Command {
     command
 }
 
-/// What the command wrote to its standard error.
+/// What a command said on stderr, from its first own complaint on: a slow machine may have
+/// been told of progress before.
 fn complaint(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).trim().to_owned()
+    let said = String::from_utf8_lossy(&output.stderr);
+    let begin = match said.starts_with("octavo: ") {
+        true => Some(0),
+        false => said.find("\noctavo: "),
+    };
+    said[begin.unwrap_or(0)..].trim().to_owned()
 }
 
 /// Runs a command, with its directory before the other arguments, that has to

@@ -12,7 +12,7 @@ use crate::{
     connection::{Access, RowVisitor, Statement, StatementId, Value, statements},
     population::{Partition, Population, RowBatch},
     schema::{ColumnKind::Integer, Table, TableId, tables},
-    touch::{Action, By, Place, Pretence, RowModel, Touch, integers},
+    touch::{Action, By, Columns, Place, Pretence, RowModel, Touch, integers},
 };
 
 /// The family, as it would be registered.
@@ -107,7 +107,7 @@ impl Workload for Tally {
         })
     }
     fn pretence(&self) -> Pretence {
-        Pretence::new(TouchedCounters, STATEMENTS)
+        Pretence::new(TouchedCounters, STATEMENTS, self.tables())
     }
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         let mut found = false;
@@ -166,6 +166,7 @@ impl RowModel for TouchedCounters {
             first: Place::initial(id.unsigned_abs() - 1),
             rows: 1,
             action: Action::Update { grows: 1 },
+            columns: Columns::NONE,
         });
         1
     }

@@ -10,7 +10,7 @@
 use crate::{
     Result,
     connection::{Access, Connection, Row, RowVisitor, Statement, StatementId, Value},
-    schema::{ColumnKind, TableId},
+    schema::{ColumnKind, Table, TableId},
 };
 
 /// Where a row is in the order of a key.
@@ -73,6 +73,57 @@ pub enum Action {
     Delete,
 }
 
+/// Columns of a table: one bit each, the first one's lowest. No table of a workload has
+/// more than 64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Columns(u64);
+
+impl Columns {
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// Those at these positions.
+    pub fn at(positions: impl IntoIterator<Item = usize>) -> Self {
+        let bits = positions
+            .into_iter()
+            .map(|position| 1u64 << (position % 64));
+        Self(bits.fold(0, |all, bit| all | bit))
+    }
+
+    /// Whether one is among them.
+    pub fn has(self, position: usize) -> bool {
+        self.0 >> (position % 64) & 1 == 1
+    }
+
+    /// From the first to the last of them, if there are any.
+    pub fn span(self) -> Option<std::ops::RangeInclusive<usize>> {
+        let last = 63u32.checked_sub(self.0.leading_zeros())?;
+        Some(self.0.trailing_zeros() as usize..=last as usize)
+    }
+
+    /// Those that a statement names of a table: of an update those that it sets.
+    fn named(sql: &str, table: &Table) -> Self {
+        let is_named = |text: &str, name: &str| {
+            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .any(|word| word == name)
+        };
+        let set = sql.split_once(" SET ").map(|(_, rest)| {
+            let (set, _) = rest.split_once(" WHERE ").unwrap_or((rest, ""));
+            let assigned = set
+                .split(',')
+                .map(|one| one.split('=').next().unwrap_or(""));
+            assigned.collect::<Vec<&str>>().join(" ")
+        });
+        let text = set.as_deref().unwrap_or(sql);
+        let columns = table.columns.iter().enumerate();
+        Self::at(
+            columns
+                .filter(|(_, column)| is_named(text, column.name))
+                .map(|(position, _)| position),
+        )
+    }
+}
+
 /// Rows that are touched one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
@@ -86,6 +137,9 @@ pub struct Touch {
     pub rows: u32,
     /// What is done with each.
     pub action: Action,
+    /// The columns that the statement names: of an update those that it sets. A
+    /// [`RowModel`] leaves them out.
+    pub columns: Columns,
 }
 
 /// Says which rows statements touch, and answers them.
@@ -108,17 +162,29 @@ pub trait RowModel: Send {
 pub struct Pretence {
     model: Box<dyn RowModel>,
     known: &'static [Statement],
+    /// By statement and table.
+    named: Vec<Vec<Columns>>,
     touches: Vec<Touch>,
     statements: u32,
     changed_bytes: u64,
 }
 
 impl Pretence {
-    /// What a workload's statements, `known`, touch, from its initial rows on.
-    pub(crate) fn new(model: impl RowModel + 'static, known: &'static [Statement]) -> Self {
+    /// What a workload's statements, `known`, touch of its tables, from its initial rows
+    /// on.
+    pub(crate) fn new(
+        model: impl RowModel + 'static,
+        known: &'static [Statement],
+        tables: &[Table],
+    ) -> Self {
+        let of = |statement: &Statement| {
+            let named = |table| Columns::named(statement.sql, table);
+            tables.iter().map(named).collect()
+        };
         Self {
             model: Box::new(model),
             known,
+            named: known.iter().map(of).collect(),
             touches: Vec::new(),
             statements: 0,
             changed_bytes: 0,
@@ -182,8 +248,13 @@ impl Connection for Pretence {
         self.statements += 1;
         let changed = &parameters[..self.known[statement.0].changed_parameters];
         self.changed_bytes += changed.iter().map(Value::byte_length).sum::<u64>();
+        let before = self.touches.len();
         let touches = &mut self.touches;
-        Ok(self.model.take(statement, parameters, touches, visit))
+        let found = self.model.take(statement, parameters, touches, visit);
+        for touch in &mut touches[before..] {
+            touch.columns = self.named[statement.0][touch.table.0];
+        }
+        Ok(found)
     }
 }
 
@@ -220,4 +291,36 @@ pub(crate) fn integers<const COUNT: usize>(parameters: &[Value<'_>]) -> [i64; CO
         Some(&Value::Integer(value)) => value,
         _ => 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Tpcc, Workload};
+    use octavo_units::Seed;
+
+    #[test]
+    fn columns_are_those_that_a_statement_names() {
+        let workload = Tpcc::new(1, Seed::new(1)).unwrap();
+        let tables = workload.tables();
+        let table = |name| tables.iter().find(|table| table.name == name).unwrap();
+        let names = |sql, name| {
+            let named = Columns::named(sql, table(name));
+            let columns = table(name).columns.iter().enumerate();
+            let named = columns.filter(|(position, _)| named.has(*position));
+            named.map(|(_, column)| column.name).collect::<Vec<_>>()
+        };
+        let take = "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= ?1 + 10 \
+             THEN s_quantity - ?1 END, s_ytd = s_ytd + ?2 WHERE s_w_id = ?5";
+        assert_eq!(names(take, "stock"), ["s_quantity", "s_ytd"]);
+        let low = "SELECT COUNT(DISTINCT s_i_id) FROM order_line, stock WHERE ol_w_id = ?1";
+        assert_eq!(names(low, "stock"), ["s_i_id"]);
+        assert_eq!(names(low, "order_line"), ["ol_w_id"]);
+    }
+
+    #[test]
+    fn columns_span_from_the_first_to_the_last() {
+        assert_eq!(Columns::at([3, 7, 5]).span(), Some(3..=7));
+        assert_eq!(Columns::NONE.span(), None);
+    }
 }

@@ -213,7 +213,11 @@ impl Workload for Pgbench {
 
     fn pretence(&self) -> Pretence {
         let accounts = u64::from(self.scale) * schema::ACCOUNTS_PER_UNIT.unsigned_abs();
-        Pretence::new(TouchedRows::new(accounts), statements::STATEMENTS)
+        Pretence::new(
+            TouchedRows::new(accounts),
+            statements::STATEMENTS,
+            self.tables(),
+        )
     }
 
     fn deviations(&self, connections: u32) -> Vec<Deviation> {

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     connection::{RowVisitor, StatementId, Value},
     schema::TableId,
-    touch::{Action, Answer, By, Place, RowModel, Touch, integers},
+    touch::{Action, Answer, By, Columns, Place, RowModel, Touch, integers},
 };
 
 /// What a balance takes beyond the initial 0, which may take none: it is a sum of
@@ -70,6 +70,7 @@ impl RowModel for TouchedRows {
             first,
             rows: 1,
             action,
+            columns: Columns::NONE,
         });
         1
     }

@@ -125,8 +125,9 @@ impl Workload for Tpcc {
 
     fn pretence(&self) -> Pretence {
         Pretence::new(
-            TouchedRows::new(self.warehouses, self.seed),
+            TouchedRows::new(self.warehouses, &self.constants.surname_load, self.seed),
             statements::STATEMENTS,
+            self.tables(),
         )
     }
 

@@ -111,7 +111,7 @@ impl NuRand {
     /// and any of `r`'s: 2^ones(r) choices. Summing that over the subsets of
     /// each `v` is a zeta transform, k 2^k steps for each value of the bits
     /// above k, instead of (A + 1) (y - x + 1) pairs.
-    fn ways(&self) -> Vec<u64> {
+    pub(super) fn ways(&self) -> Vec<u64> {
         let size = self.a + 1;
         debug_assert!(size.count_ones() == 1);
         let values = self.high - self.low + 1;

@@ -3,15 +3,15 @@
 //! What the population draws for each row is not drawn here: whose an initial order is,
 //! how many lines it has and of which items, and who bears a surname, is drawn from
 //! their numbers instead, with the same chances. Rows of a district are taken to be as
-//! many as the specification has on average: 30,000 order lines, three customers a
-//! surname.
+//! many as the specification has on average: 30,000 order lines, and of each surname as
+//! many customers as are likely to draw it.
 
 use std::collections::{HashMap, VecDeque};
 
 use octavo_units::{Seed, mix};
 
 use super::{
-    random::push_surname,
+    random::{NuRand, push_surname},
     schema::{
         CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_UNDELIVERED, HISTORY, ITEM, ITEMS,
         NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE,
@@ -21,15 +21,15 @@ use super::{
 use crate::{
     connection::{RowVisitor, StatementId, Value},
     schema::TableId,
-    touch::{Action, Answer, By, Place, RowModel, Touch, integers},
+    touch::{Action, Answer, By, Columns, Place, RowModel, Touch, integers},
 };
 
 /// Lines of an order, on average.
 const LINES: u64 = 10;
 
-/// Surnames, and customers of a district that bear one, on average.
+/// Surnames. The first customers of a district bear one each, in order; what the others
+/// bear is drawn (clause 4.3.3.1).
 const SURNAMES: u64 = 1000;
-const NAMESAKES: u64 = CUSTOMERS as u64 / SURNAMES;
 
 /// Orders that Stock-Level looks back on (clause 2.8.2.2).
 const RECENT: usize = 20;
@@ -37,9 +37,10 @@ const RECENT: usize = 20;
 /// Initial orders of a district that wait to be delivered.
 const WAITING: u64 = (CUSTOMERS + 1 - FIRST_UNDELIVERED) as u64;
 
-/// From one order's customer to the next one's, modulo [`CUSTOMERS`], which share no
-/// divisor: each customer has one initial order (clause 4.3.3.1).
-const STRIDE: i64 = 1471;
+/// Rounds in which halves of a number are mixed with each other, and the bits of a half:
+/// twice as many number [`CUSTOMERS`] at least.
+const ROUNDS: u64 = 4;
+const HALF_BITS: u32 = 6;
 
 /// What the bytes of a delivered line's date take beyond NULL, which takes none.
 const DATE_BYTES: u16 = 8;
@@ -51,11 +52,19 @@ pub(super) struct TouchedRows {
     seed: Seed,
     warehouses: u64,
     districts: Vec<District>,
-    /// Numbers of surnames, and the place of each in their alphabet.
-    surnames: HashMap<String, (i64, u64)>,
+    surnames: HashMap<String, Surname>,
     history: u64,
     /// The order that a transaction is making.
     new: Option<Order>,
+}
+
+/// The customers of a district that bear a surname: in the order of names, and as many as
+/// there are on average.
+#[derive(Clone, Copy, Debug, Default)]
+struct Surname {
+    number: i64,
+    first: u64,
+    bearers: u64,
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +91,9 @@ struct Order {
 }
 
 impl TouchedRows {
-    pub(super) fn new(warehouses: u32, seed: Seed) -> Self {
+    pub(super) fn new(warehouses: u32, drawn: &NuRand, seed: Seed) -> Self {
+        let ways = drawn.ways();
+        let all: u64 = ways.iter().sum();
         let mut names: Vec<(String, i64)> = (0..SURNAMES as i64)
             .map(|number| {
                 let mut name = String::new();
@@ -91,7 +102,18 @@ impl TouchedRows {
             })
             .collect();
         names.sort();
-        let ranked = names.into_iter().zip(0..);
+        let mut end = 0.0;
+        let surnames = names.into_iter().map(|(name, number)| {
+            let others = (CUSTOMERS as u64 - SURNAMES) as f64;
+            let first = end as u64;
+            end += 1.0 + others * ways[number as usize] as f64 / all as f64;
+            let surname = Surname {
+                number,
+                first,
+                bearers: (end as u64 - first).max(1),
+            };
+            (name, surname)
+        });
         let warehouses = u64::from(warehouses);
         let district = || District {
             next: CUSTOMERS + 1,
@@ -104,9 +126,7 @@ impl TouchedRows {
             districts: (0..warehouses * DISTRICTS as u64)
                 .map(|_| district())
                 .collect(),
-            surnames: ranked
-                .map(|((name, number), rank)| (name, (number, rank)))
-                .collect(),
+            surnames: surnames.collect(),
             history: 0,
             new: None,
         }
@@ -116,17 +136,40 @@ impl TouchedRows {
         mix(mix(self.seed.get() ^ run as u64) ^ (a as u64) << 20 ^ b as u64)
     }
 
-    /// The customer of an initial order.
+    /// The customer of an initial order: customers are in an order drawn at random (clause
+    /// 4.3.3.1).
     fn customer_of(&self, run: usize, order: i64) -> i64 {
-        let offset = (self.drawn(run, 0, 0) % CUSTOMERS as u64) as i64;
-        (order * STRIDE + offset) % CUSTOMERS + 1
+        self.shuffled(order, |number| {
+            (0..ROUNDS).fold(number, |[left, right], round| {
+                [right, left ^ self.half(run, round, right)]
+            })
+        })
     }
 
     /// The initial order of a customer: the inverse of [`Self::customer_of`].
     fn order_of(&self, run: usize, customer: i64) -> i64 {
-        let offset = (self.drawn(run, 0, 0) % CUSTOMERS as u64) as i64;
-        let order = ((customer - 1 - offset).rem_euclid(CUSTOMERS)) * inverse(STRIDE) % CUSTOMERS;
-        if order == 0 { CUSTOMERS } else { order }
+        self.shuffled(customer, |number| {
+            (0..ROUNDS).rev().fold(number, |[left, right], round| {
+                [right ^ self.half(run, round, left), left]
+            })
+        })
+    }
+
+    /// A number from 1 to [`CUSTOMERS`] for another one, by rounds that can be turned
+    /// around (a Feistel network), again until it is one of these.
+    fn shuffled(&self, number: i64, rounds: impl Fn([u64; 2]) -> [u64; 2]) -> i64 {
+        let mut found = number as u64 - 1;
+        loop {
+            let [left, right] = rounds([found >> HALF_BITS, found & ((1 << HALF_BITS) - 1)]);
+            found = left << HALF_BITS | right;
+            if found < CUSTOMERS as u64 {
+                return found as i64 + 1;
+            }
+        }
+    }
+
+    fn half(&self, run: usize, round: u64, half: u64) -> u64 {
+        self.drawn(run, round as i64, half as i64) & ((1 << HALF_BITS) - 1)
     }
 
     fn later(&self, run: usize, order: i64) -> Option<&Order> {
@@ -179,15 +222,6 @@ impl TouchedRows {
     }
 }
 
-/// The number by which [`STRIDE`] gives 1 modulo [`CUSTOMERS`].
-const fn inverse(stride: i64) -> i64 {
-    let mut candidate = 1;
-    while candidate * stride % CUSTOMERS != 1 {
-        candidate += 1;
-    }
-    candidate
-}
-
 /// The row at `position` of a run that had `length` rows and grows at its end.
 fn grown(run: u64, length: u64, position: u64) -> Place {
     let begin = run * length;
@@ -226,6 +260,7 @@ impl RowModel for TouchedRows {
                 first,
                 rows,
                 action,
+                columns: Columns::NONE,
             });
         };
         let mut one = |table: usize, first, action| touch(table, By::Key, first, 1, action);
@@ -297,19 +332,21 @@ impl RowModel for TouchedRows {
                     Value::Text(name) => self.surnames.get(name),
                     _ => None,
                 };
-                let (number, rank) = known.copied().unwrap_or_default();
-                let first = run as u64 * CUSTOMERS as u64 + rank * NAMESAKES;
-                let rows = NAMESAKES as u32;
-                touch(CUSTOMER, By::Index(0), Place::initial(first), rows, READ);
-                // One of the first thousand, and two of the others.
-                let own = (self.drawn(run, number, 4) % NAMESAKES) as i64;
-                for index in 0..NAMESAKES as i64 {
+                let surname = known.copied().unwrap_or_default();
+                let Surname {
+                    number, bearers, ..
+                } = surname;
+                let first = Place::initial(run as u64 * CUSTOMERS as u64 + surname.first);
+                touch(CUSTOMER, By::Index(0), first, bearers as u32, READ);
+                // One of the first thousand, and some of the others.
+                let own = (self.drawn(run, number, 4) % bearers.max(1)) as i64;
+                for index in 0..bearers as i64 {
                     let others = CUSTOMERS as u64 - SURNAMES;
                     let other = SURNAMES + self.drawn(run, number, 5 + index) % others;
                     let id = if index == own { number } else { other as i64 };
                     answer(&[whole(id + 1)]);
                 }
-                NAMESAKES
+                bearers
             }
             sql::ITEM_PRICE => {
                 if p[0] > ITEMS {
@@ -465,13 +502,27 @@ mod tests {
 
     #[test]
     fn each_customer_has_one_initial_order() {
-        let rows = TouchedRows::new(1, Seed::new(3));
+        let rows = TouchedRows::new(1, &NuRand::surname(7), Seed::new(3));
         let mut seen = vec![false; CUSTOMERS as usize];
         for order in 1..=CUSTOMERS {
             let customer = rows.customer_of(4, order);
             assert_eq!(rows.order_of(4, customer), order);
             assert!(!std::mem::replace(&mut seen[customer as usize - 1], true));
         }
+    }
+
+    #[test]
+    fn every_customer_has_a_surname() {
+        let rows = TouchedRows::new(1, &NuRand::surname(7), Seed::new(3));
+        let mut all: Vec<Surname> = rows.surnames.values().copied().collect();
+        all.sort_by_key(|surname| surname.first);
+        let ends = all.iter().map(|surname| surname.first + surname.bearers);
+        let begins = all.iter().skip(1).map(|surname| surname.first);
+        assert!(
+            ends.zip(begins.chain([3000]))
+                .all(|(end, begin)| end.abs_diff(begin) <= 1)
+        );
+        assert!(all.iter().any(|surname| surname.bearers > 10));
     }
 
     #[test]

@@ -268,6 +268,7 @@ impl Workload for Ycsb {
         Pretence::new(
             TouchedRows::new(self.records, field_length(self.row)),
             statements::STATEMENTS,
+            self.tables(),
         )
     }
 

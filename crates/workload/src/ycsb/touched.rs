@@ -10,7 +10,7 @@ use super::{
 use crate::{
     connection::{RowVisitor, StatementId, Value},
     schema::TableId,
-    touch::{Action, Answer, By, Place, RowModel, Touch},
+    touch::{Action, Answer, By, Columns, Place, RowModel, Touch},
 };
 
 /// Where records are in the order of their keys.
@@ -81,6 +81,7 @@ impl RowModel for TouchedRows {
             first,
             rows,
             action,
+            columns: Columns::NONE,
         });
         if action == Action::Read {
             let mut given = [Value::Text(&self.field); 1 + FIELDS];

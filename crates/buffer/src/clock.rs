@@ -89,6 +89,26 @@ impl Clock {
         }
     }
 
+    /// There are more pages now: those below `pages`.
+    pub fn extend(&mut self, pages: u32) {
+        let mut frame_of = std::mem::take(&mut self.frame_of).into_vec();
+        frame_of.resize(frame_of.len().max(pages as usize), NONE);
+        self.frame_of = frame_of.into();
+    }
+
+    /// Whoever has a page pinned changes it: that counts as no further use. Answers
+    /// whether the page is in the buffer.
+    pub fn change_pinned(&mut self, page: Page) -> bool {
+        let mark = self.marks.get_mut(self.frame_of[page.index()] as usize);
+        match mark {
+            Some(mark) => {
+                *mark |= DIRTY;
+                true
+            }
+            None => false,
+        }
+    }
+
     /// A page is referenced by a scan with a ring.
     pub fn access_in_ring(&mut self, ring: &mut Ring, reference: Reference) -> Outcome {
         let frame = self.frame_of[reference.page().index()];

@@ -27,7 +27,7 @@ impl Page {
     }
 
     /// Its place in a table of pages.
-    pub(crate) const fn index(self) -> usize {
+    pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -43,7 +43,8 @@ pub enum Access {
 }
 
 impl Access {
-    pub(crate) const fn is_change(self) -> bool {
+    /// Whether it changes the page.
+    pub const fn is_change(self) -> bool {
         matches!(self, Self::Change)
     }
 }
@@ -63,6 +64,7 @@ impl Reference {
         Page(self.0 >> 1)
     }
 
+    /// Whether it changes the page.
     /// Whether it changes the page.
     pub const fn is_change(self) -> bool {
         self.access().is_change()

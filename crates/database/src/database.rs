@@ -54,6 +54,14 @@ pub trait Database: Send + Sync {
         self.estimate(workload, page_size)
     }
 
+    /// How much of a memory is the database's own buffer.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Missing`] where its version decides and is not known.
+    fn buffer(&self, memory: ByteCount) -> Result<ByteCount> {
+        Ok(memory)
+    }
+
     /// About how many bytes a load or a run needs beside the data, for logs.
     fn logs(&self) -> ByteCount {
         ByteCount::ZERO

@@ -1,11 +1,11 @@
 //! Predicted counts beside those of real databases that execute the same transactions:
-//! reads, bytes of the log, bytes of checkpoints. None depends on a clock.
+//! reads, bytes of the log, bytes of pages. None that is compared depends on a clock.
 
 use std::{fs, ops::ControlFlow, path::Path};
 
-use octavo_database::{Database, Derive, Running, Settings, Sqlite};
+use octavo_database::{Database, DatabaseSpec, Derive, Registry, Running, Settings, Sqlite};
 use octavo_device::simulated::Constant;
-use octavo_predict::{CpuCost, Model, Purpose, Setup, Slowness, System};
+use octavo_predict::{CpuCost, Model, PostgresSettings, Purpose, Setup, Slowness, System};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Client, Connection, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
 
@@ -18,42 +18,6 @@ type Counts = [f64; 3];
 /// How far each may be off.
 const ERRORS_MAX: Counts = [0.04, 0.04, 0.1];
 
-fn measured(
-    sqlite: Sqlite,
-    run: &Path,
-    setup: &Setup,
-    workload: &dyn Workload,
-    transactions: u64,
-) -> Counts {
-    let settings = Settings {
-        page_size: setup.page_size,
-        memory: setup.memory,
-        clients: 1,
-        isolation: None,
-    };
-    let running: Box<dyn Running> = sqlite.start(run, &settings, workload).unwrap();
-    let mut connection: Box<dyn Connection + Send> = running.connect(0).unwrap();
-    let mut client: Box<dyn Client> = workload.clients(setup.seed, 1).remove(0);
-    let mut execute = |count| {
-        for _ in 0..count {
-            client.draw();
-            client.run(&mut *connection).unwrap();
-        }
-    };
-    execute(WARM_UP);
-    let before = running.counters();
-    execute(transactions);
-    let counters = running.counters() - before;
-    drop(connection);
-    running.stop().unwrap();
-    [
-        counters.reads,
-        counters.log_written_bytes.get(),
-        counters.data_written_bytes.get(),
-    ]
-    .map(|count| count as f64 / transactions as f64)
-}
-
 fn predicted(setup: &Setup, workload: &dyn Workload, transactions: u64) -> Counts {
     let device = Constant::new(ByteCount::mib(4096), 1000);
     let mut system = System::new(workload, setup, Box::new(device)).unwrap();
@@ -61,12 +25,94 @@ fn predicted(setup: &Setup, workload: &dyn Workload, transactions: u64) -> Count
     for number in 0..WARM_UP + transactions {
         let done = system.transaction().unwrap();
         if number >= WARM_UP {
-            counts[0] += done.asked(Purpose::Read).requests as f64;
-            counts[1] += done.asked(Purpose::LogWrite).bytes as f64;
-            counts[2] += done.asked(Purpose::Checkpoint).bytes as f64;
+            counts[0] += (done.asked(Purpose::Read).requests + done.referred.made) as f64;
+            counts[1] += done.referred.logged as f64;
+            let pages = [Purpose::Checkpoint, Purpose::Background];
+            counts[2] += pages
+                .map(|purpose| done.asked(purpose).bytes as f64)
+                .iter()
+                .sum::<f64>();
         }
     }
     counts.map(|count| count / transactions as f64)
+}
+
+fn size(bytes: u32) -> PageSize {
+    PageSize::new(bytes).unwrap()
+}
+
+fn go_on(_: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// An experiment on a database with so much memory.
+struct Trial<'a> {
+    database: &'a dyn Database,
+    model: Model,
+    workload: &'a dyn Workload,
+    memory: ByteCount,
+    transactions: u64,
+    /// How many of [`Counts`] depend on no clock.
+    counted: usize,
+}
+
+impl Trial<'_> {
+    fn measured(&self, run: &Path, settings: &Settings) -> Counts {
+        let running: Box<dyn Running> = self.database.start(run, settings, self.workload).unwrap();
+        let mut connection: Box<dyn Connection + Send> = running.connect(0).unwrap();
+        let mut client: Box<dyn Client> = self.workload.clients(INPUTS, 1).remove(0);
+        let mut execute = |count| {
+            for _ in 0..count {
+                client.draw();
+                client.run(&mut *connection).unwrap();
+            }
+            running.flush().unwrap();
+            running.counters()
+        };
+        let before = execute(WARM_UP);
+        let counters = execute(self.transactions) - before;
+        drop(connection);
+        running.stop().unwrap();
+        [
+            counters.reads,
+            counters.log_written_bytes.get(),
+            counters.data_written_bytes.get(),
+        ]
+        .map(|count| count as f64 / self.transactions as f64)
+    }
+
+    /// What is wrong with the counts predicted for the loaded database in `run`.
+    fn differences(&self, run: &Path, page_size: PageSize) -> Vec<String> {
+        let settings = Settings {
+            page_size,
+            memory: self.memory,
+            clients: 1,
+            isolation: None,
+        };
+        let setup = Setup {
+            model: self.model,
+            page_size,
+            memory: self.database.buffer(self.memory).unwrap(),
+            seed: INPUTS,
+            cpu: CpuCost::default(),
+            slowness: Slowness::default(),
+        };
+        let counts = [
+            predicted(&setup, self.workload, self.transactions),
+            self.measured(run, &settings),
+        ];
+        let names = ["reads", "log bytes", "data bytes"];
+        let mut wrong = Vec::new();
+        for (count, name) in names.into_iter().enumerate().take(self.counted) {
+            let [is, was] = counts.map(|counts| counts[count]);
+            let error = is / was - 1.0;
+            // Fewer than one of ten transactions: a handful in all.
+            if was > 0.1 && error.abs() > ERRORS_MAX[count] {
+                wrong.push(format!("{page_size}: {is:.3} {name}, not {was:.3}"));
+            }
+        }
+        wrong
+    }
 }
 
 fn compare(workload: &dyn Workload, page_sizes: &[u32], memory: ByteCount, transactions: u64) {
@@ -77,38 +123,64 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32], memory: ByteCount, trans
         fs::create_dir(&path).unwrap();
         path
     };
-    let size = |bytes| PageSize::new(bytes).unwrap();
-    let go_on = &mut |_| ControlFlow::Continue(());
     let base = directory("base".into());
-    sqlite.load(&base, size(4096), workload, go_on).unwrap();
+    sqlite
+        .load(&base, size(4096), workload, &mut go_on)
+        .unwrap();
+    let trial = Trial {
+        database: &sqlite,
+        model: Model::Sqlite,
+        workload,
+        memory,
+        transactions,
+        counted: 3,
+    };
     let mut wrong = Vec::new();
     for &bytes in page_sizes {
         let run = directory(bytes.to_string());
-        sqlite.derive(&base, &run, size(bytes), go_on).unwrap();
-        let setup = Setup {
-            model: Model::Sqlite,
-            page_size: size(bytes),
-            memory,
-            seed: INPUTS,
-            cpu: CpuCost::default(),
-            slowness: Slowness::default(),
-        };
-        let (measured, predicted) = (
-            measured(sqlite, &run, &setup, workload, transactions),
-            predicted(&setup, workload, transactions),
-        );
-        let names = ["reads", "log bytes", "data bytes"];
-        for ((name, allowed), (is, was)) in names
-            .into_iter()
-            .zip(ERRORS_MAX)
-            .zip(predicted.into_iter().zip(measured))
-        {
-            let error = is / was - 1.0;
-            // Fewer than one of ten transactions: a handful in all.
-            if was > 0.1 && error.abs() > allowed {
-                wrong.push(format!("{bytes}: {is:.3} {name}, not {was:.3}"));
-            }
-        }
+        sqlite.derive(&base, &run, size(bytes), &mut go_on).unwrap();
+        wrong.extend(trial.differences(&run, size(bytes)));
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
+}
+
+/// The installed server, and one that is built from its source.
+const SERVERS: [u32; 2] = [4096, 8192];
+
+fn compare_postgres(workload: &dyn Workload, memory: ByteCount, transactions: u64) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = tempfile::tempdir().unwrap();
+    // The server may be another user's.
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(home.path(), open).unwrap();
+    let kind = Registry::standard().find("postgres").unwrap();
+    let options = vec![("bin".to_owned(), "8K=installed".to_owned())];
+    let postgres = DatabaseSpec::new(kind, options).unwrap().make().unwrap();
+    postgres
+        .prepare(&SERVERS.map(size), &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let trial = Trial {
+        database: &*postgres,
+        model: Model::Postgres(PostgresSettings {
+            log_block: size(8192),
+            full_page_writes: true,
+            max_wal_size: ByteCount::mib(256),
+        }),
+        workload,
+        memory,
+        transactions,
+        // A server writes pages when its background writer wakes up.
+        counted: 2,
+    };
+    let mut wrong = Vec::new();
+    for bytes in SERVERS {
+        let run = home.path().join(bytes.to_string());
+        fs::create_dir(&run).unwrap();
+        postgres
+            .load(&run, size(bytes), workload, &mut go_on)
+            .unwrap();
+        wrong.extend(trial.differences(&run, size(bytes)));
     }
     assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
 }
@@ -135,4 +207,22 @@ fn ycsb_with_inserts_on_sqlite() {
 fn pgbench_on_sqlite() {
     let workload = Pgbench::new(3, Seed::new(1)).unwrap();
     compare(&workload, &[1024, 4096, 16384], ByteCount::mib(4), 1200);
+}
+
+#[test]
+fn tpcc_on_postgres() {
+    let workload = Tpcc::new(1, Seed::new(1)).unwrap();
+    compare_postgres(&workload, ByteCount::mib(24), 3000);
+}
+
+#[test]
+fn ycsb_on_postgres() {
+    let workload = Ycsb::new(40_000, Seed::new(1)).unwrap();
+    compare_postgres(&workload, ByteCount::mib(16), 4000);
+}
+
+#[test]
+fn pgbench_on_postgres() {
+    let workload = Pgbench::new(3, Seed::new(1)).unwrap();
+    compare_postgres(&workload, ByteCount::mib(16), 4000);
 }

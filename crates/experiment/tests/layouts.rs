@@ -1,11 +1,15 @@
 //! Predicted layouts beside those of loaded databases: pages of each table and index.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::ControlFlow};
 
-use octavo_database::{Database, Derive, Sqlite};
-use octavo_predict::Model;
-use octavo_units::{PageSize, Seed};
-use octavo_workload::{Pgbench, Tpcc, Workload, Ycsb};
+use octavo_database::{Database, DatabaseSpec, Derive, Registry, Sqlite};
+use octavo_predict::{Model, ObjectPages, PostgresSettings};
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::{
+    Pgbench, Tpcc, Workload, Ycsb,
+    connection::Value,
+    schema::{Column, ColumnKind, Table},
+};
 use rusqlite::Connection;
 
 /// The largest difference that is allowed, of objects that have this many pages at least.
@@ -33,38 +37,60 @@ fn counted(database: &std::path::Path) -> BTreeMap<String, [f64; 2]> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
+fn size(bytes: u32) -> PageSize {
+    PageSize::new(bytes).unwrap()
+}
+
+fn go_on(_: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// What is wrong with the predicted objects of one database; `pages` and `inner` pages as
+/// counted.
+fn differences(
+    objects: &[ObjectPages],
+    counted: &BTreeMap<String, [f64; 2]>,
+    bytes: u32,
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for object in objects {
+        let predicted = [object.pages, object.inner].map(|pages| pages as f64);
+        let allowed = [("pages", ERROR_MAX), ("inner pages", INNER_ERROR_MAX)];
+        for ((what, allowed), (predicted, actual)) in allowed
+            .into_iter()
+            .zip(predicted.into_iter().zip(counted[&object.name]))
+        {
+            let error = predicted / actual - 1.0;
+            if actual > PAGES_MIN && error.abs() > allowed {
+                wrong.push(format!(
+                    "{} with {bytes}: {predicted} {what}, not {actual}",
+                    object.name
+                ));
+            }
+        }
+    }
+    wrong
+}
+
 fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
     let home = tempfile::tempdir().unwrap();
     let base = home.path().join("base");
     std::fs::create_dir(&base).unwrap();
     let sqlite = Sqlite::default();
-    let size = |bytes| PageSize::new(bytes).unwrap();
-    let go_on = &mut |_| std::ops::ControlFlow::Continue(());
-    sqlite.load(&base, size(4096), workload, go_on).unwrap();
+    sqlite
+        .load(&base, size(4096), workload, &mut go_on)
+        .unwrap();
     let mut wrong = Vec::new();
     for &bytes in page_sizes {
         let derived = home.path().join(bytes.to_string());
         std::fs::create_dir(&derived).unwrap();
-        let report = sqlite.derive(&base, &derived, size(bytes), go_on).unwrap();
+        let report = sqlite
+            .derive(&base, &derived, size(bytes), &mut go_on)
+            .unwrap();
         let counted = counted(&derived.join("database.sqlite"));
-        for object in Model::Sqlite.sizes(workload, size(bytes)) {
-            let predicted = [object.pages, object.inner].map(|pages| pages as f64);
-            let allowed = [("pages", ERROR_MAX), ("inner pages", INNER_ERROR_MAX)];
-            for ((what, allowed), (predicted, actual)) in allowed
-                .into_iter()
-                .zip(predicted.into_iter().zip(counted[&object.name]))
-            {
-                let error = predicted / actual - 1.0;
-                if actual > PAGES_MIN && error.abs() > allowed {
-                    wrong.push(format!(
-                        "{} with {bytes}: {predicted} {what}, not {actual}",
-                        object.name
-                    ));
-                }
-            }
-        }
-        let pages = Model::Sqlite.sizes(workload, size(bytes));
-        let pages: u64 = pages.iter().map(|object| object.pages).sum();
+        let objects = Model::Sqlite.sizes(workload, size(bytes));
+        wrong.extend(differences(&objects, &counted, bytes));
+        let pages: u64 = objects.iter().map(|object| object.pages).sum();
         let whole = (pages * u64::from(bytes)) as f64 / report.size.get() as f64;
         assert!(
             (whole - 1.0).abs() <= ERROR_MAX,
@@ -72,6 +98,89 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
         );
     }
     assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
+}
+
+/// Pages by table or index, as PostgreSQL's own files have them.
+const OBJECTS: &str = "(
+    SELECT c.relname::varchar AS name, pg_relation_size(c.oid) AS bytes
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'
+    UNION ALL
+    SELECT c.relname || ' (toast)', pg_relation_size(c.reltoastrelid)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'public' AND c.reltoastrelid <> 0
+    UNION ALL
+    SELECT c.relname || ' (toast key)', pg_relation_size(i.indexrelid)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_index i ON i.indrelid = c.reltoastrelid WHERE n.nspname = 'public'
+) AS objects";
+
+fn compare_postgres(workload: &dyn Workload, page_sizes: &[u32]) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = tempfile::tempdir().unwrap();
+    // The server may be another user's.
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(home.path(), open).unwrap();
+    let kind = Registry::standard().find("postgres").unwrap();
+    let options = vec![("bin".to_owned(), "8K=installed".to_owned())];
+    let postgres = DatabaseSpec::new(kind, options).unwrap().make().unwrap();
+    let sizes: Vec<PageSize> = page_sizes.iter().map(|&bytes| size(bytes)).collect();
+    postgres
+        .prepare(&sizes, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let table = Table {
+        name: OBJECTS,
+        columns: vec![
+            Column::new("name", ColumnKind::Varchar(64)),
+            Column::new("bytes", ColumnKind::Integer),
+        ]
+        .into(),
+        primary_key: &[],
+        indexes: &[],
+        row_bytes_mean: 0,
+    };
+    let mut wrong = Vec::new();
+    for &bytes in page_sizes {
+        let snapshot = home.path().join(bytes.to_string());
+        std::fs::create_dir(&snapshot).unwrap();
+        postgres
+            .load(&snapshot, size(bytes), workload, &mut go_on)
+            .unwrap();
+        let mut inspection = postgres.inspect(&snapshot, workload).unwrap();
+        let mut counted = BTreeMap::new();
+        inspection
+            .scan(&table, &mut |row| {
+                let (Value::Text(name), Value::Integer(found)) = (row.value(0), row.value(1))
+                else {
+                    return;
+                };
+                let name = match name.strip_suffix("_pkey") {
+                    Some(table) => format!("{table} (key)"),
+                    None => name.to_owned(),
+                };
+                // How many of them are inner pages no view tells.
+                counted.insert(name, [found as f64 / f64::from(bytes), 0.0]);
+            })
+            .unwrap();
+        let objects = model().sizes(workload, size(bytes));
+        wrong.extend(differences(&objects, &counted, bytes));
+        for (name, [pages, _]) in counted.iter().filter(|(_, [pages, _])| *pages > PAGES_MIN) {
+            let is_known = objects.iter().any(|object| object.name == *name);
+            assert!(
+                is_known,
+                "{bytes}: {name} of {pages} pages is not predicted"
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
+}
+
+fn model() -> Model {
+    Model::Postgres(PostgresSettings {
+        log_block: size(8192),
+        full_page_writes: true,
+        max_wal_size: ByteCount::mib(256),
+    })
 }
 
 const ALL: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
@@ -92,4 +201,22 @@ fn ycsb_on_sqlite() {
 #[test]
 fn pgbench_on_sqlite() {
     compare(&Pgbench::new(3, Seed::new(1)).unwrap(), &ALL);
+}
+
+/// The installed server, and one that is built from its source.
+const SERVERS: [u32; 2] = [4096, 8192];
+
+#[test]
+fn tpcc_on_postgres() {
+    compare_postgres(&Tpcc::new(1, Seed::new(1)).unwrap(), &SERVERS);
+}
+
+#[test]
+fn ycsb_on_postgres() {
+    compare_postgres(&Ycsb::new(40_000, Seed::new(1)).unwrap(), &SERVERS);
+}
+
+#[test]
+fn pgbench_on_postgres() {
+    compare_postgres(&Pgbench::new(3, Seed::new(1)).unwrap(), &SERVERS);
 }

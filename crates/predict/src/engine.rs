@@ -1,7 +1,8 @@
 //! The boundary of modeled databases.
 
+use octavo_buffer::Page;
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::touch::Touch;
+use octavo_workload::{Workload, touch::Touch};
 
 use crate::io::Io;
 
@@ -19,13 +20,17 @@ pub(crate) trait Engine: Send {
     fn size(&self) -> ByteCount;
 }
 
-/// How often pages were referred to.
+/// What a database counts of a transaction: how often pages were referred to, and its log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Referred {
     /// Those that the buffer had.
     pub hits: u64,
     /// Those that it had not.
     pub misses: u64,
+    /// Of the misses, pages that are new, but that the database counts as read.
+    pub made: u64,
+    /// Bytes of the log that the database counts.
+    pub logged: u64,
 }
 
 /// Why a database cannot be modeled so.
@@ -48,4 +53,26 @@ pub enum EngineError {
         /// The page size.
         page_size: PageSize,
     },
+}
+
+impl EngineError {
+    /// Refuses data that has more pages than can be numbered, with room for indexes, growth
+    /// and what rows take besides their values.
+    pub(crate) fn check_size(
+        workload: &dyn Workload,
+        page_size: PageSize,
+    ) -> Result<(), EngineError> {
+        let population = workload.population();
+        let partitions = population.partitions();
+        let bytes = partitions.iter().map(|part| {
+            let row = workload.tables()[part.table.0].row_bytes_mean;
+            part.rows_about.saturating_mul(u64::from(row))
+        });
+        let size = ByteCount::new(bytes.fold(0, u64::saturating_add));
+        let pages_max = u64::from(Page::COUNT_MAX) / 4;
+        match size.get() / u64::from(page_size.get()) > pages_max {
+            true => Err(Self::Size { size, page_size }),
+            false => Ok(()),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use octavo_workload::Workload;
 
 use crate::{
     engine::{Engine, EngineError},
+    postgres::{self, Postgres, PostgresSettings},
     sqlite::{self, Sqlite},
 };
 
@@ -14,6 +15,8 @@ use crate::{
 pub enum Model {
     /// SQLite with a write-ahead log.
     Sqlite,
+    /// PostgreSQL, one session.
+    Postgres(PostgresSettings),
 }
 
 /// Pages of one table or index after loading.
@@ -38,6 +41,9 @@ impl Model {
     ) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
             Self::Sqlite => Box::new(Sqlite::new(workload, page_size, memory)?),
+            Self::Postgres(settings) => {
+                Box::new(Postgres::new(workload, settings, page_size, memory)?)
+            }
         })
     }
 
@@ -45,6 +51,7 @@ impl Model {
     pub fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
         match self {
             Self::Sqlite => sqlite::sizes(workload, page_size),
+            Self::Postgres(_) => postgres::sizes(workload, page_size),
         }
     }
 }

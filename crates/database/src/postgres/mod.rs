@@ -98,6 +98,10 @@ impl Database for Postgres {
         ddl::estimate_rows(workload, page_size)
     }
 
+    fn buffer(&self, memory: ByteCount) -> Result<ByteCount> {
+        Ok(running::Shares::of(memory, self.is_direct()?).buffer)
+    }
+
     /// A checkpoint's log may be up to twice what it was asked to be, while it is
     /// spread.
     fn logs(&self) -> ByteCount {

@@ -52,7 +52,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    fn of(memory: ByteCount, direct: bool) -> Self {
+    pub(super) fn of(memory: ByteCount, direct: bool) -> Self {
         let cache = if direct {
             ByteCount::ZERO
         } else {

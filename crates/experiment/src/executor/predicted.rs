@@ -274,13 +274,13 @@ fn counters(done: &Done) -> Counters {
     Counters {
         buffer_hits: done.referred.hits,
         buffer_misses: done.referred.misses,
-        reads: read.requests,
+        reads: read.requests + done.referred.made,
         read_bytes: ByteCount::new(read.bytes),
         read_time: time(read.waited_ns),
         data_writes: checkpoint.requests + background.requests,
         data_written_bytes: ByteCount::new(checkpoint.bytes + background.bytes),
         log_writes: log.requests,
-        log_written_bytes: ByteCount::new(log.bytes),
+        log_written_bytes: ByteCount::new(done.referred.logged),
         write_time: time(
             log.waited_ns + checkpoint.waited_ns - checkpoint.flush_ns + background.waited_ns,
         ),

@@ -53,20 +53,7 @@ impl Sqlite {
         memory: ByteCount,
     ) -> Result<Self, EngineError> {
         let page = u64::from(page_size.get());
-        let bytes: u64 = workload
-            .population()
-            .partitions()
-            .iter()
-            .map(|part| {
-                let row = workload.tables()[part.table.0].row_bytes_mean;
-                part.rows_about.saturating_mul(u64::from(row))
-            })
-            .fold(0, u64::saturating_add);
-        // Indexes and growth may take as much again, and rows twice what their values do.
-        if bytes / page > u64::from(Page::COUNT_MAX) / 4 {
-            let size = ByteCount::new(bytes);
-            return Err(EngineError::Size { size, page_size });
-        }
+        EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
         let tables = lay_out(workload, page_size, &mut pages);
         // More frames than pages are as good as the most.
@@ -225,6 +212,8 @@ impl Engine for Sqlite {
                 self.cache.forget(page);
             }
         }
+        let logged = ios.iter().filter(|io| io.purpose == Purpose::LogWrite);
+        referred.logged = logged.map(|io| u64::from(io.request.length)).sum();
         referred
     }
 

@@ -1,0 +1,28 @@
+//! PostgreSQL: rows in heaps, B-trees that lead to them, shared buffers, a write-ahead log
+//! with whole pages, and checkpoints that are spread out. As Octavo runs it: no vacuum, one
+//! session.
+
+mod engine;
+mod heap;
+mod index;
+mod layout;
+mod log;
+mod storage;
+mod tuple;
+
+use octavo_units::{ByteCount, PageSize};
+
+pub(crate) use engine::Postgres;
+pub(crate) use layout::sizes;
+
+/// What decides what a server does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PostgresSettings {
+    /// Bytes of a page of the log.
+    pub log_block: PageSize,
+    /// Whether the log has a page whole when it is first changed after a checkpoint
+    /// (`full_page_writes`).
+    pub full_page_writes: bool,
+    /// `max_wal_size`: a checkpoint comes about each half of it.
+    pub max_wal_size: ByteCount,
+}

@@ -77,7 +77,7 @@ pub enum ValueKind {
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub enum Value {
     Word(&'static str),
     Switch(bool),
     Bytes(ByteCount),
@@ -250,7 +250,7 @@ impl Options {
     ///
     /// # Panics
     /// When the description has no such option, or no default of this type.
-    pub(crate) fn get<T: FromValue>(&self, name: &str) -> T {
+    pub fn get<T: FromValue>(&self, name: &str) -> T {
         self.given_value(name).unwrap_or_else(|| {
             let option = find(self.known, name).expect("the description has it");
             let default = option.default.expect("the description has a default");
@@ -278,7 +278,7 @@ fn instead_of(name: &str, known: &[OptionKind]) -> String {
 }
 
 /// A type that an option's value can have.
-pub(crate) trait FromValue: Sized {
+pub trait FromValue: Sized {
     /// The value, if it has this type.
     fn from_value(value: Value) -> Option<Self>;
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::{Counters, Settings};
 use octavo_driver::{Counts, DriverError, Measurement, WarmUpSlices};
-use octavo_predict::{Done, Model, PredictError, Purpose, Setup, System};
+use octavo_predict::{Done, PredictError, Purpose, Setup, System};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Outcome, Workload};
 
@@ -15,15 +15,12 @@ use crate::{
     lockstep::{Slice, SliceKey, Spent},
     machine::MachineUse,
     plan::Cell,
-    prediction::Prediction,
+    prediction::{Prediction, model_of},
     record::{Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
     store::StoredSnapshot,
 };
-
-/// The one database whose model there is.
-const MODELED: &str = "sqlite";
 
 /// Predicts cells.
 pub(crate) struct PredictedExecutor<'a> {
@@ -43,20 +40,11 @@ impl<'a> PredictedExecutor<'a> {
     ) -> Result<Self, CampaignError> {
         let plan = resolved.plan();
         for database in &plan.databases {
-            let options = &database.options;
-            let is_default =
-                |(name, value): &(String, String)| name == "journal-mode" && value == "wal";
-            if database.name != MODELED {
-                return Err(not_modeled(&database.name, "predict knows sqlite"));
-            }
-            if let Some((name, value)) = options.iter().find(|option| !is_default(option)) {
-                let what = format!("{name} {value} of sqlite");
-                return Err(not_modeled(&what, "predict knows its write-ahead log"));
-            }
+            model_of(database)?;
         }
         if let Some(clients) = plan.clients.iter().find(|&&clients| clients != 1) {
             let what = format!("{clients} clients");
-            return Err(not_modeled(&what, "predict knows one client of sqlite"));
+            return Err(not_modeled(&what, "predict knows one client"));
         }
         let device = prediction.device.open(plan.seed);
         let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
@@ -145,9 +133,9 @@ impl Executor for PredictedExecutor<'_> {
             ));
             let workload = self.resolved.workload(cell.data);
             let setup = Setup {
-                model: Model::Sqlite,
+                model: model_of(&cell.database)?,
                 page_size: cell.page_size,
-                memory: cell.memory,
+                memory: self.resolved.database(&cell.database).buffer(cell.memory)?,
                 seed,
                 cpu: self.prediction.cpu.cost,
                 slowness: self.prediction.slowness,

@@ -1,0 +1,71 @@
+//! What a prediction is made from.
+
+mod calibrated;
+mod cpu;
+mod model;
+mod slowness;
+
+use octavo_device::{
+    Device,
+    catalog::Entry,
+    profile::Profile,
+    profiled::{Profiled, ProfiledError},
+};
+pub use octavo_predict::Slowness;
+use octavo_units::{ByteCount, Seed};
+
+pub use calibrated::{Calibrated, CalibratedError};
+pub use cpu::Cpu;
+pub(crate) use model::model_of;
+
+/// What a prediction is made from, beside the plan.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// The storage.
+    pub device: PredictedDevice,
+    /// What the processor takes, and where that is known from.
+    pub cpu: Cpu,
+    /// How much slower the storage was under a database than the device is.
+    pub slowness: Slowness,
+}
+
+/// Storage that is asked in virtual time.
+#[derive(Clone, Debug)]
+pub enum PredictedDevice {
+    /// One of the catalog, or from a file.
+    Entry(Box<Entry>),
+    /// Storage that was measured.
+    Profile(Box<Profile>),
+}
+
+/// A profiled device is as large as data may become: its rates are those of the file
+/// that was measured.
+const PROFILED_CAPACITY: ByteCount = ByteCount::mib(1 << 24);
+
+impl PredictedDevice {
+    /// The device at rest.
+    ///
+    /// # Errors
+    /// A profile that lacks points.
+    pub fn open(&self, seed: Seed) -> Result<Box<dyn Device + Send>, ProfiledError> {
+        Ok(match self {
+            Self::Entry(entry) => entry.open(seed),
+            Self::Profile(profile) => {
+                Box::new(Profiled::new(profile, Some(PROFILED_CAPACITY), seed)?)
+            }
+        })
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Entry(entry) => format!("{} ({})", entry.name, entry.title),
+            Self::Profile(profile) => {
+                let storage = &profile.storage;
+                let device = storage.model.as_ref().or(storage.device.as_ref());
+                let device = device.map_or("storage", String::as_str);
+                format!("the calibrated {device}")
+            }
+        }
+    }
+}

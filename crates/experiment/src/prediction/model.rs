@@ -1,0 +1,37 @@
+//! Which model predicts a database of a plan.
+
+use octavo_database::{DatabaseError, Registry};
+use octavo_predict::{Model, PostgresSettings};
+use octavo_units::{ByteCount, PageSize};
+
+use crate::plan::TestedDatabase;
+
+/// The model of a database with its options.
+///
+/// # Errors
+/// [`DatabaseError::Setting`] for a database or an option that is not modeled.
+pub(crate) fn model_of(database: &TestedDatabase) -> Result<Model, DatabaseError> {
+    let kind = Registry::standard().find(&database.name)?;
+    let options = kind.read(&database.options)?;
+    match kind.name {
+        "sqlite" => match options.get::<&'static str>("journal-mode") {
+            "wal" => Ok(Model::Sqlite),
+            mode => Err(kind.refuse(
+                "journal-mode",
+                mode,
+                "there is no model of it, predict knows wal; octavo advise measures it",
+            )),
+        },
+        "postgres" => Ok(Model::Postgres(PostgresSettings {
+            log_block: options.get::<PageSize>("wal-block-size"),
+            full_page_writes: options.get::<bool>("full-page-writes"),
+            max_wal_size: options.get::<ByteCount>("max-wal-size"),
+        })),
+        name => Err(kind.refuse(
+            "database",
+            name,
+            "there is no model of it, predict knows sqlite and postgres; octavo advise measures \
+             it",
+        )),
+    }
+}

@@ -5,6 +5,7 @@ use octavo_workload::Workload;
 
 use crate::{
     engine::{Engine, EngineError},
+    innodb::{self, Innodb},
     sqlite::{self, Sqlite},
 };
 
@@ -14,6 +15,14 @@ use crate::{
 pub enum Model {
     /// SQLite with a write-ahead log.
     Sqlite,
+    /// MariaDB 10.11 with InnoDB, as Octavo starts it: every commit flushed, direct I/O,
+    /// the doublewrite on.
+    Innodb {
+        /// Whether changed pages beside one that is written are written with it, as
+        /// `innodb_flush_neighbors=1` has it on storage of which the kernel says that it
+        /// rotates, many virtual disks among them.
+        writes_neighbors: bool,
+    },
 }
 
 /// Pages of one table or index after loading.
@@ -38,6 +47,10 @@ impl Model {
     ) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
             Self::Sqlite => Box::new(Sqlite::new(workload, page_size, memory)?),
+            Self::Innodb { writes_neighbors } => {
+                let innodb = Innodb::new(workload, page_size, memory, *writes_neighbors)?;
+                Box::new(innodb)
+            }
         })
     }
 
@@ -45,6 +58,7 @@ impl Model {
     pub fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
         match self {
             Self::Sqlite => sqlite::sizes(workload, page_size),
+            Self::Innodb { .. } => innodb::sizes(workload, page_size),
         }
     }
 }

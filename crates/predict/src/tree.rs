@@ -52,6 +52,8 @@ pub(crate) enum Growth {
         /// Leaves less full than this are merged with a neighbor that has room for both;
         /// 0 for never.
         merge_below: f64,
+        /// The share of a leaf that has to be left behind when a row grows.
+        growth_reserve: f64,
     },
 }
 
@@ -338,7 +340,10 @@ impl Tree {
                 leaf.used += grows;
                 match self.shape.growth {
                     Growth::Share { .. } => self.balance(begin, leaf_is_full, pages, steps),
-                    Growth::Split { .. } => self.split(begin, Cut::Fill(0.5), pages, steps),
+                    Growth::Split { growth_reserve, .. } => {
+                        let room = f64::from(self.shape.leaf) * (1.0 - growth_reserve);
+                        self.split(begin, Cut::Fill(0.5), room as u32, pages, steps);
+                    }
                 }
             }
         }
@@ -418,15 +423,15 @@ impl Tree {
                     (false, true) => Cut::At(index + 1),
                     (false, false) => Cut::Fill(0.5),
                 };
-                self.split(begin, cut, pages, steps);
+                self.split(begin, cut, self.shape.leaf, pages, steps);
             }
         }
     }
 
-    /// Splits a leaf in two if it is full.
-    fn split(&mut self, begin: Place, cut: Cut, pages: &mut Pages, steps: &mut Steps) {
+    /// Splits a leaf in two if it has more than `room`.
+    fn split(&mut self, begin: Place, cut: Cut, room: u32, pages: &mut Pages, steps: &mut Steps) {
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
-        if leaf.used <= self.shape.leaf || leaf.rows.len() < 2 {
+        if leaf.used <= room || leaf.rows.len() < 2 {
             return;
         }
         let room = match cut {
@@ -504,6 +509,16 @@ impl Tree {
             steps.change(self.find(end).page);
         }
         self.change_parent(right.parent, steps);
+    }
+
+    /// The leaf in which a row is or would be, and what is left in it.
+    pub(crate) fn room(&self, place: Place) -> (Page, u32) {
+        let found = self.find(place);
+        let left = match self.changed.get(&found.begin) {
+            Some(leaf) => self.shape.leaf.saturating_sub(leaf.used),
+            None => self.shape.slack(found.begin.initial),
+        };
+        (found.page, left)
     }
 
     /// Removes a row.
@@ -835,6 +850,7 @@ mod tests {
         let growth = Growth::Split {
             last_fill: 0.9,
             merge_below: 0.5,
+            growth_reserve: 0.0,
         };
         let (mut tree, mut pages) = tree(Shape { growth, ..shape() });
         let mut steps = Steps::default();
@@ -930,6 +946,7 @@ mod tests {
                     growth: Growth::Split {
                         last_fill: 0.9,
                         merge_below: 0.5,
+                        growth_reserve: 0.0,
                     },
                     ..shape()
                 },

@@ -166,6 +166,7 @@ impl RowModel for TouchedCounters {
             first: Place::initial(id.unsigned_abs() - 1),
             rows: 1,
             action: Action::Update { grows: 1 },
+            changed: 0,
         });
         1
     }

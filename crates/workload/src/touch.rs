@@ -86,6 +86,9 @@ pub struct Touch {
     pub rows: u32,
     /// What is done with each.
     pub action: Action,
+    /// Bytes of the values that the statement sets in each, numbers counted as eight: a
+    /// [`Pretence`] knows, and a [`RowModel`] says 0.
+    pub changed: u32,
 }
 
 /// Says which rows statements touch, and answers them.
@@ -181,9 +184,18 @@ impl Connection for Pretence {
     ) -> Result<u64> {
         self.statements += 1;
         let changed = &parameters[..self.known[statement.0].changed_parameters];
-        self.changed_bytes += changed.iter().map(Value::byte_length).sum::<u64>();
-        let touches = &mut self.touches;
-        Ok(self.model.take(statement, parameters, touches, visit))
+        let changed_bytes = changed.iter().map(Value::byte_length).sum::<u64>();
+        self.changed_bytes += changed_bytes;
+        let before = self.touches.len();
+        let found = self
+            .model
+            .take(statement, parameters, &mut self.touches, visit);
+        for touch in &mut self.touches[before..] {
+            if touch.action != Action::Read {
+                touch.changed = changed_bytes as u32;
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -70,6 +70,7 @@ impl RowModel for TouchedRows {
             first,
             rows: 1,
             action,
+            changed: 0,
         });
         1
     }

@@ -226,6 +226,7 @@ impl RowModel for TouchedRows {
                 first,
                 rows,
                 action,
+                changed: 0,
             });
         };
         let mut one = |table: usize, first, action| touch(table, By::Key, first, 1, action);

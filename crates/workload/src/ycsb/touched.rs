@@ -81,6 +81,7 @@ impl RowModel for TouchedRows {
             first,
             rows,
             action,
+            changed: 0,
         });
         if action == Action::Read {
             let mut given = [Value::Text(&self.field); 1 + FIELDS];

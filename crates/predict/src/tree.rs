@@ -52,8 +52,6 @@ pub(crate) enum Growth {
         /// Leaves less full than this are merged with a neighbor that has room for both;
         /// 0 for never.
         merge_below: f64,
-        /// The share of a leaf that has to be left behind when a row grows.
-        growth_reserve: f64,
     },
 }
 
@@ -340,10 +338,7 @@ impl Tree {
                 leaf.used += grows;
                 match self.shape.growth {
                     Growth::Share { .. } => self.balance(begin, leaf_is_full, pages, steps),
-                    Growth::Split { growth_reserve, .. } => {
-                        let room = f64::from(self.shape.leaf) * (1.0 - growth_reserve);
-                        self.split(begin, Cut::Fill(0.5), room as u32, pages, steps);
-                    }
+                    Growth::Split { .. } => self.split(begin, Cut::Fill(0.5), pages, steps),
                 }
             }
         }
@@ -423,15 +418,15 @@ impl Tree {
                     (false, true) => Cut::At(index + 1),
                     (false, false) => Cut::Fill(0.5),
                 };
-                self.split(begin, cut, self.shape.leaf, pages, steps);
+                self.split(begin, cut, pages, steps);
             }
         }
     }
 
-    /// Splits a leaf in two if it has more than `room`.
-    fn split(&mut self, begin: Place, cut: Cut, room: u32, pages: &mut Pages, steps: &mut Steps) {
+    /// Splits a leaf in two if it is full.
+    fn split(&mut self, begin: Place, cut: Cut, pages: &mut Pages, steps: &mut Steps) {
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
-        if leaf.used <= room || leaf.rows.len() < 2 {
+        if leaf.used <= self.shape.leaf || leaf.rows.len() < 2 {
             return;
         }
         let room = match cut {
@@ -519,6 +514,45 @@ impl Tree {
             None => self.shape.slack(found.begin.initial),
         };
         (found.page, left)
+    }
+
+    /// The leaf before that of a row which is the first of its own.
+    pub(crate) fn before_first(&self, place: Place) -> Option<Page> {
+        let found = self.find(place);
+        let first = match self.changed.get(&found.begin) {
+            Some(leaf) => leaf.rows.first().map(|(first, _)| *first),
+            None => Some(found.begin),
+        };
+        let before = place_before(found.begin)?;
+        (first == Some(place)).then(|| self.find(before).page)
+    }
+
+    /// The leaf behind that of a row which is the last of its own.
+    pub(crate) fn behind_last(&self, place: Place) -> Option<Page> {
+        let found = self.find(place);
+        let end = found.end?;
+        let is_last = match self.changed.get(&found.begin) {
+            Some(leaf) => leaf.rows.last().is_some_and(|(last, _)| *last == place),
+            None => place.initial + 1 == end.initial,
+        };
+        is_last.then(|| self.find(end).page)
+    }
+
+    /// Reads the first `most` leaves of those from one row to another, and the last one.
+    pub(crate) fn read_borders(&self, first: Place, last: Place, most: u32, steps: &mut Steps) {
+        let mut found = self.find(first);
+        self.descend(found.parent, steps);
+        steps.read(found.page);
+        for _ in 1..most {
+            match found.end {
+                Some(end) if end <= last => found = self.find(end),
+                _ => return,
+            }
+            steps.read(found.page);
+        }
+        let found = self.find(last);
+        self.descend(found.parent, steps);
+        steps.read(found.page);
     }
 
     /// Removes a row.
@@ -651,21 +685,7 @@ impl Tree {
         let parent = self.changed[&begin].parent;
         let mut group = vec![begin];
         let left = |tree: &mut Self, of: Place| {
-            let before = match of {
-                Place {
-                    initial: 0,
-                    later: 0,
-                } => return None,
-                Place { initial, later: 0 } => Place {
-                    initial: initial - 1,
-                    later: u64::MAX,
-                },
-                Place { initial, later } => Place {
-                    initial,
-                    later: later - 1,
-                },
-            };
-            let begin = tree.keep(before);
+            let begin = tree.keep(place_before(of)?);
             (begin < of && tree.changed[&begin].parent == parent).then_some(begin)
         };
         let right = |tree: &mut Self, of: Place| {
@@ -688,6 +708,24 @@ impl Tree {
             }
         }
         group
+    }
+}
+
+/// A place before which there is none but those before another one.
+fn place_before(of: Place) -> Option<Place> {
+    match of {
+        Place {
+            initial: 0,
+            later: 0,
+        } => None,
+        Place { initial, later: 0 } => Some(Place {
+            initial: initial - 1,
+            later: u64::MAX,
+        }),
+        Place { initial, later } => Some(Place {
+            initial,
+            later: later - 1,
+        }),
     }
 }
 
@@ -850,7 +888,6 @@ mod tests {
         let growth = Growth::Split {
             last_fill: 0.9,
             merge_below: 0.5,
-            growth_reserve: 0.0,
         };
         let (mut tree, mut pages) = tree(Shape { growth, ..shape() });
         let mut steps = Steps::default();
@@ -946,7 +983,6 @@ mod tests {
                     growth: Growth::Split {
                         last_fill: 0.9,
                         merge_below: 0.5,
-                        growth_reserve: 0.0,
                     },
                     ..shape()
                 },

@@ -31,8 +31,8 @@ impl Heaps {
             return false;
         }
         let after = (left + gone).saturating_sub(row);
-        // Nothing was lost: the page is split.
-        let is_ordered = *behind != left;
+        // Without anything lost there is nothing to put in order: the page is split.
+        let is_ordered = gone > 0 || left > *behind + row;
         *behind = after;
         is_ordered
     }

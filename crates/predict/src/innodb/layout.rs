@@ -31,10 +31,6 @@ const FILE_PAGES: u32 = 3;
 /// percent of a page (`btr_cur_compress_recommendation`).
 const MERGE_BELOW: f64 = 0.5;
 
-/// The share of a page that is left when a row grows: `BTR_CUR_PAGE_REORGANIZE_LIMIT`
-/// (`btr_cur_optimistic_update`).
-const GROWTH_RESERVE: f64 = 1.0 / 32.0;
-
 /// The trees of one table, and what of its rows decides the bytes of the log.
 #[derive(Clone, Debug)]
 pub(super) struct TableTrees {
@@ -53,8 +49,13 @@ pub(super) struct Bytes {
     pub(super) key: f64,
     /// Columns of the key.
     pub(super) key_columns: f64,
+    /// Whether rows have no key and come one behind the other.
+    pub(super) is_in_order: bool,
     /// Of each index's entries.
     pub(super) entries: Vec<f64>,
+    /// Where an index begins with columns with which the key begins, how many rows have the
+    /// same values in these.
+    pub(super) groups: Vec<Option<u64>>,
     /// Those by which a row grows whose number or date is no more NULL.
     pub(super) nulls: u32,
     /// Whether texts of this table differ in length, so that another one seldom fits where
@@ -113,7 +114,9 @@ fn trees(table: &Table, sample: &Sample, size: u32, pages: &mut Pages) -> TableT
         key_columns: key.len().max(1) as f64,
         nulls: nulls(columns, sample),
         varies: varies(columns, sample),
+        is_in_order: !has_key,
         entries: Vec::new(),
+        groups: Vec::new(),
     };
     let mut indexes = Vec::new();
     for index in table.indexes {
@@ -130,6 +133,8 @@ fn trees(table: &Table, sample: &Sample, size: u32, pages: &mut Pages) -> TableT
             .collect();
         let mean = average(entries.iter().map(|entry| entry.bytes));
         bytes.entries.push(mean);
+        let common = own.iter().zip(&key).take_while(|(own, key)| own == key);
+        bytes.groups.push(group(&key[..common.count()], sample));
         // What is above has whole entries.
         indexes.push(tree(&entries, mean + 4.0, 0, sample.rows, size, pages));
     }
@@ -138,6 +143,25 @@ fn trees(table: &Table, sample: &Sample, size: u32, pages: &mut Pages) -> TableT
         indexes,
         bytes,
     }
+}
+
+/// How many rows have the same values in these columns, with which the key begins.
+fn group(columns: &[usize], sample: &Sample) -> Option<u64> {
+    let differ = |one: &[Field], other: &[Field]| {
+        let mut columns = columns.iter();
+        columns.any(|&column| one[column] != other[column])
+    };
+    let rows: Vec<(u64, &[Field])> = sample.drawn().collect();
+    let begins: Vec<u64> = rows
+        .windows(2)
+        .filter(|pair| differ(pair[0].1, pair[1].1))
+        .map(|pair| pair[1].0)
+        .collect();
+    // Rows are drawn here and there: the shortest of the groups that were met whole is
+    // the least wrong.
+    let shortest = begins.windows(2).map(|pair| pair[1] - pair[0]).min();
+    let is_some = !columns.is_empty() && sample.rows > 0;
+    is_some.then(|| shortest.unwrap_or(sample.rows).clamp(1, sample.rows))
 }
 
 /// Bytes of the numbers and dates that are NULL in some row.
@@ -202,7 +226,6 @@ fn tree(
         growth: Growth::Split {
             last_fill: 1.0 - 1.0 / f64::from(RESERVE),
             merge_below: MERGE_BELOW,
-            growth_reserve: GROWTH_RESERVE,
         },
     };
     Tree::new(shape, pages)

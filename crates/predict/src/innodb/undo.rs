@@ -17,6 +17,10 @@ use crate::pages::{Pages, Steps, after};
 
 /// `TRX_SYS_N_RSEGS`.
 const SEGMENTS: u32 = 128;
+/// Pages that a server has in its pool once it has started, besides the rollback
+/// segments': those of the temporary tablespace, as many, and of the dictionary. Counted
+/// in `INNODB_BUFFER_PAGE`.
+const AT_START: u32 = SEGMENTS + 20;
 /// What of an undo page is no room: file and page header, segment header, trailer, and
 /// the log's header (`trx0undo.h`).
 const OVERHEAD: u32 = 38 + 18 + 30 + 8 + 46;
@@ -50,15 +54,23 @@ struct Undone {
 impl Undo {
     pub(super) fn new(page: u32, pages: &mut Pages) -> Self {
         let headers = pages.extend(2);
+        let segments = pages.extend(SEGMENTS);
+        pages.extend(AT_START);
         Self {
             page,
             headers: [headers, after(headers, 1)],
-            segments: pages.extend(SEGMENTS),
+            segments,
             logs: vec![None; SEGMENTS as usize],
             turn: 0,
             free: BTreeSet::new(),
             truncated: Moment::START,
         }
+    }
+
+    /// What a server has read once it has started.
+    pub(super) fn known_at_start(&self) -> impl Iterator<Item = Page> {
+        let first = self.headers[0];
+        (0..2 + SEGMENTS + AT_START).map(move |number| after(first, number))
     }
 
     /// A transaction writes for the first time: the rollback segment that it takes, and
@@ -142,12 +154,13 @@ mod tests {
         let mut pages = Pages::default();
         let mut undo = Undo::new(4096, &mut pages);
         let mut steps = Steps::default();
-        assert_eq!(pages.count(), 130);
+        let loaded = 130 + AT_START;
+        assert_eq!(pages.count(), loaded);
         for number in 0..300 {
             assert_eq!(undo.begin(&mut pages, &mut steps), number < 128);
             undo.append(100, &mut pages, &mut steps);
         }
-        assert_eq!(pages.count(), 130 + 128);
+        assert_eq!(pages.count(), loaded + 128);
         let now = Moment::START;
         assert_eq!(undo.truncate(now, &mut steps), None);
         let later = now.after(TRUNCATED_NS);
@@ -158,7 +171,7 @@ mod tests {
         for _ in 0..50 {
             undo.append(100, &mut pages, &mut steps);
         }
-        assert_eq!(pages.count(), 130 + 128);
+        assert_eq!(pages.count(), loaded + 128);
         undo.turn = (undo.turn + undo.logs.len() - 1) % undo.logs.len();
         assert!(undo.begin(&mut pages, &mut steps));
     }

@@ -94,15 +94,22 @@ impl MidpointLru {
     /// Has room for the pages below `pages`: the database has grown.
     pub fn extend(&mut self, pages: u32) {
         self.lists.extend(pages);
-        let longer = |old: &[Moment]| -> Box<[Moment]> {
-            let mut times = old.to_vec();
-            times.resize(times.len().max(pages as usize), Moment::START);
-            times.into()
-        };
-        self.first_used = longer(&self.first_used);
+        let mut first_used = std::mem::take(&mut self.first_used).into_vec();
+        first_used.resize(first_used.len().max(pages as usize), Moment::START);
+        self.first_used = first_used.into();
         let mut came_at = std::mem::take(&mut self.came_at).into_vec();
         came_at.resize(came_at.len().max(pages as usize), 0);
         self.came_at = came_at.into();
+    }
+
+    /// A page is made, which had no content before: it is young (`buf_page_create`).
+    pub fn create(&mut self, page: Page) {
+        if self.lists.state(page).list().is_none() {
+            self.evict();
+            self.first_used[page.index()] = self.now;
+            self.push_first(page);
+        }
+        self.lists.change(page, true);
     }
 
     /// Frames that hold no page.

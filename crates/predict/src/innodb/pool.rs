@@ -146,12 +146,17 @@ impl Pool {
         }
         // A page that misses the list has its frame before it comes.
         self.make_room(ios);
-        let is_miss = matches!(self.list.access(reference), Outcome::Miss(_));
+        let is_miss = if is_new {
+            self.list.create(page);
+            false
+        } else {
+            matches!(self.list.access(reference), Outcome::Miss(_))
+        };
         if reference.is_change() && !was_dirty {
             self.dirty_count += 1;
             self.dirty.push_back((page, lsn));
         }
-        is_miss && !is_new
+        is_miss
     }
 
     /// A page is of no use any more: it is not written.

@@ -91,6 +91,83 @@ impl MidpointLru {
         self.now = now;
     }
 
+    /// Has room for the pages below `pages`: the database has grown.
+    pub fn extend(&mut self, pages: u32) {
+        self.lists.extend(pages);
+        let mut first_used = std::mem::take(&mut self.first_used).into_vec();
+        first_used.resize(first_used.len().max(pages as usize), Moment::START);
+        self.first_used = first_used.into();
+        let mut came_at = std::mem::take(&mut self.came_at).into_vec();
+        came_at.resize(came_at.len().max(pages as usize), 0);
+        self.came_at = came_at.into();
+    }
+
+    /// A page is made, which had no content before: it is young (`buf_page_create`).
+    pub fn create(&mut self, page: Page) {
+        if self.lists.state(page).list().is_none() {
+            self.evict();
+            self.first_used[page.index()] = self.now;
+            self.push_first(page);
+        }
+        self.lists.change(page, true);
+    }
+
+    /// Frames that hold no page.
+    pub fn free(&self) -> u32 {
+        self.frames.get().saturating_sub(self.length())
+    }
+
+    /// Whether a page is in the buffer and was changed since it was last written.
+    pub fn is_dirty(&self, page: Page) -> bool {
+        self.lists.state(page).is_dirty()
+    }
+
+    /// What the page cleaner does to have so many frames free
+    /// (`buf_flush_LRU_list_batch`): from the end of the list on, pages that are clean
+    /// lose their frames, and those that are dirty are handed to `write`, at most
+    /// `writes_max` of them. These are clean from then on, and keep their frames until
+    /// the next time. Answers how many pages lost their frames or were handed over.
+    pub fn make_room(
+        &mut self,
+        free: u32,
+        writes_max: u32,
+        mut write: impl FnMut(&mut Self, Page),
+    ) -> u32 {
+        let mut done = 0;
+        let mut written = 0;
+        let last = self.lists.back(OLD).or_else(|| self.lists.back(YOUNG));
+        let mut next = last;
+        while let Some(page) = next
+            && self.free() < free
+        {
+            // What is evicted does not change who is before it, whichever list that is
+            // in by then.
+            next = self
+                .lists
+                .before(page)
+                .or_else(|| match self.lists.state(page).list() {
+                    Some(OLD) => self.lists.back(YOUNG),
+                    _ => None,
+                });
+            if self.is_dirty(page) {
+                if written == writes_max {
+                    break;
+                }
+                written += 1;
+                self.lists.clean(page);
+                write(self, page);
+            } else {
+                self.evictions = self.evictions.wrapping_add(1);
+                self.has_evicted = true;
+                self.leave_middle(page);
+                self.lists.evict(page);
+                self.settle();
+            }
+            done += 1;
+        }
+        done
+    }
+
     fn length(&self) -> u32 {
         self.lists.len(YOUNG) + self.lists.len(OLD)
     }
@@ -310,6 +387,33 @@ mod tests {
         assert_eq!(step(&mut policy, 2), H);
         assert_eq!(policy.lists.front(YOUNG), Some(Page::new(2)));
         assert_eq!(step(&mut policy, 1001), E(3));
+    }
+
+    #[test]
+    fn room_is_made_by_hand() {
+        let mut policy = full(0);
+        // Pages 2 and 4 from the end are dirty.
+        for page in [2, 4] {
+            policy.lists.change(Page::new(page), true);
+        }
+        let mut written = Vec::new();
+        let done = policy.make_room(3, 10, |_, page| written.push(page.number()));
+        assert_eq!(
+            (done, policy.free()),
+            (5, 3),
+            "1, 3 and 5 lost their frames"
+        );
+        assert_eq!(written, [2, 4]);
+        assert_eq!(policy.make_room(4, 10, |_, _| panic!("all are clean")), 1);
+        assert_eq!(policy.lists.back(OLD), Some(Page::new(4)));
+        policy.lists.change(Page::new(4), true);
+        assert_eq!(
+            policy.make_room(5, 0, |_, _| {}),
+            0,
+            "nothing may be written"
+        );
+        policy.extend(3000);
+        assert_eq!(step(&mut policy, 2500), F);
     }
 
     #[test]

@@ -1,7 +1,15 @@
 //! Predicted counts beside those of real databases that execute the same transactions:
-//! reads, bytes of the log, bytes of pages. None that is compared depends on a clock.
+//! reads, bytes of the log, bytes of pages. None that is compared depends on a clock, but
+//! MariaDB's, whose buffer pool asks how long ago a page came: its transactions are paced,
+//! and the model is told how long they took.
 
-use std::{fs, ops::ControlFlow, path::Path};
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use octavo_database::{Database, DatabaseSpec, Derive, Registry, Running, Settings, Sqlite};
 use octavo_device::simulated::Constant;
@@ -9,7 +17,6 @@ use octavo_predict::{CpuCost, Model, PostgresSettings, Purpose, Setup, Slowness,
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Client, Connection, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
 
-const WARM_UP: u64 = 600;
 const INPUTS: Seed = Seed::new(5);
 
 /// Reads, bytes to the log and bytes to the database, of each transaction.
@@ -18,13 +25,32 @@ type Counts = [f64; 3];
 /// How far each may be off.
 const ERRORS_MAX: Counts = [0.04, 0.04, 0.1];
 
-fn predicted(setup: &Setup, workload: &dyn Workload, transactions: u64) -> Counts {
+/// How many transactions are executed, and how often.
+#[derive(Clone, Copy)]
+struct Length {
+    warm_up: u64,
+    counted: u64,
+    /// From the begin of one to that of the next, at least.
+    pace: Duration,
+}
+
+impl Length {
+    const fn of(counted: u64) -> Self {
+        Self {
+            warm_up: 600,
+            counted,
+            pace: Duration::ZERO,
+        }
+    }
+}
+
+fn predicted(setup: &Setup, workload: &dyn Workload, length: Length) -> Counts {
     let device = Constant::new(ByteCount::mib(4096), 1000);
     let mut system = System::new(workload, setup, Box::new(device)).unwrap();
     let mut counts = Counts::default();
-    for number in 0..WARM_UP + transactions {
+    for number in 0..length.warm_up + length.counted {
         let done = system.transaction().unwrap();
-        if number >= WARM_UP {
+        if number >= length.warm_up {
             counts[0] += (done.asked(Purpose::Read).requests + done.referred.made) as f64;
             counts[1] += done.referred.logged as f64;
             let pages = [Purpose::Checkpoint, Purpose::Background];
@@ -34,7 +60,7 @@ fn predicted(setup: &Setup, workload: &dyn Workload, transactions: u64) -> Count
                 .sum::<f64>();
         }
     }
-    counts.map(|count| count / transactions as f64)
+    counts.map(|count| count / length.counted as f64)
 }
 
 fn size(bytes: u32) -> PageSize {
@@ -51,34 +77,45 @@ struct Trial<'a> {
     model: Model,
     workload: &'a dyn Workload,
     memory: ByteCount,
-    transactions: u64,
-    /// How many of [`Counts`] depend on no clock.
-    counted: usize,
+    length: Length,
+    /// How far each count may be off; a count that is not there depends on a clock.
+    errors_max: &'a [f64],
 }
 
 impl Trial<'_> {
-    fn measured(&self, run: &Path, settings: &Settings) -> Counts {
+    /// Counts, and how long each transaction took.
+    fn measured(&self, run: &Path, settings: &Settings) -> (Counts, Duration) {
         let running: Box<dyn Running> = self.database.start(run, settings, self.workload).unwrap();
         let mut connection: Box<dyn Connection + Send> = running.connect(0).unwrap();
         let mut client: Box<dyn Client> = self.workload.clients(INPUTS, 1).remove(0);
+        let Length {
+            warm_up,
+            counted,
+            pace,
+        } = self.length;
+        let begin = Instant::now();
+        let mut due = begin;
         let mut execute = |count| {
             for _ in 0..count {
                 client.draw();
                 client.run(&mut *connection).unwrap();
+                due = (due + pace).max(Instant::now());
+                thread::sleep(due.saturating_duration_since(Instant::now()));
             }
             running.flush().unwrap();
             running.counters()
         };
-        let before = execute(WARM_UP);
-        let counters = execute(self.transactions) - before;
+        let before = execute(warm_up);
+        let counters = execute(counted) - before;
+        let took = begin.elapsed().div_f64((warm_up + counted) as f64);
         drop(connection);
         running.stop().unwrap();
-        [
+        let counts = [
             counters.reads,
             counters.log_written_bytes.get(),
             counters.data_written_bytes.get(),
-        ]
-        .map(|count| count as f64 / self.transactions as f64)
+        ];
+        (counts.map(|count| count as f64 / counted as f64), took)
     }
 
     /// What is wrong with the counts predicted for the loaded database in `run`.
@@ -89,25 +126,26 @@ impl Trial<'_> {
             clients: 1,
             isolation: None,
         };
+        let (measured, took) = self.measured(run, &settings);
         let setup = Setup {
             model: self.model,
             page_size,
             memory: self.database.buffer(self.memory).unwrap(),
             seed: INPUTS,
-            cpu: CpuCost::default(),
+            cpu: CpuCost {
+                transaction_ns: took.as_nanos() as f64,
+                ..CpuCost::default()
+            },
             slowness: Slowness::default(),
         };
-        let counts = [
-            predicted(&setup, self.workload, self.transactions),
-            self.measured(run, &settings),
-        ];
+        let counts = [predicted(&setup, self.workload, self.length), measured];
         let names = ["reads", "log bytes", "data bytes"];
         let mut wrong = Vec::new();
-        for (count, name) in names.into_iter().enumerate().take(self.counted) {
+        for (count, (name, error_max)) in names.into_iter().zip(self.errors_max).enumerate() {
             let [is, was] = counts.map(|counts| counts[count]);
             let error = is / was - 1.0;
             // Fewer than one of ten transactions: a handful in all.
-            if was > 0.1 && error.abs() > ERRORS_MAX[count] {
+            if was > 0.1 && error.abs() > *error_max {
                 wrong.push(format!("{page_size}: {is:.3} {name}, not {was:.3}"));
             }
         }
@@ -132,8 +170,8 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32], memory: ByteCount, trans
         model: Model::Sqlite,
         workload,
         memory,
-        transactions,
-        counted: 3,
+        length: Length::of(transactions),
+        errors_max: &ERRORS_MAX,
     };
     let mut wrong = Vec::new();
     for &bytes in page_sizes {
@@ -144,22 +182,38 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32], memory: ByteCount, trans
     assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
 }
 
-/// The installed server, and one that is built from its source.
-const SERVERS: [u32; 2] = [4096, 8192];
-
-fn compare_postgres(workload: &dyn Workload, memory: ByteCount, transactions: u64) {
+/// Loads a server's database and runs it at each page size.
+fn compare_on_server(trial: &Trial<'_>, page_sizes: &[u32]) {
     use std::os::unix::fs::PermissionsExt;
 
     let home = tempfile::tempdir().unwrap();
     // The server may be another user's.
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(home.path(), open).unwrap();
+    let sizes: Vec<PageSize> = page_sizes.iter().map(|&bytes| size(bytes)).collect();
+    let Trial { database, .. } = trial;
+    database
+        .prepare(&sizes, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let mut wrong = Vec::new();
+    for size in sizes {
+        let loaded = home.path().join(format!("{}", size.get()));
+        let run = loaded.with_extension("run");
+        fs::create_dir(&loaded).unwrap();
+        fs::create_dir(&run).unwrap();
+        database
+            .load(&loaded, size, trial.workload, &mut go_on)
+            .unwrap();
+        database.restore(&loaded, &run).unwrap();
+        wrong.extend(trial.differences(&run, size));
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", trial.workload.name());
+}
+
+fn compare_postgres(workload: &dyn Workload, memory: ByteCount, transactions: u64) {
     let kind = Registry::standard().find("postgres").unwrap();
     let options = vec![("bin".to_owned(), "8K=installed".to_owned())];
     let postgres = DatabaseSpec::new(kind, options).unwrap().make().unwrap();
-    postgres
-        .prepare(&SERVERS.map(size), &mut |_| ControlFlow::Continue(()))
-        .unwrap();
     let trial = Trial {
         database: &*postgres,
         model: Model::Postgres(PostgresSettings {
@@ -169,20 +223,31 @@ fn compare_postgres(workload: &dyn Workload, memory: ByteCount, transactions: u6
         }),
         workload,
         memory,
-        transactions,
-        // A server writes pages when its background writer wakes up.
-        counted: 2,
+        length: Length::of(transactions),
+        // A server writes pages when its background writer wakes up. What reads its own
+        // tables differs from run to run by 2%.
+        errors_max: &[0.06, 0.04],
     };
-    let mut wrong = Vec::new();
-    for bytes in SERVERS {
-        let run = home.path().join(bytes.to_string());
-        fs::create_dir(&run).unwrap();
-        postgres
-            .load(&run, size(bytes), workload, &mut go_on)
-            .unwrap();
-        wrong.extend(trial.differences(&run, size(bytes)));
-    }
-    assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
+    // The installed server, and one that is built from its source.
+    compare_on_server(&trial, &[4096, 8192]);
+}
+
+/// Only with pages of 4 KiB: with 16 KiB the model reads too little, by 11 to 19%
+/// (docs/predictions.md).
+fn compare_mariadb(workload: &dyn Workload, memory: ByteCount, length: Length) {
+    let kind = Registry::standard().find("mariadb").unwrap();
+    let mariadb = DatabaseSpec::new(kind, Vec::new()).unwrap().make().unwrap();
+    let trial = Trial {
+        database: &*mariadb,
+        model: Model::Innodb {
+            writes_neighbors: false,
+        },
+        workload,
+        memory,
+        length,
+        errors_max: &[0.08, 0.06],
+    };
+    compare_on_server(&trial, &[4096]);
 }
 
 #[test]
@@ -225,4 +290,37 @@ fn ycsb_on_postgres() {
 fn pgbench_on_postgres() {
     let workload = Pgbench::new(3, Seed::new(1)).unwrap();
     compare_postgres(&workload, ByteCount::mib(16), 4000);
+}
+
+#[test]
+fn tpcc_on_mariadb() {
+    let length = Length {
+        warm_up: 1500,
+        counted: 1000,
+        pace: Duration::from_millis(12),
+    };
+    let workload = Tpcc::new(1, Seed::new(1)).unwrap();
+    compare_mariadb(&workload, ByteCount::mib(24), length);
+}
+
+#[test]
+fn ycsb_on_mariadb() {
+    let length = Length {
+        warm_up: 5000,
+        counted: 4000,
+        pace: Duration::from_millis(2),
+    };
+    let workload = Ycsb::new(40_000, Seed::new(1)).unwrap();
+    compare_mariadb(&workload, ByteCount::mib(16), length);
+}
+
+#[test]
+fn pgbench_on_mariadb() {
+    let length = Length {
+        warm_up: 3500,
+        counted: 2000,
+        pace: Duration::from_millis(5),
+    };
+    let workload = Pgbench::new(2, Seed::new(1)).unwrap();
+    compare_mariadb(&workload, ByteCount::mib(8), length);
 }

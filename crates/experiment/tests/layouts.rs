@@ -1,6 +1,6 @@
 //! Predicted layouts beside those of loaded databases: pages of each table and index.
 
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::{collections::BTreeMap, ops::ControlFlow, path::Path};
 
 use octavo_database::{Database, DatabaseSpec, Derive, Registry, Sqlite};
 use octavo_predict::{Model, ObjectPages, PostgresSettings};
@@ -100,6 +100,71 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
     assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
 }
 
+/// InnoDB's page types of trees, and where a page has its type, its height above leaves,
+/// and the number of its tree (`fil0fil.h`, `page0types.h`).
+const TREE_PAGE: u16 = 17_855;
+const TYPE: usize = 24;
+const LEVEL: usize = 64;
+const INDEX: usize = 66;
+
+/// Pages of each tree of a table's file, and of these the inner ones, in the order in
+/// which the trees were made: the key's first.
+fn counted_in_file(file: &Path, page_size: u32) -> Vec<[f64; 2]> {
+    let bytes = std::fs::read(file).unwrap();
+    let mut trees: BTreeMap<[u8; 8], [f64; 2]> = BTreeMap::new();
+    for page in bytes.chunks_exact(page_size as usize) {
+        let number = |at: usize| u16::from_be_bytes([page[at], page[at + 1]]);
+        if number(TYPE) == TREE_PAGE {
+            let tree = trees
+                .entry(page[INDEX..INDEX + 8].try_into().unwrap())
+                .or_default();
+            tree[0] += 1.0;
+            tree[1] += f64::from(u8::from(number(LEVEL) > 0));
+        }
+    }
+    trees.into_values().collect()
+}
+
+/// Loads MariaDB at each page size, and counts pages in its files.
+fn compare_mariadb(workload: &dyn Workload, page_sizes: &[u32]) {
+    let kind = Registry::standard().find("mariadb").unwrap();
+    let mariadb = DatabaseSpec::new(kind, Vec::new()).unwrap().make().unwrap();
+    let model = Model::Innodb {
+        writes_neighbors: false,
+    };
+    let mut wrong = Vec::new();
+    for &bytes in page_sizes {
+        let home = open_directory();
+        mariadb
+            .load(home.path(), size(bytes), workload, &mut go_on)
+            .unwrap();
+        let mut counted = BTreeMap::new();
+        for table in workload.tables() {
+            let file = home.path().join(format!("data/octavo/{}.ibd", table.name));
+            let indexes = table.indexes.iter().map(|index| index.name);
+            let names = std::iter::once(table.name).chain(indexes);
+            let trees = counted_in_file(&file, bytes);
+            counted.extend(names.map(String::from).zip(trees));
+        }
+        wrong.extend(differences(
+            &model.sizes(workload, size(bytes)),
+            &counted,
+            bytes,
+        ));
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
+}
+
+/// A directory that a server of another user reaches.
+fn open_directory() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = tempfile::tempdir().unwrap();
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(home.path(), open).unwrap();
+    home
+}
+
 /// Pages by table or index, as PostgreSQL's own files have them.
 const OBJECTS: &str = "(
     SELECT c.relname::varchar AS name, pg_relation_size(c.oid) AS bytes
@@ -115,12 +180,7 @@ const OBJECTS: &str = "(
 ) AS objects";
 
 fn compare_postgres(workload: &dyn Workload, page_sizes: &[u32]) {
-    use std::os::unix::fs::PermissionsExt;
-
-    let home = tempfile::tempdir().unwrap();
-    // The server may be another user's.
-    let open = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(home.path(), open).unwrap();
+    let home = open_directory();
     let kind = Registry::standard().find("postgres").unwrap();
     let options = vec![("bin".to_owned(), "8K=installed".to_owned())];
     let postgres = DatabaseSpec::new(kind, options).unwrap().make().unwrap();
@@ -219,4 +279,25 @@ fn ycsb_on_postgres() {
 #[test]
 fn pgbench_on_postgres() {
     compare_postgres(&Pgbench::new(3, Seed::new(1)).unwrap(), &SERVERS);
+}
+
+#[test]
+fn tpcc_on_mariadb() {
+    compare_mariadb(&Tpcc::new(1, Seed::new(1)).unwrap(), &[4096, 16384, 65536]);
+}
+
+#[test]
+fn ycsb_on_mariadb() {
+    compare_mariadb(
+        &Ycsb::new(40_000, Seed::new(1)).unwrap(),
+        &[4096, 8192, 32768, 65536],
+    );
+}
+
+#[test]
+fn pgbench_on_mariadb() {
+    compare_mariadb(
+        &Pgbench::new(2, Seed::new(1)).unwrap(),
+        &[4096, 8192, 16384, 65536],
+    );
 }

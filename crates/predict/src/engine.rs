@@ -1,13 +1,16 @@
 //! The boundary of modeled databases.
 
 use octavo_buffer::Page;
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::{ByteCount, Moment, PageSize};
 use octavo_workload::{Workload, touch::Touch};
 
 use crate::io::Io;
 
 /// A database whose rows lie on pages, some of them in its buffer.
 pub(crate) trait Engine: Send {
+    /// It is this late when the next transaction begins.
+    fn advance(&mut self, _now: Moment) {}
+
     /// Executes a transaction that touches these rows, and appends what it asks of
     /// storage, in order.
     fn transaction(&mut self, touches: &[Touch], is_committed: bool, ios: &mut Vec<Io>)

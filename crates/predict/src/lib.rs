@@ -6,6 +6,7 @@
 mod background;
 mod cpu;
 mod engine;
+mod innodb;
 mod io;
 mod model;
 mod pages;

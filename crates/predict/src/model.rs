@@ -5,6 +5,7 @@ use octavo_workload::Workload;
 
 use crate::{
     engine::{Engine, EngineError},
+    innodb::{self, Innodb},
     postgres::{self, Postgres, PostgresSettings},
     sqlite::{self, Sqlite},
 };
@@ -17,6 +18,14 @@ pub enum Model {
     Sqlite,
     /// PostgreSQL, one session.
     Postgres(PostgresSettings),
+    /// MariaDB 10.11 with InnoDB, as Octavo starts it: every commit flushed, direct I/O,
+    /// the doublewrite on.
+    Innodb {
+        /// Whether changed pages beside one that is written are written with it, as
+        /// `innodb_flush_neighbors=1` has it on storage of which the kernel says that it
+        /// rotates, many virtual disks among them.
+        writes_neighbors: bool,
+    },
 }
 
 /// Pages of one table or index after loading.
@@ -44,6 +53,10 @@ impl Model {
             Self::Postgres(settings) => {
                 Box::new(Postgres::new(workload, settings, page_size, memory)?)
             }
+            Self::Innodb { writes_neighbors } => {
+                let innodb = Innodb::new(workload, page_size, memory, *writes_neighbors)?;
+                Box::new(innodb)
+            }
         })
     }
 
@@ -52,6 +65,7 @@ impl Model {
         match self {
             Self::Sqlite => sqlite::sizes(workload, page_size),
             Self::Postgres(_) => postgres::sizes(workload, page_size),
+            Self::Innodb { .. } => innodb::sizes(workload, page_size),
         }
     }
 }

@@ -155,6 +155,7 @@ impl System {
         let outcome = self.client.run(&mut self.pretence)?;
         let (touches, is_committed) = (self.pretence.touches(), outcome == Outcome::Committed);
         self.ios.clear();
+        self.engine.advance(self.now);
         let referred = self
             .engine
             .transaction(touches, is_committed, &mut self.ios);

@@ -506,6 +506,55 @@ impl Tree {
         self.change_parent(right.parent, steps);
     }
 
+    /// The leaf in which a row is or would be, and what is left in it.
+    pub(crate) fn room(&self, place: Place) -> (Page, u32) {
+        let found = self.find(place);
+        let left = match self.changed.get(&found.begin) {
+            Some(leaf) => self.shape.leaf.saturating_sub(leaf.used),
+            None => self.shape.slack(found.begin.initial),
+        };
+        (found.page, left)
+    }
+
+    /// The leaf before that of a row which is the first of its own.
+    pub(crate) fn before_first(&self, place: Place) -> Option<Page> {
+        let found = self.find(place);
+        let first = match self.changed.get(&found.begin) {
+            Some(leaf) => leaf.rows.first().map(|(first, _)| *first),
+            None => Some(found.begin),
+        };
+        let before = place_before(found.begin)?;
+        (first == Some(place)).then(|| self.find(before).page)
+    }
+
+    /// The leaf behind that of a row which is the last of its own.
+    pub(crate) fn behind_last(&self, place: Place) -> Option<Page> {
+        let found = self.find(place);
+        let end = found.end?;
+        let is_last = match self.changed.get(&found.begin) {
+            Some(leaf) => leaf.rows.last().is_some_and(|(last, _)| *last == place),
+            None => place.initial + 1 == end.initial,
+        };
+        is_last.then(|| self.find(end).page)
+    }
+
+    /// Reads the first `most` leaves of those from one row to another, and the last one.
+    pub(crate) fn read_borders(&self, first: Place, last: Place, most: u32, steps: &mut Steps) {
+        let mut found = self.find(first);
+        self.descend(found.parent, steps);
+        steps.read(found.page);
+        for _ in 1..most {
+            match found.end {
+                Some(end) if end <= last => found = self.find(end),
+                _ => return,
+            }
+            steps.read(found.page);
+        }
+        let found = self.find(last);
+        self.descend(found.parent, steps);
+        steps.read(found.page);
+    }
+
     /// Removes a row.
     pub(crate) fn remove(&mut self, place: Place, pages: &mut Pages, steps: &mut Steps) {
         let found = self.find(place);
@@ -636,21 +685,7 @@ impl Tree {
         let parent = self.changed[&begin].parent;
         let mut group = vec![begin];
         let left = |tree: &mut Self, of: Place| {
-            let before = match of {
-                Place {
-                    initial: 0,
-                    later: 0,
-                } => return None,
-                Place { initial, later: 0 } => Place {
-                    initial: initial - 1,
-                    later: u64::MAX,
-                },
-                Place { initial, later } => Place {
-                    initial,
-                    later: later - 1,
-                },
-            };
-            let begin = tree.keep(before);
+            let begin = tree.keep(place_before(of)?);
             (begin < of && tree.changed[&begin].parent == parent).then_some(begin)
         };
         let right = |tree: &mut Self, of: Place| {
@@ -673,6 +708,24 @@ impl Tree {
             }
         }
         group
+    }
+}
+
+/// A place before which there is none but those before another one.
+fn place_before(of: Place) -> Option<Place> {
+    match of {
+        Place {
+            initial: 0,
+            later: 0,
+        } => None,
+        Place { initial, later: 0 } => Some(Place {
+            initial: initial - 1,
+            later: u64::MAX,
+        }),
+        Place { initial, later } => Some(Place {
+            initial,
+            later: later - 1,
+        }),
     }
 }
 

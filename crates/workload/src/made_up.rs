@@ -167,6 +167,7 @@ impl RowModel for TouchedCounters {
             rows: 1,
             action: Action::Update { grows: 1 },
             columns: Columns::NONE,
+            changed: 0,
         });
         1
     }

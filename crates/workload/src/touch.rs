@@ -140,6 +140,9 @@ pub struct Touch {
     /// The columns that the statement names: of an update those that it sets. A
     /// [`RowModel`] leaves them out.
     pub columns: Columns,
+    /// Bytes of the values that the statement sets in each, numbers counted as eight: a
+    /// [`Pretence`] knows, and a [`RowModel`] says 0.
+    pub changed: u32,
 }
 
 /// Says which rows statements touch, and answers them.
@@ -247,12 +250,16 @@ impl Connection for Pretence {
     ) -> Result<u64> {
         self.statements += 1;
         let changed = &parameters[..self.known[statement.0].changed_parameters];
-        self.changed_bytes += changed.iter().map(Value::byte_length).sum::<u64>();
-        let before = self.touches.len();
-        let touches = &mut self.touches;
-        let found = self.model.take(statement, parameters, touches, visit);
+        let changed_bytes = changed.iter().map(Value::byte_length).sum::<u64>();
+        self.changed_bytes += changed_bytes;
+        let (model, touches) = (&mut self.model, &mut self.touches);
+        let before = touches.len();
+        let found = model.take(statement, parameters, touches, visit);
         for touch in &mut touches[before..] {
             touch.columns = self.named[statement.0][touch.table.0];
+            if touch.action != Action::Read {
+                touch.changed = changed_bytes as u32;
+            }
         }
         Ok(found)
     }

@@ -6,6 +6,9 @@ use octavo_units::{ByteCount, PageSize};
 
 use crate::plan::TestedDatabase;
 
+/// The redo log that servers have unless told otherwise.
+const MODELED_REDO: ByteCount = ByteCount::mib(512);
+
 /// The model of a database with its options.
 ///
 /// # Errors
@@ -27,11 +30,28 @@ pub(crate) fn model_of(database: &TestedDatabase) -> Result<Model, DatabaseError
             full_page_writes: options.get::<bool>("full-page-writes"),
             max_wal_size: options.get::<ByteCount>("max-wal-size"),
         })),
+        "mariadb" => {
+            let redo = options.get::<ByteCount>("redo");
+            if redo != MODELED_REDO {
+                let reason = format!("there is no model of it, predict knows {MODELED_REDO}");
+                return Err(kind.refuse("redo", redo, reason));
+            }
+            match options.get::<&'static str>("doublewrite") {
+                "on" => Ok(Model::Innodb {
+                    writes_neighbors: false,
+                }),
+                mode => Err(kind.refuse(
+                    "doublewrite",
+                    mode,
+                    "there is no model of it, predict knows on; octavo advise measures it",
+                )),
+            }
+        }
         name => Err(kind.refuse(
             "database",
             name,
-            "there is no model of it, predict knows sqlite and postgres; octavo advise measures \
-             it",
+            "there is no model of it, predict knows sqlite, postgres and mariadb; octavo \
+             advise measures it",
         )),
     }
 }

@@ -71,6 +71,7 @@ impl RowModel for TouchedRows {
             rows: 1,
             action,
             columns: Columns::NONE,
+            changed: 0,
         });
         1
     }

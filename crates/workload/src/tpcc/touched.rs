@@ -261,6 +261,7 @@ impl RowModel for TouchedRows {
                 rows,
                 action,
                 columns: Columns::NONE,
+                changed: 0,
             });
         };
         let mut one = |table: usize, first, action| touch(table, By::Key, first, 1, action);

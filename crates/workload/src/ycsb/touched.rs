@@ -82,6 +82,7 @@ impl RowModel for TouchedRows {
             rows,
             action,
             columns: Columns::NONE,
+            changed: 0,
         });
         if action == Action::Read {
             let mut given = [Value::Text(&self.field); 1 + FIELDS];

@@ -1,0 +1,341 @@
+//! InnoDB's buffer pool: its frames, its list, and the page cleaner that keeps some of
+//! them free and writes what is dirty, through the doublewrite.
+
+use std::collections::{HashSet, VecDeque};
+
+use octavo_buffer::{Frames, MidpointLru, MidpointRule, Outcome, Page, Policy, Reference};
+use octavo_device::Request;
+use octavo_units::{ByteCount, Moment};
+
+use super::log::CAPACITY;
+use crate::io::{Io, Purpose};
+
+/// What the pool is made of, and what of each part describes frames
+/// (`innodb_buffer_pool_extent_size` and `sizeof(buf_block_t)` of 64-bit builds: measured,
+/// `Innodb_buffer_pool_pages_total` is 5913, 1521 and 381 of 24 MiB with 4, 16 and 64 KiB).
+const EXTENT: u64 = 8 << 20;
+const DESCRIPTOR: u64 = 160;
+
+/// What the page cleaner leaves of the list (`BUF_LRU_MIN_LEN`).
+const LIST_MIN: u32 = 256;
+/// A shorter list has no neighbors written (`BUF_LRU_OLD_MIN_LEN`).
+const NEIGHBORS_MIN: u32 = 512;
+
+/// `innodb_io_capacity`, `innodb_io_capacity_max` and `innodb_lru_scan_depth`, in bytes and
+/// as a share of the pool, as Octavo starts servers with; at least so many pages.
+const CAPACITY_USUAL: u64 = 200 * (16 << 10);
+const CAPACITY_MAX: u64 = 2000 * (16 << 10);
+const FREE_SHARE: u64 = 10;
+const PAGES_MIN: u64 = 100;
+
+/// `innodb_max_dirty_pages_pct` and `innodb_adaptive_flushing_lwm`, the defaults.
+const DIRTY_MAX: f64 = 0.9;
+const LOG_SHARE: f64 = 0.1;
+/// How often the page cleaner looks for these.
+const CLEANED_NS: u64 = 1_000_000_000;
+
+/// Pages of a part of the doublewrite, and how many parts there are
+/// (`buf_dblwr_t::block_size`, `FSP_EXTENT_SIZE`): 1 MiB, or 64 pages where that is more.
+fn doublewrite_pages(page: u64) -> u64 {
+    ((1 << 20) / page).max(64)
+}
+
+/// How many frames a pool has (`buf_pool_t::create`).
+fn frames(memory: u64, page: u64) -> u64 {
+    let in_extent = EXTENT / page;
+    // As many as find room with their descriptors before them.
+    let described = |count: u64| (count * DESCRIPTOR).div_ceil(page);
+    let whole = (1..=in_extent)
+        .rev()
+        .find(|&count| count + described(count) <= in_extent)
+        .unwrap_or(0);
+    let overhead = in_extent - whole;
+    let rest = (memory % EXTENT / page).saturating_sub(overhead);
+    memory / EXTENT * whole + rest
+}
+
+/// See the module.
+pub(super) struct Pool {
+    page: u64,
+    list: MidpointLru,
+    total: u32,
+    /// Frames that shall be free.
+    free: u32,
+    /// Where on the device the doublewrite begins; pages are behind it.
+    doublewrite: u64,
+    /// Whether changed neighbors are written along.
+    writes_neighbors: bool,
+    capacity: u32,
+    capacity_max: u32,
+    /// Dirty pages with the log's position when they became so, and some that are not
+    /// dirty any more.
+    dirty: VecDeque<(Page, u64)>,
+    dirty_count: u32,
+    /// Pages that were never written since they were made: these go without the
+    /// doublewrite (`buf_page_t::flush`, `REINIT`).
+    made: HashSet<Page>,
+    known: u32,
+    cleaned: Moment,
+    /// What is to be written.
+    writing: Vec<Page>,
+}
+
+impl Pool {
+    pub(super) fn new(
+        memory: ByteCount,
+        page: u32,
+        pages: u32,
+        writes_neighbors: bool,
+    ) -> Option<Self> {
+        let page = u64::from(page);
+        let total = frames(memory.get(), page).min(Page::COUNT_MAX.into()) as u32;
+        let in_pages = |bytes: u64| (bytes / page).max(PAGES_MIN) as u32;
+        let known = pages.saturating_mul(2);
+        Some(Self {
+            page,
+            list: MidpointLru::new(known, Frames::new(total)?, MidpointRule::INNODB),
+            total,
+            free: in_pages(memory.get() / FREE_SHARE).min(total / 2),
+            doublewrite: CAPACITY,
+            writes_neighbors,
+            capacity: in_pages(CAPACITY_USUAL),
+            capacity_max: in_pages(CAPACITY_MAX),
+            dirty: VecDeque::new(),
+            dirty_count: 0,
+            made: HashSet::new(),
+            known,
+            cleaned: Moment::START,
+            writing: Vec::new(),
+        })
+    }
+
+    pub(super) fn frames(&self) -> u32 {
+        self.total
+    }
+
+    /// Where a page is.
+    pub(super) fn place(&self, page: Page) -> u64 {
+        let doublewrite = 2 * doublewrite_pages(self.page) * self.page;
+        self.doublewrite + doublewrite + u64::from(page.number()) * self.page
+    }
+
+    /// There are so many pages.
+    pub(super) fn extend(&mut self, pages: u32) {
+        if pages > self.known {
+            self.known = pages.saturating_mul(2);
+            self.list.extend(self.known);
+        }
+    }
+
+    pub(super) fn advance(&mut self, now: Moment) {
+        self.list.advance(now);
+    }
+
+    /// A page is wanted; answers whether it has to be read. One that is new never has.
+    pub(super) fn refer(
+        &mut self,
+        reference: Reference,
+        is_new: bool,
+        lsn: u64,
+        ios: &mut Vec<Io>,
+    ) -> bool {
+        let page = reference.page();
+        let was_dirty = self.list.is_dirty(page);
+        if is_new {
+            self.made.insert(page);
+        }
+        // A page that misses the list has its frame before it comes.
+        self.make_room(ios);
+        let is_miss = if is_new {
+            self.list.create(page);
+            false
+        } else {
+            matches!(self.list.access(reference), Outcome::Miss(_))
+        };
+        if reference.is_change() && !was_dirty {
+            self.dirty_count += 1;
+            self.dirty.push_back((page, lsn));
+        }
+        is_miss
+    }
+
+    /// A page is of no use any more: it is not written.
+    pub(super) fn forget(&mut self, page: Page) {
+        if self.list.clean(page) {
+            self.dirty_count -= 1;
+        }
+        self.made.remove(&page);
+    }
+
+    fn length(&self) -> u32 {
+        self.total - self.list.free()
+    }
+
+    /// The page cleaner makes room when less than half of what shall be free is
+    /// (`buf_pool_t::need_LRU_eviction`).
+    fn make_room(&mut self, ios: &mut Vec<Io>) {
+        while self.list.free() == 0
+            || (self.list.free() < self.free / 2 && self.length() > LIST_MIN)
+        {
+            let neighbors = self.writes_neighbors && self.length() >= NEIGHBORS_MIN;
+            let area = self.area();
+            let mut writing = std::mem::take(&mut self.writing);
+            let done = self
+                .list
+                .make_room(self.free, self.capacity_max, |list, page| {
+                    writing.push(page);
+                    if neighbors {
+                        with_neighbors(list, page, area, &mut writing);
+                    }
+                });
+            self.writing = writing;
+            self.write(ios);
+            if done == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Pages among which neighbors are looked for (`buf_flush_check_neighbors`,
+    /// `buf_pool_t::read_ahead_area`).
+    fn area(&self) -> u32 {
+        (self.total / 32)
+            .next_power_of_two()
+            .min(64)
+            .min(self.total / 16)
+            .max(1)
+    }
+
+    /// What the page cleaner does once a second: it writes the pages that are dirty for
+    /// the longest time when too many are, or when too much of the log is needed for them.
+    pub(super) fn clean(&mut self, now: Moment, lsn: u64, ios: &mut Vec<Io>) {
+        if now.since(self.cleaned) < CLEANED_NS {
+            return;
+        }
+        self.cleaned = now;
+        while let Some(&(page, _)) = self.dirty.front()
+            && !self.list.is_dirty(page)
+        {
+            self.dirty.pop_front();
+        }
+        let age = self.dirty.front().map_or(0, |(_, since)| lsn - since);
+        let is_full = f64::from(self.dirty_count) >= DIRTY_MAX * f64::from(self.total);
+        if !is_full && age as f64 <= LOG_SHARE * CAPACITY as f64 {
+            return;
+        }
+        let most = if is_full {
+            self.capacity
+        } else {
+            self.capacity / 3
+        };
+        while self.writing.len() < most as usize
+            && let Some((page, _)) = self.dirty.pop_front()
+        {
+            if self.list.clean(page) {
+                self.writing.push(page);
+            }
+        }
+        self.write(ios);
+    }
+
+    /// Writes a batch: what is not new to the doublewrite, and once that is durable all to
+    /// where it belongs (`buf_dblwr_t::flush_buffered_writes_completed`).
+    fn write(&mut self, ios: &mut Vec<Io>) {
+        let mut writing = std::mem::take(&mut self.writing);
+        self.dirty_count = self.dirty_count.saturating_sub(writing.len() as u32);
+        let mut io = |request| {
+            ios.push(Io {
+                purpose: Purpose::Background,
+                request,
+            });
+        };
+        let (new, known): (Vec<Page>, Vec<Page>) =
+            writing.drain(..).partition(|page| self.made.remove(page));
+        let in_place = |page: &Page| Request::write(self.place(*page), self.page as u32);
+        new.iter().for_each(|page| io(in_place(page)));
+        for batch in known.chunks(doublewrite_pages(self.page) as usize) {
+            let bytes = batch.len() as u64 * self.page;
+            io(Request::write(self.doublewrite, bytes as u32));
+            io(Request::FLUSH);
+            batch.iter().for_each(|page| io(in_place(page)));
+        }
+        if !new.is_empty() || !known.is_empty() {
+            io(Request::FLUSH);
+        }
+        self.writing = writing;
+    }
+}
+
+/// The dirty pages right before and behind one, which are clean from then on.
+fn with_neighbors(list: &mut MidpointLru, page: Page, area: u32, writing: &mut Vec<Page>) {
+    let number = page.number();
+    let low = number / area * area;
+    let mut take = |number: u32| {
+        let page = Page::new(number);
+        let is_dirty = list.is_dirty(page) && list.clean(page);
+        if is_dirty {
+            writing.push(page);
+        }
+        is_dirty
+    };
+    for before in (low..number).rev() {
+        if !take(before) {
+            break;
+        }
+    }
+    for behind in number + 1..low + area {
+        if !take(behind) {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use octavo_buffer::Access;
+
+    #[test]
+    fn pools_have_the_frames_that_servers_tell() {
+        for (mib, kib, total) in [
+            (24, 4, 5913),
+            (32, 4, 7884),
+            (16, 16, 1014),
+            (24, 16, 1521),
+            (32, 16, 2028),
+            (24, 64, 381),
+            (32, 64, 508),
+        ] {
+            assert_eq!(
+                frames(mib << 20, kib << 10),
+                total,
+                "{mib} MiB of {kib} KiB"
+            );
+        }
+    }
+
+    #[test]
+    fn dirty_pages_are_written_twice_before_others_come() {
+        let memory = ByteCount::mib(8);
+        let mut pool = Pool::new(memory, 65_536, 200, false).unwrap();
+        assert_eq!((pool.frames(), pool.free), (127, 63));
+        let mut ios = Vec::new();
+        let mut refer = |number, access, ios: &mut Vec<Io>| {
+            pool.refer(Reference::new(Page::new(number), access), false, 0, ios)
+        };
+        for number in 0..127 {
+            let access = if number < 2 {
+                Access::Change
+            } else {
+                Access::Read
+            };
+            assert!(refer(number, access, &mut ios));
+        }
+        assert!(ios.is_empty());
+        assert!(refer(127, Access::Read, &mut ios));
+        let bytes: Vec<u32> = ios.iter().map(|io| io.request.length).collect();
+        assert_eq!(bytes, [2 * 65_536, 0, 65_536, 65_536, 0]);
+        assert!(!refer(0, Access::Read, &mut ios), "it kept its frame");
+        assert!(refer(3, Access::Read, &mut ios));
+    }
+}

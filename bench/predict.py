@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts predicted cells beside measured ones: predict.py MEASURED.db PREDICTED.db
+"""Puts predicted cells beside measured ones: predict.py MEASURED.db PREDICTED.db CALIBRATING
 
 For each cell in both: transactions a second, reads a transaction, bytes written a
 transaction (log and database), each measured, predicted and the error; then where a
@@ -13,8 +13,8 @@ import sqlite3
 import statistics
 import sys
 
-# SQLite's default: what --calibrated-by takes times from.
-CALIBRATING = 4096
+# The page size that --calibrated-by takes times from.
+CALIBRATING = int(sys.argv[3])
 PARTS = ("read", "log write", "log sync", "checkpoint")
 
 

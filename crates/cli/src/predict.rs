@@ -31,6 +31,8 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let mut plan = plan_of(&flags.cells, storage)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
+    // More have no model, whatever advise has by default.
+    plan.clients = vec![1];
     let calibrated = match &flags.calibrated_by {
         Some(store) => Some(
             Calibrated::by(store, &plan)

@@ -19,6 +19,7 @@ use crate::{
     lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
     machine,
     plan::{Cell, Group, Plan},
+    prediction::Elsewhere,
     record::{Figures, RunRecord, Source},
     statistics::{ByBatch, Decision, Interval, mean, standard_deviation},
     store::{CHANGED, Store, StoreError, StoredSnapshot},
@@ -89,6 +90,8 @@ pub struct Findings {
     pub interactions: Vec<Interaction>,
     /// What was generated, over one run of each sitting, the longest.
     pub audit: Audit,
+    /// What another disk would change, predicted; empty where nothing is.
+    pub elsewhere: Vec<Elsewhere>,
     /// What a reader must know before believing the figures.
     pub caveats: Vec<Caveat>,
 }
@@ -370,6 +373,7 @@ impl Findings {
             interactions: interactions(&plan, &cells, &plan_groups, of_cell),
             groups,
             audit: store.audit()?,
+            elsewhere: Elsewhere::all(store)?,
             caveats: Vec::new(),
             plan: plan.clone(),
         };

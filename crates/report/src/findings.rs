@@ -166,6 +166,10 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
             statements: vec![command],
         });
     }
+    if let Some(heading) = sentence::elsewhere_heading(findings) {
+        section.paragraph(heading);
+        section.push(Block::Values(sentence::elsewhere(findings)));
+    }
     let (mut warnings, rest) = warnings(findings);
     if !rest.is_empty() {
         let rest = counted(rest.len(), "more warning");

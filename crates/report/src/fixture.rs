@@ -356,6 +356,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
         },
         groups,
         audit: audit(),
+        elsewhere: Vec::new(),
         caveats: vec![Caveat::RunsFailed { runs: 1 }],
         plan,
     }

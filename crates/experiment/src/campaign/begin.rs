@@ -15,6 +15,7 @@ use crate::{
     findings::Findings,
     lockstep::{Horizon, judge},
     observer::Observer,
+    prediction::predict_elsewhere,
     record::Source,
     resolved::ResolvedPlan,
     store::{Store, StoreError},
@@ -64,7 +65,16 @@ pub fn campaign(
     adopt(settings, &mut store, executor.source())?;
     executor.adopt(store.snapshots()?);
     executor.confine()?;
-    carry_out(settings, store, &mut executor, observer)
+    let (path, before) = (executor.store(), store.slices()?.len());
+    let mut findings = carry_out(settings, store, &mut executor, observer)?;
+    let mut store = Store::open_or_create(&path)?;
+    // Nothing else is known than when it was predicted.
+    let is_known = !findings.elsewhere.is_empty() && store.slices()?.len() == before;
+    if !is_known {
+        let resolved = ResolvedPlan::of(plan, &settings.directory)?;
+        findings.elsewhere = predict_elsewhere(&resolved, &mut store, &|| observer.interrupted())?;
+    }
+    Ok(findings)
 }
 
 /// Removes an earlier prediction: what it was made from is not all in its plan, and one

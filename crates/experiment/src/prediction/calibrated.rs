@@ -1,9 +1,10 @@
 //! What measured results say of a machine.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use octavo_database::{Counters, DatabaseError};
 use octavo_device::{DeviceError, profile::Profile, profiled::ProfiledError};
+use octavo_predict::Model;
 use octavo_workload::WorkloadError;
 
 use super::{Cpu, PredictedDevice, Slowness, model_of, slowness::slowness};
@@ -31,7 +32,9 @@ pub enum CalibratedError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There are none of this kind.
-    #[error("it has no {0}: name results of octavo advise with the same database and workload")]
+    #[error(
+        "it has no {0}: name results of octavo advise --clients 1 with the same database and workload"
+    )]
     Lacks(String),
     /// The database is not modeled.
     #[error(transparent)]
@@ -58,8 +61,12 @@ impl Calibrated {
     /// # Errors
     /// See [`CalibratedError`].
     pub fn by(path: &Path, plan: &Plan) -> Result<Self, CalibratedError> {
+        Self::of(&Store::open(path)?, plan, &path.display().to_string())
+    }
+
+    /// Likewise of a store that is open, which is called `from` in words.
+    pub(crate) fn of(store: &Store, plan: &Plan, from: &str) -> Result<Self, CalibratedError> {
         let lacks = |what: &str| CalibratedError::Lacks(what.to_owned());
-        let store = Store::open(path)?;
         let measured = store.plan()?.ok_or_else(|| lacks("plan"))?;
         if store.source()? != Some(Source::Measured) {
             return Err(CalibratedError::NotMeasured);
@@ -79,31 +86,38 @@ impl Calibrated {
                 "{workload} by one client on {name} with {size} pages and the same options"
             )));
         }
-        let mut other = Vec::new();
+        let mut each = Vec::new();
+        let mut unseen = Duration::ZERO;
         for slice in store.slices()? {
             let Some(spent) = slice.spent.filter(|_| is_like(&cells[slice.key.cell])) else {
                 continue;
             };
-            let waited = spent.read + spent.log_write + spent.log_sync + spent.checkpoint;
-            let each = slice.transactions.max(1) as f64;
-            other.push([
-                slice.elapsed.saturating_sub(waited).as_nanos() as f64 / each,
-                slice.log_bytes.get() as f64 / each,
-                slice.misses as f64 * f64::from(size.get()) / each,
-            ]);
+            let waited = match model {
+                // It does not time what it waits for.
+                Model::Innodb { .. } => slice.elapsed.saturating_sub(spent.cpu),
+                _ => spent.read + spent.log_write + spent.log_sync + spent.checkpoint,
+            };
+            unseen += waited;
+            each.push(Each {
+                other_ns: slice.elapsed.saturating_sub(waited).as_nanos() as f64,
+                log_bytes: slice.log_bytes.get() as f64,
+                read_bytes: slice.misses as f64 * f64::from(size.get()),
+                transactions: slice.transactions.max(1) as f64,
+            });
         }
-        if other.is_empty() {
+        if each.is_empty() {
             return Err(lacks("slices"));
         }
-        let [other_ns, log_bytes, read_bytes] = [0, 1, 2].map(|column| {
-            let mut values: Vec<f64> = other.iter().map(|one| one[column]).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        });
+        let other_ns = match model {
+            // A server's processor time comes in steps of 10 ms.
+            Model::Innodb { .. } => mean(&each, |one| one.other_ns),
+            _ => median(&each, |one| one.other_ns),
+        };
+        let log_bytes = median(&each, |one| one.log_bytes);
+        let read_bytes = median(&each, |one| one.read_bytes);
         let source = format!(
-            "{:.0} µs a transaction beyond waits with {size} pages, measured in {}",
-            other_ns / 1e3,
-            path.display()
+            "{:.0} µs a transaction beyond waits with {size} pages, measured in {from}",
+            other_ns / 1e3
         );
         let kinds = plan
             .workload(plan.data[0])
@@ -118,7 +132,8 @@ impl Calibrated {
         let storage = match profile.and_then(Result::ok) {
             Some(profile) => {
                 let device = PredictedDevice::Profile(Box::new(profile.clone()));
-                let slowness = slowness(&model, device.open(plan.seed)?.as_mut(), &counters)?;
+                let mut device = device.open(plan.seed)?;
+                let slowness = slowness(&model, device.as_mut(), &counters, unseen)?;
                 Some((Box::new(profile), slowness))
             }
             None => None,
@@ -128,4 +143,25 @@ impl Calibrated {
             storage,
         })
     }
+}
+
+/// What a slice of transactions took.
+struct Each {
+    other_ns: f64,
+    log_bytes: f64,
+    read_bytes: f64,
+    transactions: f64,
+}
+
+/// The median over slices of what a transaction took.
+fn median(all: &[Each], of: impl Fn(&Each) -> f64) -> f64 {
+    let mut values: Vec<f64> = all.iter().map(|one| of(one) / one.transactions).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The mean over all of what a transaction took.
+fn mean(all: &[Each], of: impl Fn(&Each) -> f64) -> f64 {
+    let transactions: f64 = all.iter().map(|one| one.transactions).sum();
+    all.iter().map(of).sum::<f64>() / transactions
 }

@@ -2,6 +2,7 @@
 
 mod calibrated;
 mod cpu;
+mod elsewhere;
 mod model;
 mod slowness;
 
@@ -16,6 +17,8 @@ use octavo_units::{ByteCount, Seed};
 
 pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
+pub use elsewhere::Elsewhere;
+pub(crate) use elsewhere::predict_elsewhere;
 pub(crate) use model::model_of;
 
 /// What a prediction is made from, beside the plan.

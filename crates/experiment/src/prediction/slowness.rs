@@ -8,14 +8,15 @@ use octavo_predict::{Model, Purpose, Slowness};
 use octavo_units::{ByteCount, Moment, mix};
 
 /// How many times as long as on a device requests took that were counted, each kind by its
-/// mean size.
+/// mean size. `waited` is what transactions waited in all.
 ///
-/// A server hands its log to the page cache, and its flushes write that: both together are
-/// compared.
+/// PostgreSQL hands its log to the page cache, and its flushes write that: both together are
+/// compared. InnoDB has no times of its own: all that transactions waited is.
 pub(super) fn slowness(
     model: &Model,
     device: &mut dyn Device,
     counters: &Counters,
+    waited: Duration,
 ) -> Result<Slowness, DeviceError> {
     let sector = device.geometry().sector.get();
     let size = |bytes: ByteCount, requests: u64| {
@@ -67,6 +68,14 @@ pub(super) fn slowness(
                 Purpose::Checkpoint,
                 ratio(checkpoint, pages * write + flush),
             );
+        }
+        Model::Innodb { .. } => {
+            let reads = counters.reads as f64 * read;
+            let modeled = reads + counters.log_writes as f64 * (log_write + flush);
+            let all = ratio(waited.as_nanos() as f64, modeled);
+            for purpose in [Purpose::Read, Purpose::LogWrite, Purpose::LogSync] {
+                set(purpose, all);
+            }
         }
         // Pages are written besides.
         _ => {

@@ -508,6 +508,27 @@ impl Store {
         })
     }
 
+    /// Keeps facts under a topic instead of those that are there.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(crate) fn replace_facts(
+        &mut self,
+        topic: &str,
+        facts: &[(String, String)],
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute("DELETE FROM fact WHERE topic = ?1", [topic])?;
+            for (name, value) in facts {
+                transaction.execute(
+                    "INSERT INTO fact VALUES (?1, ?2, ?3)",
+                    params![topic, name, value],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
     /// The facts under a topic, by name.
     ///
     /// # Errors

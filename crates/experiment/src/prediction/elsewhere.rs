@@ -1,0 +1,224 @@
+//! What another disk would change, predicted from what was measured here.
+
+use octavo_device::catalog;
+use octavo_predict::{PredictError, Setup, Slowness, System};
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::Outcome;
+use serde::Serialize;
+
+use super::{Calibrated, model_of};
+use crate::{
+    plan::{Cell, Plan},
+    resolved::ResolvedPlan,
+    store::{Store, StoreError},
+};
+
+/// The disks that are asked: a fast drive, a volume in the cloud, and a disk that rotates.
+const DEVICES: [&str; 3] = ["nvme-tlc", "gp3-3000", "st373455ss"];
+
+/// Transactions that fill the buffer, and those that count: throughput is known to some
+/// percent then, in a second or so for a disk.
+const WARM_UP: u32 = 2000;
+const COUNTED: u32 = 3000;
+
+/// Where these are in a store.
+const TOPIC: &str = "elsewhere";
+
+/// What another disk would change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Elsewhere {
+    /// The disk's name in the catalog.
+    pub device: String,
+    /// The memory that is predicted with: the largest of the plan.
+    pub memory: ByteCount,
+    /// The page size with the highest throughput there.
+    pub page_size: PageSize,
+    /// That throughput over the one with the default page size there.
+    pub over_default: f64,
+    /// That throughput over the one that was measured here with the default page size.
+    pub over_here: f64,
+}
+
+impl Elsewhere {
+    /// What a store has of it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn all(store: &Store) -> Result<Vec<Self>, StoreError> {
+        let facts = store.facts(TOPIC)?;
+        Ok(facts.into_iter().filter_map(Self::from_fact).collect())
+    }
+
+    fn from_fact((device, words): (String, String)) -> Option<Self> {
+        let mut words = words.split(' ');
+        Some(Self {
+            device,
+            memory: ByteCount::new(words.next()?.parse().ok()?),
+            page_size: PageSize::new(words.next()?.parse().ok()?).ok()?,
+            over_default: words.next()?.parse().ok()?,
+            over_here: words.next()?.parse().ok()?,
+        })
+    }
+
+    fn fact(&self) -> (String, String) {
+        let (memory, page_size) = (self.memory.get(), self.page_size.get());
+        let words = format!(
+            "{memory} {page_size} {:.4} {:.4}",
+            self.over_default, self.over_here
+        );
+        (self.device.clone(), words)
+    }
+}
+
+/// Predicts what other disks would change, and keeps it in the store with the results.
+/// Nothing is predicted of what has no model: more databases than one, several clients.
+///
+/// # Errors
+/// When the store cannot be read or written.
+pub(crate) fn predict_elsewhere(
+    resolved: &ResolvedPlan<'_>,
+    store: &mut Store,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<Elsewhere>, StoreError> {
+    let plan = resolved.plan();
+    let known = known(plan, store)?;
+    let found: Vec<Elsewhere> = match known {
+        Some(known) => DEVICES
+            .iter()
+            .filter_map(|device| on(device, &known, resolved, is_interrupted))
+            .collect(),
+        None => Vec::new(),
+    };
+    let facts: Vec<(String, String)> = found.iter().map(Elsewhere::fact).collect();
+    store.replace_facts(TOPIC, &facts)?;
+    Ok(found)
+}
+
+/// What is predicted from.
+struct Known {
+    calibrated: Calibrated,
+    memory: ByteCount,
+    default: PageSize,
+    /// Counted transactions a second, measured with the default page size.
+    here: f64,
+}
+
+fn known(plan: &Plan, store: &Store) -> Result<Option<Known>, StoreError> {
+    let ([database], [1], [_], Some(&memory)) = (
+        plan.databases.as_slice(),
+        plan.clients.as_slice(),
+        plan.data.as_slice(),
+        plan.memories.iter().max(),
+    ) else {
+        return Ok(None);
+    };
+    let Ok(calibrated) = Calibrated::of(store, plan, "these results") else {
+        return Ok(None);
+    };
+    let default = database.default_page_size;
+    let cells = plan.cells();
+    let is_default = |cell: &Cell| cell.page_size == default && cell.memory == memory;
+    let mut counted = 0;
+    let mut elapsed = 0.0;
+    for slice in store.slices()? {
+        if cells.get(slice.key.cell).is_some_and(is_default) {
+            counted += slice.counted;
+            elapsed += slice.elapsed.as_secs_f64();
+        }
+    }
+    Ok((counted > 0).then(|| Known {
+        calibrated,
+        memory,
+        default,
+        here: counted as f64 / elapsed,
+    }))
+}
+
+/// The best page size on a disk; `None` where it cannot have the data, and after an
+/// interrupt.
+fn on(
+    device: &str,
+    known: &Known,
+    resolved: &ResolvedPlan<'_>,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Option<Elsewhere> {
+    let mut best: Option<(PageSize, f64)> = None;
+    let mut with_default = None;
+    let cells = resolved.plan().cells();
+    for cell in cells.iter().filter(|cell| cell.memory == known.memory) {
+        if is_interrupted() {
+            return None;
+        }
+        let throughput = throughput(device, cell, known, resolved)?;
+        if cell.page_size == known.default {
+            with_default = Some(throughput);
+        }
+        if best.is_none_or(|(_, most)| throughput > most) {
+            best = Some((cell.page_size, throughput));
+        }
+    }
+    let (page_size, most) = best?;
+    Some(Elsewhere {
+        device: device.to_owned(),
+        memory: known.memory,
+        page_size,
+        over_default: most / with_default?,
+        over_here: most / known.here,
+    })
+}
+
+/// Counted transactions a second.
+fn throughput(
+    device: &str,
+    cell: &Cell,
+    known: &Known,
+    resolved: &ResolvedPlan<'_>,
+) -> Option<f64> {
+    let workload = resolved.workload(cell.data);
+    let seed = resolved.plan().seed;
+    let database = resolved.database(&cell.database);
+    let setup = Setup {
+        model: model_of(&cell.database).ok()?,
+        page_size: cell.page_size,
+        memory: database.buffer(cell.memory).ok()?,
+        seed,
+        cpu: known.calibrated.cpu.cost,
+        slowness: Slowness::default(),
+    };
+    let device = catalog::find(device).ok()?.open(seed.derive("device", 0));
+    let mut system = System::new(workload, &setup, device).ok()?;
+    let kinds = workload.transactions();
+    let mut run = |transactions: u32| -> Result<(u64, f64), PredictError> {
+        let (mut counted, mut elapsed) = (0, 0.0);
+        for _ in 0..transactions {
+            let done = system.transaction()?;
+            elapsed += done.elapsed_ns() as f64 / 1e9;
+            counted += u64::from(done.outcome == Outcome::Committed && kinds[done.kind].counted);
+        }
+        Ok((counted, elapsed))
+    };
+    run(WARM_UP).ok()?;
+    let (counted, elapsed) = run(COUNTED).ok()?;
+    Some(counted as f64 / elapsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let one = Elsewhere {
+            device: "gp3-3000".into(),
+            memory: ByteCount::mib(32),
+            page_size: PageSize::kib(2),
+            over_default: 1.125,
+            over_here: 0.5,
+        };
+        assert_eq!(Elsewhere::from_fact(one.fact()), Some(one));
+        for damaged in ["", "1 2 3", "x 2048 1 1", "1 3 1 1"] {
+            let fact = ("a".to_owned(), damaged.to_owned());
+            assert_eq!(Elsewhere::from_fact(fact), None, "{damaged}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use octavo_device::{Device, DeviceError, Request, Tag};
 use octavo_units::Moment;
 
-use crate::system::PredictError;
+use crate::error::PredictError;
 
 /// Requests in flight at most: the rest waits in the host, as in the queue of a block
 /// device, so that what a transaction waits for is not behind all of them.

@@ -6,6 +6,7 @@
 mod background;
 mod cpu;
 mod engine;
+mod error;
 mod innodb;
 mod io;
 mod model;
@@ -18,7 +19,9 @@ mod tree;
 
 pub use cpu::CpuCost;
 pub use engine::{EngineError, Referred};
+pub use error::PredictError;
 pub use io::{Asked, Purpose};
-pub use model::{Model, ObjectPages};
+pub use model::Model;
+pub use pages::ObjectPages;
 pub use postgres::PostgresSettings;
-pub use system::{Done, PredictError, Setup, Slowness, System};
+pub use system::{Done, Setup, Slowness, System};

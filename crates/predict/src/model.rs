@@ -6,6 +6,7 @@ use octavo_workload::Workload;
 use crate::{
     engine::{Engine, EngineError},
     innodb::{self, Innodb},
+    pages::ObjectPages,
     postgres::{self, Postgres, PostgresSettings},
     sqlite::{self, Sqlite},
 };
@@ -26,18 +27,6 @@ pub enum Model {
         /// rotates, many virtual disks among them.
         writes_neighbors: bool,
     },
-}
-
-/// Pages of one table or index after loading.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectPages {
-    /// The table's name, or the index's; of the index of a key the table's and
-    /// `(key)`.
-    pub name: String,
-    /// Its pages.
-    pub pages: u64,
-    /// Of these, those above leaves.
-    pub inner: u64,
 }
 
 impl Model {

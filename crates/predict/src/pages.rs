@@ -88,3 +88,14 @@ impl Steps {
         &self.0
     }
 }
+/// Pages of one table or index after loading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectPages {
+    /// The table's name, or the index's; of the index of a key the table's and
+    /// `(key)`.
+    pub name: String,
+    /// Its pages.
+    pub pages: u64,
+    /// Of these, those above leaves.
+    pub inner: u64,
+}

@@ -1,14 +1,15 @@
 //! The closed system: a client whose transactions wait for the processor, the buffer,
 //! the log and the device, in virtual time.
 
-use octavo_device::{Device, DeviceError, Request};
+use octavo_device::{Device, Request};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
-use octavo_workload::{Client, ConnectionError, Outcome, Workload, touch::Pretence};
+use octavo_workload::{Client, Outcome, Workload, touch::Pretence};
 
 use crate::{
     background::Background,
     cpu::CpuCost,
-    engine::{Engine, EngineError, Referred},
+    engine::{Engine, Referred},
+    error::PredictError,
     io::{Asked, Io, Purpose},
     model::Model,
 };
@@ -69,32 +70,6 @@ impl Done {
     pub fn elapsed_ns(&self) -> u64 {
         self.cpu_ns + self.asked.iter().map(|asked| asked.waited_ns).sum::<u64>()
     }
-}
-
-/// Why nothing is predicted.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PredictError {
-    /// The database cannot be modeled so.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The device cannot do what it was asked.
-    #[error("the device cannot do what the database asks of it")]
-    Device(#[from] DeviceError),
-    /// The device is too small.
-    #[error("{needed} of data and log do not fit a device of {capacity}: name a larger one")]
-    Capacity {
-        /// What the database takes.
-        needed: ByteCount,
-        /// What the device has.
-        capacity: ByteCount,
-    },
-    /// The device completes nothing.
-    #[error("the device does not complete what it was asked")]
-    Silent,
-    /// The workload's transactions do not run.
-    #[error(transparent)]
-    Workload(#[from] ConnectionError),
 }
 
 /// One client of a database on a device.

@@ -12,7 +12,10 @@ mod undo;
 use octavo_units::PageSize;
 use octavo_workload::Workload;
 
-use crate::{model::ObjectPages, pages::Pages, tree::Tree};
+use crate::{
+    pages::{ObjectPages, Pages},
+    tree::Tree,
+};
 
 pub(crate) use engine::Innodb;
 

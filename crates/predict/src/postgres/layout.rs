@@ -19,8 +19,7 @@ use super::{
     },
 };
 use crate::{
-    model::ObjectPages,
-    pages::Pages,
+    pages::{ObjectPages, Pages},
     sample::{Field, Sample, samples},
     tree::{Growth, Shape, Tree},
 };

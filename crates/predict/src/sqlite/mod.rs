@@ -8,7 +8,7 @@ mod record;
 use octavo_units::PageSize;
 use octavo_workload::Workload;
 
-use crate::{model::ObjectPages, pages::Pages};
+use crate::pages::{ObjectPages, Pages};
 use layout::TableTrees;
 
 pub(crate) use engine::Sqlite;

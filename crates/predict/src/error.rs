@@ -1,0 +1,33 @@
+//! Why nothing is predicted.
+
+use octavo_device::DeviceError;
+use octavo_units::ByteCount;
+use octavo_workload::ConnectionError;
+
+use crate::engine::EngineError;
+
+/// Why nothing is predicted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PredictError {
+    /// The database cannot be modeled so.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The device cannot do what it was asked.
+    #[error("the device cannot do what the database asks of it")]
+    Device(#[from] DeviceError),
+    /// The device is too small.
+    #[error("{needed} of data and log do not fit a device of {capacity}: name a larger one")]
+    Capacity {
+        /// What the database takes.
+        needed: ByteCount,
+        /// What the device has.
+        capacity: ByteCount,
+    },
+    /// The device completes nothing.
+    #[error("the device does not complete what it was asked")]
+    Silent,
+    /// The workload's transactions do not run.
+    #[error(transparent)]
+    Workload(#[from] ConnectionError),
+}

@@ -3,10 +3,13 @@
 
 For each cell in both: transactions a second, reads a transaction, bytes written a
 transaction (log and database), each measured, predicted and the error; then where a
-transaction's time goes, in microseconds, measured/predicted. Last the median and the
-largest absolute error of each figure, without the page size that calibrated the
-prediction, and for each memory the best page size of both and what the predicted one has
-of the measured best's throughput.
+transaction's time goes, in microseconds, measured/predicted. Storage and machine change
+their speed while cells are measured, so a cell's measured speed is that of the page size
+CALIBRATING in all its passes times the ratio of both on the same passes. All but the data's bytes, which
+are counted once a run, is of passes that both cells and the prediction have. Last the
+median and the largest absolute error of each figure, without the page size that
+calibrated the prediction, and for each memory the best page size of both and what the
+predicted one has of the measured best's throughput.
 """
 import json
 import sqlite3
@@ -18,55 +21,98 @@ CALIBRATING = int(sys.argv[3])
 PARTS = ("read", "log write", "log sync", "checkpoint")
 
 
-def cells(path):
+def runs(path):
+    """Passes and bytes of data a transaction: {(memory, page): {sitting: (passes, data)}}"""
     store = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     found = {}
-    for row in store.execute(
-        """SELECT memory_bytes, page_size_bytes, sum(slice.transactions), sum(elapsed_s),
-                  sum(log_written_bytes), sum(read_s), sum(log_write_s), sum(log_sync_s),
-                  sum(checkpoint_s), counters
-           FROM slice JOIN run USING (run) JOIN cell USING (cell)
-           WHERE failure IS NULL GROUP BY cell"""
+    for run, memory, page, sitting, counters in store.execute(
+        """SELECT run, memory_bytes, page_size_bytes, sitting, counters
+           FROM run JOIN cell USING (cell) WHERE failure IS NULL"""
     ):
-        memory, page, count, elapsed, log = row[:5]
-        counters = json.loads(row[9])
-        waits = [part / count * 1e6 for part in row[5:9]]
-        found[memory, page] = {
-            "transactions/s": count / elapsed,
-            "reads": counters["reads"] / count,
-            "bytes written": (log + counters["data_written_bytes"]) / count,
-            "waits": waits,
-            "other": elapsed / count * 1e6 - sum(waits),
+        passes = {
+            row[0]: row[1:]
+            for row in store.execute(
+                """SELECT pass, transactions, elapsed_s, read_s, log_write_s, log_sync_s,
+                          checkpoint_s, buffer_misses, log_written_bytes
+                   FROM slice WHERE run = ?""",
+                (run,),
+            )
         }
+        data = json.loads(counters)["data_written_bytes"] / sum(p[0] for p in passes.values())
+        found.setdefault((memory, page), {})[sitting] = passes, data
+    return found
+
+
+def both_have(measured, calibrating, predicted):
+    """Sums over the passes that all have: measured, calibrating, predicted cell."""
+    sums = [[0.0] * 8 for _ in range(3)]
+    for sitting in sorted(measured.keys() & calibrating.keys()):
+        three = measured[sitting][0], calibrating[sitting][0], predicted[0][0]
+        for number in three[0].keys() & three[1].keys() & three[2].keys():
+            for total, passes in zip(sums, three):
+                total[:] = [old + new for old, new in zip(total, passes[number])]
+    return sums
+
+
+def speed(sums):
+    return sums[0] / sums[1]
+
+
+def figures(sums, data):
+    count, elapsed = sums[:2]
+    waits = [part / count * 1e6 for part in sums[2:6]]
+    return {
+        "transactions/s": speed(sums),
+        "reads": sums[6] / count,
+        "bytes written": sums[7] / count + data,
+        "waits": waits,
+        "other": elapsed / count * 1e6 - sum(waits),
+    }
+
+
+def cells(measured, predicted):
+    """Both figures of each cell that both stores have."""
+    found = {}
+    for memory, page in sorted(measured.keys() & predicted.keys()):
+        calibrating = measured[memory, CALIBRATING]
+        of_prediction = predicted[memory, page]
+        here, there, then = both_have(measured[memory, page], calibrating, of_prediction)
+        passes = [each for of_run, _ in calibrating.values() for each in of_run.values()]
+        whole = [sum(column) for column in zip(*passes)]
+        data = statistics.mean(data for _, data in measured[memory, page].values())
+        was = figures(here, data)
+        was["transactions/s"] = speed(whole) * speed(here) / speed(there)
+        found[memory, page] = was, figures(then, of_prediction[0][1])
     return found
 
 
 def main():
-    measured, predicted = (cells(path) for path in sys.argv[1:3])
-    figures = ("transactions/s", "reads", "bytes written")
-    errors = {figure: [] for figure in figures}
-    both = sorted(set(measured) & set(predicted))
-    for key in both:
-        memory, page = key
+    found = cells(*(runs(path) for path in sys.argv[1:3]))
+    compared = ("transactions/s", "reads", "bytes written")
+    errors = {figure: [] for figure in compared}
+    for (memory, page), (measured, predicted) in found.items():
         line = f"{memory >> 20:4} MiB {page / 1024:4g} KiB"
-        for figure in figures:
-            was, is_ = measured[key][figure], predicted[key][figure]
+        for figure in compared:
+            was, is_ = measured[figure], predicted[figure]
             error = (is_ / was - 1) * 100
             if page != CALIBRATING:
                 errors[figure].append(abs(error))
             line += f" | {figure} {was:9.2f} {is_:9.2f} {error:+6.1f}%"
         print(line)
-        pairs = zip(measured[key]["waits"], predicted[key]["waits"])
+        pairs = zip(measured["waits"], predicted["waits"])
         times = [f"{name} {was:.0f}/{is_:.0f}" for name, (was, is_) in zip(PARTS, pairs)]
-        times.append(f"other {measured[key]['other']:.0f}/{predicted[key]['other']:.0f}")
+        times.append(f"other {measured['other']:.0f}/{predicted['other']:.0f}")
         print(" " * 14, "us:", ", ".join(times))
-    for figure, found in errors.items():
-        print(f"{figure}: median error {statistics.median(found):.1f}%, largest {max(found):.1f}%")
-    for memory in sorted({memory for memory, _ in both}):
-        pages = [page for of, page in both if of == memory]
-        best = max(pages, key=lambda page: measured[memory, page]["transactions/s"])
-        named = max(pages, key=lambda page: predicted[memory, page]["transactions/s"])
-        share = measured[memory, named]["transactions/s"] / measured[memory, best]["transactions/s"]
+    for figure, errs in errors.items():
+        print(f"{figure}: median error {statistics.median(errs):.1f}%, largest {max(errs):.1f}%")
+    for memory in sorted({memory for memory, _ in found}):
+        pages = [page for of, page in found if of == memory]
+        of_measured, of_predicted = (
+            {page: found[memory, page][which]["transactions/s"] for page in pages}
+            for which in (0, 1)
+        )
+        best, named = (max(of, key=of.get) for of in (of_measured, of_predicted))
+        share = of_measured[named] / of_measured[best]
         print(
             f"{memory >> 20} MiB: best {best} measured, {named} predicted, "
             f"which has {share * 100:.0f}% of it"

@@ -37,7 +37,7 @@ impl std::fmt::Display for Preset {
 /// How long one point is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Load before the first measured round, not counted.
+    /// Load before a measured round that follows another load, not counted.
     pub ramp: Duration,
     /// One round: a fifth of the measured time for points with a fixed
     /// number of rounds.
@@ -45,12 +45,19 @@ pub struct Timing {
     /// Rounds at most: 5 always measures 5; more ends with the first steady
     /// window of 5.
     pub rounds_max: usize,
+    /// Whether points take turns by rounds, so that storage whose speed changes by the
+    /// second is as fast for one as for another. Else a point has all of its rounds
+    /// before the next, as writes need that are to become steady.
+    pub in_turns: bool,
 }
 
 impl Timing {
     /// The shortest and longest time that a point takes.
     pub fn bounds(&self) -> (Duration, Duration) {
-        let rounds = |count: usize| self.ramp + self.round * count as u32;
+        let rounds = |count: usize| {
+            let ramps = if self.in_turns { count as u32 } else { 1 };
+            self.ramp * ramps + self.round * count as u32
+        };
         (rounds(steady::WINDOW), rounds(self.rounds_max))
     }
 }
@@ -84,8 +91,8 @@ impl Preset {
     /// more rounds than one window.
     pub fn timing(self, spec: &PointSpec) -> Timing {
         let (ramp_ms, round_ms) = match self {
-            Self::Brief => (100, 100),
-            Self::Quick => (100, 120),
+            Self::Brief => (20, 100),
+            Self::Quick => (20, 120),
             Self::Full => (500, 1000),
         };
         Timing {
@@ -95,6 +102,7 @@ impl Preset {
                 Self::Full if spec.mix.writes() => steady::ROUNDS_MAX,
                 _ => steady::WINDOW,
             },
+            in_turns: self != Self::Full,
         }
     }
 

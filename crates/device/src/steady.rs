@@ -8,7 +8,7 @@
 //! of the least-squares line through them.
 //!
 //! Not covered: *what* is a round. The specification repeats a whole set of
-//! points per round; here a point is repeated by itself, so that a point can
+//! points per round; here a point may be repeated by itself, so that it can
 //! be measured alone. See docs/device-profile.md.
 
 /// Rounds that are looked at together.

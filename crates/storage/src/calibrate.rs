@@ -7,8 +7,10 @@
 //!
 //! Preconditioning and steady state follow the SNIA Solid State Storage
 //! Performance Test Specification as far as one file allows: the file, not
-//! the device, is written; and each point is repeated by itself until it is
-//! steady, which is its workload-dependent preconditioning ([`steady`]).
+//! the device, is written. With [`Preset::Full`] each point is repeated by itself
+//! until it is steady, which is its workload-dependent preconditioning ([`steady`]);
+//! points of the short presets take turns, so that they compare though storage that is
+//! shared changes its speed by the second.
 
 use std::{
     collections::VecDeque,
@@ -155,34 +157,37 @@ pub fn calibrate(
     total = done + points_expected;
     let mut measured = vec![Vec::new(); specs.len()];
     for pass in 1..=passes {
+        let mut each: Vec<Measuring<'_>> = Vec::new();
         for (index, spec) in specs.iter().enumerate() {
-            let name = match passes {
-                1 => spec.to_string(),
-                _ => format!("pass {pass} of {passes}: {spec}"),
-            };
             let number = u64::from(pass - 1) * specs.len() as u64 + index as u64;
             let seed = settings.seed.derive("point", number);
+            let timing = settings.preset.timing(spec);
+            each.push(Measuring::new(&target, engine, spec, timing, seed));
+        }
+        while let Some(next) = next(&each) {
+            let point = &mut each[next];
+            let name = match passes {
+                1 => point.spec.to_string(),
+                _ => format!("pass {pass} of {passes}: {}", point.spec),
+            };
             let before = Instant::now();
-            measured[index].push(measure(
-                &target,
-                engine,
-                spec,
-                settings.preset.timing(spec),
-                seed,
-                &mut |_| {
-                    let elapsed = before.elapsed();
-                    progress(Step {
-                        name: &name,
-                        done: done + elapsed,
-                        total: total.max(done + elapsed),
-                    })
-                },
-            )?);
-            // A point that took longer than expected moves the end, not the
-            // share that is done of the others.
+            point.round(&mut |_| {
+                let elapsed = before.elapsed();
+                progress(Step {
+                    name: &name,
+                    done: done + elapsed,
+                    total: total.max(done + elapsed),
+                })
+            })?;
+            // A round that took longer than expected, or is one more than expected,
+            // moves the end, not the share that is done of the others.
             let elapsed = before.elapsed();
+            let expected = point.expected_of_last();
             done += elapsed;
-            total = (total + elapsed).saturating_sub(expected(spec)).max(done);
+            total = (total + elapsed).saturating_sub(expected).max(done);
+        }
+        for (points, measuring) in measured.iter_mut().zip(&each) {
+            points.push(measuring.point());
         }
     }
     let points = measured.into_iter().map(Point::median_of).collect();
@@ -228,48 +233,122 @@ pub fn measure(
     hook: &mut dyn FnMut(Duration) -> ControlFlow<()>,
 ) -> Result<Point, CalibrateError> {
     check(spec, target)?;
-    let mut load = Load::of(spec, seed);
-    settle(target)?;
-    let mut run = |load: &Load, stop| {
-        engine
-            .run(target.file(), load, spec.durability, stop, hook)
-            .map_err(|error| failure(error, engine, load))
-    };
-    let rounds = |ramp, count| Stop {
-        ramp,
-        slice: timing.round,
-        slices: count,
-        requests: u64::MAX,
-    };
-    if timing.rounds_max <= steady::WINDOW {
-        // A whole window without a pause.
-        let window = run(&load, rounds(timing.ramp, steady::WINDOW))?;
-        let round_s = timing.round.as_secs_f64();
-        let rates: Vec<f64> = window.slices.iter().map(|n| *n as f64 / round_s).collect();
-        return Ok(Point::new(*spec, &window, &rates));
+    let mut measuring = Measuring::new(target, engine, spec, timing, seed);
+    while !measuring.is_done() {
+        measuring.round(hook)?;
     }
-    let mut rates = Vec::with_capacity(timing.rounds_max);
-    let mut recent = VecDeque::with_capacity(steady::WINDOW);
-    while rates.len() < timing.rounds_max && steady::first_steady_round(&rates).is_none() {
-        load.seed = seed.derive("round", rates.len() as u64);
-        // Between rounds the load pauses for milliseconds, without a ramp.
-        let ramp = match rates.len() {
-            0 => timing.ramp,
-            _ => Duration::ZERO,
-        };
-        let round = run(&load, rounds(ramp, 1))?;
-        rates.push(round.requests() as f64 / round.elapsed.as_secs_f64());
-        if recent.len() == steady::WINDOW {
-            recent.pop_front();
+    Ok(measuring.point())
+}
+
+/// A point whose rounds are being measured.
+struct Measuring<'a> {
+    target: &'a Target,
+    engine: Engine,
+    spec: PointSpec,
+    timing: Timing,
+    seed: Seed,
+    /// Requests a second in each round.
+    rates: Vec<f64>,
+    /// The last [`steady::WINDOW`] rounds; one sum of all where there are no more.
+    recent: VecDeque<Tally>,
+}
+
+/// The point whose round is next: the first of those with the fewest where points take
+/// turns, else the first that lacks one.
+fn next(each: &[Measuring<'_>]) -> Option<usize> {
+    let is_open = |index: &usize| !each[*index].is_done();
+    let turns = |index: &usize| match each[*index].timing.in_turns {
+        true => each[*index].rates.len(),
+        false => 0,
+    };
+    (0..each.len()).filter(is_open).min_by_key(turns)
+}
+
+impl<'a> Measuring<'a> {
+    fn new(
+        target: &'a Target,
+        engine: Engine,
+        spec: &PointSpec,
+        timing: Timing,
+        seed: Seed,
+    ) -> Self {
+        Self {
+            target,
+            engine,
+            spec: *spec,
+            timing,
+            seed,
+            rates: Vec::new(),
+            recent: VecDeque::new(),
         }
-        recent.push_back(round);
     }
-    // Reported is the window that was found steady, or the last one.
-    let mut window = Tally::new(0);
-    for round in &recent {
-        window.add_round(round);
+
+    fn is_done(&self) -> bool {
+        self.rates.len() >= self.timing.rounds_max
+            || steady::first_steady_round(&self.rates).is_some()
     }
-    Ok(Point::new(*spec, &window, &rates))
+
+    /// Whether a round follows another load than the point's own.
+    fn is_after_others(&self, round: usize) -> bool {
+        round == 0 || self.timing.in_turns
+    }
+
+    /// Load before a round. After one of its own the load has paused for milliseconds,
+    /// and needs no ramp.
+    fn ramp(&self, round: usize) -> Duration {
+        match self.is_after_others(round) {
+            true => self.timing.ramp,
+            false => Duration::ZERO,
+        }
+    }
+
+    fn round(
+        &mut self,
+        hook: &mut dyn FnMut(Duration) -> ControlFlow<()>,
+    ) -> Result<(), CalibrateError> {
+        let number = self.rates.len();
+        let load = Load::of(&self.spec, self.seed.derive("round", number as u64));
+        if self.is_after_others(number) {
+            settle(self.target)?;
+        }
+        let stop = Stop {
+            ramp: self.ramp(number),
+            slice: self.timing.round,
+            slices: 1,
+            requests: u64::MAX,
+        };
+        let round = self
+            .engine
+            .run(self.target.file(), &load, self.spec.durability, stop, hook)
+            .map_err(|error| failure(error, self.engine, &load))?;
+        self.rates
+            .push(round.requests() as f64 / round.elapsed.as_secs_f64());
+        match self.recent.front_mut() {
+            Some(all) if self.timing.rounds_max <= steady::WINDOW => all.add_round(&round),
+            _ => self.recent.push_back(round),
+        }
+        if self.recent.len() > steady::WINDOW {
+            self.recent.pop_front();
+        }
+        Ok(())
+    }
+
+    /// The time that its last round was expected to take: those beyond a window were not.
+    fn expected_of_last(&self) -> Duration {
+        match self.rates.len() {
+            count @ 1..=steady::WINDOW => self.ramp(count - 1) + self.timing.round,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// What is reported: the window that was found steady, or the last one.
+    fn point(&self) -> Point {
+        let mut window = Tally::new(0);
+        for round in &self.recent {
+            window.add_round(round);
+        }
+        Point::new(self.spec, &window, &self.rates)
+    }
 }
 
 /// Writes the whole file once with incompressible bytes and syncs it. `hook`

@@ -130,6 +130,7 @@ fn writes_run_in_rounds_until_steady_or_the_limit() {
         ramp: Duration::ZERO,
         round: Duration::from_millis(4),
         rounds_max: 8,
+        in_turns: false,
     };
     let point = calibrate::measure(
         &target,

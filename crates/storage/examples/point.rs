@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ramp: Duration::try_from_secs_f64(ramp.parse()?)?,
         round: seconds / steady::WINDOW as u32,
         rounds_max: steady::WINDOW,
+        in_turns: false,
     };
     let point = measure(
         &target,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Predictions beside measurements of the same plans on this machine: predict.sh DATABASE
-# DIRECTORY [WORKLOAD...]. About five minutes a workload. The processor's time comes from
-# the database's default page size of the measurement; all else from models and the
-# calibrated storage.
+# DIRECTORY [WORKLOAD...]; CLIENTS=8 for more than one. About three minutes a workload. The
+# processor's time comes from the database's default page size of the measurement; all else
+# from models and the calibrated storage.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 database=$1
@@ -20,13 +20,13 @@ mkdir -p "$directory"
 # shellcheck disable=SC2048 # a list of names
 for workload in ${workloads[*]}; do
     plan=(--database "$database" --workload "$workload" "${cells[@]}")
-    plan+=(--transactions 100 --warm-up 2000)
+    plan+=(--transactions 100 --warm-up 2000 --clients "${CLIENTS:-1}")
     measured=$directory/measured-$workload
     predicted=$directory/predicted-$workload
-    [ -e "$measured.txt" ] || "$octavo" advise "$measured" "${plan[@]}" --clients 1 --budget 3m \
+    [ -e "$measured.txt" ] || "$octavo" advise "$measured" "${plan[@]}" --budget 3m \
         >"$measured.txt"
     "$octavo" predict "$predicted" "${plan[@]}" \
-        --passes 40 --calibrated-by "$measured/octavo.db" >"$predicted.txt"
+        --passes 80 --calibrated-by "$measured/octavo.db" >"$predicted.txt"
     echo "$workload"
     python3 "$root/bench/predict.py" "$measured/octavo.db" "$predicted/octavo.db" "$calibrating"
 done

@@ -31,8 +31,6 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let mut plan = plan_of(&flags.cells, storage)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
-    // More have no model, whatever advise has by default.
-    plan.clients = vec![1];
     let calibrated = match &flags.calibrated_by {
         Some(store) => Some(
             Calibrated::by(store, &plan)
@@ -40,9 +38,17 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         ),
         None => None,
     };
-    let (cpu, storage) = match calibrated {
-        Some(Calibrated { cpu, storage }) => (cpu, storage),
-        None => (Cpu::of_catalog(plan.workload), None),
+    let (cpu, processors, storage) = match calibrated {
+        Some(Calibrated {
+            cpu,
+            processors,
+            storage,
+        }) => (cpu, processors, storage),
+        None => (
+            Cpu::of_catalog(plan.workload),
+            Cpu::CATALOG_PROCESSORS,
+            None,
+        ),
     };
     let (device, slowness) = match (&flags.device, storage) {
         (Some(device), _) => {
@@ -61,6 +67,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         prediction: Some(Prediction {
             device,
             cpu,
+            processors,
             slowness,
         }),
         budget: None,

@@ -13,7 +13,7 @@ use std::{
 
 use octavo_database::{Database, DatabaseSpec, Derive, Registry, Running, Settings, Sqlite};
 use octavo_device::simulated::Constant;
-use octavo_predict::{CpuCost, Model, PostgresSettings, Purpose, Setup, Slowness, System};
+use octavo_predict::{CpuCost, Done, Model, PostgresSettings, Purpose, Setup, Slowness, System};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Client, Connection, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
 
@@ -48,18 +48,15 @@ fn predicted(setup: &Setup, workload: &dyn Workload, length: Length) -> Counts {
     let device = Constant::new(ByteCount::mib(4096), 1000);
     let mut system = System::new(workload, setup, Box::new(device)).unwrap();
     let mut counts = Counts::default();
-    for number in 0..length.warm_up + length.counted {
-        let done = system.transaction().unwrap();
-        if number >= length.warm_up {
-            counts[0] += (done.asked(Purpose::Read).requests + done.referred.made) as f64;
-            counts[1] += done.referred.logged as f64;
-            let pages = [Purpose::Checkpoint, Purpose::Background];
-            counts[2] += pages
-                .map(|purpose| done.asked(purpose).bytes as f64)
-                .iter()
-                .sum::<f64>();
+    system.run(length.warm_up, &mut |_| ()).unwrap();
+    let each = &mut |done: &Done| {
+        counts[0] += (done.asked(Purpose::Read).requests + done.referred.made) as f64;
+        counts[1] += done.referred.logged as f64;
+        for purpose in [Purpose::Checkpoint, Purpose::Background] {
+            counts[2] += done.asked(purpose).bytes as f64;
         }
-    }
+    };
+    system.run(length.counted, each).unwrap();
     counts.map(|count| count / length.counted as f64)
 }
 
@@ -131,6 +128,8 @@ impl Trial<'_> {
             model: self.model,
             page_size,
             memory: self.database.buffer(self.memory).unwrap(),
+            clients: 1,
+            processors: 1,
             seed: INPUTS,
             cpu: CpuCost {
                 transaction_ns: took.as_nanos() as f64,

@@ -1,6 +1,6 @@
 //! What the processor takes for transactions.
 
-use crate::io::{Asked, Purpose};
+use crate::io::{Io, Purpose};
 
 /// A cost of each transaction, and of the bytes that it moves: these depend on the page
 /// size.
@@ -15,9 +15,14 @@ pub struct CpuCost {
 }
 
 impl CpuCost {
-    /// Of a transaction that asked storage for this, in nanoseconds.
-    pub(crate) fn of(&self, asked: &[Asked; Purpose::ALL.len()]) -> u64 {
-        let bytes = |purpose: Purpose| asked[purpose as usize].bytes as f64;
+    /// Of a transaction that asks storage for this, in nanoseconds.
+    pub(crate) fn of(&self, ios: &[Io]) -> u64 {
+        let bytes = |purpose: Purpose| {
+            let of_purpose = ios.iter().filter(|io| io.purpose == purpose);
+            of_purpose
+                .map(|io| f64::from(io.request.length))
+                .sum::<f64>()
+        };
         let ns = self.transaction_ns
             + self.log_byte_ns * bytes(Purpose::LogWrite)
             + self.read_byte_ns * bytes(Purpose::Read);

@@ -38,6 +38,13 @@ pub(crate) struct Io {
     pub request: Request,
 }
 
+impl Io {
+    /// Whether it is one of the log's.
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self.purpose, Purpose::LogWrite | Purpose::LogSync)
+    }
+}
+
 /// Requests for one purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -51,4 +58,18 @@ pub struct Asked {
     pub waited_ns: u64,
     /// Of this, flushes.
     pub flush_ns: u64,
+}
+
+impl std::ops::Add for Asked {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            bytes: self.bytes + other.bytes,
+            flushes: self.flushes + other.flushes,
+            waited_ns: self.waited_ns + other.waited_ns,
+            flush_ns: self.flush_ns + other.flush_ns,
+        }
+    }
 }

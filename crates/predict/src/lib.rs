@@ -4,14 +4,18 @@
 //! Pure: no clock, no files. The same inputs from the same seed as a measurement.
 
 mod background;
+mod commits;
 mod cpu;
 mod engine;
 mod error;
 mod innodb;
 mod io;
+mod locks;
 mod model;
+mod paced;
 mod pages;
 mod postgres;
+mod processors;
 mod sample;
 mod sqlite;
 mod system;

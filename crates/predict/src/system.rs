@@ -1,17 +1,26 @@
-//! The closed system: a client whose transactions wait for the processor, the buffer,
-//! the log and the device, in virtual time.
+//! The closed system: clients whose transactions wait for a processor, rows, the log and
+//! the device, in virtual time.
 
-use octavo_device::{Device, Request};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use octavo_device::{Device, Request, Tag};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
-use octavo_workload::{Client, Outcome, Workload, touch::Pretence};
+use octavo_workload::{
+    Client, Outcome, Workload,
+    touch::{Pretence, Touch},
+};
 
 use crate::{
     background::Background,
+    commits::Commits,
     cpu::CpuCost,
     engine::{Engine, Referred},
     error::PredictError,
     io::{Asked, Io, Purpose},
+    locks::Locks,
     model::Model,
+    paced::{Paced, whole_sectors},
+    processors::Processors,
 };
 
 /// What is predicted.
@@ -23,7 +32,11 @@ pub struct Setup {
     pub page_size: PageSize,
     /// Memory of the buffer.
     pub memory: ByteCount,
-    /// Of the client's inputs: the one that a measurement has.
+    /// Clients, each of which begins a transaction when its last one has ended.
+    pub clients: u32,
+    /// Processors that clients and database share.
+    pub processors: u32,
+    /// Of the clients' inputs: the one that a measurement has.
     pub seed: Seed,
     /// What the processor takes.
     pub cpu: CpuCost,
@@ -43,6 +56,14 @@ impl Default for Slowness {
     }
 }
 
+impl Slowness {
+    /// The least of what is waited for.
+    fn least(&self) -> f64 {
+        let waited_for = self.0[..Purpose::Background as usize].iter();
+        waited_for.copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
 /// What one transaction did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
@@ -58,35 +79,88 @@ pub struct Done {
     pub asked: [Asked; Purpose::ALL.len()],
     /// What the processor took, in nanoseconds.
     pub cpu_ns: u64,
+    /// From its beginning to its end, in nanoseconds: with several clients also what it
+    /// waited for rows, for a processor, and for what others wrote to the log.
+    pub elapsed_ns: u64,
 }
 
 impl Done {
-    /// What it asked for one purpose.
+    fn nothing() -> Self {
+        Self {
+            kind: 0,
+            outcome: Outcome::Committed,
+            referred: Referred::default(),
+            changed_bytes: 0,
+            asked: [Asked::default(); Purpose::ALL.len()],
+            cpu_ns: 0,
+            elapsed_ns: 0,
+        }
+    }
+
+    /// What it asked for one purpose. What several transactions wrote to the log together
+    /// is said of the first of them.
     pub fn asked(&self, purpose: Purpose) -> Asked {
         self.asked[purpose as usize]
     }
-
-    /// From its beginning to its end, in nanoseconds.
-    pub fn elapsed_ns(&self) -> u64 {
-        self.cpu_ns + self.asked.iter().map(|asked| asked.waited_ns).sum::<u64>()
-    }
 }
 
-/// One client of a database on a device.
+/// Clients of a database on a device.
 pub struct System {
     engine: Box<dyn Engine>,
-    client: Box<dyn Client>,
+    seats: Vec<Seat>,
+    /// One for all: what rows there are does not depend on who made them.
     pretence: Pretence,
-    device: Box<dyn Device>,
+    device: Paced,
     background: Background,
+    /// Who waits for what is written in the background, and since when.
+    behind: Vec<(usize, Moment)>,
+    commits: Commits,
+    processors: Processors,
+    locks: Locks,
     cpu: CpuCost,
     slowness: Slowness,
     now: Moment,
+    events: BinaryHeap<Reverse<(Moment, u64, Event)>>,
+    /// Events so far: of those at one moment the first comes first.
+    scheduled: u64,
+    /// When the log's request that is under way began, and what it is.
+    logging: Option<(Moment, Io)>,
+}
+
+/// What happens by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A client's work on a processor ends.
+    Worked(usize),
+    /// What a client waited for of the device is over.
+    Waited(usize),
+    /// The log's request is over.
+    Logged,
+    /// A client may go on that waited for what is written in the background.
+    CaughtUp(usize),
+}
+
+/// Whom the device's answers are for: clients by their numbers, and these.
+const IN_BACKGROUND: Tag = Tag(u32::MAX);
+const TO_THE_LOG: Tag = Tag(u32::MAX - 1);
+
+/// A client and its transaction.
+struct Seat {
+    client: Box<dyn Client>,
+    touches: Vec<Touch>,
     ios: Vec<Io>,
+    /// How many of them are done.
+    next: usize,
+    /// What it works on a processor before each wait, and at its end, in nanoseconds.
+    burst_ns: u64,
+    /// When what it waits for began.
+    since: Moment,
+    began: Moment,
+    done: Done,
 }
 
 impl System {
-    /// A database with one client, after loading and with an empty buffer.
+    /// A database after loading, with an empty buffer.
     ///
     /// # Errors
     /// [`PredictError::Engine`] for memory that holds no pages, and
@@ -102,16 +176,24 @@ impl System {
             return Err(PredictError::Capacity { needed, capacity });
         }
         load(device.as_mut(), needed)?;
+        let clients = workload.clients(setup.seed, setup.clients.max(1));
+        let device = Paced::new(device, setup.slowness.least());
         Ok(Self {
             engine,
-            client: workload.clients(setup.seed, 1).remove(0),
+            seats: clients.into_iter().map(Seat::new).collect(),
             pretence: workload.pretence(),
             now: device.now(),
             device,
             background: Background::default(),
+            behind: Vec::new(),
+            commits: Commits::default(),
+            processors: Processors::new(setup.processors),
+            locks: Locks::default(),
             cpu: setup.cpu,
             slowness: setup.slowness,
-            ios: Vec::new(),
+            events: BinaryHeap::new(),
+            scheduled: 0,
+            logging: None,
         })
     }
 
@@ -120,68 +202,297 @@ impl System {
         self.engine.frames()
     }
 
-    /// The client's next transaction, from beginning to end.
+    /// Has the clients execute the next `transactions`, which they take from one count;
+    /// how long that took, in nanoseconds. `each` is told of those that end.
     ///
     /// # Errors
-    /// [`PredictError::Device`], [`PredictError::Workload`].
-    pub fn transaction(&mut self) -> Result<Done, PredictError> {
-        let kind = self.client.draw();
-        self.pretence.forget();
-        let outcome = self.client.run(&mut self.pretence)?;
-        let (touches, is_committed) = (self.pretence.touches(), outcome == Outcome::Committed);
-        self.ios.clear();
-        self.engine.advance(self.now);
-        let referred = self
-            .engine
-            .transaction(touches, is_committed, &mut self.ios);
-        let mut asked = [Asked::default(); Purpose::ALL.len()];
-        for io in &self.ios {
-            let waited_ns = match io.purpose {
-                Purpose::Background => {
-                    let device = self.device.as_mut();
-                    self.background.submit(device, self.now, io.request)?;
-                    let end = self.background.catch_up(device, self.now)?;
-                    let waited_ns = end.since(self.now);
-                    self.now = end;
-                    waited_ns
-                }
-                purpose => {
-                    let end = self
-                        .background
-                        .ask(self.device.as_mut(), self.now, io.request)?;
-                    let slowness = self.slowness.0[purpose as usize];
-                    let waited_ns = (end.since(self.now) as f64 * slowness) as u64;
-                    // A device cannot be asked before what it has answered.
-                    self.now = end.max(self.now.after(waited_ns));
-                    waited_ns
-                }
+    /// [`PredictError::Device`], [`PredictError::Silent`], [`PredictError::Workload`].
+    pub fn run(
+        &mut self,
+        transactions: u64,
+        each: &mut dyn FnMut(&Done),
+    ) -> Result<u64, PredictError> {
+        let began = self.now;
+        let mut left = transactions;
+        let mut working = 0;
+        for client in 0..self
+            .seats
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX))
+        {
+            left -= 1;
+            working += 1;
+            self.draw(client)?;
+        }
+        while working > 0 {
+            let Some(client) = self.step()? else {
+                continue;
             };
-            let asked = &mut asked[io.purpose as usize];
-            asked.waited_ns += waited_ns;
-            match io.request.length {
-                0 => {
-                    asked.flushes += 1;
-                    asked.flush_ns += waited_ns;
+            each(&self.seats[client].done);
+            match left.checked_sub(1) {
+                Some(rest) => {
+                    left = rest;
+                    self.draw(client)?;
                 }
-                bytes => {
-                    asked.requests += 1;
-                    asked.bytes += u64::from(bytes);
+                None => working -= 1,
+            }
+        }
+        Ok(self.now.since(began))
+    }
+
+    /// What happens next; the client whose transaction that ended.
+    fn step(&mut self) -> Result<Option<usize>, PredictError> {
+        let until = match self.events.peek() {
+            Some(Reverse((at, ..))) => *at,
+            None => Moment::NEVER,
+        };
+        if let Some((at, tag)) = self.device.next(until)? {
+            self.now = self.now.max(at);
+            return self.answered(tag).map(|()| None);
+        }
+        let Some(Reverse((at, _, event))) = self.events.pop() else {
+            return Err(PredictError::Silent);
+        };
+        self.now = at;
+        match event {
+            Event::Worked(client) => {
+                if let Some((next, ns)) = self.processors.release() {
+                    self.schedule(self.now.after(ns), Event::Worked(next));
+                }
+                self.go_on(client)
+            }
+            Event::Waited(client) => {
+                let seat = &mut self.seats[client];
+                let io = seat.ios[seat.next];
+                seat.note(self.now.since(seat.since), io);
+                seat.next += 1;
+                self.work(client);
+                Ok(None)
+            }
+            Event::Logged => self.logged().map(|()| None),
+            Event::CaughtUp(client) => self.go_on(client),
+        }
+    }
+
+    fn schedule(&mut self, at: Moment, event: Event) {
+        self.scheduled += 1;
+        self.events.push(Reverse((at, self.scheduled, event)));
+    }
+
+    /// A client's next transaction.
+    fn draw(&mut self, client: usize) -> Result<(), PredictError> {
+        let seat = &mut self.seats[client];
+        let kind = seat.client.draw();
+        self.pretence.forget();
+        let outcome = seat.client.run(&mut self.pretence)?;
+        seat.began = self.now;
+        seat.touches.clear();
+        seat.touches.extend_from_slice(self.pretence.touches());
+        let changed_bytes = match outcome {
+            Outcome::Committed => self.pretence.changed_bytes(),
+            _ => 0,
+        };
+        seat.done = Done {
+            kind,
+            outcome,
+            changed_bytes,
+            ..Done::nothing()
+        };
+        // One client has nobody to wait for.
+        if self.seats.len() == 1 || self.locks.take(client, &self.seats[client].touches) {
+            self.begin(client);
+        }
+        Ok(())
+    }
+
+    /// A client has its rows.
+    fn begin(&mut self, client: usize) {
+        let seat = &mut self.seats[client];
+        self.engine.advance(self.now);
+        seat.ios.clear();
+        seat.next = 0;
+        let is_committed = seat.done.outcome == Outcome::Committed;
+        seat.done.referred = self
+            .engine
+            .transaction(&seat.touches, is_committed, &mut seat.ios);
+        seat.done.cpu_ns = self.cpu.of(&seat.ios);
+        seat.burst_ns = seat.done.cpu_ns / (waits(&seat.ios) + 1);
+        self.work(client);
+    }
+
+    /// A client needs a processor until it waits next.
+    fn work(&mut self, client: usize) {
+        let seat = &self.seats[client];
+        let ns = match seat.next == seat.ios.len() {
+            // What the division left goes here.
+            true => seat.done.cpu_ns - seat.burst_ns * waits(&seat.ios),
+            false => seat.burst_ns,
+        };
+        if self.processors.take(client, ns) {
+            self.schedule(self.now.after(ns), Event::Worked(client));
+        }
+    }
+
+    /// A client asks for what it waits for next; itself if its transaction has ended.
+    fn go_on(&mut self, client: usize) -> Result<Option<usize>, PredictError> {
+        while let Some(&io) = self.seats[client].ios.get(self.seats[client].next) {
+            let seat = &mut self.seats[client];
+            match io.purpose {
+                Purpose::Background => {
+                    seat.note(0, io);
+                    seat.next += 1;
+                    self.background.push(io.request);
+                    self.feed()?;
+                    if self.background.is_behind() {
+                        self.behind.push((client, self.now));
+                        return Ok(None);
+                    }
+                }
+                Purpose::LogWrite | Purpose::LogSync => {
+                    let rest = &seat.ios[seat.next..];
+                    let ios: Vec<Io> = rest.iter().take_while(|io| io.is_log()).copied().collect();
+                    seat.next += ios.len();
+                    self.commits.join(client, ios);
+                    self.log()?;
+                    return Ok(None);
+                }
+                Purpose::Read | Purpose::Checkpoint => {
+                    seat.since = self.now;
+                    self.device
+                        .submit(self.now, Tag(client as u32), io.request)?;
+                    return Ok(None);
                 }
             }
         }
-        let cpu_ns = self.cpu.of(&asked);
-        self.now = self.now.after(cpu_ns);
-        Ok(Done {
-            kind,
-            outcome,
-            referred,
-            changed_bytes: match is_committed {
-                true => self.pretence.changed_bytes(),
-                false => 0,
-            },
-            asked,
-            cpu_ns,
-        })
+        // What it works at its end comes before that.
+        let seat = &mut self.seats[client];
+        seat.done.elapsed_ns = self.now.since(seat.began);
+        for served in self.locks.release(client) {
+            self.begin(served);
+        }
+        Ok(Some(client))
+    }
+
+    /// The device has completed something.
+    fn answered(&mut self, tag: Tag) -> Result<(), PredictError> {
+        match tag {
+            IN_BACKGROUND => {
+                self.background.complete();
+                self.feed()?;
+                if !self.background.is_behind() {
+                    for (client, since) in std::mem::take(&mut self.behind) {
+                        let waited_ns = self.now.since(since);
+                        let asked = &mut self.seats[client].done.asked;
+                        asked[Purpose::Background as usize].waited_ns += waited_ns;
+                        self.schedule(self.now, Event::CaughtUp(client));
+                    }
+                }
+            }
+            TO_THE_LOG => {
+                if let Some((since, io)) = self.logging {
+                    let at = self.end_of(since, io.purpose);
+                    self.schedule(at, Event::Logged);
+                }
+            }
+            Tag(client) => {
+                let client = client as usize;
+                let seat = &self.seats[client];
+                let purpose = seat.ios[seat.next].purpose;
+                let at = self.end_of(seat.since, purpose);
+                self.schedule(at, Event::Waited(client));
+            }
+        }
+        Ok(())
+    }
+
+    /// When what the device has just completed is over for whoever waits.
+    fn end_of(&self, since: Moment, purpose: Purpose) -> Moment {
+        let longer = self.slowness.0[purpose as usize] / self.device.pace();
+        let waited_ns = self.now.since(since) as f64 * longer;
+        self.now.max(since.after(waited_ns as u64))
+    }
+
+    /// Gives the device what it may have of the background's requests.
+    fn feed(&mut self) -> Result<(), PredictError> {
+        while let Some(request) = self.background.next() {
+            self.device.submit(self.now, IN_BACKGROUND, request)?;
+        }
+        Ok(())
+    }
+
+    /// Begins what is to be logged, unless something is under way.
+    fn log(&mut self) -> Result<(), PredictError> {
+        match self.commits.begin() {
+            Some(io) => self.ask_log(io),
+            None => Ok(()),
+        }
+    }
+
+    fn ask_log(&mut self, io: Io) -> Result<(), PredictError> {
+        self.logging = Some((self.now, io));
+        Ok(self.device.submit(self.now, TO_THE_LOG, io.request)?)
+    }
+
+    /// The log's request is over.
+    fn logged(&mut self) -> Result<(), PredictError> {
+        if let (Some((since, io)), Some(maker)) = (self.logging.take(), self.commits.maker()) {
+            self.seats[maker].note(self.now.since(since), io);
+        }
+        match self.commits.advance() {
+            Ok(io) => self.ask_log(io),
+            Err(members) => {
+                for client in members {
+                    self.work(client);
+                }
+                self.log()
+            }
+        }
+    }
+}
+
+/// How often a transaction waits for storage: for what it logs in a row once.
+fn waits(ios: &[Io]) -> u64 {
+    let mut waits = 0;
+    let mut was_log = false;
+    for io in ios {
+        let begins = match io.purpose {
+            Purpose::Background => false,
+            _ => !(io.is_log() && was_log),
+        };
+        waits += u64::from(begins);
+        was_log = io.is_log();
+    }
+    waits
+}
+
+impl Seat {
+    fn new(client: Box<dyn Client>) -> Self {
+        Self {
+            client,
+            touches: Vec::new(),
+            ios: Vec::new(),
+            next: 0,
+            burst_ns: 0,
+            since: Moment::START,
+            began: Moment::START,
+            done: Done::nothing(),
+        }
+    }
+
+    /// A request of its transaction is over.
+    fn note(&mut self, waited_ns: u64, io: Io) {
+        let asked = &mut self.done.asked[io.purpose as usize];
+        asked.waited_ns += waited_ns;
+        match io.request.length {
+            0 => {
+                asked.flushes += 1;
+                asked.flush_ns += waited_ns;
+            }
+            bytes => {
+                asked.requests += 1;
+                asked.bytes += u64::from(bytes);
+            }
+        }
     }
 }
 
@@ -191,15 +502,17 @@ const LOADING: u64 = 1 << 20;
 /// Writes all bytes up to `size`, as loading does: what was never written is read from
 /// nowhere on flash.
 fn load(device: &mut dyn Device, size: ByteCount) -> Result<(), PredictError> {
-    let mut background = Background::default();
+    let mut ask = |request| -> Result<(), PredictError> {
+        let now = device.now();
+        device.submit(now, IN_BACKGROUND, whole_sectors(device, request))?;
+        device.next(Moment::NEVER)?.ok_or(PredictError::Silent)?;
+        Ok(())
+    };
     for begin in (0..size.get()).step_by(LOADING as usize) {
         let length = LOADING.min(size.get() - begin) as u32;
-        let now = device.now();
-        background.ask(device, now, Request::write(begin, length))?;
+        ask(Request::write(begin, length))?;
     }
-    let now = device.now();
-    background.ask(device, now, Request::FLUSH)?;
-    Ok(())
+    ask(Request::FLUSH)
 }
 
 impl std::fmt::Debug for System {

@@ -15,7 +15,7 @@ use crate::{
     lockstep::{Slice, SliceKey, Spent},
     machine::MachineUse,
     plan::Cell,
-    prediction::{Prediction, model_of},
+    prediction::{Prediction, check_clients, model_of},
     record::{Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
@@ -39,17 +39,11 @@ impl<'a> PredictedExecutor<'a> {
         prediction: &'a Prediction,
     ) -> Result<Self, CampaignError> {
         let plan = resolved.plan();
-        for database in &plan.databases {
-            model_of(database)?;
-        }
-        if let Some(clients) = plan.clients.iter().find(|&&clients| clients != 1) {
-            let what = format!("{clients} clients");
-            return Err(not_modeled(&what, "predict knows one client"));
-        }
         let device = prediction.device.open(plan.seed);
         let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
         let capacity = device.geometry().capacity;
         for cell in plan.cells() {
+            check_clients(&model_of(&cell.database)?, cell.clients)?;
             let database = resolved.database(&cell.database);
             database.accept(&Settings {
                 page_size: cell.page_size,
@@ -86,12 +80,6 @@ impl<'a> PredictedExecutor<'a> {
     pub(crate) fn abandon(self) -> Result<(), CampaignError> {
         Ok(self.directory.abandon()?)
     }
-}
-
-fn not_modeled(what: &str, known: &str) -> CampaignError {
-    CampaignError::Setting(format!(
-        "there is no model of {what}: {known}; octavo advise measures it"
-    ))
 }
 
 impl Executor for PredictedExecutor<'_> {
@@ -136,6 +124,8 @@ impl Executor for PredictedExecutor<'_> {
                 model: model_of(&cell.database)?,
                 page_size: cell.page_size,
                 memory: self.resolved.database(&cell.database).buffer(cell.memory)?,
+                clients: cell.clients,
+                processors: cell.cpus.unwrap_or(self.prediction.processors),
                 seed,
                 cpu: self.prediction.cpu.cost,
                 slowness: self.prediction.slowness,
@@ -198,16 +188,15 @@ impl<'a> Seat<'a> {
         let kinds = self.workload.transactions();
         let mut slice = Total::new(self.workload);
         let mut counted = 0;
-        for _ in 0..transactions {
-            let done = self.system.transaction()?;
-            let elapsed = Duration::from_nanos(done.elapsed_ns());
-            slice.elapsed += elapsed;
+        let elapsed_ns = self.system.run(transactions, &mut |done| {
             slice.cpu += Duration::from_nanos(done.cpu_ns);
             slice.counts.changed_bytes += done.changed_bytes;
-            slice.counters = slice.counters + counters(&done);
+            slice.counters = slice.counters + counters(done);
+            let elapsed = Duration::from_nanos(done.elapsed_ns);
             slice.counts.count(done.kind, done.outcome, elapsed);
             counted += u64::from(done.outcome == Outcome::Committed && kinds[done.kind].counted);
-        }
+        })?;
+        slice.elapsed = Duration::from_nanos(elapsed_ns);
         self.total.elapsed += slice.elapsed;
         self.total.counters = self.total.counters + slice.counters;
         self.total.counts.add(&slice.counts);

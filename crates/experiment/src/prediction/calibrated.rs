@@ -1,14 +1,16 @@
 //! What measured results say of a machine.
 
-use std::{path::Path, time::Duration};
+use std::{cmp::Reverse, path::Path, time::Duration};
 
 use octavo_database::{Counters, DatabaseError};
-use octavo_device::{DeviceError, profile::Profile, profiled::ProfiledError};
-use octavo_predict::Model;
+use octavo_device::{profile::Profile, profiled::ProfiledError};
+use octavo_predict::{CpuCost, Model, PredictError, Setup};
+use octavo_units::PageSize;
 use octavo_workload::WorkloadError;
 
-use super::{Cpu, PredictedDevice, Slowness, model_of, slowness::slowness};
+use super::{Cpu, Slowness, fit::Reference, model_of};
 use crate::{
+    lockstep::Slice,
     plan::{Cell, Plan},
     record::Source,
     store::{Store, StoreError},
@@ -19,6 +21,8 @@ use crate::{
 pub struct Calibrated {
     /// What the processor takes for the workload's transactions.
     pub cpu: Cpu,
+    /// The processors that clients and database shared.
+    pub processors: u32,
     /// The storage that was calibrated with them, and how much slower it was under the
     /// database.
     pub storage: Option<(Box<Profile>, Slowness)>,
@@ -32,9 +36,7 @@ pub enum CalibratedError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There are none of this kind.
-    #[error(
-        "it has no {0}: name results of octavo advise --clients 1 with the same database and workload"
-    )]
+    #[error("it has no {0}: name results of octavo advise with the same database and workload")]
     Lacks(String),
     /// The database is not modeled.
     #[error(transparent)]
@@ -45,9 +47,9 @@ pub enum CalibratedError {
     /// The calibrated storage cannot be asked.
     #[error(transparent)]
     Profiled(#[from] ProfiledError),
-    /// Likewise.
+    /// What was measured cannot be modeled.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Predict(#[from] PredictError),
     /// They were predicted themselves.
     #[error("its results are not measured: name those of octavo advise")]
     NotMeasured,
@@ -55,8 +57,11 @@ pub enum CalibratedError {
 
 impl Calibrated {
     /// What the results in the store at `path` say of the workload and the database of a
-    /// plan: the median of what transactions took beyond their waits, with the
-    /// database's default page size alone.
+    /// plan. Of what was measured with the database's default page size alone: with as
+    /// many clients as the plan has, or else with others, and the largest memory.
+    ///
+    /// What a transaction of one client takes beyond its waits is known; with several
+    /// clients it is what makes a model of them as fast as they were.
     ///
     /// # Errors
     /// See [`CalibratedError`].
@@ -77,80 +82,138 @@ impl Calibrated {
         let cells = measured.cells();
         let is_like = |cell: &Cell| {
             let is_same = cell.database.name == *name && cell.database.options == database.options;
-            is_same && cell.page_size == size && cell.clients == 1
+            is_same && cell.page_size == size
         };
-        let workload = plan.workload.to_string();
         let is_mixed = measured.mix != plan.mix || measured.distribution != plan.distribution;
-        if measured.workload != plan.workload || is_mixed || !cells.iter().any(is_like) {
-            return Err(lacks(&format!(
-                "{workload} by one client on {name} with {size} pages and the same options"
-            )));
-        }
-        let mut each = Vec::new();
-        let mut unseen = Duration::ZERO;
-        for slice in store.slices()? {
-            let Some(spent) = slice.spent.filter(|_| is_like(&cells[slice.key.cell])) else {
-                continue;
-            };
-            let waited = match model {
-                // It does not time what it waits for.
-                Model::Innodb { .. } => slice.elapsed.saturating_sub(spent.cpu),
-                _ => spent.read + spent.log_write + spent.log_sync + spent.checkpoint,
-            };
-            unseen += waited;
-            each.push(Each {
-                other_ns: slice.elapsed.saturating_sub(waited).as_nanos() as f64,
-                log_bytes: slice.log_bytes.get() as f64,
-                read_bytes: slice.misses as f64 * f64::from(size.get()),
-                transactions: slice.transactions.max(1) as f64,
+        let slices = store.slices()?;
+        let chosen = slices
+            .iter()
+            .filter(|slice| slice.spent.is_some())
+            .map(|slice| &cells[slice.key.cell])
+            .filter(|cell| is_like(cell))
+            .max_by_key(|cell| {
+                let apart = cell.clients.abs_diff(plan.clients[0]);
+                (Reverse(apart), cell.memory)
             });
+        let chosen = chosen.filter(|_| measured.workload == plan.workload && !is_mixed);
+        let chosen = chosen.ok_or_else(|| {
+            let workload = plan.workload;
+            lacks(&format!(
+                "{workload} on {name} with {size} pages and the same options"
+            ))
+        })?;
+        let is_chosen = |cell: &Cell| {
+            is_like(cell) && cell.clients == chosen.clients && cell.memory == chosen.memory
+        };
+        let each: Vec<Each> = slices
+            .iter()
+            .filter(|slice| is_chosen(&cells[slice.key.cell]))
+            .filter_map(|slice| Each::of(slice, &model, size))
+            .collect();
+        let kinds = measured
+            .workload(chosen.data)
+            .map_err(CalibratedError::Workload)?;
+        let mut counters = Counters::default();
+        let mut processors = chosen.cpus;
+        for run in store.runs(kinds.transactions())? {
+            if let Some(figures) = run.figures().filter(|_| is_chosen(&cells[run.key.cell])) {
+                counters = counters + figures.load.counters;
+                let all = figures.machine.cpus as u32;
+                processors = processors.or(Some(all)).filter(|count| *count > 0);
+            }
         }
-        if each.is_empty() {
-            return Err(lacks("slices"));
-        }
+        let processors = processors.unwrap_or(Cpu::CATALOG_PROCESSORS);
+        let log_bytes = median(&each, |one| one.log_bytes);
+        let read_bytes = median(&each, |one| one.read_bytes);
+        let cpu = |other_ns: f64| {
+            let source = format!(
+                "{:.0} µs a transaction beyond waits with {size} pages, {} in {from}",
+                other_ns / 1e3,
+                match chosen.clients {
+                    1 => "measured".to_owned(),
+                    clients => format!("from the throughput of {clients} clients"),
+                }
+            );
+            Cpu::measured(other_ns, log_bytes, read_bytes, source)
+        };
         let other_ns = match model {
+            _ if chosen.clients > 1 => mean(&each, |one| one.cpu_ns),
             // A server's processor time comes in steps of 10 ms.
             Model::Innodb { .. } => mean(&each, |one| one.other_ns),
             _ => median(&each, |one| one.other_ns),
         };
-        let log_bytes = median(&each, |one| one.log_bytes);
-        let read_bytes = median(&each, |one| one.read_bytes);
-        let source = format!(
-            "{:.0} µs a transaction beyond waits with {size} pages, measured in {from}",
-            other_ns / 1e3
-        );
-        let kinds = plan
-            .workload(plan.data[0])
-            .map_err(CalibratedError::Workload)?;
-        let counters = store
-            .runs(kinds.transactions())?
-            .iter()
-            .filter(|run| is_like(&cells[run.key.cell]))
-            .filter_map(|run| Some(run.figures()?.load.counters))
-            .fold(Counters::default(), |all, one| all + one);
         let profile = store.calibration()?.map(|text| Profile::from_toml(&text));
-        let storage = match profile.and_then(Result::ok) {
-            Some(profile) => {
-                let device = PredictedDevice::Profile(Box::new(profile.clone()));
-                let mut device = device.open(plan.seed)?;
-                let slowness = slowness(&model, device.as_mut(), &counters, unseen)?;
-                Some((Box::new(profile), slowness))
+        let Some(profile) = profile.and_then(Result::ok) else {
+            let cpu = cpu(other_ns);
+            return Ok(Self {
+                cpu,
+                processors,
+                storage: None,
+            });
+        };
+        let reference = Reference {
+            workload: kinds.as_ref(),
+            setup: Setup {
+                model,
+                page_size: size,
+                memory: database.make()?.buffer(chosen.memory)?,
+                clients: chosen.clients,
+                processors,
+                seed: measured.seed,
+                cpu: CpuCost::default(),
+                slowness: Slowness::default(),
+            },
+            profile: &profile,
+            device_seed: measured.seed,
+            counters,
+            elapsed_ns: mean(&each, |one| one.elapsed_ns),
+            waited_ns: mean(&each, |one| one.elapsed_ns - one.other_ns),
+        };
+        let (cpu, slowness) = match chosen.clients {
+            1 => {
+                let cpu = cpu(other_ns);
+                let slowness = reference.slowness_of_one(&cpu)?;
+                (cpu, slowness)
             }
-            None => None,
+            _ => reference.of_several(other_ns, cpu)?,
         };
         Ok(Self {
-            cpu: Cpu::measured(other_ns, log_bytes, read_bytes, source),
-            storage,
+            cpu,
+            processors,
+            storage: Some((Box::new(profile), slowness)),
         })
     }
 }
 
 /// What a slice of transactions took.
 struct Each {
+    elapsed_ns: f64,
+    /// Beyond waits, if one client executed them.
     other_ns: f64,
+    cpu_ns: f64,
     log_bytes: f64,
     read_bytes: f64,
     transactions: f64,
+}
+
+impl Each {
+    fn of(slice: &Slice, model: &Model, size: PageSize) -> Option<Self> {
+        let spent = slice.spent?;
+        let waited = match model {
+            // It does not time what it waits for.
+            Model::Innodb { .. } => slice.elapsed.saturating_sub(spent.cpu),
+            _ => spent.read + spent.log_write + spent.log_sync + spent.checkpoint,
+        };
+        let ns = |time: Duration| time.as_nanos() as f64;
+        Some(Self {
+            elapsed_ns: ns(slice.elapsed),
+            other_ns: ns(slice.elapsed.saturating_sub(waited)),
+            cpu_ns: ns(spent.cpu),
+            log_bytes: slice.log_bytes.get() as f64,
+            read_bytes: slice.misses as f64 * f64::from(size.get()),
+            transactions: slice.transactions.max(1) as f64,
+        })
+    }
 }
 
 /// The median over slices of what a transaction took.

@@ -1,12 +1,12 @@
 //! What another disk would change, predicted from what was measured here.
 
 use octavo_device::catalog;
-use octavo_predict::{PredictError, Setup, Slowness, System};
+use octavo_predict::{Setup, Slowness, System};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Outcome;
 use serde::Serialize;
 
-use super::{Calibrated, model_of};
+use super::{Calibrated, check_clients, model_of};
 use crate::{
     plan::{Cell, Plan},
     resolved::ResolvedPlan,
@@ -18,8 +18,8 @@ const DEVICES: [&str; 3] = ["nvme-tlc", "gp3-3000", "st373455ss"];
 
 /// Transactions that fill the buffer, and those that count: throughput is known to some
 /// percent then, in a second or so for a disk.
-const WARM_UP: u32 = 2000;
-const COUNTED: u32 = 3000;
+const WARM_UP: u64 = 2000;
+const COUNTED: u64 = 3000;
 
 /// Where these are in a store.
 const TOPIC: &str = "elsewhere";
@@ -71,7 +71,8 @@ impl Elsewhere {
 }
 
 /// Predicts what other disks would change, and keeps it in the store with the results.
-/// Nothing is predicted of what has no model: more databases than one, several clients.
+/// Nothing is predicted where no single comparison is meant: with several databases, numbers
+/// of clients or CPUs, or data of several kinds; nor of what has no model.
 ///
 /// # Errors
 /// When the store cannot be read or written.
@@ -104,9 +105,10 @@ struct Known {
 }
 
 fn known(plan: &Plan, store: &Store) -> Result<Option<Known>, StoreError> {
-    let ([database], [1], [_], Some(&memory)) = (
+    let ([database], [_], [_], [_], Some(&memory)) = (
         plan.databases.as_slice(),
         plan.clients.as_slice(),
+        plan.cpus.as_slice(),
         plan.data.as_slice(),
         plan.memories.iter().max(),
     ) else {
@@ -181,25 +183,25 @@ fn throughput(
         model: model_of(&cell.database).ok()?,
         page_size: cell.page_size,
         memory: database.buffer(cell.memory).ok()?,
+        clients: cell.clients,
+        processors: known.calibrated.processors,
         seed,
         cpu: known.calibrated.cpu.cost,
         slowness: Slowness::default(),
     };
+    check_clients(&setup.model, cell.clients).ok()?;
     let device = catalog::find(device).ok()?.open(seed.derive("device", 0));
     let mut system = System::new(workload, &setup, device).ok()?;
     let kinds = workload.transactions();
-    let mut run = |transactions: u32| -> Result<(u64, f64), PredictError> {
-        let (mut counted, mut elapsed) = (0, 0.0);
-        for _ in 0..transactions {
-            let done = system.transaction()?;
-            elapsed += done.elapsed_ns() as f64 / 1e9;
-            counted += u64::from(done.outcome == Outcome::Committed && kinds[done.kind].counted);
-        }
-        Ok((counted, elapsed))
-    };
-    run(WARM_UP).ok()?;
-    let (counted, elapsed) = run(COUNTED).ok()?;
-    Some(counted as f64 / elapsed)
+    system.run(WARM_UP, &mut |_| ()).ok()?;
+    let mut counted: u64 = 0;
+    let elapsed_ns = system
+        .run(COUNTED, &mut |done| {
+            let is_counted = done.outcome == Outcome::Committed && kinds[done.kind].counted;
+            counted += u64::from(is_counted);
+        })
+        .ok()?;
+    Some(counted as f64 / (elapsed_ns as f64 / 1e9))
 }
 
 #[cfg(test)]

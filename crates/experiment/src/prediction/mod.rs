@@ -3,8 +3,8 @@
 mod calibrated;
 mod cpu;
 mod elsewhere;
+mod fit;
 mod model;
-mod slowness;
 
 use octavo_device::{
     Device,
@@ -19,7 +19,7 @@ pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
 pub use elsewhere::Elsewhere;
 pub(crate) use elsewhere::predict_elsewhere;
-pub(crate) use model::model_of;
+pub(crate) use model::{check_clients, model_of};
 
 /// What a prediction is made from, beside the plan.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct Prediction {
     pub device: PredictedDevice,
     /// What the processor takes, and where that is known from.
     pub cpu: Cpu,
+    /// The processors that clients and database share, unless a cell says how many.
+    pub processors: u32,
     /// How much slower the storage was under a database than the device is.
     pub slowness: Slowness,
 }

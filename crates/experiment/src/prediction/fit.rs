@@ -1,0 +1,271 @@
+//! A model of a cell that was measured, whose times are made those that were measured.
+
+use std::time::Duration;
+
+use octavo_database::Counters;
+use octavo_device::profile::Profile;
+use octavo_predict::{Asked, Model, Purpose, Setup, Slowness, System};
+use octavo_units::Seed;
+use octavo_workload::Workload;
+
+use super::{CalibratedError, Cpu, PredictedDevice};
+
+/// Transactions that fill the buffer, and those whose times are compared.
+const WARM_UP: u64 = 2000;
+const COMPARED: u64 = 2000;
+
+/// How often several clients' times are compared, at most, and how far off they may be.
+const ROUNDS: usize = 8;
+const ERROR_MAX: f64 = 0.01;
+
+/// A cell that was measured, and how to model it.
+pub(super) struct Reference<'a> {
+    pub(super) workload: &'a dyn Workload,
+    /// Its processor's cost and its slowness are what is looked for.
+    pub(super) setup: Setup,
+    pub(super) profile: &'a Profile,
+    pub(super) device_seed: Seed,
+    /// What the database counted.
+    pub(super) counters: Counters,
+    /// From begin to end of all slices over their transactions.
+    pub(super) elapsed_ns: f64,
+    /// What one client's transactions waited for, each.
+    pub(super) waited_ns: f64,
+}
+
+/// What a model's transactions gave together.
+#[derive(Default)]
+struct Modeled {
+    elapsed_ns: f64,
+    asked: [Asked; Purpose::ALL.len()],
+    /// New pages that the database counts as read.
+    made: u64,
+}
+
+impl Reference<'_> {
+    /// How many times as long as the profile says requests took under the database. One
+    /// client's processor time is known beforehand.
+    pub(super) fn slowness_of_one(&self, cpu: &Cpu) -> Result<Slowness, CalibratedError> {
+        let modeled = self.model(cpu, Slowness::default())?;
+        Ok(Slowness(self.ratios(&modeled)))
+    }
+
+    /// Likewise with several clients, who wait for each other as well: what a processor
+    /// takes follows from how long all took. `cpu` makes it from nanoseconds a
+    /// transaction, and `guess` is where to begin.
+    pub(super) fn of_several(
+        &self,
+        guess: f64,
+        cpu: impl Fn(f64) -> Cpu,
+    ) -> Result<(Cpu, Slowness), CalibratedError> {
+        let mut slowness = Slowness::default();
+        let mut cpu_ns = guess.max(1.0);
+        for _ in 0..ROUNDS {
+            let modeled = self.model(&cpu(cpu_ns), slowness)?;
+            let ratios = self.ratios(&modeled);
+            for (all, ratio) in slowness.0.iter_mut().zip(ratios) {
+                *all *= ratio;
+            }
+            let elapsed = self.elapsed_ns / modeled.elapsed_ns;
+            cpu_ns *= elapsed.clamp(0.5, 2.0);
+            let errors = ratios.iter().chain([&elapsed]);
+            if errors
+                .into_iter()
+                .all(|ratio| (ratio - 1.0).abs() < ERROR_MAX)
+            {
+                break;
+            }
+        }
+        Ok((cpu(cpu_ns), slowness))
+    }
+
+    fn model(&self, cpu: &Cpu, slowness: Slowness) -> Result<Modeled, CalibratedError> {
+        let device = PredictedDevice::Profile(Box::new(self.profile.clone()));
+        let setup = Setup {
+            cpu: cpu.cost,
+            slowness,
+            ..self.setup
+        };
+        let device = device.open(self.device_seed)?;
+        let mut system = System::new(self.workload, &setup, device)?;
+        system.run(WARM_UP, &mut |_| ())?;
+        let mut modeled = Modeled::default();
+        let elapsed_ns = system.run(COMPARED, &mut |done| {
+            modeled.made += done.referred.made;
+            for (all, one) in modeled.asked.iter_mut().zip(done.asked) {
+                *all = *all + one;
+            }
+        })?;
+        modeled.elapsed_ns = elapsed_ns as f64 / COMPARED as f64;
+        Ok(modeled)
+    }
+
+    /// Measured times over modeled ones, by purpose: 1 where either is not known.
+    ///
+    /// PostgreSQL hands its log to the page cache, and its flushes write that: both together
+    /// are compared. It counts new pages as reads. InnoDB has no times of its own: all that
+    /// one client waited for is compared.
+    fn ratios(&self, modeled: &Modeled) -> [f64; Purpose::ALL.len()] {
+        let counters = &self.counters;
+        let asked = |purpose: Purpose| modeled.asked[purpose as usize];
+        let (read, log_write) = (asked(Purpose::Read), asked(Purpose::LogWrite));
+        let (log_sync, checkpoint) = (asked(Purpose::LogSync), asked(Purpose::Checkpoint));
+        let mut ratios = [1.0; Purpose::ALL.len()];
+        let mut set = |purpose: Purpose, measured: f64, modeled: f64| {
+            if measured > 0.0 && modeled > 0.0 && (measured / modeled).is_finite() {
+                ratios[purpose as usize] = measured / modeled;
+            }
+        };
+        let per = |ns: u64, count: u64| ns as f64 / count.max(1) as f64;
+        let ns = |time: Duration, count: u64| time.as_nanos() as f64 / count.max(1) as f64;
+        let reads = ns(counters.read_time, counters.reads);
+        match self.setup.model {
+            Model::Sqlite => {
+                set(Purpose::Read, reads, per(read.waited_ns, read.requests));
+                set(
+                    Purpose::LogWrite,
+                    ns(counters.log_write_time, counters.log_writes),
+                    per(log_write.waited_ns, log_write.requests),
+                );
+                let syncs = counters.syncs.saturating_sub(counters.checkpoints);
+                set(
+                    Purpose::LogSync,
+                    ns(counters.log_sync_time, syncs),
+                    per(log_sync.waited_ns, log_sync.flushes),
+                );
+                // A checkpoint writes pages and flushes once.
+                set(
+                    Purpose::Checkpoint,
+                    ns(counters.checkpoint_time, counters.checkpoints),
+                    per(checkpoint.waited_ns, checkpoint.flushes),
+                );
+            }
+            Model::Innodb { .. } if self.setup.clients == 1 => {
+                let all: u64 = modeled.asked.iter().map(|asked| asked.waited_ns).sum();
+                for purpose in Purpose::ALL {
+                    set(purpose, self.waited_ns, all as f64 / COMPARED as f64);
+                }
+            }
+            Model::Innodb { .. } => {}
+            // Pages are written besides, as fast as others are read.
+            _ => {
+                let read = per(read.waited_ns, read.requests + modeled.made);
+                set(Purpose::Read, reads, read);
+                set(Purpose::Checkpoint, reads, read);
+                let both = ns(
+                    counters.log_write_time + counters.log_sync_time,
+                    counters.syncs,
+                );
+                let logged = log_write.waited_ns + log_sync.waited_ns;
+                for purpose in [Purpose::LogWrite, Purpose::LogSync] {
+                    set(purpose, both, per(logged, log_sync.flushes));
+                }
+            }
+        }
+        ratios
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use octavo_device::{
+        catalog,
+        preset::Preset,
+        probe::{self, Effort, ProfileSettings},
+    };
+    use octavo_predict::{CpuCost, PostgresSettings};
+    use octavo_units::{ByteCount, PageSize};
+    use octavo_workload::{Pgbench, pgbench::Script};
+
+    use super::*;
+
+    fn cpu(ns: f64) -> Cpu {
+        Cpu::measured(ns, 0.0, 0.0, String::new())
+    }
+
+    fn profile() -> Profile {
+        let range = ByteCount::mib(256);
+        let settings = ProfileSettings {
+            name: String::new(),
+            title: String::new(),
+            points: (Preset::Brief.points(range, 4096), None),
+            range,
+            effort: Effort {
+                ramp: 500,
+                requests: 500,
+                rounds_max: 5,
+            },
+            seed: Seed::new(1),
+        };
+        let mut device = catalog::find("sata-tlc").unwrap().open(Seed::new(1));
+        probe::profile(device.as_mut(), &settings, &mut |_, _| {
+            ControlFlow::Continue(())
+        })
+        .unwrap()
+    }
+
+    /// What a database would have counted that is as the model says.
+    fn counted(modeled: &Modeled) -> Counters {
+        let time =
+            |purpose: Purpose| Duration::from_nanos(modeled.asked[purpose as usize].waited_ns);
+        Counters {
+            reads: modeled.asked[Purpose::Read as usize].requests + modeled.made,
+            read_time: time(Purpose::Read),
+            log_write_time: time(Purpose::LogWrite),
+            log_sync_time: time(Purpose::LogSync),
+            syncs: modeled.asked[Purpose::LogSync as usize].flushes,
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn what_went_in_is_found_again() {
+        let workload = Pgbench::new(2, Seed::new(1))
+            .unwrap()
+            .with_script(Script::SimpleUpdate);
+        let profile = profile();
+        for clients in [1, 8] {
+            let mut reference = Reference {
+                workload: &workload,
+                setup: Setup {
+                    model: Model::Postgres(PostgresSettings {
+                        log_block: PageSize::kib(8),
+                        full_page_writes: true,
+                        max_wal_size: ByteCount::mib(256),
+                    }),
+                    page_size: PageSize::kib(8),
+                    memory: ByteCount::mib(8),
+                    clients,
+                    processors: 2,
+                    seed: Seed::new(1),
+                    cpu: CpuCost::default(),
+                    slowness: Slowness::default(),
+                },
+                profile: &profile,
+                device_seed: Seed::new(2),
+                counters: Counters::default(),
+                elapsed_ns: 0.0,
+                waited_ns: 0.0,
+            };
+            let was = Slowness([1.4, 0.7, 0.7, 1.4, 1.0]);
+            let modeled = reference.model(&cpu(400_000.0), was).unwrap();
+            reference.counters = counted(&modeled);
+            reference.elapsed_ns = modeled.elapsed_ns;
+            let (found, slowness) = match clients {
+                1 => {
+                    let known = cpu(400_000.0);
+                    let slowness = reference.slowness_of_one(&known).unwrap();
+                    (known, slowness)
+                }
+                _ => reference.of_several(100_000.0, cpu).unwrap(),
+            };
+            let error = found.cost.transaction_ns / 400_000.0 - 1.0;
+            assert!(error.abs() < 0.05, "{clients}: {found:?}");
+            for (is, was) in slowness.0.iter().zip(was.0) {
+                assert!((is / was - 1.0).abs() < 0.1, "{clients}: {slowness:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Rows that belong to a transaction until it ends.
+
+use std::collections::{HashMap, VecDeque};
+
+use octavo_workload::{
+    schema::TableId,
+    touch::{Action, Place, Touch},
+};
+
+/// Rows of a statement that are locked at most: statements that change more of them find
+/// them by a key that another locked row has, as the lines of an order.
+const ROWS_MAX: u32 = 1;
+
+type Row = (TableId, Place);
+
+/// Locked rows, and those who wait.
+///
+/// A transaction takes all rows that it changes when it begins, or waits: there are no
+/// deadlocks, and rows that it would reach later are locked for too long. Rows that many
+/// want, as a warehouse or a district, are reached first.
+#[derive(Debug, Default)]
+pub(crate) struct Locks {
+    held: HashMap<Row, usize>,
+    waiting: VecDeque<(usize, Vec<Row>)>,
+}
+
+impl Locks {
+    /// Has a client lock what it changes: whether it has all of it now. Else it is among
+    /// those whom [`Self::release`] returns, once.
+    pub(crate) fn take(&mut self, client: usize, touches: &[Touch]) -> bool {
+        let changes = touches.iter().filter(|touch| {
+            matches!(touch.action, Action::Update { .. } | Action::Delete) && touch.rows <= ROWS_MAX
+        });
+        let rows: Vec<Row> = changes.map(|touch| (touch.table, touch.first)).collect();
+        if self.hold(client, &rows) {
+            return true;
+        }
+        self.waiting.push_back((client, rows));
+        false
+    }
+
+    fn hold(&mut self, client: usize, rows: &[Row]) -> bool {
+        if rows.iter().any(|row| self.held.contains_key(row)) {
+            return false;
+        }
+        self.held.extend(rows.iter().map(|row| (*row, client)));
+        true
+    }
+
+    /// Ends a client's transaction; those who have their rows now.
+    pub(crate) fn release(&mut self, client: usize) -> Vec<usize> {
+        self.held.retain(|_, holder| *holder != client);
+        let mut served = Vec::new();
+        for _ in 0..self.waiting.len() {
+            let (client, rows) = self.waiting.pop_front().expect("so many wait");
+            match self.hold(client, &rows) {
+                true => served.push(client),
+                false => self.waiting.push_back((client, rows)),
+            }
+        }
+        served
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_workload::touch::{By, Columns};
+
+    use super::*;
+
+    fn change(table: usize, row: u64) -> Touch {
+        Touch {
+            table: TableId(table),
+            by: By::Key,
+            first: Place::initial(row),
+            rows: 1,
+            action: Action::Update { grows: 0 },
+            columns: Columns::NONE,
+            changed: 0,
+        }
+    }
+
+    #[test]
+    fn a_row_has_one_owner_at_a_time() {
+        let mut locks = Locks::default();
+        assert!(locks.take(0, &[change(1, 5), change(2, 5)]));
+        assert!(!locks.take(1, &[change(1, 6), change(2, 5)]));
+        // Who waits holds nothing.
+        assert!(locks.take(2, &[change(1, 6)]));
+        assert!(!locks.take(3, &[change(2, 5)]));
+        assert_eq!(locks.release(0), [3]);
+        assert_eq!(locks.release(2), []);
+        assert_eq!(locks.release(3), [1]);
+    }
+
+    #[test]
+    fn rows_that_are_read_or_new_are_free() {
+        let mut locks = Locks::default();
+        let only = |action| Touch {
+            action,
+            ..change(1, 5)
+        };
+        for client in 0..2 {
+            assert!(locks.take(client, &[only(Action::Read), only(Action::Insert)]));
+        }
+    }
+}

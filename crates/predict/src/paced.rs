@@ -1,0 +1,115 @@
+//! A device whose time passes at another pace than the system's.
+
+use octavo_device::{Device, DeviceError, Request, Tag};
+use octavo_units::Moment;
+
+/// A device that takes `pace` times as long for everything as it says.
+pub(crate) struct Paced {
+    device: Box<dyn Device>,
+    pace: f64,
+    /// When the device's time and the system's were the same.
+    begin: Moment,
+}
+
+impl Paced {
+    /// From now on.
+    pub(crate) fn new(device: Box<dyn Device>, pace: f64) -> Self {
+        Self {
+            begin: device.now(),
+            pace: match pace.is_finite() && pace > 0.0 {
+                true => pace,
+                false => 1.0,
+            },
+            device,
+        }
+    }
+
+    pub(crate) fn pace(&self) -> f64 {
+        self.pace
+    }
+
+    /// The present, in the system's time.
+    pub(crate) fn now(&self) -> Moment {
+        self.to_system(self.device.now())
+    }
+
+    /// Asks for the whole sectors in which a request is.
+    pub(crate) fn submit(
+        &mut self,
+        now: Moment,
+        tag: Tag,
+        request: Request,
+    ) -> Result<(), DeviceError> {
+        let request = whole_sectors(self.device.as_ref(), request);
+        // Rounding does not take it back before what it has said.
+        let at = self.to_device(now).max(self.device.now());
+        self.device.submit(at, tag, request)
+    }
+
+    /// What it completes next, if it does by `until`.
+    pub(crate) fn next(&mut self, until: Moment) -> Result<Option<(Moment, Tag)>, DeviceError> {
+        let done = self.device.next(self.to_device(until))?;
+        Ok(done.map(|done| (self.to_system(done.at), done.tag)))
+    }
+
+    fn to_device(&self, at: Moment) -> Moment {
+        match at {
+            Moment::NEVER => at,
+            _ => self.scaled(at, 1.0 / self.pace),
+        }
+    }
+
+    fn to_system(&self, at: Moment) -> Moment {
+        self.scaled(at, self.pace)
+    }
+
+    fn scaled(&self, at: Moment, by: f64) -> Moment {
+        match by == 1.0 {
+            true => at,
+            false => self.begin.after((at.since(self.begin) as f64 * by) as u64),
+        }
+    }
+}
+
+/// The whole sectors in which a request is.
+pub(crate) fn whole_sectors(device: &dyn Device, request: Request) -> Request {
+    let sector = device.geometry().sector.get();
+    let begin = request.offset / sector * sector;
+    Request {
+        offset: begin,
+        length: (request.end().next_multiple_of(sector) - begin) as u32,
+        ..request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_device::simulated::Constant;
+    use octavo_units::ByteCount;
+
+    use super::*;
+
+    #[test]
+    fn everything_takes_so_many_times_as_long() {
+        for (pace, takes) in [(1.0, 1000), (0.5, 500), (3.0, 3000)] {
+            let device = Constant::new(ByteCount::mib(1), 1000);
+            let mut paced = Paced::new(Box::new(device), pace);
+            let mut now = paced.now();
+            for number in 0..5 {
+                paced
+                    .submit(now, Tag(number), Request::read(0, 512))
+                    .unwrap();
+                let early = now.after(takes - 10);
+                assert_eq!(paced.next(early).unwrap(), None);
+                let (at, tag) = paced.next(Moment::NEVER).unwrap().unwrap();
+                assert_eq!(tag, Tag(number));
+                assert!(
+                    at.since(now).abs_diff(takes) <= 2,
+                    "{pace}: {}",
+                    at.since(now)
+                );
+                now = at.after(777);
+            }
+        }
+    }
+}

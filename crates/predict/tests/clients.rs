@@ -1,0 +1,138 @@
+//! Several clients of one modeled database, beside what is known without a model: capacity
+//! bounds, Little's law, and what a row that all want allows.
+
+use octavo_device::simulated::Constant;
+use octavo_predict::{CpuCost, Done, Model, PostgresSettings, Purpose, Setup, Slowness, System};
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::{Pgbench, Workload, pgbench::Script};
+
+const TRANSACTIONS: u64 = 2000;
+
+/// What transactions took in all, and together.
+struct Ran {
+    elapsed_ns: f64,
+    responses_ns: f64,
+    flushes: u64,
+    each: Vec<Done>,
+}
+
+impl Ran {
+    fn a_second(&self) -> f64 {
+        TRANSACTIONS as f64 / (self.elapsed_ns / 1e9)
+    }
+}
+
+/// A workload by so many clients on PostgreSQL and 2 processors: each transaction takes
+/// `cpu_ns` of these, each request `request_ns`.
+fn run(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> Ran {
+    let setup = Setup {
+        model: Model::Postgres(PostgresSettings {
+            log_block: PageSize::kib(8),
+            full_page_writes: true,
+            max_wal_size: ByteCount::mib(256),
+        }),
+        page_size: PageSize::kib(8),
+        memory: ByteCount::mib(16),
+        clients,
+        processors: 2,
+        seed: Seed::new(3),
+        cpu: CpuCost {
+            transaction_ns: cpu_ns,
+            ..CpuCost::default()
+        },
+        slowness: Slowness::default(),
+    };
+    let device = Constant::new(ByteCount::mib(4096), request_ns);
+    let mut system = System::new(workload, &setup, Box::new(device)).unwrap();
+    system.run(TRANSACTIONS, &mut |_| ()).unwrap();
+    let mut each = Vec::new();
+    let elapsed_ns = system.run(TRANSACTIONS, &mut |done| each.push(*done));
+    Ran {
+        elapsed_ns: elapsed_ns.unwrap() as f64,
+        responses_ns: each.iter().map(|done| done.elapsed_ns as f64).sum(),
+        flushes: each
+            .iter()
+            .map(|done| done.asked(Purpose::LogSync).flushes)
+            .sum(),
+        each,
+    }
+}
+
+fn simple_update() -> Pgbench {
+    Pgbench::new(2, Seed::new(1))
+        .unwrap()
+        .with_script(Script::SimpleUpdate)
+}
+
+#[test]
+fn processors_bound_throughput() {
+    for clients in [2, 8] {
+        let ran = run(&simple_update(), clients, 1e6, 1);
+        assert!(
+            (ran.a_second() / 2000.0 - 1.0).abs() < 0.01,
+            "{}",
+            ran.a_second()
+        );
+    }
+    let ran = run(&simple_update(), 1, 1e6, 1);
+    assert!(
+        (ran.a_second() / 1000.0 - 1.0).abs() < 0.01,
+        "{}",
+        ran.a_second()
+    );
+}
+
+#[test]
+fn one_clients_time_is_the_sum_of_what_it_waits_for() {
+    let ran = run(&simple_update(), 1, 2e5, 1_000_000);
+    let sum = |done: &Done| {
+        let waited = done.asked.iter().map(|asked| asked.waited_ns);
+        done.cpu_ns + waited.sum::<u64>()
+    };
+    assert!(ran.each.iter().all(|done| done.elapsed_ns == sum(done)));
+    assert_eq!(ran.elapsed_ns, ran.responses_ns);
+    assert_eq!(ran.flushes, TRANSACTIONS);
+}
+
+#[test]
+fn clients_are_always_at_work() {
+    // Little's law: clients = throughput times mean response time; a few are idle at the
+    // end of all.
+    for (clients, cpu_ns, request_ns) in [(8, 1e6, 1), (8, 1e5, 1_000_000), (32, 2e5, 200_000)] {
+        let ran = run(&simple_update(), clients, cpu_ns, request_ns);
+        let working = ran.responses_ns / ran.elapsed_ns;
+        assert!(
+            (working / f64::from(clients) - 1.0).abs() < 0.02,
+            "{working} of {clients}"
+        );
+    }
+}
+
+#[test]
+fn those_who_commit_at_once_share_a_flush() {
+    let (one, many) = (
+        run(&simple_update(), 1, 1e4, 1_000_000),
+        run(&simple_update(), 16, 1e4, 1_000_000),
+    );
+    // A batch takes two requests, at most all clients are in one, and each has reads of its
+    // own before it.
+    assert!(many.flushes < TRANSACTIONS / 3, "{}", many.flushes);
+    assert!(many.flushes >= TRANSACTIONS / 16, "{}", many.flushes);
+    assert!(many.a_second() > 5.0 * one.a_second());
+    assert!(many.a_second() < 16.0 * 1e9 / 2e6);
+}
+
+#[test]
+fn a_row_that_all_want_admits_one_at_a_time() {
+    let branch = Pgbench::new(1, Seed::new(1)).unwrap();
+    let [one, many] = [1, 8].map(|clients| run(&branch, clients, 1e5, 1_000_000));
+    assert!((many.a_second() / one.a_second() - 1.0).abs() < 0.02);
+    let free = run(&simple_update(), 8, 1e5, 1_000_000);
+    assert!(free.a_second() > 3.0 * many.a_second());
+}
+
+#[test]
+fn one_seed_gives_one_result() {
+    let both = [(), ()].map(|()| run(&simple_update(), 8, 1e5, 50_000));
+    assert!(both[0].each == both[1].each && both[0].elapsed_ns == both[1].elapsed_ns);
+}

@@ -65,7 +65,6 @@ impl Reference {
     }
 
     /// Whether it changes the page.
-    /// Whether it changes the page.
     pub const fn is_change(self) -> bool {
         self.access().is_change()
     }

@@ -24,6 +24,8 @@ pub struct Load {
     pub range_bytes: u64,
     /// What is written.
     pub content: Content,
+    /// Which of the range's requests comes first in a sequence, modulo their number.
+    pub first: u64,
     /// The origin of offsets and content.
     pub seed: Seed,
 }
@@ -38,6 +40,7 @@ impl Load {
             depth: spec.depth,
             range_bytes: spec.range.get(),
             content: Content::Stamped,
+            first: 0,
             seed,
         }
     }
@@ -87,7 +90,7 @@ impl Stream {
             read_percent: u64::from(load.mix.read_percent()),
             request_bytes,
             count,
-            next: u64::from(lane) % count,
+            next: (load.first % count + u64::from(lane)) % count,
             stride: u64::from(lanes) % count,
             content: load.content,
             stamp: u64::from(lane) << 48,
@@ -170,6 +173,7 @@ mod tests {
             depth: QueueDepth::ONE,
             range_bytes,
             content: Content::Stamped,
+            first: 0,
             seed: Seed::new(9),
         }
     }

@@ -132,6 +132,9 @@ impl Files {
             return Vec::new();
         };
         let path = |opened: &Arc<OpenFile>| {
+            if opened.file.metadata().ok()?.nlink() == 0 {
+                return None;
+            }
             let link = format!("/proc/self/fd/{}", opened.file.as_raw_fd());
             let path = std::fs::read_link(link).ok()?;
             Some(path.strip_prefix(&directory).ok()?.to_owned())

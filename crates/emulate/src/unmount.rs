@@ -13,7 +13,7 @@ use rustix::mount::{UnmountFlags, unmount};
 pub(crate) fn detach(path: &Path, open: &[PathBuf]) -> io::Result<()> {
     match unmount(path, UnmountFlags::empty()) {
         Ok(()) => return Ok(()),
-        Err(rustix::io::Errno::PERM) => return with_fusermount(path),
+        Err(rustix::io::Errno::PERM) => return with_fusermount(path, open),
         Err(rustix::io::Errno::BUSY) => {}
         // Somebody else was faster.
         Err(rustix::io::Errno::INVAL) => return Ok(()),
@@ -21,13 +21,7 @@ pub(crate) fn detach(path: &Path, open: &[PathBuf]) -> io::Result<()> {
     }
     // Keep what was written to the cache, then end the connection, which lets
     // waiting programs go, then take the mount away.
-    // Another process does that: see `Lead::measure_with`.
-    let _as_far_as_possible = Command::new("sync").arg("-f").arg(path).status();
-    // For a file system in user space that only begins to write: a file's own sync waits.
-    // Closing a file writes what it has, so that those that are open are all there are.
-    for some in open.chunks(500) {
-        let _as_far_as_possible = Command::new("sync").arg("--").args(some).status();
-    }
+    sync(path, open);
     let _busy = unmount(path, UnmountFlags::FORCE);
     match unmount(path, UnmountFlags::DETACH) {
         Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
@@ -35,9 +29,23 @@ pub(crate) fn detach(path: &Path, open: &[PathBuf]) -> io::Result<()> {
     }
 }
 
+/// Writes what the cache has of a mount's files, as far as possible.
+fn sync(path: &Path, open: &[PathBuf]) {
+    // Another process does that: see `Lead::measure_with`.
+    let _as_far_as_possible = Command::new("sync").arg("-f").arg(path).status();
+    // For a file system in user space that only begins to write: a file's own sync waits.
+    // Closing a file writes what it has, so that those that are open are all there are.
+    for some in open.chunks(500) {
+        let _as_far_as_possible = Command::new("sync").arg("--").args(some).status();
+    }
+}
+
 /// Who is not root may unmount only with this program.
-fn with_fusermount(path: &Path) -> io::Result<()> {
+fn with_fusermount(path: &Path, open: &[PathBuf]) -> io::Result<()> {
     for arguments in ["-uq", "-uqz"] {
+        if arguments == "-uqz" {
+            sync(path, open);
+        }
         let status = Command::new("fusermount3")
             .arg(arguments)
             .arg(path)

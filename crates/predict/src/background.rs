@@ -17,6 +17,8 @@ const WAITING_MAX: usize = 1024;
 pub(crate) struct Background {
     waiting: VecDeque<Request>,
     in_flight: u32,
+    /// Whether one of those in flight is a flush, before whose end nothing else begins.
+    is_flushing: bool,
 }
 
 impl Background {
@@ -25,23 +27,69 @@ impl Background {
         self.waiting.push_back(request);
     }
 
-    /// The next one that the device is to be given, if it may have one more.
+    /// The next one that the device is to be given, if it may have one more. A flush is
+    /// given when all before it are done.
     pub(crate) fn next(&mut self) -> Option<Request> {
-        let next = match self.in_flight < IN_FLIGHT {
-            true => self.waiting.pop_front()?,
-            false => return None,
-        };
+        let is_flush = self.waiting.front()?.length == 0;
+        let most = if is_flush { 1 } else { IN_FLIGHT };
+        if self.is_flushing || self.in_flight >= most {
+            return None;
+        }
         self.in_flight += 1;
-        Some(next)
+        self.is_flushing = is_flush;
+        self.waiting.pop_front()
     }
 
     /// The device completed one.
     pub(crate) fn complete(&mut self) {
         self.in_flight -= 1;
+        self.is_flushing = false;
+    }
+
+    /// Whether nothing is left to do.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.waiting.is_empty()
     }
 
     /// Whether those who make more have to wait.
     pub(crate) fn is_behind(&self) -> bool {
         self.waiting.len() > WAITING_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flush_waits_for_what_was_before_and_holds_back_what_follows() {
+        let mut background = Background::default();
+        let write = |number: u64| Request::write(number * 4096, 4096);
+        for request in [write(0), write(1), Request::FLUSH, write(2)] {
+            background.push(request);
+        }
+        assert_eq!(background.next(), Some(write(0)));
+        assert_eq!(background.next(), Some(write(1)));
+        assert_eq!(background.next(), None);
+        background.complete();
+        assert_eq!(background.next(), None);
+        background.complete();
+        assert_eq!(background.next(), Some(Request::FLUSH));
+        assert_eq!(background.next(), None);
+        background.complete();
+        assert_eq!(background.next(), Some(write(2)));
+        assert!(!background.is_idle());
+        background.complete();
+        assert!(background.is_idle());
+    }
+
+    #[test]
+    fn the_device_has_so_many_at_once() {
+        let mut background = Background::default();
+        for number in 0..=u64::from(IN_FLIGHT) {
+            background.push(Request::read(number * 512, 512));
+        }
+        let given = std::iter::from_fn(|| background.next()).count();
+        assert_eq!(given, IN_FLIGHT as usize);
     }
 }

@@ -15,17 +15,13 @@ pub struct CpuCost {
 }
 
 impl CpuCost {
-    /// Of a transaction that asks storage for this, in nanoseconds.
-    pub(crate) fn of(&self, ios: &[Io]) -> u64 {
-        let bytes = |purpose: Purpose| {
-            let of_purpose = ios.iter().filter(|io| io.purpose == purpose);
-            of_purpose
-                .map(|io| f64::from(io.request.length))
-                .sum::<f64>()
-        };
-        let ns = self.transaction_ns
-            + self.log_byte_ns * bytes(Purpose::LogWrite)
-            + self.read_byte_ns * bytes(Purpose::Read);
+    /// Of a transaction that asks storage for this and has so many bytes in the log, in
+    /// nanoseconds.
+    pub(crate) fn of(&self, ios: &[Io], logged: u64) -> u64 {
+        let reads = ios.iter().filter(|io| io.purpose == Purpose::Read);
+        let read_bytes: f64 = reads.map(|io| f64::from(io.request.length)).sum();
+        let ns =
+            self.transaction_ns + self.log_byte_ns * logged as f64 + self.read_byte_ns * read_bytes;
         ns as u64
     }
 }

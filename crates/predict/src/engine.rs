@@ -16,6 +16,12 @@ pub(crate) trait Engine: Send {
     fn transaction(&mut self, touches: &[Touch], is_committed: bool, ios: &mut Vec<Io>)
     -> Referred;
 
+    /// Whether the pages that it writes go to the page cache: a slice of transactions ends
+    /// when that is written, as in measurements.
+    fn is_cached(&self) -> bool {
+        false
+    }
+
     /// Pages of the buffer, or of the data where these are fewer.
     fn frames(&self) -> u64;
 

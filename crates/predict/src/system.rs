@@ -203,7 +203,8 @@ impl System {
     }
 
     /// Has the clients execute the next `transactions`, which they take from one count;
-    /// how long that took, in nanoseconds. `each` is told of those that end.
+    /// how long that took, in nanoseconds, with what the page cache had to write at its end.
+    /// `each` is told of those that end.
     ///
     /// # Errors
     /// [`PredictError::Device`], [`PredictError::Silent`], [`PredictError::Workload`].
@@ -236,6 +237,9 @@ impl System {
                 }
                 None => working -= 1,
             }
+        }
+        while self.engine.is_cached() && !self.background.is_idle() {
+            self.step()?;
         }
         Ok(self.now.since(began))
     }
@@ -315,7 +319,7 @@ impl System {
         seat.done.referred = self
             .engine
             .transaction(&seat.touches, is_committed, &mut seat.ios);
-        seat.done.cpu_ns = self.cpu.of(&seat.ios);
+        seat.done.cpu_ns = self.cpu.of(&seat.ios, seat.done.referred.logged);
         seat.burst_ns = seat.done.cpu_ns / (waits(&seat.ios) + 1);
         self.work(client);
     }

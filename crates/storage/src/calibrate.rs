@@ -101,6 +101,8 @@ const FILL_DEPTH: QueueDepth = match QueueDepth::new(32) {
 };
 /// The smallest file that is measured when the space decides.
 const SHRUNK_MIN: ByteCount = ByteCount::mib(64);
+/// The longest load before a round that is not counted, unless a preset has a longer one.
+const RAMP_MAX: Duration = Duration::from_secs(1);
 /// The guess of fill speed for time left before anything is known.
 const FILL_BYTES_PER_SECOND: u64 = 500 << 20;
 
@@ -185,9 +187,11 @@ pub fn calibrate(
             let expected = point.expected_of_last();
             done += elapsed;
             total = (total + elapsed).saturating_sub(expected).max(done);
-        }
-        for (points, measuring) in measured.iter_mut().zip(&each) {
-            points.push(measuring.point());
+            if point.is_done() {
+                // Its tallies take a megabyte.
+                measured[next].push(point.point());
+                point.recent.clear();
+            }
         }
     }
     let points = measured.into_iter().map(Point::median_of).collect();
@@ -294,12 +298,17 @@ impl<'a> Measuring<'a> {
     }
 
     /// Load before a round. After one of its own the load has paused for milliseconds,
-    /// and needs no ramp.
+    /// and needs no ramp. After others it needs one that is as long as its requests in
+    /// flight take, as far as that is known, or the longest latencies would not be seen.
     fn ramp(&self, round: usize) -> Duration {
-        match self.is_after_others(round) {
-            true => self.timing.ramp,
-            false => Duration::ZERO,
+        if !self.is_after_others(round) {
+            return Duration::ZERO;
         }
+        let rates = self.rates[..round].iter();
+        let slowest = rates.copied().fold(f64::INFINITY, f64::min);
+        let in_flight = f64::from(self.spec.depth.get()) / slowest;
+        let lasting = Duration::try_from_secs_f64(in_flight).unwrap_or(RAMP_MAX);
+        self.timing.ramp.max(lasting.min(RAMP_MAX))
     }
 
     fn round(
@@ -307,7 +316,10 @@ impl<'a> Measuring<'a> {
         hook: &mut dyn FnMut(Duration) -> ControlFlow<()>,
     ) -> Result<(), CalibrateError> {
         let number = self.rates.len();
-        let load = Load::of(&self.spec, self.seed.derive("round", number as u64));
+        let seed = self.seed.derive("round", number as u64);
+        let mut load = Load::of(&self.spec, seed);
+        // Else a drive's cache would have what a sequence reads, from the round before.
+        load.first = seed.derive("first", 0).get();
         if self.is_after_others(number) {
             settle(self.target)?;
         }
@@ -371,6 +383,7 @@ pub fn fill(
         depth: FILL_DEPTH,
         range_bytes: size.get(),
         content: Content::Fresh,
+        first: 0,
         seed,
     };
     let stop = Stop::requests(size.get() / u64::from(FILL_BYTES));

@@ -124,14 +124,25 @@ fn what_is_not_modeled_is_refused_in_one_line() {
     let directory = parent.path().join("none");
     for (arguments, named) in [
         (
-            &["--database=postgres", "--device=ec"][..],
-            &["no model", "postgres"][..],
+            &["--journal-mode=delete", "--device=ec"][..],
+            &["journal-mode", "delete"][..],
         ),
         (
-            &["--journal-mode=delete", "--device=ec"],
-            &["journal-mode", "delete"],
+            &["--clients=4", "--device=ec"],
+            &["clients", "predict knows one"],
         ),
-        (&["--clients=4", "--device=ec"], &["4 clients"]),
+        (
+            &[
+                "--database=postgres",
+                "--checkpoint-timeout=5m",
+                "--device=ec",
+            ],
+            &["checkpoint-timeout", "24h"],
+        ),
+        (
+            &["--database=mariadb", "--doublewrite=off", "--device=ec"],
+            &["doublewrite", "predict knows on"],
+        ),
         (&["--device=none-such"], &["none-such"]),
         (&[], &["--device", "octavo predict"]),
         (
@@ -154,5 +165,36 @@ fn what_is_not_modeled_is_refused_in_one_line() {
             .collect();
         refused(&arguments, &directory, named);
         assert!(!directory.exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn servers_are_predicted_with_their_usual_clients() {
+    let parent = tempfile::tempdir().unwrap();
+    for database in ["postgres", "mariadb"] {
+        let directory = parent.path().join(database);
+        let mut command = octavo();
+        command.arg("predict").arg(&directory).args([
+            "--database",
+            database,
+            "--workload=pgbench-simple-update",
+            "--memory=24MiB",
+            "--page-sizes=8K,16K",
+            "--passes=8",
+            "--transactions=40",
+            "--warm-up=400",
+            "--device=sata-tlc",
+            "--json",
+        ]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(findings["source"], "predicted");
+        assert_eq!(findings["plan"]["clients"], serde_json::json!([8]));
+        let store = Connection::open(directory.join("octavo.db")).unwrap();
+        let all = "SELECT count(*), sum(slice.transactions) FROM slice JOIN run USING (run)
+                   JOIN cell USING (cell) WHERE clients = 8 AND elapsed_s > 0";
+        let counts = store.query_row(all, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        assert_eq!(counts.unwrap(), (16, 640));
     }
 }

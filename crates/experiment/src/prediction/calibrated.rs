@@ -60,8 +60,8 @@ impl Calibrated {
     /// plan. Of what was measured with the database's default page size alone: with as
     /// many clients as the plan has, or else with others, and the largest memory.
     ///
-    /// What a transaction of one client takes beyond its waits is known; with several
-    /// clients it is what makes a model of them as fast as they were.
+    /// What a transaction takes beyond its waits is known of one client of SQLite; else it
+    /// is what makes the model as fast as the database was.
     ///
     /// # Errors
     /// See [`CalibratedError`].
@@ -82,14 +82,15 @@ impl Calibrated {
         let cells = measured.cells();
         let is_like = |cell: &Cell| {
             let is_same = cell.database.name == *name && cell.database.options == database.options;
-            is_same && cell.page_size == size
+            // What was calibrated is the first storage.
+            is_same && cell.page_size == size && cell.storage == measured.storages[0]
         };
         let is_mixed = measured.mix != plan.mix || measured.distribution != plan.distribution;
         let slices = store.slices()?;
         let chosen = slices
             .iter()
             .filter(|slice| slice.spent.is_some())
-            .map(|slice| &cells[slice.key.cell])
+            .filter_map(|slice| cells.get(slice.key.cell))
             .filter(|cell| is_like(cell))
             .max_by_key(|cell| {
                 let apart = cell.clients.abs_diff(plan.clients[0]);
@@ -102,13 +103,17 @@ impl Calibrated {
                 "{workload} on {name} with {size} pages and the same options"
             ))
         })?;
-        let is_chosen = |cell: &Cell| {
-            is_like(cell) && cell.clients == chosen.clients && cell.memory == chosen.memory
+        let is_chosen = |number: usize| {
+            let cell = cells.get(number).map(|cell| Cell {
+                copy: chosen.copy,
+                ..cell.clone()
+            });
+            cell.as_ref() == Some(chosen)
         };
         let each: Vec<Each> = slices
             .iter()
-            .filter(|slice| is_chosen(&cells[slice.key.cell]))
-            .filter_map(|slice| Each::of(slice, &model, size))
+            .filter(|slice| is_chosen(slice.key.cell))
+            .filter_map(|slice| Each::of(slice, size))
             .collect();
         let kinds = measured
             .workload(chosen.data)
@@ -116,7 +121,7 @@ impl Calibrated {
         let mut counters = Counters::default();
         let mut processors = chosen.cpus;
         for run in store.runs(kinds.transactions())? {
-            if let Some(figures) = run.figures().filter(|_| is_chosen(&cells[run.key.cell])) {
+            if let Some(figures) = run.figures().filter(|_| is_chosen(run.key.cell)) {
                 counters = counters + figures.load.counters;
                 let all = figures.machine.cpus as u32;
                 processors = processors.or(Some(all)).filter(|count| *count > 0);
@@ -125,22 +130,24 @@ impl Calibrated {
         let processors = processors.unwrap_or(Cpu::CATALOG_PROCESSORS);
         let log_bytes = median(&each, |one| one.log_bytes);
         let read_bytes = median(&each, |one| one.read_bytes);
+        // One client has nobody to wait for, and SQLite tells all that it waits for: servers
+        // also wait at the end of a slice for what the page cache writes, or time nothing.
+        let is_known = chosen.clients == 1 && model == Model::Sqlite;
         let cpu = |other_ns: f64| {
             let source = format!(
                 "{:.0} µs a transaction beyond waits with {size} pages, {} in {from}",
                 other_ns / 1e3,
-                match chosen.clients {
-                    1 => "measured".to_owned(),
-                    clients => format!("from the throughput of {clients} clients"),
+                match is_known {
+                    true => "measured".to_owned(),
+                    false => format!("what makes its model as fast as {} clients", chosen.clients),
                 }
             );
             Cpu::measured(other_ns, log_bytes, read_bytes, source)
         };
-        let other_ns = match model {
-            _ if chosen.clients > 1 => mean(&each, |one| one.cpu_ns),
-            // A server's processor time comes in steps of 10 ms.
-            Model::Innodb { .. } => mean(&each, |one| one.other_ns),
-            _ => median(&each, |one| one.other_ns),
+        let other_ns = match is_known {
+            true => median(&each, |one| one.other_ns),
+            // In steps of 10 ms.
+            false => mean(&each, |one| one.cpu_ns),
         };
         let profile = store.calibration()?.map(|text| Profile::from_toml(&text));
         let Some(profile) = profile.and_then(Result::ok) else {
@@ -167,15 +174,15 @@ impl Calibrated {
             device_seed: measured.seed,
             counters,
             elapsed_ns: mean(&each, |one| one.elapsed_ns),
-            waited_ns: mean(&each, |one| one.elapsed_ns - one.other_ns),
+            slice: median(&each, |one| one.transactions * one.transactions).max(1.0) as u64,
         };
-        let (cpu, slowness) = match chosen.clients {
-            1 => {
+        let (cpu, slowness) = match is_known {
+            true => {
                 let cpu = cpu(other_ns);
-                let slowness = reference.slowness_of_one(&cpu)?;
+                let slowness = reference.slowness(&cpu)?;
                 (cpu, slowness)
             }
-            _ => reference.of_several(other_ns, cpu)?,
+            false => reference.fit(other_ns, cpu)?,
         };
         Ok(Self {
             cpu,
@@ -188,7 +195,7 @@ impl Calibrated {
 /// What a slice of transactions took.
 struct Each {
     elapsed_ns: f64,
-    /// Beyond waits, if one client executed them.
+    /// Beyond the waits that the database times, if one client executed them.
     other_ns: f64,
     cpu_ns: f64,
     log_bytes: f64,
@@ -197,13 +204,9 @@ struct Each {
 }
 
 impl Each {
-    fn of(slice: &Slice, model: &Model, size: PageSize) -> Option<Self> {
+    fn of(slice: &Slice, size: PageSize) -> Option<Self> {
         let spent = slice.spent?;
-        let waited = match model {
-            // It does not time what it waits for.
-            Model::Innodb { .. } => slice.elapsed.saturating_sub(spent.cpu),
-            _ => spent.read + spent.log_write + spent.log_sync + spent.checkpoint,
-        };
+        let waited = spent.read + spent.log_write + spent.log_sync + spent.checkpoint;
         let ns = |time: Duration| time.as_nanos() as f64;
         Some(Self {
             elapsed_ns: ns(slice.elapsed),

@@ -1,14 +1,16 @@
 //! What another disk would change, predicted from what was measured here.
 
 use octavo_device::catalog;
-use octavo_predict::{Setup, Slowness, System};
+use octavo_predict::{Done, Setup, Slowness, System};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Outcome;
 use serde::Serialize;
 
 use super::{Calibrated, check_clients, model_of};
 use crate::{
+    error::CampaignError,
     plan::{Cell, Plan},
+    record::Source,
     resolved::ResolvedPlan,
     store::{Store, StoreError},
 };
@@ -16,9 +18,11 @@ use crate::{
 /// The disks that are asked: a fast drive, a volume in the cloud, and a disk that rotates.
 const DEVICES: [&str; 3] = ["nvme-tlc", "gp3-3000", "st373455ss"];
 
-/// Transactions that fill the buffer, and those that count: throughput is known to some
-/// percent then, in a second or so for a disk.
-const WARM_UP: u64 = 2000;
+/// Transactions that fill the buffer, at most and in steps: as many pages are read then as
+/// it has room for. One that takes more has no line.
+const WARM_UP_MAX: u64 = 100_000;
+const WARM_UP_STEP: u64 = 500;
+/// Transactions that count: throughput is known to some percent then.
 const COUNTED: u64 = 3000;
 
 /// Where these are in a store.
@@ -27,6 +31,8 @@ const TOPIC: &str = "elsewhere";
 /// What another disk would change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Elsewhere {
+    /// That it is predicted, whatever else was measured.
+    pub source: Source,
     /// The disk's name in the catalog.
     pub device: String,
     /// The memory that is predicted with: the largest of the plan.
@@ -35,7 +41,8 @@ pub struct Elsewhere {
     pub page_size: PageSize,
     /// That throughput over the one with the default page size there.
     pub over_default: f64,
-    /// That throughput over the one that was measured here with the default page size.
+    /// The throughput with the default page size there over the one that was measured
+    /// here.
     pub over_here: f64,
 }
 
@@ -46,12 +53,15 @@ impl Elsewhere {
     /// When the store cannot be read.
     pub(crate) fn all(store: &Store) -> Result<Vec<Self>, StoreError> {
         let facts = store.facts(TOPIC)?;
-        Ok(facts.into_iter().filter_map(Self::from_fact).collect())
+        let mut all: Vec<Self> = facts.into_iter().filter_map(Self::from_fact).collect();
+        all.sort_by_key(|one| DEVICES.iter().position(|device| **device == *one.device));
+        Ok(all)
     }
 
     fn from_fact((device, words): (String, String)) -> Option<Self> {
         let mut words = words.split(' ');
         Some(Self {
+            source: Source::Predicted,
             device,
             memory: ByteCount::new(words.next()?.parse().ok()?),
             page_size: PageSize::new(words.next()?.parse().ok()?).ok()?,
@@ -71,25 +81,24 @@ impl Elsewhere {
 }
 
 /// Predicts what other disks would change, and keeps it in the store with the results.
-/// Nothing is predicted where no single comparison is meant: with several databases, numbers
-/// of clients or CPUs, or data of several kinds; nor of what has no model.
+/// Nothing is predicted where no single comparison is meant: with several databases,
+/// storages, numbers of clients or CPUs, or data of several kinds; nor of what has no model.
 ///
 /// # Errors
-/// When the store cannot be read or written.
+/// When the store cannot be read or written, and when the user interrupts: then nothing is
+/// kept.
 pub(crate) fn predict_elsewhere(
     resolved: &ResolvedPlan<'_>,
     store: &mut Store,
     is_interrupted: &dyn Fn() -> bool,
-) -> Result<Vec<Elsewhere>, StoreError> {
+) -> Result<Vec<Elsewhere>, CampaignError> {
     let plan = resolved.plan();
-    let known = known(plan, store)?;
-    let found: Vec<Elsewhere> = match known {
-        Some(known) => DEVICES
-            .iter()
-            .filter_map(|device| on(device, &known, resolved, is_interrupted))
-            .collect(),
-        None => Vec::new(),
-    };
+    let mut found = Vec::new();
+    if let Some(known) = known(plan, store)? {
+        for device in DEVICES {
+            found.extend(on(device, &known, resolved, is_interrupted)?);
+        }
+    }
     let facts: Vec<(String, String)> = found.iter().map(Elsewhere::fact).collect();
     store.replace_facts(TOPIC, &facts)?;
     Ok(found)
@@ -105,8 +114,9 @@ struct Known {
 }
 
 fn known(plan: &Plan, store: &Store) -> Result<Option<Known>, StoreError> {
-    let ([database], [_], [_], [_], Some(&memory)) = (
+    let ([database], [_], [_], [_], [_], Some(&memory)) = (
         plan.databases.as_slice(),
+        plan.storages.as_slice(),
         plan.clients.as_slice(),
         plan.cpus.as_slice(),
         plan.data.as_slice(),
@@ -136,22 +146,24 @@ fn known(plan: &Plan, store: &Store) -> Result<Option<Known>, StoreError> {
     }))
 }
 
-/// The best page size on a disk; `None` where it cannot have the data, and after an
-/// interrupt.
+/// The best page size on a disk; `None` where it cannot have the data or nothing is
+/// known of the default page size.
 fn on(
     device: &str,
     known: &Known,
     resolved: &ResolvedPlan<'_>,
     is_interrupted: &dyn Fn() -> bool,
-) -> Option<Elsewhere> {
+) -> Result<Option<Elsewhere>, CampaignError> {
     let mut best: Option<(PageSize, f64)> = None;
     let mut with_default = None;
     let cells = resolved.plan().cells();
     for cell in cells.iter().filter(|cell| cell.memory == known.memory) {
         if is_interrupted() {
-            return None;
+            return Err(CampaignError::Stopped);
         }
-        let throughput = throughput(device, cell, known, resolved)?;
+        let Some(throughput) = throughput(device, cell, known, resolved) else {
+            continue;
+        };
         if cell.page_size == known.default {
             with_default = Some(throughput);
         }
@@ -159,14 +171,17 @@ fn on(
             best = Some((cell.page_size, throughput));
         }
     }
-    let (page_size, most) = best?;
-    Some(Elsewhere {
+    let (Some((page_size, most)), Some(with_default)) = (best, with_default) else {
+        return Ok(None);
+    };
+    Ok(Some(Elsewhere {
+        source: Source::Predicted,
         device: device.to_owned(),
         memory: known.memory,
         page_size,
-        over_default: most / with_default?,
-        over_here: most / known.here,
-    })
+        over_default: most / with_default,
+        over_here: with_default / known.here,
+    }))
 }
 
 /// Counted transactions a second.
@@ -193,7 +208,15 @@ fn throughput(
     let device = catalog::find(device).ok()?.open(seed.derive("device", 0));
     let mut system = System::new(workload, &setup, device).ok()?;
     let kinds = workload.transactions();
-    system.run(WARM_UP, &mut |_| ()).ok()?;
+    let (mut misses, mut done) = (0, 0);
+    while misses < system.frames() {
+        if done >= WARM_UP_MAX {
+            return None;
+        }
+        let step = &mut |done: &Done| misses += done.referred.misses;
+        system.run(WARM_UP_STEP, step).ok()?;
+        done += WARM_UP_STEP;
+    }
     let mut counted: u64 = 0;
     let elapsed_ns = system
         .run(COUNTED, &mut |done| {
@@ -211,6 +234,7 @@ mod tests {
     #[test]
     fn what_is_kept_comes_back() {
         let one = Elsewhere {
+            source: Source::Predicted,
             device: "gp3-3000".into(),
             memory: ByteCount::mib(32),
             page_size: PageSize::kib(2),

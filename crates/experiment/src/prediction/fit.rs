@@ -29,8 +29,8 @@ pub(super) struct Reference<'a> {
     pub(super) counters: Counters,
     /// From begin to end of all slices over their transactions.
     pub(super) elapsed_ns: f64,
-    /// What one client's transactions waited for, each.
-    pub(super) waited_ns: f64,
+    /// Transactions of a slice, at least 1.
+    pub(super) slice: u64,
 }
 
 /// What a model's transactions gave together.
@@ -43,38 +43,61 @@ struct Modeled {
 }
 
 impl Reference<'_> {
-    /// How many times as long as the profile says requests took under the database. One
-    /// client's processor time is known beforehand.
-    pub(super) fn slowness_of_one(&self, cpu: &Cpu) -> Result<Slowness, CalibratedError> {
+    /// How many times as long as the profile says requests took under the database. What
+    /// the processor took of its transactions is known.
+    pub(super) fn slowness(&self, cpu: &Cpu) -> Result<Slowness, CalibratedError> {
         let modeled = self.model(cpu, Slowness::default())?;
         Ok(Slowness(self.ratios(&modeled)))
     }
 
-    /// Likewise with several clients, who wait for each other as well: what a processor
-    /// takes follows from how long all took. `cpu` makes it from nanoseconds a
-    /// transaction, and `guess` is where to begin.
-    pub(super) fn of_several(
+    /// Likewise where it is not known: because several clients waited for each other as
+    /// well, or for what the database does not time. It is what makes the model as fast as
+    /// the database was. `cpu` makes it from nanoseconds a transaction, of which there are
+    /// at least `least_ns`; where that is too much already, all of the storage is faster.
+    pub(super) fn fit(
         &self,
-        guess: f64,
+        least_ns: f64,
         cpu: impl Fn(f64) -> Cpu,
     ) -> Result<(Cpu, Slowness), CalibratedError> {
+        let Setup {
+            clients,
+            processors,
+            ..
+        } = self.setup;
+        // What a nanosecond more of each transaction adds to the time of all, at most where
+        // processors are busy all the time, and at least where nobody waits for one.
+        let busy = 1.0 / f64::from(clients.min(processors).max(1));
+        let idle = 1.0 / f64::from(clients.max(1));
+        let least_ns = least_ns.max(1.0);
         let mut slowness = Slowness::default();
-        let mut cpu_ns = guess.max(1.0);
+        let mut cpu_ns = least_ns;
+        let mut before: Option<[f64; 2]> = None;
         for _ in 0..ROUNDS {
             let modeled = self.model(&cpu(cpu_ns), slowness)?;
-            let ratios = self.ratios(&modeled);
+            let mut ratios = self.ratios(&modeled);
+            let missing_ns = self.elapsed_ns - modeled.elapsed_ns;
+            let is_timed = !matches!(self.setup.model, Model::Innodb { .. });
+            if missing_ns < 0.0 && cpu_ns == least_ns && !is_timed {
+                ratios = [self.elapsed_ns / modeled.elapsed_ns; Purpose::ALL.len()];
+            }
             for (all, ratio) in slowness.0.iter_mut().zip(ratios) {
                 *all *= ratio;
             }
-            let elapsed = self.elapsed_ns / modeled.elapsed_ns;
-            cpu_ns *= elapsed.clamp(0.5, 2.0);
-            let errors = ratios.iter().chain([&elapsed]);
-            if errors
-                .into_iter()
-                .all(|ratio| (ratio - 1.0).abs() < ERROR_MAX)
-            {
+            let error = missing_ns / self.elapsed_ns;
+            let is_off = |ratio: &f64| (ratio - 1.0).abs() > ERROR_MAX;
+            if error.abs() < ERROR_MAX && !ratios.iter().any(is_off) {
                 break;
             }
+            let slope = before.map_or(busy, |[cpu_before, elapsed_before]| {
+                let slope = (modeled.elapsed_ns - elapsed_before) / (cpu_ns - cpu_before);
+                if slope.is_finite() {
+                    slope.clamp(idle, busy)
+                } else {
+                    busy
+                }
+            });
+            before = Some([cpu_ns, modeled.elapsed_ns]);
+            cpu_ns = (cpu_ns + missing_ns / slope).max(least_ns);
         }
         Ok((cpu(cpu_ns), slowness))
     }
@@ -90,21 +113,24 @@ impl Reference<'_> {
         let mut system = System::new(self.workload, &setup, device)?;
         system.run(WARM_UP, &mut |_| ())?;
         let mut modeled = Modeled::default();
-        let elapsed_ns = system.run(COMPARED, &mut |done| {
-            modeled.made += done.referred.made;
-            for (all, one) in modeled.asked.iter_mut().zip(done.asked) {
-                *all = *all + one;
-            }
-        })?;
-        modeled.elapsed_ns = elapsed_ns as f64 / COMPARED as f64;
+        let (mut elapsed_ns, mut done) = (0, 0);
+        while done < COMPARED {
+            elapsed_ns += system.run(self.slice, &mut |done| {
+                modeled.made += done.referred.made;
+                for (all, one) in modeled.asked.iter_mut().zip(done.asked) {
+                    *all = *all + one;
+                }
+            })?;
+            done += self.slice;
+        }
+        modeled.elapsed_ns = elapsed_ns as f64 / done as f64;
         Ok(modeled)
     }
 
     /// Measured times over modeled ones, by purpose: 1 where either is not known.
     ///
     /// PostgreSQL hands its log to the page cache, and its flushes write that: both together
-    /// are compared. It counts new pages as reads. InnoDB has no times of its own: all that
-    /// one client waited for is compared.
+    /// are compared. It counts new pages as reads. InnoDB has no times of its own.
     fn ratios(&self, modeled: &Modeled) -> [f64; Purpose::ALL.len()] {
         let counters = &self.counters;
         let asked = |purpose: Purpose| modeled.asked[purpose as usize];
@@ -139,12 +165,6 @@ impl Reference<'_> {
                     ns(counters.checkpoint_time, counters.checkpoints),
                     per(checkpoint.waited_ns, checkpoint.flushes),
                 );
-            }
-            Model::Innodb { .. } if self.setup.clients == 1 => {
-                let all: u64 = modeled.asked.iter().map(|asked| asked.waited_ns).sum();
-                for purpose in Purpose::ALL {
-                    set(purpose, self.waited_ns, all as f64 / COMPARED as f64);
-                }
             }
             Model::Innodb { .. } => {}
             // Pages are written besides, as fast as others are read.
@@ -247,24 +267,23 @@ mod tests {
                 device_seed: Seed::new(2),
                 counters: Counters::default(),
                 elapsed_ns: 0.0,
-                waited_ns: 0.0,
+                slice: 100,
             };
             let was = Slowness([1.4, 0.7, 0.7, 1.4, 1.0]);
             let modeled = reference.model(&cpu(400_000.0), was).unwrap();
             reference.counters = counted(&modeled);
             reference.elapsed_ns = modeled.elapsed_ns;
-            let (found, slowness) = match clients {
-                1 => {
-                    let known = cpu(400_000.0);
-                    let slowness = reference.slowness_of_one(&known).unwrap();
-                    (known, slowness)
-                }
-                _ => reference.of_several(100_000.0, cpu).unwrap(),
-            };
+            let (found, slowness) = reference.fit(100_000.0, cpu).unwrap();
             let error = found.cost.transaction_ns / 400_000.0 - 1.0;
             assert!(error.abs() < 0.05, "{clients}: {found:?}");
-            for (is, was) in slowness.0.iter().zip(was.0) {
-                assert!((is / was - 1.0).abs() < 0.1, "{clients}: {slowness:?}");
+            let mut each = vec![slowness];
+            if clients == 1 {
+                each.push(reference.slowness(&found).unwrap());
+            }
+            for slowness in each {
+                for (is, was) in slowness.0.iter().zip(was.0) {
+                    assert!((is / was - 1.0).abs() < 0.1, "{clients}: {slowness:?}");
+                }
             }
         }
     }

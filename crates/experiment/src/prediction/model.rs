@@ -1,5 +1,7 @@
 //! Which model predicts a database of a plan.
 
+use std::time::Duration;
+
 use octavo_database::{DatabaseError, Registry};
 use octavo_predict::{Model, PostgresSettings};
 use octavo_units::{ByteCount, PageSize};
@@ -8,6 +10,9 @@ use crate::plan::TestedDatabase;
 
 /// The redo log that servers have unless told otherwise.
 const MODELED_REDO: ByteCount = ByteCount::mib(512);
+
+/// Checkpoints come by the log alone.
+const MODELED_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// The model of a database with its options.
 ///
@@ -25,6 +30,14 @@ pub(crate) fn model_of(database: &TestedDatabase) -> Result<Model, DatabaseError
                 "there is no model of it, predict knows wal; octavo advise measures it",
             )),
         },
+        "postgres" if options.get::<Duration>("checkpoint-timeout") < MODELED_TIMEOUT => {
+            let timeout = options.get::<Duration>("checkpoint-timeout");
+            let reason = format!(
+                "there is no model of it, predict knows {}h",
+                MODELED_TIMEOUT.as_secs() / 3600
+            );
+            Err(kind.refuse("checkpoint-timeout", format!("{timeout:?}"), reason))
+        }
         "postgres" => Ok(Model::Postgres(PostgresSettings {
             log_block: options.get::<PageSize>("wal-block-size"),
             full_page_writes: options.get::<bool>("full-page-writes"),

@@ -61,21 +61,7 @@ impl Innodb {
         memory: ByteCount,
         writes_neighbors: bool,
     ) -> Result<Self, EngineError> {
-        let page = u64::from(page_size.get());
-        let bytes: u64 = workload
-            .population()
-            .partitions()
-            .iter()
-            .map(|part| {
-                let row = workload.tables()[part.table.0].row_bytes_mean;
-                part.rows_about.saturating_mul(u64::from(row))
-            })
-            .fold(0, u64::saturating_add);
-        // Indexes and growth may take as much again, and rows twice what their values do.
-        if bytes / page > u64::from(Page::COUNT_MAX) / 4 {
-            let size = ByteCount::new(bytes);
-            return Err(EngineError::Size { size, page_size });
-        }
+        EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
         let undo = Undo::new(page_size.get(), &mut pages);
         let tables = lay_out(workload, page_size, &mut pages);

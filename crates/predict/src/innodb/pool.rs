@@ -1,7 +1,7 @@
 //! InnoDB's buffer pool: its frames, its list, and the page cleaner that keeps some of
 //! them free and writes what is dirty, through the doublewrite.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use octavo_buffer::{Frames, MidpointLru, MidpointRule, Outcome, Page, Policy, Reference};
 use octavo_device::Request;
@@ -70,6 +70,8 @@ pub(super) struct Pool {
     /// Dirty pages with the log's position when they became so, and some that are not
     /// dirty any more.
     dirty: VecDeque<(Page, u64)>,
+    /// That position of pages that are dirty, or were.
+    dirty_since: HashMap<Page, u64>,
     dirty_count: u32,
     /// Pages that were never written since they were made: these go without the
     /// doublewrite (`buf_page_t::flush`, `REINIT`).
@@ -101,6 +103,7 @@ impl Pool {
             capacity: in_pages(CAPACITY_USUAL),
             capacity_max: in_pages(CAPACITY_MAX),
             dirty: VecDeque::new(),
+            dirty_since: HashMap::new(),
             dirty_count: 0,
             made: HashSet::new(),
             known,
@@ -155,6 +158,7 @@ impl Pool {
         if reference.is_change() && !was_dirty {
             self.dirty_count += 1;
             self.dirty.push_back((page, lsn));
+            self.dirty_since.insert(page, lsn);
         }
         is_miss
     }
@@ -213,8 +217,8 @@ impl Pool {
             return;
         }
         self.cleaned = now;
-        while let Some(&(page, _)) = self.dirty.front()
-            && !self.list.is_dirty(page)
+        while let Some(&entry) = self.dirty.front()
+            && !self.is_due(entry)
         {
             self.dirty.pop_front();
         }
@@ -229,13 +233,19 @@ impl Pool {
             self.capacity / 3
         };
         while self.writing.len() < most as usize
-            && let Some((page, _)) = self.dirty.pop_front()
+            && let Some(entry) = self.dirty.pop_front()
         {
-            if self.list.clean(page) {
-                self.writing.push(page);
+            if self.is_due(entry) && self.list.clean(entry.0) {
+                self.writing.push(entry.0);
             }
         }
         self.write(ios);
+    }
+
+    /// Whether a page has been dirty from then on: it may have been written since, and be
+    /// among the dirty ones once more.
+    fn is_due(&self, (page, since): (Page, u64)) -> bool {
+        self.list.is_dirty(page) && self.dirty_since.get(&page) == Some(&since)
     }
 
     /// Writes a batch: what is not new to the doublewrite, and once that is durable all to

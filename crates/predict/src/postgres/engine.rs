@@ -121,7 +121,10 @@ impl Postgres {
                     look_at_version(relation, place, storage);
                     match action {
                         Action::Update { grows } => {
-                            let grows = u32::from(grows);
+                            let grows = match relation.has_nulls {
+                                true => u32::from(grows),
+                                false => 0,
+                            };
                             update(relation, place, grows, touch.columns, pages, storage);
                             update_long(relation, place, touch.columns, pages, storage);
                         }
@@ -348,6 +351,10 @@ impl Engine for Postgres {
             logged: self.storage.log.end() - before,
             ..self.storage.referred
         }
+    }
+
+    fn is_cached(&self) -> bool {
+        true
     }
 
     fn frames(&self) -> u64 {

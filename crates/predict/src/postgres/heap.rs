@@ -37,7 +37,7 @@ impl HeapShape {
         let mut slacks = Vec::new();
         for bytes in sizes.iter().map(|bytes| bytes + LINE_POINTER) {
             if used + bytes > room {
-                slacks.push(room - used);
+                slacks.push(room.saturating_sub(used));
                 in_full += pending;
                 (used, pending) = (0, 0);
             }

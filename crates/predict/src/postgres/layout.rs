@@ -43,6 +43,9 @@ pub(super) struct Relation {
     pub(super) toast: Option<Toast>,
     /// Where each column's value ends in a row, on average.
     pub(super) ends: Vec<u32>,
+    /// Whether some rows lack values: these grow when they get them, and no others do,
+    /// whose numbers take as many bytes as before.
+    pub(super) has_nulls: bool,
 }
 
 /// Values that are not in their rows.
@@ -102,6 +105,7 @@ fn relation(table: &Table, sample: &Sample, page: u32, pages: &mut Pages) -> Rel
         key,
         indexes,
         toast: toast(&tuples, sample.rows, page, pages),
+        has_nulls: drawn.iter().any(|fields| fields.contains(&Field::Null)),
         ends: (0..table.columns.len()).map(mean_end).collect(),
     }
 }

@@ -25,6 +25,9 @@ const LOG_PAGE_HEADER: u64 = 24;
 const SEGMENT: u64 = 16 << 20;
 /// Files that a loaded cluster has.
 const SEGMENTS_READY: u64 = 2;
+/// Files that the log has room for on the device, at most: those of a larger log are used
+/// again sooner than a server would, which no device notices.
+const SEGMENTS_MAX: u64 = 64;
 /// `checkpoint_completion_target`: the share of the way to the next checkpoint in which
 /// one writes its pages.
 const COMPLETION: f64 = 0.9;
@@ -108,7 +111,7 @@ impl Log {
 
     /// What the log has of the device: files are used again after the next checkpoint.
     fn area(&self) -> u64 {
-        (2 * self.segments + 2) * SEGMENT
+        (2 * self.segments + 2).min(SEGMENTS_MAX) * SEGMENT
     }
 
     /// Bytes so far.

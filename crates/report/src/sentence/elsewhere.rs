@@ -11,8 +11,7 @@ const WORTH: f64 = 1.05;
 pub(crate) fn elsewhere_heading(findings: &Findings) -> Option<String> {
     let first = findings.elsewhere.first()?;
     Some(format!(
-        "Predicted, not measured: {} of memory on another disk (octavo devices has what they \
-         are).",
+        "Predicted, not measured: {} of memory on another disk (octavo devices lists them).",
         first.memory
     ))
 }
@@ -27,7 +26,7 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
         let (more, here) = (one.over_default, factor(one.over_here));
         let pages = match more >= WORTH {
             true => format!(
-                "{} pages {} more than {default}",
+                "{} pages {} faster than {default}",
                 one.page_size,
                 percent(more - 1.0)
             ),
@@ -43,6 +42,7 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use octavo_experiment::record::Source;
     use octavo_units::{ByteCount, PageSize};
 
     use super::*;
@@ -53,6 +53,7 @@ mod tests {
         let mut findings = fixture::findings();
         assert_eq!(elsewhere_heading(&findings), None);
         let one = |device: &str, kib, over_default, over_here| Elsewhere {
+            source: Source::Predicted,
             device: device.into(),
             memory: ByteCount::mib(32),
             page_size: PageSize::kib(kib),
@@ -63,7 +64,7 @@ mod tests {
         let lines = elsewhere(&findings);
         assert_eq!(
             lines[0].1,
-            "2.4x as fast as here; 2 KiB pages 12% more than 4 KiB"
+            "2.4x as fast as here; 2 KiB pages 12% faster than 4 KiB"
         );
         assert_eq!(lines[1].1, "0.05x as fast as here; keep 4 KiB pages");
         assert!(

@@ -38,6 +38,7 @@ fn load(mix: Mix, pattern: Pattern, depth: u16) -> Load {
         depth: QueueDepth::new(depth).unwrap(),
         range_bytes: FILE_BYTES,
         content: Content::Fresh,
+        first: 0,
         seed: Seed::new(3),
     }
 }

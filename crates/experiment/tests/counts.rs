@@ -14,6 +14,7 @@ use std::{
 use octavo_database::{Database, DatabaseSpec, Derive, Registry, Running, Settings, Sqlite};
 use octavo_device::simulated::Constant;
 use octavo_predict::{CpuCost, Done, Model, PostgresSettings, Purpose, Setup, Slowness, System};
+use octavo_storage::location::Location;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Client, Connection, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
 
@@ -239,7 +240,11 @@ fn compare_mariadb(workload: &dyn Workload, memory: ByteCount, length: Length) {
     let trial = Trial {
         database: &*mariadb,
         model: Model::Innodb {
-            writes_neighbors: false,
+            // As the server does unless the kernel says that the storage does not rotate.
+            writes_neighbors: Location::of(&std::env::temp_dir())
+                .facts
+                .rotational
+                .unwrap_or(true),
         },
         workload,
         memory,

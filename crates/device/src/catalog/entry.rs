@@ -232,6 +232,15 @@ impl Entry {
             .expect("entries are checked when they are made")
     }
 
+    /// Whether it rotates, or some of its members do.
+    pub fn rotates(&self) -> bool {
+        match self.model() {
+            Model::Disk(_) => true,
+            Model::Raid(raid) => raid.member.entry().is_ok_and(|member| member.rotates()),
+            _ => false,
+        }
+    }
+
     fn models(&self) -> Result<Model<'_>, EntryError> {
         let mut models = [
             self.constant.as_ref().map(Model::Constant),

@@ -43,7 +43,8 @@ impl<'a> PredictedExecutor<'a> {
         let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
         let capacity = device.geometry().capacity;
         for cell in plan.cells() {
-            check_clients(&model_of(&cell.database)?, cell.clients)?;
+            let model = model_of(&cell.database, prediction.device.rotates())?;
+            check_clients(&model, cell.clients)?;
             let database = resolved.database(&cell.database);
             database.accept(&Settings {
                 page_size: cell.page_size,
@@ -121,7 +122,7 @@ impl Executor for PredictedExecutor<'_> {
             ));
             let workload = self.resolved.workload(cell.data);
             let setup = Setup {
-                model: model_of(&cell.database)?,
+                model: model_of(&cell.database, self.prediction.device.rotates())?,
                 page_size: cell.page_size,
                 memory: self.resolved.database(&cell.database).buffer(cell.memory)?,
                 clients: cell.clients,

@@ -8,7 +8,7 @@ use octavo_predict::{CpuCost, Model, PredictError, Setup};
 use octavo_units::PageSize;
 use octavo_workload::WorkloadError;
 
-use super::{Cpu, Slowness, fit::Reference, model_of};
+use super::{Cpu, Slowness, fit::Reference, model_of, rotates};
 use crate::{
     lockstep::Slice,
     plan::{Cell, Plan},
@@ -77,7 +77,10 @@ impl Calibrated {
             return Err(CalibratedError::NotMeasured);
         }
         let database = &plan.databases[0];
-        let model = model_of(database)?;
+        let profile = store.calibration()?.map(|text| Profile::from_toml(&text));
+        let profile = profile.and_then(Result::ok);
+        let rotates = profile.as_ref().is_none_or(rotates);
+        let model = model_of(database, rotates)?;
         let (name, size) = (&database.name, database.default_page_size);
         let cells = measured.cells();
         let is_like = |cell: &Cell| {
@@ -149,8 +152,7 @@ impl Calibrated {
             // In steps of 10 ms.
             false => mean(&each, |one| one.cpu_ns),
         };
-        let profile = store.calibration()?.map(|text| Profile::from_toml(&text));
-        let Some(profile) = profile.and_then(Result::ok) else {
+        let Some(profile) = profile else {
             let cpu = cpu(other_ns);
             return Ok(Self {
                 cpu,

@@ -194,8 +194,10 @@ fn throughput(
     let workload = resolved.workload(cell.data);
     let seed = resolved.plan().seed;
     let database = resolved.database(&cell.database);
+    let entry = catalog::find(device).ok()?;
+    let rotates = entry.rotates();
     let setup = Setup {
-        model: model_of(&cell.database).ok()?,
+        model: model_of(&cell.database, rotates).ok()?,
         page_size: cell.page_size,
         memory: database.buffer(cell.memory).ok()?,
         clients: cell.clients,
@@ -205,7 +207,7 @@ fn throughput(
         slowness: Slowness::default(),
     };
     check_clients(&setup.model, cell.clients).ok()?;
-    let device = catalog::find(device).ok()?.open(seed.derive("device", 0));
+    let device = entry.open(seed.derive("device", 0));
     let mut system = System::new(workload, &setup, device).ok()?;
     let kinds = workload.transactions();
     let (mut misses, mut done) = (0, 0);

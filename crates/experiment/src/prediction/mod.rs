@@ -61,6 +61,14 @@ impl PredictedDevice {
         })
     }
 
+    /// Whether a system would say that it rotates.
+    pub fn rotates(&self) -> bool {
+        match self {
+            Self::Entry(entry) => entry.rotates(),
+            Self::Profile(profile) => rotates(profile),
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> String {
         match self {
@@ -73,4 +81,10 @@ impl PredictedDevice {
             }
         }
     }
+}
+
+/// Whether the system says of storage that it rotates, or nothing: databases take it for a
+/// disk then.
+fn rotates(profile: &Profile) -> bool {
+    profile.storage.rotational.unwrap_or(true)
 }

@@ -14,11 +14,12 @@ const MODELED_REDO: ByteCount = ByteCount::mib(512);
 /// Checkpoints come by the log alone.
 const MODELED_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// The model of a database with its options.
+/// The model of a database with its options, on storage of which the system says that it
+/// rotates or not.
 ///
 /// # Errors
 /// [`DatabaseError::Setting`] for a database or an option that is not modeled.
-pub(crate) fn model_of(database: &TestedDatabase) -> Result<Model, DatabaseError> {
+pub(crate) fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model, DatabaseError> {
     let kind = Registry::standard().find(&database.name)?;
     let options = kind.read(&database.options)?;
     match kind.name {
@@ -51,7 +52,7 @@ pub(crate) fn model_of(database: &TestedDatabase) -> Result<Model, DatabaseError
             }
             match options.get::<&'static str>("doublewrite") {
                 "on" => Ok(Model::Innodb {
-                    writes_neighbors: false,
+                    writes_neighbors: rotates,
                 }),
                 mode => Err(kind.refuse(
                     "doublewrite",

@@ -182,14 +182,14 @@ impl Pool {
             || (self.list.free() < self.free / 2 && self.length() > LIST_MIN)
         {
             let neighbors = self.writes_neighbors && self.length() >= NEIGHBORS_MIN;
-            let area = self.area();
+            let (area, known) = (self.area(), self.known);
             let mut writing = std::mem::take(&mut self.writing);
             let done = self
                 .list
                 .make_room(self.free, self.capacity_max, |list, page| {
                     writing.push(page);
                     if neighbors {
-                        with_neighbors(list, page, area, &mut writing);
+                        with_neighbors(list, page, area, known, &mut writing);
                     }
                 });
             self.writing = writing;
@@ -277,7 +277,13 @@ impl Pool {
 }
 
 /// The dirty pages right before and behind one, which are clean from then on.
-fn with_neighbors(list: &mut MidpointLru, page: Page, area: u32, writing: &mut Vec<Page>) {
+fn with_neighbors(
+    list: &mut MidpointLru,
+    page: Page,
+    area: u32,
+    known: u32,
+    writing: &mut Vec<Page>,
+) {
     let number = page.number();
     let low = number / area * area;
     let mut take = |number: u32| {
@@ -293,7 +299,7 @@ fn with_neighbors(list: &mut MidpointLru, page: Page, area: u32, writing: &mut V
             break;
         }
     }
-    for behind in number + 1..low + area {
+    for behind in number + 1..(low + area).min(known) {
         if !take(behind) {
             break;
         }

@@ -3,12 +3,16 @@
 use std::{cmp::Reverse, path::Path, time::Duration};
 
 use octavo_database::{Counters, DatabaseError};
-use octavo_device::{profile::Profile, profiled::ProfiledError};
-use octavo_predict::{CpuCost, Model, PredictError, Setup};
+use octavo_device::profile::Profile;
+use octavo_predict::{CpuCost, Model, Setup};
 use octavo_units::PageSize;
 use octavo_workload::WorkloadError;
 
-use super::{Cpu, Slowness, fit::Reference, model_of, rotates};
+use super::{
+    Cpu, Slowness,
+    fit::{FitError, Reference},
+    model_of, rotates,
+};
 use crate::{
     lockstep::Slice,
     plan::{Cell, Plan},
@@ -44,12 +48,9 @@ pub enum CalibratedError {
     /// The workload cannot be had.
     #[error(transparent)]
     Workload(WorkloadError),
-    /// The calibrated storage cannot be asked.
-    #[error(transparent)]
-    Profiled(#[from] ProfiledError),
     /// What was measured cannot be modeled.
     #[error(transparent)]
-    Predict(#[from] PredictError),
+    Fit(#[from] FitError),
     /// They were predicted themselves.
     #[error("its results are not measured: name those of octavo advise")]
     NotMeasured,

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use octavo_database::Counters;
-use octavo_device::profile::Profile;
-use octavo_predict::{Asked, Model, Purpose, Setup, Slowness, System};
+use octavo_device::{profile::Profile, profiled::ProfiledError};
+use octavo_predict::{Asked, Model, PredictError, Purpose, Setup, Slowness, System};
 use octavo_units::Seed;
 use octavo_workload::Workload;
 
-use super::{CalibratedError, Cpu, PredictedDevice};
+use super::{Cpu, PredictedDevice};
 
 /// Transactions that fill the buffer, and those whose times are compared.
 const WARM_UP: u64 = 2000;
@@ -17,6 +17,18 @@ const COMPARED: u64 = 2000;
 /// How often several clients' times are compared, at most, and how far off they may be.
 const ROUNDS: usize = 8;
 const ERROR_MAX: f64 = 0.01;
+
+/// Why a cell that was measured cannot be modeled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// Its storage was not calibrated well enough.
+    #[error(transparent)]
+    Profiled(#[from] ProfiledError),
+    /// The model refuses it.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+}
 
 /// A cell that was measured, and how to model it.
 pub(super) struct Reference<'a> {
@@ -45,7 +57,7 @@ struct Modeled {
 impl Reference<'_> {
     /// How many times as long as the profile says requests took under the database. What
     /// the processor took of its transactions is known.
-    pub(super) fn slowness(&self, cpu: &Cpu) -> Result<Slowness, CalibratedError> {
+    pub(super) fn slowness(&self, cpu: &Cpu) -> Result<Slowness, FitError> {
         let modeled = self.model(cpu, Slowness::default())?;
         Ok(Slowness(self.ratios(&modeled)))
     }
@@ -58,7 +70,7 @@ impl Reference<'_> {
         &self,
         least_ns: f64,
         cpu: impl Fn(f64) -> Cpu,
-    ) -> Result<(Cpu, Slowness), CalibratedError> {
+    ) -> Result<(Cpu, Slowness), FitError> {
         let Setup {
             clients,
             processors,
@@ -102,7 +114,7 @@ impl Reference<'_> {
         Ok((cpu(cpu_ns), slowness))
     }
 
-    fn model(&self, cpu: &Cpu, slowness: Slowness) -> Result<Modeled, CalibratedError> {
+    fn model(&self, cpu: &Cpu, slowness: Slowness) -> Result<Modeled, FitError> {
         let device = PredictedDevice::Profile(Box::new(self.profile.clone()));
         let setup = Setup {
             cpu: cpu.cost,

@@ -19,6 +19,7 @@ pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
 pub use elsewhere::Elsewhere;
 pub(crate) use elsewhere::predict_elsewhere;
+pub use fit::FitError;
 pub(crate) use model::{check_clients, model_of};
 
 /// What a prediction is made from, beside the plan.

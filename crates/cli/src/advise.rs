@@ -64,6 +64,7 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
             warm_up: flags.warm_up,
         },
         calibrate: !flags.no_calibrate,
+        predict_first: flags.predict_first,
         emulator,
         keep_data: flags.keep_data,
         command: Some(outcome::command()),

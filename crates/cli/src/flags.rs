@@ -105,6 +105,11 @@ pub(crate) struct AdviseFlags {
     #[arg(long)]
     pub(crate) no_calibrate: bool,
 
+    /// Predict all cells once the storage is calibrated, measure only those that may be
+    /// best, and print what was predicted beside what was measured
+    #[arg(long, conflicts_with_all = ["no_calibrate", "device"])]
+    pub(crate) predict_first: bool,
+
     /// Keep the loaded databases in DIR/data
     #[arg(long)]
     pub(crate) keep_data: bool,

@@ -45,7 +45,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             storage,
         }) => (cpu, processors, storage),
         None => (
-            Cpu::of_catalog(plan.workload),
+            Cpu::of_catalog(&plan.databases[0].name, plan.workload),
             Cpu::CATALOG_PROCESSORS,
             None,
         ),
@@ -77,6 +77,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             warm_up: flags.warm_up,
         },
         calibrate: false,
+        predict_first: false,
         emulator: PathBuf::new(),
         keep_data: false,
         command: Some(outcome::command()),

@@ -39,6 +39,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         passes: file.passes,
         slices: file.slices,
         calibrate: flags.calibrate,
+        predict_first: false,
         emulator: emulator()?,
         keep_data: flags.keep_data,
         command: Some(outcome::command()),

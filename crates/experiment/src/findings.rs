@@ -19,7 +19,7 @@ use crate::{
     lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
     machine,
     plan::{Cell, Group, Plan},
-    prediction::Elsewhere,
+    prediction::{Elsewhere, Expected},
     record::{Figures, RunRecord, Source},
     statistics::{ByBatch, Decision, Interval, mean, standard_deviation},
     store::{CHANGED, Store, StoreError, StoredSnapshot},
@@ -156,6 +156,9 @@ pub struct CellFindings {
     /// Where that is open and an interval at 95% for this cell and this moment
     /// alone is not: faster or slower.
     pub likely: Option<Decision>,
+    /// What it was predicted to be before anything was measured, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
     /// When and why it was dropped.
     pub left: Option<Left>,
     /// How much more measuring would decide it, in seconds within slices of all
@@ -321,7 +324,8 @@ impl Findings {
             .map_err(|error| store.damaged("plan", error))?;
         let counted_name = workload.counted_name();
         let runs = store.runs(workload.transactions())?;
-        let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement);
+        let expected = Expected::all(store)?;
+        let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement, &expected);
         let groups: Vec<GroupFindings> = plan_groups
             .iter()
             .zip(&judgement.groups)
@@ -439,6 +443,7 @@ struct ByCell<'a> {
     cells: &'a [Cell],
     figures: Vec<BTreeMap<u32, &'a Figures>>,
     slices: Vec<Vec<&'a Slice>>,
+    expected: &'a [(usize, Expected)],
 }
 
 impl<'a> ByCell<'a> {
@@ -448,6 +453,7 @@ impl<'a> ByCell<'a> {
         runs: &'a [RunRecord],
         slices: &'a [Slice],
         judgement: &Judgement,
+        expected: &'a [(usize, Expected)],
     ) -> Self {
         let mut figures = vec![BTreeMap::new(); cells.len()];
         for run in runs {
@@ -475,6 +481,7 @@ impl<'a> ByCell<'a> {
             cells,
             figures,
             slices: by_cell,
+            expected,
         }
     }
 
@@ -520,6 +527,7 @@ impl<'a> ByCell<'a> {
         let runs: Vec<&Figures> = self.figures[number].values().copied().collect();
         let slices = &self.slices[number];
         let kinds = kinds(&runs);
+        let mut expected = self.expected.iter().filter(|(cell, _)| *cell == number);
         CellFindings {
             cell: cell.clone(),
             level: self.plan.level(cell, self.plan.compare).to_string(),
@@ -528,6 +536,7 @@ impl<'a> ByCell<'a> {
             ratio: stands.ratio,
             decision: stands.decision,
             likely: stands.likely,
+            expected: expected.next().map(|(_, expected)| *expected),
             left: stands.left,
             more_s: stands.more.map(|more| more.as_secs_f64()),
             by_sitting: stands.by_sitting.clone(),

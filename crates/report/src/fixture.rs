@@ -498,6 +498,7 @@ fn cell(
         ratio,
         decision,
         likely: None,
+        expected: None,
         left: why.map(|why| Left {
             sitting: 0,
             pass: if is_largest { 20 } else { 40 },

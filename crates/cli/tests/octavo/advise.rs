@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rusqlite::Connection;
+
 use crate::{PASSES, complaint, octavo, small_advise};
 
 #[test]
@@ -72,4 +74,44 @@ fn strip_time(page: &[u8]) -> String {
         .filter(|word| !is_time(word))
         .map(|word| word.replace(|c: char| c.is_ascii_digit(), ""))
         .collect()
+}
+
+#[test]
+fn what_is_predicted_to_be_slow_is_not_measured() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("advice");
+    let mut command = octavo();
+    command.arg("advise").arg(&directory).args([
+        "--predict-first",
+        "--warehouses=1",
+        "--memory=8MiB",
+        "--page-sizes=2K,4K,64K",
+        "--passes=9",
+        "--transactions=40",
+        "--warm-up=100",
+    ]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let store = Connection::open(directory.join("octavo.db")).unwrap();
+    let mut statement = store
+        .prepare(
+            "SELECT page_size_bytes, value, (SELECT count(*) FROM run WHERE run.cell = cell.cell)
+             FROM fact JOIN cell ON cell = CAST(fact.name AS INTEGER)
+             WHERE topic = 'expected' ORDER BY page_size_bytes",
+        )
+        .unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let rows: Vec<(u32, String, u32)> = rows.unwrap().map(Result::unwrap).collect();
+    let sizes: Vec<u32> = rows.iter().map(|(size, ..)| *size).collect();
+    assert_eq!(sizes, [2048, 4096, 65536]);
+    for (size, expected, runs) in &rows {
+        assert_eq!(
+            expected.ends_with(" left-out"),
+            *runs == 0,
+            "{size}: {rows:?}"
+        );
+    }
+    // Of the reference nothing is said.
+    assert_eq!(text.matches(", predicted ").count(), 2, "{text}");
 }

@@ -26,6 +26,8 @@ pub struct CampaignSettings {
     pub slices: SliceLength,
     /// Whether to calibrate the storage first.
     pub calibrate: bool,
+    /// Whether to predict the cells then, and to measure only those that may be best.
+    pub predict_first: bool,
     /// The program whose command `emulate` emulates devices: octavo.
     pub emulator: PathBuf,
     /// Whether the loaded databases stay when everything is finished.

@@ -8,6 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 use octavo_database::DatabaseError;
+use octavo_device::profile::Profile;
 
 use super::{settings::CampaignSettings, warm_up::WarmUp};
 use crate::{
@@ -17,7 +18,9 @@ use crate::{
     findings::Findings,
     lockstep::{BATCH_PASSES, GroupJudgement, Horizon, Judgement, Slice, SliceKey, judge},
     plan::{Cell, Factor, Group, Plan},
+    prediction::{Expected, expect},
     record::{RunKey, RunRecord},
+    resolved::ResolvedPlan,
     store::{Store, StoreError},
 };
 
@@ -51,6 +54,8 @@ pub(super) struct Campaign<'a> {
     sittings: Vec<u32>,
     /// Groups that gave nothing in a sitting of this session.
     given_up: BTreeSet<usize>,
+    /// Cells that are not measured: they are predicted to be slow.
+    left_out: BTreeSet<usize>,
     /// Sittings that there will be in this session, the one under way
     /// included; 0 until that is decided.
     sittings_left: u32,
@@ -98,6 +103,7 @@ impl<'a> Campaign<'a> {
             groups,
             sittings,
             given_up: BTreeSet::new(),
+            left_out: BTreeSet::new(),
             sittings_left: 0,
             beginning,
         })
@@ -159,6 +165,9 @@ impl<'a> Campaign<'a> {
             }
             self.note_time()?;
         }
+        if self.settings.predict_first {
+            self.predict_first()?;
+        }
         if self.horizon.is_none() {
             self.horizon = self.store.horizon()?;
         }
@@ -178,6 +187,24 @@ impl<'a> Campaign<'a> {
         }
     }
 
+    /// Predicts the cells unless that was done before; those that are predicted to be slow
+    /// stay out.
+    fn predict_first(&mut self) -> Result<(), CampaignError> {
+        let mut expected = Expected::all(&self.store)?;
+        let profile = self.store.calibration()?;
+        let profile = profile.and_then(|text| Profile::from_toml(&text).ok());
+        if let (true, true, Some(profile)) = (expected.is_empty(), self.slices.is_empty(), profile)
+        {
+            let resolved = ResolvedPlan::of(self.plan(), &self.settings.directory)?;
+            expect(&resolved, &profile, &mut self.store, self.monitor)?;
+            expected = Expected::all(&self.store)?;
+            self.note_time()?;
+        }
+        let left_out = expected.iter().filter(|(_, expected)| expected.is_left_out);
+        self.left_out = left_out.map(|(cell, _)| *cell).collect();
+        Ok(())
+    }
+
     fn judge(&self) -> Judgement {
         let horizon = self.horizon.unwrap_or(Horizon::Passes { passes: u32::MAX });
         judge(
@@ -195,7 +222,9 @@ impl<'a> Campaign<'a> {
                 .cells
                 .iter()
                 .zip(&judged.candidates)
-                .filter(|(_, candidate)| candidate.left.is_none())
+                .filter(|(cell, candidate)| {
+                    candidate.left.is_none() && !self.left_out.contains(cell)
+                })
                 .map(|(&cell, _)| cell)
                 .collect();
             let ended = judged.finished

@@ -203,6 +203,7 @@ fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
             warm_up: None,
         },
         calibrate: true,
+        predict_first: false,
         emulator: PathBuf::new(),
         keep_data: false,
         command: None,

@@ -123,14 +123,23 @@ impl Calibrated {
             .workload(chosen.data)
             .map_err(CalibratedError::Workload)?;
         let mut counters = Counters::default();
+        let (mut warm_up_misses, mut sittings) = (0, 0);
+        // Shares of all processors' time: user, system, taken away by others.
+        let mut used = [0.0; 3];
         let mut processors = chosen.cpus;
         for run in store.runs(kinds.transactions())? {
             if let Some(figures) = run.figures().filter(|_| is_chosen(run.key.cell)) {
                 counters = counters + figures.load.counters;
+                warm_up_misses += figures.load.warm_up_misses;
+                sittings += 1;
+                let machine = &figures.machine;
+                let shares = [machine.user, machine.system, machine.steal];
+                used = std::array::from_fn(|share| used[share] + shares[share]);
                 let all = figures.machine.cpus as u32;
                 processors = processors.or(Some(all)).filter(|count| *count > 0);
             }
         }
+        let transactions: f64 = each.iter().map(|one| one.transactions).sum();
         let processors = processors.unwrap_or(Cpu::CATALOG_PROCESSORS);
         let log_bytes = median(&each, |one| one.log_bytes);
         let read_bytes = median(&each, |one| one.read_bytes);
@@ -177,6 +186,8 @@ impl Calibrated {
             device_seed: measured.seed,
             counters,
             elapsed_ns: mean(&each, |one| one.elapsed_ns),
+            warm_up_misses: warm_up_misses / sittings.max(1),
+            transactions: transactions as u64 / sittings.max(1),
             slice: median(&each, |one| one.transactions * one.transactions).max(1.0) as u64,
         };
         let (cpu, slowness) = match is_known {
@@ -185,6 +196,10 @@ impl Calibrated {
                 let slowness = reference.slowness(&cpu)?;
                 (cpu, slowness)
             }
+            // It tells what the processor took in user mode alone.
+            false if matches!(model, Model::Innodb { .. }) => {
+                reference.fit_storage(other_ns * beyond_user(used), cpu)?
+            }
             false => reference.fit(other_ns, cpu)?,
         };
         Ok(Self {
@@ -192,6 +207,17 @@ impl Calibrated {
             processors,
             storage: Some((Box::new(profile), slowness)),
         })
+    }
+}
+
+/// How much longer than in user mode transactions took of the processors: the kernel worked
+/// for them, and what a hypervisor took away was missing. `used` are shares of the time, in
+/// user mode, in the kernel and taken away.
+fn beyond_user([user, system, steal]: [f64; 3]) -> f64 {
+    let all = (user + system + steal) / user;
+    match user > 0.0 && all.is_finite() {
+        true => all,
+        false => 1.0,
     }
 }
 

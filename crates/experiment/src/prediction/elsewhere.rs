@@ -1,12 +1,11 @@
 //! What another disk would change, predicted from what was measured here.
 
 use octavo_device::catalog;
-use octavo_predict::{Done, Setup, Slowness, System};
+use octavo_predict::{Setup, Slowness};
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::Outcome;
 use serde::Serialize;
 
-use super::{Calibrated, check_clients, model_of};
+use super::{Calibrated, check_clients, model_of, throughput::throughput};
 use crate::{
     error::CampaignError,
     plan::{Cell, Plan},
@@ -17,13 +16,6 @@ use crate::{
 
 /// The disks that are asked: a fast drive, a volume in the cloud, and a disk that rotates.
 const DEVICES: [&str; 3] = ["nvme-tlc", "gp3-3000", "st373455ss"];
-
-/// Transactions that fill the buffer, at most and in steps: as many pages are read then as
-/// it has room for. One that takes more has no line.
-const WARM_UP_MAX: u64 = 100_000;
-const WARM_UP_STEP: u64 = 500;
-/// Transactions that count: throughput is known to some percent then.
-const COUNTED: u64 = 3000;
 
 /// Where these are in a store.
 const TOPIC: &str = "elsewhere";
@@ -161,7 +153,7 @@ fn on(
         if is_interrupted() {
             return Err(CampaignError::Stopped);
         }
-        let Some(throughput) = throughput(device, cell, known, resolved) else {
+        let Some(throughput) = on_device(device, cell, known, resolved) else {
             continue;
         };
         if cell.page_size == known.default {
@@ -184,13 +176,8 @@ fn on(
     }))
 }
 
-/// Counted transactions a second.
-fn throughput(
-    device: &str,
-    cell: &Cell,
-    known: &Known,
-    resolved: &ResolvedPlan<'_>,
-) -> Option<f64> {
+/// Counted transactions a second, where they are known.
+fn on_device(device: &str, cell: &Cell, known: &Known, resolved: &ResolvedPlan<'_>) -> Option<f64> {
     let workload = resolved.workload(cell.data);
     let seed = resolved.plan().seed;
     let database = resolved.database(&cell.database);
@@ -208,25 +195,7 @@ fn throughput(
     };
     check_clients(&setup.model, cell.clients).ok()?;
     let device = entry.open(seed.derive("device", 0));
-    let mut system = System::new(workload, &setup, device).ok()?;
-    let kinds = workload.transactions();
-    let (mut misses, mut done) = (0, 0);
-    while misses < system.frames() {
-        if done >= WARM_UP_MAX {
-            return None;
-        }
-        let step = &mut |done: &Done| misses += done.referred.misses;
-        system.run(WARM_UP_STEP, step).ok()?;
-        done += WARM_UP_STEP;
-    }
-    let mut counted: u64 = 0;
-    let elapsed_ns = system
-        .run(COUNTED, &mut |done| {
-            let is_counted = done.outcome == Outcome::Committed && kinds[done.kind].counted;
-            counted += u64::from(is_counted);
-        })
-        .ok()?;
-    Some(counted as f64 / (elapsed_ns as f64 / 1e9))
+    throughput(workload, &setup, device).ok()?
 }
 
 #[cfg(test)]

@@ -10,13 +10,16 @@ use octavo_workload::Workload;
 
 use super::{Cpu, PredictedDevice};
 
-/// Transactions that fill the buffer, and those whose times are compared.
-const WARM_UP: u64 = 2000;
-const COMPARED: u64 = 2000;
+/// Transactions before those whose times are compared, and of these, at most: a model
+/// executes 10,000 and more a second.
+const WARM_UP_MAX: u64 = 30_000;
+const COMPARED_MAX: u64 = 10_000;
 
 /// How often several clients' times are compared, at most, and how far off they may be.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 12;
 const ERROR_MAX: f64 = 0.01;
+/// Storage is not taken to be faster by more than this: 0.1 is ten times.
+const SCALE_MIN: f64 = 0.1;
 
 /// Why a cell that was measured cannot be modeled.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +44,11 @@ pub(super) struct Reference<'a> {
     pub(super) counters: Counters,
     /// From begin to end of all slices over their transactions.
     pub(super) elapsed_ns: f64,
-    /// Transactions of a slice, at least 1.
+    /// Pages that were read before what counts. Logs are longest, and caches coldest, at
+    /// the beginning.
+    pub(super) warm_up_misses: u64,
+    /// Transactions of a sitting, and of each slice of it, at least 1.
+    pub(super) transactions: u64,
     pub(super) slice: u64,
 }
 
@@ -62,36 +69,31 @@ impl Reference<'_> {
         Ok(Slowness(self.ratios(&modeled)))
     }
 
-    /// Likewise where it is not known: because several clients waited for each other as
-    /// well, or for what the database does not time. It is what makes the model as fast as
-    /// the database was. `cpu` makes it from nanoseconds a transaction, of which there are
-    /// at least `least_ns`; where that is too much already, all of the storage is faster.
+    /// What a nanosecond more of each transaction adds to the time of all where processors
+    /// are busy all the time.
+    fn busy(&self) -> f64 {
+        let at_work = self.setup.clients.min(self.setup.processors);
+        1.0 / f64::from(at_work.max(1))
+    }
+
+    /// Likewise where it is not known, because clients waited for each other as well, or
+    /// for what is not timed: it is what makes the model as fast as the database was. `cpu`
+    /// makes it from nanoseconds a transaction, of which there are at least `least_ns`.
     pub(super) fn fit(
         &self,
         least_ns: f64,
         cpu: impl Fn(f64) -> Cpu,
     ) -> Result<(Cpu, Slowness), FitError> {
-        let Setup {
-            clients,
-            processors,
-            ..
-        } = self.setup;
-        // What a nanosecond more of each transaction adds to the time of all, at most where
-        // processors are busy all the time, and at least where nobody waits for one.
-        let busy = 1.0 / f64::from(clients.min(processors).max(1));
-        let idle = 1.0 / f64::from(clients.max(1));
+        // It adds least where nobody waits for a processor.
+        let (busy, idle) = (self.busy(), 1.0 / f64::from(self.setup.clients.max(1)));
         let least_ns = least_ns.max(1.0);
         let mut slowness = Slowness::default();
         let mut cpu_ns = least_ns;
         let mut before: Option<[f64; 2]> = None;
         for _ in 0..ROUNDS {
             let modeled = self.model(&cpu(cpu_ns), slowness)?;
-            let mut ratios = self.ratios(&modeled);
+            let ratios = self.ratios(&modeled);
             let missing_ns = self.elapsed_ns - modeled.elapsed_ns;
-            let is_timed = !matches!(self.setup.model, Model::Innodb { .. });
-            if missing_ns < 0.0 && cpu_ns == least_ns && !is_timed {
-                ratios = [self.elapsed_ns / modeled.elapsed_ns; Purpose::ALL.len()];
-            }
             for (all, ratio) in slowness.0.iter_mut().zip(ratios) {
                 *all *= ratio;
             }
@@ -114,6 +116,45 @@ impl Reference<'_> {
         Ok((cpu(cpu_ns), slowness))
     }
 
+    /// Likewise of a database that times nothing: the processor took about `cpu_ns` a
+    /// transaction, and all of the storage takes as many times as long as makes the model
+    /// as fast as the database was. Where the processor alone takes too long, it took less.
+    pub(super) fn fit_storage(
+        &self,
+        mut cpu_ns: f64,
+        cpu: impl Fn(f64) -> Cpu,
+    ) -> Result<(Cpu, Slowness), FitError> {
+        let mut scale: f64 = 1.0;
+        let mut before: Option<[f64; 2]> = None;
+        for _ in 0..ROUNDS {
+            let all = Slowness([scale; Purpose::ALL.len()]);
+            let elapsed_ns = self.model(&cpu(cpu_ns), all)?.elapsed_ns;
+            let missing_ns = self.elapsed_ns - elapsed_ns;
+            if missing_ns.abs() < ERROR_MAX * self.elapsed_ns {
+                break;
+            }
+            if scale <= SCALE_MIN && missing_ns < 0.0 {
+                cpu_ns = (cpu_ns + missing_ns / self.busy()).max(1.0);
+                before = None;
+                continue;
+            }
+            // All that is not the processor's is the storage's, as far as is known.
+            let slope = before.map_or(f64::NAN, |[scale_before, elapsed_before]| {
+                (elapsed_ns - elapsed_before) / (scale - scale_before)
+            });
+            let slope = match slope > 0.0 {
+                true => slope,
+                false => (elapsed_ns - cpu_ns * self.busy()).max(0.1 * elapsed_ns) / scale,
+            };
+            before = Some([scale, elapsed_ns]);
+            let next = scale + missing_ns / slope;
+            scale = next
+                .clamp(scale / 3.0, scale * 3.0)
+                .clamp(SCALE_MIN, 1.0 / SCALE_MIN);
+        }
+        Ok((cpu(cpu_ns), Slowness([scale; Purpose::ALL.len()])))
+    }
+
     fn model(&self, cpu: &Cpu, slowness: Slowness) -> Result<Modeled, FitError> {
         let device = PredictedDevice::Profile(Box::new(self.profile.clone()));
         let setup = Setup {
@@ -123,10 +164,14 @@ impl Reference<'_> {
         };
         let device = device.open(self.device_seed)?;
         let mut system = System::new(self.workload, &setup, device)?;
-        system.run(WARM_UP, &mut |_| ())?;
+        let (mut misses, mut warmed) = (0, 0);
+        while misses < self.warm_up_misses && warmed < WARM_UP_MAX {
+            system.run(self.slice, &mut |done| misses += done.referred.misses)?;
+            warmed += self.slice;
+        }
         let mut modeled = Modeled::default();
         let (mut elapsed_ns, mut done) = (0, 0);
-        while done < COMPARED {
+        while done < self.transactions.min(COMPARED_MAX) {
             elapsed_ns += system.run(self.slice, &mut |done| {
                 modeled.made += done.referred.made;
                 for (all, one) in modeled.asked.iter_mut().zip(done.asked) {
@@ -279,6 +324,8 @@ mod tests {
                 device_seed: Seed::new(2),
                 counters: Counters::default(),
                 elapsed_ns: 0.0,
+                warm_up_misses: 1000,
+                transactions: 2000,
                 slice: 100,
             };
             let was = Slowness([1.4, 0.7, 0.7, 1.4, 1.0]);
@@ -297,6 +344,21 @@ mod tests {
                     assert!((is / was - 1.0).abs() < 0.1, "{clients}: {slowness:?}");
                 }
             }
+            let was = Slowness([1.4; Purpose::ALL.len()]);
+            reference.elapsed_ns = reference.model(&cpu(400_000.0), was).unwrap().elapsed_ns;
+            let (found, slowness) = reference.fit_storage(400_000.0, cpu).unwrap();
+            assert_eq!(found.cost.transaction_ns, 400_000.0);
+            assert!(
+                (slowness.0[0] / 1.4 - 1.0).abs() < 0.1,
+                "{clients}: {slowness:?}"
+            );
+            // A processor that alone took too long took less.
+            let (found, slowness) = reference.fit_storage(40_000_000.0, cpu).unwrap();
+            let elapsed = reference.model(&found, slowness).unwrap().elapsed_ns;
+            assert!(
+                (elapsed / reference.elapsed_ns - 1.0).abs() < 0.05,
+                "{clients}: {elapsed} {found:?} {slowness:?}"
+            );
         }
     }
 }

@@ -3,8 +3,10 @@
 mod calibrated;
 mod cpu;
 mod elsewhere;
+mod expected;
 mod fit;
 mod model;
+mod throughput;
 
 use octavo_device::{
     Device,
@@ -19,6 +21,8 @@ pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
 pub use elsewhere::Elsewhere;
 pub(crate) use elsewhere::predict_elsewhere;
+pub use expected::Expected;
+pub(crate) use expected::expect;
 pub use fit::FitError;
 pub(crate) use model::{check_clients, model_of};
 

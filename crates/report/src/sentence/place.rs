@@ -11,7 +11,7 @@ use super::standing;
 use crate::{
     document::Cell,
     naming,
-    number::{join, percent, seconds},
+    number::{join, percent, seconds, signed},
 };
 
 /// How a cell compares, and when and why it was dropped.
@@ -21,6 +21,12 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
     let own = naming::own_level(findings, cell);
     if matches!(&group.verdict, Verdict::Use { level, .. } if *level == own) {
         said.text += ", winner";
+    }
+    if let Some(expected) = cell.expected.filter(|_| !cell.reference) {
+        said.text += &format!(", predicted {}", signed(expected.ratio));
+        if expected.is_left_out && cell.ratio.is_none() {
+            return said;
+        }
     }
     if let Some(left) = cell.left {
         match left.why {

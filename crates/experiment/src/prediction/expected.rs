@@ -1,0 +1,181 @@
+//! What is worth measuring: cells predicted before anything is loaded.
+
+use octavo_device::profile::Profile;
+use octavo_predict::{Setup, Slowness};
+use serde::Serialize;
+
+use super::{Cpu, PredictedDevice, check_clients, model_of, rotates, throughput::throughput};
+use crate::{
+    error::CampaignError,
+    executor::Monitor,
+    plan::{Cell, Storage},
+    resolved::ResolvedPlan,
+    store::{Store, StoreError},
+};
+
+/// A cell that is predicted to have less than this share of its group's best throughput
+/// is not measured. Predictions were off by 28% at most beside measurements of the same
+/// cells (docs/predictions.md).
+const WORTH: f64 = 0.6;
+
+/// Where these are in a store.
+const TOPIC: &str = "expected";
+
+/// What a cell was predicted to be, before it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Expected {
+    /// Its throughput over the reference's.
+    pub ratio: f64,
+    /// Whether it is not measured for that.
+    pub is_left_out: bool,
+}
+
+impl Expected {
+    /// What a store has of them, by the cell's number.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn all(store: &Store) -> Result<Vec<(usize, Self)>, StoreError> {
+        let facts = store.facts(TOPIC)?;
+        Ok(facts.into_iter().filter_map(Self::from_fact).collect())
+    }
+
+    fn from_fact((cell, words): (String, String)) -> Option<(usize, Self)> {
+        let (ratio, is_left_out) = words.split_once(' ')?;
+        let expected = Self {
+            ratio: ratio.parse().ok()?,
+            is_left_out: is_left_out == "left-out",
+        };
+        Some((cell.parse().ok()?, expected))
+    }
+
+    fn fact(&self, cell: usize) -> (String, String) {
+        let what = if self.is_left_out {
+            "left-out"
+        } else {
+            "measured"
+        };
+        (cell.to_string(), format!("{:.4} {what}", self.ratio))
+    }
+}
+
+/// Predicts the cells of each group whose data lies on the calibrated storage, and keeps
+/// that in the store. The processor's time is that of the catalog. Nothing is said of
+/// groups whose reference is not modeled.
+///
+/// # Errors
+/// When the store cannot be written, and when the user interrupts.
+pub(crate) fn expect(
+    resolved: &ResolvedPlan<'_>,
+    profile: &Profile,
+    store: &mut Store,
+    monitor: &Monitor<'_>,
+) -> Result<(), CampaignError> {
+    let plan = resolved.plan();
+    let cells = plan.cells();
+    let mut facts = Vec::new();
+    for group in plan.groups() {
+        let mut found = Vec::new();
+        for &number in &group.cells {
+            monitor.stop_if_interrupted()?;
+            monitor.progress(&format!("predict {}", cells[number].page_size));
+            found.push(of_cell(&cells[number], resolved, profile));
+        }
+        let expected = judged(&found, group.reference);
+        for (number, expected) in group.cells.iter().zip(expected) {
+            facts.extend(expected.map(|expected| expected.fact(*number)));
+        }
+    }
+    store.replace_facts(TOPIC, &facts)?;
+    Ok(())
+}
+
+/// What is expected of the cells of a group with these throughputs. The best rival of the
+/// reference is measured in any case.
+fn judged(found: &[Option<f64>], reference: usize) -> Vec<Option<Expected>> {
+    let best = found.iter().flatten().copied().fold(0.0, f64::max);
+    let rivals = found.iter().enumerate();
+    let rivals = rivals.filter_map(|(place, one)| one.filter(|_| place != reference));
+    let best_rival = rivals.fold(0.0, f64::max);
+    let judged = |(place, throughput): (usize, &Option<f64>)| {
+        let throughput = (*throughput)?;
+        Some(Expected {
+            ratio: throughput / found[reference]?,
+            is_left_out: place != reference && throughput < WORTH * best && throughput < best_rival,
+        })
+    };
+    found.iter().enumerate().map(judged).collect()
+}
+
+fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Option<f64> {
+    if cell.storage != Storage::Own {
+        return None;
+    }
+    let workload = resolved.workload(cell.data);
+    let plan = resolved.plan();
+    let model = model_of(&cell.database, rotates(profile)).ok()?;
+    check_clients(&model, cell.clients).ok()?;
+    let setup = Setup {
+        model,
+        page_size: cell.page_size,
+        memory: resolved.database(&cell.database).buffer(cell.memory).ok()?,
+        clients: cell.clients,
+        processors: cell.cpus.unwrap_or(Cpu::CATALOG_PROCESSORS),
+        seed: plan.seed,
+        cpu: Cpu::of_catalog(&cell.database.name, plan.workload).cost,
+        slowness: Slowness::default(),
+    };
+    let device = PredictedDevice::Profile(Box::new(profile.clone()));
+    let device = device.open(plan.seed.derive("device", 0)).ok()?;
+    throughput(workload, &setup, device).ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_cells_are_left_out_but_for_the_best_rival() {
+        let left_out = |found: &[f64], reference| -> Vec<bool> {
+            let found: Vec<Option<f64>> = found.iter().copied().map(Some).collect();
+            let judged = judged(&found, reference).into_iter().flatten();
+            judged.map(|one| one.is_left_out).collect()
+        };
+        assert_eq!(
+            left_out(&[110.0, 100.0, 70.0, 65.0], 1),
+            [false, false, false, true]
+        );
+        // The reference stays however slow it is, and somebody to compare it with.
+        assert_eq!(left_out(&[110.0, 30.0, 50.0], 1), [false, false, true]);
+        assert_eq!(left_out(&[100.0, 40.0, 30.0], 0), [false, false, true]);
+        let unknown = judged(&[Some(100.0), None, Some(10.0), Some(90.0)], 0);
+        assert_eq!(unknown[1], None);
+        assert!((unknown[3].unwrap().ratio - 0.9).abs() < 1e-12);
+        assert!(unknown[2].unwrap().is_left_out);
+        // Nothing is left out beside a reference that is not known.
+        assert_eq!(
+            judged(&[None, Some(1.0), Some(100.0)], 0),
+            [None, None, None]
+        );
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        for is_left_out in [false, true] {
+            let one = Expected {
+                ratio: 0.4625,
+                is_left_out,
+            };
+            assert_eq!(Expected::from_fact(one.fact(3)), Some((3, one)));
+        }
+        for (cell, words) in [
+            ("", "1 left-out"),
+            ("x", "1 left-out"),
+            ("1", ""),
+            ("1", "x y"),
+        ] {
+            let fact = (cell.to_owned(), words.to_owned());
+            assert_eq!(Expected::from_fact(fact), None, "{cell} {words}");
+        }
+    }
+}

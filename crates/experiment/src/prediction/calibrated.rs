@@ -124,8 +124,8 @@ impl Calibrated {
             .map_err(CalibratedError::Workload)?;
         let mut counters = Counters::default();
         let (mut warm_up_misses, mut sittings) = (0, 0);
-        // Shares of all processors' time: user, system, taken away by others.
-        let mut used = [0.0; 3];
+        // Shares of all processors' time: in user mode and in the kernel.
+        let mut used = [0.0; 2];
         let mut processors = chosen.cpus;
         for run in store.runs(kinds.transactions())? {
             if let Some(figures) = run.figures().filter(|_| is_chosen(run.key.cell)) {
@@ -133,7 +133,7 @@ impl Calibrated {
                 warm_up_misses += figures.load.warm_up_misses;
                 sittings += 1;
                 let machine = &figures.machine;
-                let shares = [machine.user, machine.system, machine.steal];
+                let shares = [machine.user, machine.system];
                 used = std::array::from_fn(|share| used[share] + shares[share]);
                 let all = figures.machine.cpus as u32;
                 processors = processors.or(Some(all)).filter(|count| *count > 0);
@@ -150,9 +150,9 @@ impl Calibrated {
             let source = format!(
                 "{:.0} µs a transaction beyond waits with {size} pages, {} in {from}",
                 other_ns / 1e3,
-                match is_known {
-                    true => "measured".to_owned(),
-                    false => format!("what makes its model as fast as {} clients", chosen.clients),
+                match chosen.clients {
+                    1 => "of one client".to_owned(),
+                    clients => format!("of {clients} clients"),
                 }
             );
             Cpu::measured(other_ns, log_bytes, read_bytes, source)
@@ -210,13 +210,11 @@ impl Calibrated {
     }
 }
 
-/// How much longer than in user mode transactions took of the processors: the kernel worked
-/// for them, and what a hypervisor took away was missing. `used` are shares of the time, in
-/// user mode, in the kernel and taken away.
-fn beyond_user([user, system, steal]: [f64; 3]) -> f64 {
-    let all = (user + system + steal) / user;
-    match user > 0.0 && all.is_finite() {
-        true => all,
+/// How much longer than in user mode transactions took of the processors, since the kernel
+/// worked for them. `used` are shares of the time in user mode and in the kernel.
+fn beyond_user([user, system]: [f64; 2]) -> f64 {
+    match user > 0.0 {
+        true => (user + system) / user,
         false => 1.0,
     }
 }

@@ -38,7 +38,7 @@ impl Cpu {
 /// to the log and read: by database, with its default page size, and data of a workload's
 /// kind. SQLite's with one client and 32 MiB of cache, servers' as [`super::fit`] found it
 /// with eight clients and 48 MiB (bench/runs/2026-11-23-predict-servers).
-const CATALOG: [(&str, &str, &str, [f64; 3]); 3] = [
+const CATALOG: [(&str, &str, &str, [f64; 3]); 9] = [
     ("sqlite", "tpcc", "TPC-C", [250_000.0, 51_500.0, 31_000.0]),
     ("sqlite", "ycsb", "YCSB A", [26_000.0, 4_190.0, 3_300.0]),
     (
@@ -46,6 +46,32 @@ const CATALOG: [(&str, &str, &str, [f64; 3]); 3] = [
         "pgbench",
         "pgbench -N",
         [40_000.0, 12_200.0, 3_800.0],
+    ),
+    (
+        "postgres",
+        "tpcc",
+        "TPC-C",
+        [2_140_000.0, 23_700.0, 83_500.0],
+    ),
+    ("postgres", "ycsb", "YCSB A", [240_000.0, 2_910.0, 6_310.0]),
+    (
+        "postgres",
+        "pgbench",
+        "pgbench -N",
+        [799_000.0, 10_500.0, 12_900.0],
+    ),
+    (
+        "mariadb",
+        "tpcc",
+        "TPC-C",
+        [3_260_000.0, 9_030.0, 278_000.0],
+    ),
+    ("mariadb", "ycsb", "YCSB A", [251_000.0, 193.0, 12_600.0]),
+    (
+        "mariadb",
+        "pgbench",
+        "pgbench -N",
+        [605_000.0, 234.0, 15_200.0],
     ),
 ];
 

@@ -16,8 +16,10 @@ const WARM_UP_MAX: u64 = 30_000;
 const COMPARED_MAX: u64 = 10_000;
 
 /// How often several clients' times are compared, at most, and how far off they may be.
-const ROUNDS: usize = 12;
-const ERROR_MAX: f64 = 0.01;
+const ROUNDS: usize = 10;
+const ERROR_MAX: f64 = 0.02;
+/// The share of a correction, in logarithms, that is made at once. Chosen.
+const DAMPING: f64 = 0.6;
 /// Storage is not taken to be faster by more than this: 0.1 is ten times.
 const SCALE_MIN: f64 = 0.1;
 
@@ -84,34 +86,23 @@ impl Reference<'_> {
         least_ns: f64,
         cpu: impl Fn(f64) -> Cpu,
     ) -> Result<(Cpu, Slowness), FitError> {
-        // It adds least where nobody waits for a processor.
-        let (busy, idle) = (self.busy(), 1.0 / f64::from(self.setup.clients.max(1)));
         let least_ns = least_ns.max(1.0);
         let mut slowness = Slowness::default();
         let mut cpu_ns = least_ns;
-        let mut before: Option<[f64; 2]> = None;
         for _ in 0..ROUNDS {
             let modeled = self.model(&cpu(cpu_ns), slowness)?;
             let ratios = self.ratios(&modeled);
-            let missing_ns = self.elapsed_ns - modeled.elapsed_ns;
-            for (all, ratio) in slowness.0.iter_mut().zip(ratios) {
-                *all *= ratio;
-            }
-            let error = missing_ns / self.elapsed_ns;
+            let elapsed = self.elapsed_ns / modeled.elapsed_ns;
             let is_off = |ratio: &f64| (ratio - 1.0).abs() > ERROR_MAX;
-            if error.abs() < ERROR_MAX && !ratios.iter().any(is_off) {
+            if !ratios.iter().chain([&elapsed]).any(is_off) {
                 break;
             }
-            let slope = before.map_or(busy, |[cpu_before, elapsed_before]| {
-                let slope = (modeled.elapsed_ns - elapsed_before) / (cpu_ns - cpu_before);
-                if slope.is_finite() {
-                    slope.clamp(idle, busy)
-                } else {
-                    busy
-                }
-            });
-            before = Some([cpu_ns, modeled.elapsed_ns]);
-            cpu_ns = (cpu_ns + missing_ns / slope).max(least_ns);
+            // Each has a part in the other: who waits longer for storage waits less for
+            // processors. All at once would swing to and fro.
+            for (all, ratio) in slowness.0.iter_mut().zip(ratios) {
+                *all *= ratio.powf(DAMPING);
+            }
+            cpu_ns = (cpu_ns * elapsed).max(least_ns);
         }
         Ok((cpu(cpu_ns), slowness))
     }
@@ -130,7 +121,7 @@ impl Reference<'_> {
             let all = Slowness([scale; Purpose::ALL.len()]);
             let elapsed_ns = self.model(&cpu(cpu_ns), all)?.elapsed_ns;
             let missing_ns = self.elapsed_ns - elapsed_ns;
-            if missing_ns.abs() < ERROR_MAX * self.elapsed_ns {
+            if missing_ns.abs() < 0.5 * ERROR_MAX * self.elapsed_ns {
                 break;
             }
             if scale <= SCALE_MIN && missing_ns < 0.0 {

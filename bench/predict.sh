@@ -20,7 +20,7 @@ mkdir -p "$directory"
 # shellcheck disable=SC2048 # a list of names
 for workload in ${workloads[*]}; do
     plan=(--database "$database" --workload "$workload" "${cells[@]}")
-    plan+=(--transactions 100 --warm-up 2000 --clients "${CLIENTS:-1}")
+    plan+=(--transactions 100 --warm-up "${WARM_UP:-2000}" --clients "${CLIENTS:-1}")
     measured=$directory/measured-$workload
     predicted=$directory/predicted-$workload
     [ -e "$measured.txt" ] || "$octavo" advise "$measured" "${plan[@]}" --budget 3m \

@@ -185,6 +185,7 @@ impl Calibrated {
             profile: &profile,
             device_seed: measured.seed,
             counters,
+            counted: transactions as u64,
             elapsed_ns: mean(&each, |one| one.elapsed_ns),
             warm_up_misses: warm_up_misses / sittings.max(1),
             transactions: transactions as u64 / sittings.max(1),

@@ -42,8 +42,9 @@ pub(super) struct Reference<'a> {
     pub(super) setup: Setup,
     pub(super) profile: &'a Profile,
     pub(super) device_seed: Seed,
-    /// What the database counted.
+    /// What the database counted, and of how many transactions.
     pub(super) counters: Counters,
+    pub(super) counted: u64,
     /// From begin to end of all slices over their transactions.
     pub(super) elapsed_ns: f64,
     /// Pages that were read before what counts. Logs are longest, and caches coldest, at
@@ -59,8 +60,7 @@ pub(super) struct Reference<'a> {
 struct Modeled {
     elapsed_ns: f64,
     asked: [Asked; Purpose::ALL.len()],
-    /// New pages that the database counts as read.
-    made: u64,
+    transactions: u64,
 }
 
 impl Reference<'_> {
@@ -164,7 +164,6 @@ impl Reference<'_> {
         let (mut elapsed_ns, mut done) = (0, 0);
         while done < self.transactions.min(COMPARED_MAX) {
             elapsed_ns += system.run(self.slice, &mut |done| {
-                modeled.made += done.referred.made;
                 for (all, one) in modeled.asked.iter_mut().zip(done.asked) {
                     *all = *all + one;
                 }
@@ -172,62 +171,55 @@ impl Reference<'_> {
             done += self.slice;
         }
         modeled.elapsed_ns = elapsed_ns as f64 / done as f64;
+        modeled.transactions = done;
         Ok(modeled)
     }
 
-    /// Measured times over modeled ones, by purpose: 1 where either is not known.
+    /// What a transaction was measured to wait over what it is modeled to, by purpose: 1
+    /// where either is not known. Not of each request: databases ask in smaller parts than
+    /// their models. But of each checkpoint, of which there may be few.
     ///
     /// PostgreSQL hands its log to the page cache, and its flushes write that: both together
-    /// are compared. It counts new pages as reads. InnoDB has no times of its own.
+    /// are compared. InnoDB has no times of its own.
     fn ratios(&self, modeled: &Modeled) -> [f64; Purpose::ALL.len()] {
         let counters = &self.counters;
-        let asked = |purpose: Purpose| modeled.asked[purpose as usize];
-        let (read, log_write) = (asked(Purpose::Read), asked(Purpose::LogWrite));
-        let (log_sync, checkpoint) = (asked(Purpose::LogSync), asked(Purpose::Checkpoint));
+        let waited = |purpose: Purpose| modeled.asked[purpose as usize].waited_ns as f64;
         let mut ratios = [1.0; Purpose::ALL.len()];
-        let mut set = |purpose: Purpose, measured: f64, modeled: f64| {
-            if measured > 0.0 && modeled > 0.0 && (measured / modeled).is_finite() {
-                ratios[purpose as usize] = measured / modeled;
+        let mut set = |purpose: Purpose, measured: Duration, modeled_ns: f64| {
+            let [was, is] = match purpose {
+                Purpose::Checkpoint if self.setup.model == Model::Sqlite => {
+                    let flushes = modeled.asked[purpose as usize].flushes;
+                    [counters.checkpoints, flushes]
+                }
+                _ => [self.counted, modeled.transactions],
+            };
+            let measured = measured.as_nanos() as f64 / was as f64;
+            let ratio = measured / (modeled_ns / is as f64);
+            if ratio > 0.0 && ratio.is_finite() {
+                ratios[purpose as usize] = ratio;
             }
         };
-        let per = |ns: u64, count: u64| ns as f64 / count.max(1) as f64;
-        let ns = |time: Duration, count: u64| time.as_nanos() as f64 / count.max(1) as f64;
-        let reads = ns(counters.read_time, counters.reads);
+        let mut alone = |purpose: Purpose, measured| set(purpose, measured, waited(purpose));
         match self.setup.model {
             Model::Sqlite => {
-                set(Purpose::Read, reads, per(read.waited_ns, read.requests));
-                set(
-                    Purpose::LogWrite,
-                    ns(counters.log_write_time, counters.log_writes),
-                    per(log_write.waited_ns, log_write.requests),
-                );
-                let syncs = counters.syncs.saturating_sub(counters.checkpoints);
-                set(
-                    Purpose::LogSync,
-                    ns(counters.log_sync_time, syncs),
-                    per(log_sync.waited_ns, log_sync.flushes),
-                );
-                // A checkpoint writes pages and flushes once.
-                set(
-                    Purpose::Checkpoint,
-                    ns(counters.checkpoint_time, counters.checkpoints),
-                    per(checkpoint.waited_ns, checkpoint.flushes),
-                );
+                alone(Purpose::Read, counters.read_time);
+                alone(Purpose::LogWrite, counters.log_write_time);
+                alone(Purpose::LogSync, counters.log_sync_time);
+                alone(Purpose::Checkpoint, counters.checkpoint_time);
             }
             Model::Innodb { .. } => {}
             // Pages are written besides, as fast as others are read.
             _ => {
-                let read = per(read.waited_ns, read.requests + modeled.made);
-                set(Purpose::Read, reads, read);
-                set(Purpose::Checkpoint, reads, read);
-                let both = ns(
-                    counters.log_write_time + counters.log_sync_time,
-                    counters.syncs,
+                alone(Purpose::Read, counters.read_time);
+                set(
+                    Purpose::Checkpoint,
+                    counters.read_time,
+                    waited(Purpose::Read),
                 );
-                let logged = log_write.waited_ns + log_sync.waited_ns;
-                for purpose in [Purpose::LogWrite, Purpose::LogSync] {
-                    set(purpose, both, per(logged, log_sync.flushes));
-                }
+                let both = counters.log_write_time + counters.log_sync_time;
+                let modeled = waited(Purpose::LogWrite) + waited(Purpose::LogSync);
+                set(Purpose::LogWrite, both, modeled);
+                set(Purpose::LogSync, both, modeled);
             }
         }
         ratios
@@ -279,11 +271,9 @@ mod tests {
         let time =
             |purpose: Purpose| Duration::from_nanos(modeled.asked[purpose as usize].waited_ns);
         Counters {
-            reads: modeled.asked[Purpose::Read as usize].requests + modeled.made,
             read_time: time(Purpose::Read),
             log_write_time: time(Purpose::LogWrite),
             log_sync_time: time(Purpose::LogSync),
-            syncs: modeled.asked[Purpose::LogSync as usize].flushes,
             ..Counters::default()
         }
     }
@@ -314,6 +304,7 @@ mod tests {
                 profile: &profile,
                 device_seed: Seed::new(2),
                 counters: Counters::default(),
+                counted: 0,
                 elapsed_ns: 0.0,
                 warm_up_misses: 1000,
                 transactions: 2000,
@@ -322,6 +313,7 @@ mod tests {
             let was = Slowness([1.4, 0.7, 0.7, 1.4, 1.0]);
             let modeled = reference.model(&cpu(400_000.0), was).unwrap();
             reference.counters = counted(&modeled);
+            reference.counted = modeled.transactions;
             reference.elapsed_ns = modeled.elapsed_ns;
             let (found, slowness) = reference.fit(100_000.0, cpu).unwrap();
             let error = found.cost.transaction_ns / 400_000.0 - 1.0;

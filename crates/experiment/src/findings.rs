@@ -534,7 +534,8 @@ impl<'a> ByCell<'a> {
             reference: place == group.reference,
             throughput: stands.throughput,
             ratio: stands.ratio,
-            decision: stands.decision,
+            // Nothing is open of what was never measured.
+            decision: stands.decision.filter(|_| stands.throughput.is_some()),
             likely: stands.likely,
             expected: expected.next().map(|(_, expected)| *expected),
             left: stands.left,

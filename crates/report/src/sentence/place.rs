@@ -24,7 +24,7 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
     }
     if let Some(expected) = cell.expected.filter(|_| !cell.reference) {
         said.text += &format!(", predicted {}", signed(expected.ratio));
-        if expected.is_left_out && cell.ratio.is_none() {
+        if expected.is_left_out && cell.throughput.is_none() {
             return said;
         }
     }

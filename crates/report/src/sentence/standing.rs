@@ -58,6 +58,7 @@ fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) 
                 Why::Slower => signed(candidate.ratio?.estimate),
                 Why::Equal => "no difference".into(),
                 Why::Behind { leader } => format!("behind {}", name(leader)),
+                Why::NoResult if candidate.ratio.is_none() => "not measured".into(),
                 Why::NoResult => "no result".into(),
             };
             Some(format!("{} out ({why})", name(place)))

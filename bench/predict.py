@@ -86,8 +86,21 @@ def cells(measured, predicted):
     return found
 
 
+def warm_up(path):
+    """Pages read before what counts, in the first sitting: {(memory, page): pages}"""
+    store = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    return {
+        row[:2]: row[2]
+        for row in store.execute(
+            """SELECT memory_bytes, page_size_bytes, warm_up_misses
+               FROM run JOIN cell USING (cell) WHERE failure IS NULL AND sitting = 0"""
+        )
+    }
+
+
 def main():
     found = cells(*(runs(path) for path in sys.argv[1:3]))
+    read_before = [warm_up(path) for path in sys.argv[1:3]]
     compared = ("transactions/s", "reads", "bytes written")
     errors = {figure: [] for figure in compared}
     for (memory, page), (measured, predicted) in found.items():
@@ -99,6 +112,9 @@ def main():
                 errors[figure].append(abs(error))
             line += f" | {figure} {was:9.2f} {is_:9.2f} {error:+6.1f}%"
         print(line)
+        was, is_ = (read[memory, page] for read in read_before)
+        if not 0.8 <= is_ / max(was, 1) <= 1.25:
+            print(" " * 14, f"OTHER TRANSACTIONS: {was} pages read before, {is_} predicted; set WARM_UP")
         pairs = zip(measured["waits"], predicted["waits"])
         times = [f"{name} {was:.0f}/{is_:.0f}" for name, (was, is_) in zip(PARTS, pairs)]
         times.append(f"other {measured['other']:.0f}/{predicted['other']:.0f}")

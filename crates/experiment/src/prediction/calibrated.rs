@@ -61,8 +61,9 @@ impl Calibrated {
     /// plan. Of what was measured with the database's default page size alone: with as
     /// many clients as the plan has, or else with others, and the largest memory.
     ///
-    /// What a transaction takes beyond its waits is known of one client of SQLite; else it
-    /// is what makes the model as fast as the database was.
+    /// What a transaction takes beyond its waits is known of one client of SQLite. Of
+    /// InnoDB it is the time in user mode with the kernel's share; else it is what makes
+    /// the model as fast as the database was.
     ///
     /// # Errors
     /// See [`CalibratedError`].
@@ -163,6 +164,11 @@ impl Calibrated {
             false => mean(&each, |one| one.cpu_ns),
         };
         let Some(profile) = profile else {
+            if !is_known {
+                return Err(lacks(
+                    "calibrated storage, which a server's times are fitted with",
+                ));
+            }
             let cpu = cpu(other_ns);
             return Ok(Self {
                 cpu,
@@ -189,7 +195,7 @@ impl Calibrated {
             elapsed_ns: mean(&each, |one| one.elapsed_ns),
             warm_up_misses: warm_up_misses / sittings.max(1),
             transactions: transactions as u64 / sittings.max(1),
-            slice: median(&each, |one| one.transactions * one.transactions).max(1.0) as u64,
+            slice: (transactions as u64 / each.len() as u64).max(1),
         };
         let (cpu, slowness) = match is_known {
             true => {

@@ -8,10 +8,13 @@ their speed while cells are measured, so a cell's measured speed is that of the 
 CALIBRATING in all its passes times the ratio of both on the same passes. All but the data's bytes, which
 are counted once a run, is of passes that both cells and the prediction have. Last the
 median and the largest absolute error of each figure, without the page size that
-calibrated the prediction, and for each memory the best page size of both and what the
-predicted one has of the measured best's throughput.
+calibrated the prediction; how many ratios to that page size lie within what is predicted
+of them at 95%, calculated here from what each cell follows, with the measurement's own
+error; and for each memory the best page size of both and what the predicted one has of the
+measured best's throughput.
 """
 import json
+import math
 import sqlite3
 import statistics
 import sys
@@ -98,6 +101,64 @@ def warm_up(path):
     }
 
 
+def inputs(path):
+    """What predicted cells follow: {(memory, page): {input: (follows, shared, own)}}"""
+    store = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    found = {}
+    for memory, page, name, words in store.execute(
+        """SELECT memory_bytes, page_size_bytes, fact.name, value
+           FROM cell JOIN fact ON topic = 'inputs ' || cell"""
+    ):
+        found.setdefault((memory, page), {})[name] = [float(word) for word in words.split()]
+    return found
+
+
+def deviation(own, reference):
+    """Standard deviation of the logarithm of a predicted ratio."""
+    variance = 0.0
+    for name, (follows, shared, of_size) in own.items():
+        others, _, of_reference = reference[name]
+        variance += (shared * (follows - others)) ** 2
+        variance += (of_size * follows) ** 2 + (of_reference * others) ** 2
+    return math.sqrt(variance)
+
+
+def error_of_ratio(own, reference):
+    """Standard error of the logarithm of a ratio of speeds, from passes of both."""
+    logs = []
+    for sitting in own.keys() & reference.keys():
+        one, other = own[sitting][0], reference[sitting][0]
+        both = one.keys() & other.keys()
+        logs += [math.log(speed(one[number]) / speed(other[number])) for number in both]
+    return statistics.stdev(logs) / math.sqrt(len(logs))
+
+
+def within(paths, found):
+    """A line for each predicted ratio, and how many have the measured one within."""
+    follows, passes = inputs(paths[1]), runs(paths[0])
+    inside = total = 0
+    for (memory, page), (measured, predicted) in found.items():
+        at, reference = (memory, page), (memory, CALIBRATING)
+        if page == CALIBRATING or not {at, reference} <= follows.keys():
+            continue
+        was, is_ = (
+            of["transactions/s"] / found[reference][which]["transactions/s"]
+            for which, of in enumerate((measured, predicted))
+        )
+        spread = deviation(follows[at], follows[reference])
+        error = error_of_ratio(passes[at], passes[reference])
+        is_in = abs(math.log(was / is_)) <= 1.96 * math.hypot(spread, error)
+        inside, total = inside + is_in, total + 1
+        low, high = (is_ * math.exp(sign * 1.96 * spread) for sign in (-1, 1))
+        print(
+            f"{memory >> 20:4} MiB {page / 1024:4g} KiB over {CALIBRATING >> 10} KiB: predicted "
+            f"{is_:.2f} ({low:.2f} to {high:.2f}), measured {was:.2f} (+-{error * 196:.0f}%): "
+            f"{'within' if is_in else 'NOT WITHIN'}"
+        )
+    if total:
+        print(f"ratios within what is predicted: {inside} of {total}")
+
+
 def main():
     found = cells(*(runs(path) for path in sys.argv[1:3]))
     read_before = [warm_up(path) for path in sys.argv[1:3]]
@@ -121,6 +182,7 @@ def main():
         print(" " * 14, "us:", ", ".join(times))
     for figure, errs in errors.items():
         print(f"{figure}: median error {statistics.median(errs):.1f}%, largest {max(errs):.1f}%")
+    within(sys.argv[1:3], found)
     for memory in sorted({memory for memory, _ in found}):
         pages = [page for of, page in found if of == memory]
         of_measured, of_predicted = (

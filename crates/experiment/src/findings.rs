@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::{
     caveats::Caveat,
     energy::{CellEnergy, RunEnergy},
+    inputs::{Input, Inputs},
     lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
     machine,
     plan::{Cell, Group, Plan},
@@ -159,6 +160,10 @@ pub struct CellFindings {
     /// What it was predicted to be before anything was measured, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
+    /// What it was predicted from, and how far its time follows that; empty where it was
+    /// measured. Its intervals are as wide as these make them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
     /// When and why it was dropped.
     pub left: Option<Left>,
     /// How much more measuring would decide it, in seconds within slices of all
@@ -318,14 +323,23 @@ impl Findings {
         });
         let plan_groups = plan.groups();
         let cells = plan.cells();
-        let judgement = judge(&plan.rules(judged_to), &plan_groups, cells.len(), &slices);
+        let rules = plan.rules(judged_to);
+        let mut judgement = judge(&rules, &plan_groups, cells.len(), &slices);
+        let inputs = Inputs::all(store, &cells)?;
+        for (judged, group) in judgement.groups.iter_mut().zip(&plan_groups) {
+            inputs.widen_all(judged, group, rules.margin);
+        }
         let workload = plan
             .workload(plan.data[0])
             .map_err(|error| store.damaged("plan", error))?;
         let counted_name = workload.counted_name();
         let runs = store.runs(workload.transactions())?;
         let expected = Expected::all(store)?;
-        let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement, &expected);
+        let said = Said {
+            expected: &expected,
+            inputs: &inputs,
+        };
+        let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement, said);
         let groups: Vec<GroupFindings> = plan_groups
             .iter()
             .zip(&judgement.groups)
@@ -373,8 +387,8 @@ impl Findings {
             snapshots: store.snapshots()?,
             calibration,
             source: store.source()?.unwrap_or(Source::Measured),
-            buffers: buffer_findings(&plan, &cells, of_cell),
-            interactions: interactions(&plan, &cells, &plan_groups, of_cell),
+            buffers: buffer_findings(&plan, &cells, of_cell, &inputs),
+            interactions: interactions(&plan, &cells, &plan_groups, of_cell, &inputs),
             groups,
             audit: store.audit()?,
             elsewhere: Elsewhere::all(store)?,
@@ -443,7 +457,14 @@ struct ByCell<'a> {
     cells: &'a [Cell],
     figures: Vec<BTreeMap<u32, &'a Figures>>,
     slices: Vec<Vec<&'a Slice>>,
+    said: Said<'a>,
+}
+
+/// What predictions said of cells.
+#[derive(Clone, Copy)]
+struct Said<'a> {
     expected: &'a [(usize, Expected)],
+    inputs: &'a Inputs,
 }
 
 impl<'a> ByCell<'a> {
@@ -453,7 +474,7 @@ impl<'a> ByCell<'a> {
         runs: &'a [RunRecord],
         slices: &'a [Slice],
         judgement: &Judgement,
-        expected: &'a [(usize, Expected)],
+        said: Said<'a>,
     ) -> Self {
         let mut figures = vec![BTreeMap::new(); cells.len()];
         for run in runs {
@@ -481,7 +502,7 @@ impl<'a> ByCell<'a> {
             cells,
             figures,
             slices: by_cell,
-            expected,
+            said,
         }
     }
 
@@ -527,7 +548,11 @@ impl<'a> ByCell<'a> {
         let runs: Vec<&Figures> = self.figures[number].values().copied().collect();
         let slices = &self.slices[number];
         let kinds = kinds(&runs);
-        let mut expected = self.expected.iter().filter(|(cell, _)| *cell == number);
+        let mut expected = self
+            .said
+            .expected
+            .iter()
+            .filter(|(cell, _)| *cell == number);
         CellFindings {
             cell: cell.clone(),
             level: self.plan.level(cell, self.plan.compare).to_string(),
@@ -538,6 +563,7 @@ impl<'a> ByCell<'a> {
             decision: stands.decision.filter(|_| stands.throughput.is_some()),
             likely: stands.likely,
             expected: expected.next().map(|(_, expected)| *expected),
+            inputs: self.said.inputs.of(number).to_vec(),
             left: stands.left,
             more_s: stands.more.map(|more| more.as_secs_f64()),
             by_sitting: stands.by_sitting.clone(),

@@ -29,6 +29,7 @@ mod error;
 pub mod executor;
 pub mod findings;
 pub mod forecast;
+pub mod inputs;
 pub mod lockstep;
 pub mod machine;
 pub mod observer;

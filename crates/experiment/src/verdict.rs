@@ -8,6 +8,7 @@ use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
 use crate::{
+    inputs::Inputs,
     lockstep::{Candidate, GroupJudgement, Why},
     plan::{Cell, Factor, Group, Level, Plan},
     statistics::{
@@ -150,6 +151,7 @@ pub(crate) fn interactions(
     cells: &[Cell],
     groups: &[Group],
     throughput: impl Fn(usize) -> ByBatch,
+    inputs: &Inputs,
 ) -> Vec<Interaction> {
     let mut found = Vec::new();
     for factor in plan.varied() {
@@ -182,15 +184,21 @@ pub(crate) fn interactions(
                     plan.level(&cells[cell], factor),
                     plan.level(&cells[other], factor),
                 );
-                found.push((levels, within.join(", "), ratios));
+                let powers = [
+                    (cell, 1.0),
+                    (group.cells[group.reference], -1.0),
+                    (other, -1.0),
+                    (first.cells[first.reference], 1.0),
+                ];
+                found.push((levels, within.join(", "), ratios, powers));
             }
         }
     }
     let comparisons = found.len();
     found
         .into_iter()
-        .filter_map(|((level, at, against), within, ratios)| {
-            let ratio = geometric_interval(&ratios, comparisons)?;
+        .filter_map(|((level, at, against), within, ratios, powers)| {
+            let ratio = inputs.widen(geometric_interval(&ratios, comparisons)?, &powers);
             Some(Interaction {
                 level,
                 at,
@@ -271,6 +279,7 @@ pub(crate) fn buffer_findings(
     plan: &Plan,
     cells: &[Cell],
     throughput: impl Fn(usize) -> ByBatch,
+    inputs: &Inputs,
 ) -> Vec<BufferFinding> {
     if plan.compare != Factor::PageSize || plan.varied() != [Factor::Memory] {
         return Vec::new();
@@ -280,38 +289,35 @@ pub(crate) fn buffer_findings(
     let (small, large) = (memories[0], memories[memories.len() - 1]);
     let groups = plan.groups();
     let reference = cells[groups[0].cells[groups[0].reference]].page_size;
-    let of = |page_size, memory| {
-        cells
-            .iter()
-            .position(|cell| cell.page_size == page_size && cell.memory == memory)
-            .map(&throughput)
-            .unwrap_or_default()
+    let find = |page_size, memory| {
+        let is_meant = |cell: &Cell| cell.page_size == page_size && cell.memory == memory;
+        cells.iter().position(is_meant)
     };
-    let target = of(reference, large);
-    plan.page_sizes
-        .iter()
-        .map(|&page_size| BufferFinding {
-            page_size,
-            small,
-            large,
-            small_over_large: geometric_interval(
-                &paired_ratios(&of(page_size, small), &of(page_size, large)),
-                plan.page_sizes.len(),
-            ),
-            equal_to_reference: if page_size == reference {
-                EqualThroughput::About { memory: large }
-            } else {
-                let points: Option<Vec<(ByteCount, Interval)>> = memories
-                    .iter()
-                    .map(|&memory| {
-                        let ratios = paired_ratios(&of(page_size, memory), &target);
-                        Some((memory, geometric_interval(&ratios, 1)?))
-                    })
-                    .collect();
-                points.map_or(EqualThroughput::Unknown, |points| crossing(&points))
-            },
-        })
-        .collect()
+    let ratio = |one: Option<usize>, other: Option<usize>, comparisons| {
+        let (one, other) = (one?, other?);
+        let ratios = paired_ratios(&throughput(one), &throughput(other));
+        let interval = geometric_interval(&ratios, comparisons)?;
+        Some(inputs.widen(interval, &[(one, 1.0), (other, -1.0)]))
+    };
+    let target = find(reference, large);
+    let finding = |&page_size: &PageSize| BufferFinding {
+        page_size,
+        small,
+        large,
+        small_over_large: ratio(
+            find(page_size, small),
+            find(page_size, large),
+            plan.page_sizes.len(),
+        ),
+        equal_to_reference: if page_size == reference {
+            EqualThroughput::About { memory: large }
+        } else {
+            let point = |&memory| Some((memory, ratio(find(page_size, memory), target, 1)?));
+            let points: Option<Vec<(ByteCount, Interval)>> = memories.iter().map(point).collect();
+            points.map_or(EqualThroughput::Unknown, |points| crossing(&points))
+        },
+    };
+    plan.page_sizes.iter().map(finding).collect()
 }
 
 /// Where the line through (ln memory, ln ratio) first reaches ratio 1.
@@ -374,7 +380,13 @@ mod tests {
             (_, false) => 2000.0,
         };
         let measured = measured(8, 0.001, level);
-        let found = interactions(&plan, &cells, &plan.groups(), |c| measured(&cells[c]));
+        let found = interactions(
+            &plan,
+            &cells,
+            &plan.groups(),
+            |c| measured(&cells[c]),
+            &Inputs::default(),
+        );
         assert_eq!(found.len(), 2);
         let of = |bytes| {
             found
@@ -403,7 +415,7 @@ mod tests {
                 _ => 1000.0 * (memory / 8.0).sqrt(),
             }
         });
-        let findings = buffer_findings(&plan, &cells, |c| of_cell(&cells[c]));
+        let findings = buffer_findings(&plan, &cells, |c| of_cell(&cells[c]), &Inputs::default());
         let of = |bytes| {
             findings
                 .iter()

@@ -1,31 +1,39 @@
 //! A device whose time passes at another pace than the system's.
 
-use octavo_device::{Device, DeviceError, Request, Tag};
+use octavo_device::{Counters, Device, DeviceError, Request, Tag};
 use octavo_units::Moment;
 
 /// A device that takes `pace` times as long for everything as it says.
 pub(crate) struct Paced {
     device: Box<dyn Device>,
     pace: f64,
-    /// When the device's time and the system's were the same.
-    begin: Moment,
+    /// A moment in the device's time and in the system's, since which it has this pace.
+    since: [Moment; 2],
 }
 
 impl Paced {
     /// From now on.
     pub(crate) fn new(device: Box<dyn Device>, pace: f64) -> Self {
         Self {
-            begin: device.now(),
-            pace: match pace.is_finite() && pace > 0.0 {
-                true => pace,
-                false => 1.0,
-            },
+            since: [device.now(); 2],
+            pace: possible(pace),
             device,
         }
     }
 
     pub(crate) fn pace(&self) -> f64 {
         self.pace
+    }
+
+    /// Has it another pace from now on, also for what is in flight.
+    pub(crate) fn set_pace(&mut self, pace: f64) {
+        self.since = [self.device.now(), self.now()];
+        self.pace = possible(pace);
+    }
+
+    /// What it has done since it was opened. Times are its own.
+    pub(crate) fn counters(&self) -> Counters {
+        self.device.counters()
     }
 
     /// The present, in the system's time.
@@ -53,21 +61,31 @@ impl Paced {
     }
 
     fn to_device(&self, at: Moment) -> Moment {
+        let [device, system] = self.since;
         match at {
             Moment::NEVER => at,
-            _ => self.scaled(at, 1.0 / self.pace),
+            _ => device.after(scaled(at.since(system), 1.0 / self.pace)),
         }
     }
 
     fn to_system(&self, at: Moment) -> Moment {
-        self.scaled(at, self.pace)
+        let [device, system] = self.since;
+        system.after(scaled(at.since(device), self.pace))
     }
+}
 
-    fn scaled(&self, at: Moment, by: f64) -> Moment {
-        match by == 1.0 {
-            true => at,
-            false => self.begin.after((at.since(self.begin) as f64 * by) as u64),
-        }
+/// Not by way of floating point where nothing changes: that has 53 bits.
+fn scaled(ns: u64, by: f64) -> u64 {
+    match by == 1.0 {
+        true => ns,
+        false => (ns as f64 * by) as u64,
+    }
+}
+
+fn possible(pace: f64) -> f64 {
+    match pace.is_finite() && pace > 0.0 {
+        true => pace,
+        false => 1.0,
     }
 }
 
@@ -111,5 +129,24 @@ mod tests {
                 now = at.after(777);
             }
         }
+    }
+    #[test]
+    fn another_pace_is_for_what_comes_then() {
+        let device = Constant::new(ByteCount::mib(1), 1000);
+        let mut paced = Paced::new(Box::new(device), 2.0);
+        let mut now = paced.now();
+        for (pace, takes) in [(2.0, 2000), (0.5, 500), (4.0, 4000), (1.0, 1000)] {
+            paced.set_pace(pace);
+            assert!(paced.now().since(now) <= 1 || now >= paced.now());
+            paced.submit(now, Tag(0), Request::read(0, 512)).unwrap();
+            let (at, _) = paced.next(Moment::NEVER).unwrap().unwrap();
+            assert!(
+                at.since(now).abs_diff(takes) <= 2,
+                "{pace}: {}",
+                at.since(now)
+            );
+            now = at;
+        }
+        assert_eq!(paced.counters().reads, 4);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use octavo_device::{Device, Request, Tag};
+use octavo_device::{Counters, Device, Request, Tag};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
 use octavo_workload::{
     Client, Outcome, Workload,
@@ -242,6 +242,27 @@ impl System {
             self.step()?;
         }
         Ok(self.now.since(began))
+    }
+
+    /// Has what processors and storage take be this from now on.
+    pub(crate) fn set_times(&mut self, cpu: CpuCost, slowness: Slowness) {
+        (self.cpu, self.slowness) = (cpu, slowness);
+        self.device.set_pace(slowness.least());
+    }
+
+    /// What processors and storage take.
+    pub(crate) fn times(&self) -> (CpuCost, Slowness) {
+        (self.cpu, self.slowness)
+    }
+
+    /// What the device has done, loading included. Times are its own, before
+    /// [`Setup::slowness`] makes others of them.
+    pub fn device_counters(&self) -> Counters {
+        self.device.counters()
+    }
+
+    pub(crate) fn clients(&self) -> usize {
+        self.seats.len()
     }
 
     /// What happens next; the client whose transaction that ended.

@@ -23,8 +23,8 @@ impl Ran {
 }
 
 /// A workload by so many clients on PostgreSQL and 2 processors: each transaction takes
-/// `cpu_ns` of these, each request `request_ns`.
-fn run(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> Ran {
+/// `cpu_ns` of these, each request `request_ns`. The caches are warm.
+fn system(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> System {
     let setup = Setup {
         model: Model::Postgres(PostgresSettings {
             log_block: PageSize::kib(8),
@@ -45,6 +45,12 @@ fn run(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> R
     let device = Constant::new(ByteCount::mib(4096), request_ns);
     let mut system = System::new(workload, &setup, Box::new(device)).unwrap();
     system.run(TRANSACTIONS, &mut |_| ()).unwrap();
+    system
+}
+
+/// What transactions then take.
+fn run(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> Ran {
+    let mut system = system(workload, clients, cpu_ns, request_ns);
     let mut each = Vec::new();
     let elapsed_ns = system.run(TRANSACTIONS, &mut |done| each.push(*done));
     Ran {
@@ -135,4 +141,58 @@ fn a_row_that_all_want_admits_one_at_a_time() {
 fn one_seed_gives_one_result() {
     let both = [(), ()].map(|()| run(&simple_update(), 8, 1e5, 50_000));
     assert!(both[0].each == both[1].each && both[0].elapsed_ns == both[1].elapsed_ns);
+}
+
+#[test]
+fn time_follows_what_takes_it() {
+    let workload = simple_update();
+    // Of one client's time each has its share: 400 µs of a processor, and what is asked of
+    // storage, 100 µs each.
+    let ran = run(&workload, 1, 400_000.0, 100_000);
+    let share = |ns: f64| ns / ran.elapsed_ns;
+    let waited = |purpose: Purpose| {
+        let each = ran.each.iter().map(|done| done.asked(purpose).waited_ns);
+        share(each.sum::<u64>() as f64)
+    };
+    let shares = [
+        share(400_000.0 * TRANSACTIONS as f64),
+        waited(Purpose::Read),
+        waited(Purpose::LogWrite) + waited(Purpose::LogSync),
+    ];
+    let found = system(&workload, 1, 400_000.0, 100_000)
+        .sensitivity(100)
+        .unwrap();
+    // 1.5 times as long: of something that has half of the time 1.25 times as long in all.
+    let follows = |share: f64| (1.0 + 0.5 * share).ln() / 1.5_f64.ln();
+    let near = |found: f64, share: f64| (found - follows(share)).abs() < 0.06;
+    assert!(near(found.processor, shares[0]), "{found:?} {shares:?}");
+    assert!(near(found.reads, shares[1]), "{found:?} {shares:?}");
+    // Both together are a little more than the one and the other.
+    assert!(near(found.writes, shares[2]), "{found:?} {shares:?}");
+
+    // Eight clients that have nothing but processors to wait for.
+    let found = system(&workload, 8, 4_000_000.0, 1_000)
+        .sensitivity(100)
+        .unwrap();
+    assert!((found.processor - 1.0).abs() < 0.03, "{found:?}");
+    assert!(found.reads < 0.03 && found.writes < 0.03, "{found:?}");
+    // And eight that have storage alone.
+    let found = system(&workload, 8, 1_000.0, 1_000_000)
+        .sensitivity(100)
+        .unwrap();
+    let storage = found.reads + found.writes;
+    assert!(
+        found.processor < 0.03 && (storage - 1.0).abs() < 0.05,
+        "{found:?}"
+    );
+}
+
+#[test]
+fn times_are_taken_back() {
+    let workload = simple_update();
+    let mut system = system(&workload, 2, 400_000.0, 100_000);
+    let usual = system.run(500, &mut |_| ()).unwrap() as f64;
+    system.sensitivity(50).unwrap();
+    let again = system.run(500, &mut |_| ()).unwrap() as f64;
+    assert!((again / usual - 1.0).abs() < 0.1, "{usual} {again}");
 }

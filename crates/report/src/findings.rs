@@ -238,6 +238,14 @@ fn io(findings: &Findings) -> Section {
             section.push(Block::Table(table::energy(findings, group)));
         }
     }
+    let inputs = sentence::inputs(findings);
+    if !inputs.is_empty() {
+        section.heading("What it is predicted from");
+        section.extend(paragraphs(inputs));
+        for group in naming::groups(findings) {
+            section.push(Block::Table(table::inputs(findings, group)));
+        }
+    }
     section
 }
 
@@ -474,6 +482,16 @@ Octavo · SQLite 3.50.0 · TPC-C, 310\u{a0}MiB of data · vda (ext4) · 5m 0s
         for group in &of.groups {
             assert!(long.contains(&words(&group.name)), "{}: {long}", group.name);
         }
+    }
+
+    #[test]
+    fn predicted_cells_tell_what_they_follow() {
+        let mut of = fixture::findings();
+        let long = |of: &Findings| words(&findings(of).verbose(100, false));
+        assert!(!long(&of).contains("What it is predicted from"));
+        fixture::predict(&mut of);
+        let said = long(&of);
+        assert!(said.contains("2 KiB 0.25 0.50 0.25"), "{said}");
     }
 
     #[test]

@@ -28,6 +28,7 @@ use octavo_experiment::{
         Age, CellFindings, CellStability, FailedRun, Findings, GroupFindings, PerTransaction,
         ScreenedPasses, Tail, TransactionTime,
     },
+    inputs::{Input, InputError, InputName},
     lockstep::{Batch, Horizon, Left, Why},
     plan::{Cell, Design, Factor, Group, Level, Plan, Storage, TestedDatabase},
     record::Source,
@@ -112,6 +113,32 @@ pub(crate) fn findings() -> Findings {
 #[cfg(test)]
 pub(crate) fn one_pass() -> Findings {
     build(plan(&[8, 32]), 1)
+}
+
+/// Has all cells be predicted: a quarter of their time follows the processor, half reads, a
+/// quarter writes.
+pub(crate) fn predict(findings: &mut Findings) {
+    findings.source = Source::Predicted;
+    let cells = findings
+        .groups
+        .iter_mut()
+        .flat_map(|group| &mut group.cells);
+    for cell in cells {
+        let own = if cell.reference { 0.0 } else { 1.0 };
+        let input = |name, follows, shared, of_size: f64| Input {
+            name,
+            follows,
+            error: InputError {
+                shared,
+                own: own * of_size,
+            },
+        };
+        cell.inputs = vec![
+            input(InputName::Processor, 0.25, 0.1, 0.1),
+            input(InputName::Reads, 0.5, 0.12, 0.06),
+            input(InputName::Writes, 0.25, 0.12, 0.09),
+        ];
+    }
 }
 
 /// Has every cell with figures know its device's energy, the page size 8192 the
@@ -499,6 +526,7 @@ fn cell(
         decision,
         likely: None,
         expected: None,
+        inputs: Vec::new(),
         left: why.map(|why| Left {
             sitting: 0,
             pass: if is_largest { 20 } else { 40 },

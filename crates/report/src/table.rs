@@ -7,6 +7,7 @@ use octavo_experiment::{
         Age, CellFindings, CellStability, Findings, GroupFindings, PerTransaction, Tail,
         TransactionTime, share,
     },
+    inputs::InputName,
     plan::{Factor, SnapshotKey},
     statistics::Interval,
 };
@@ -259,6 +260,21 @@ pub(crate) fn energy(findings: &Findings, group: &GroupFindings) -> Table {
         table.rows.clear();
     }
     table
+}
+
+/// How far predicted cells' times follow what they were predicted from.
+pub(crate) fn inputs(findings: &Findings, group: &GroupFindings) -> Table {
+    let of = |name: InputName| {
+        move |cell: &CellFindings| {
+            let input = cell.inputs.iter().find(|input| input.name == name);
+            known(input, |input| format!("{:.2}", input.follows))
+        }
+    };
+    of_cells(findings, group, naming::capital(naming::group(group)))
+        .figure("processor", of(InputName::Processor))
+        .figure("reads", of(InputName::Reads))
+        .figure("writes and flushes", of(InputName::Writes))
+        .build()
 }
 
 /// Latencies of every kind of transaction of one cell.

@@ -59,6 +59,24 @@ fn the_same_command_predicts_the_same_and_says_that_it_is_a_prediction() {
     assert!(output.status.success(), "{}", complaint(&output));
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(findings["source"], "predicted");
+    for cell in findings["groups"][0]["cells"].as_array().unwrap() {
+        // What transactions take longer for a while to tell what they follow, counts nowhere.
+        let ratio = &cell["per_transaction"]["device_reads_ratio"];
+        assert!((ratio.as_f64().unwrap() - 1.0).abs() < 0.01, "{cell}");
+        let follows = |input: &serde_json::Value| input["follows"].as_f64().unwrap();
+        let all: f64 = cell["inputs"].as_array().unwrap().iter().map(follows).sum();
+        assert!((0.8..1.2).contains(&all), "{cell}");
+        assert!(cell["energy"]["joules_per_transaction"].as_f64().unwrap() > 0.0);
+    }
+    let facts = |directory: &Path| -> Vec<String> {
+        let store = Connection::open(directory.join("octavo.db")).unwrap();
+        let sql = "SELECT topic || name || value FROM fact WHERE topic LIKE 'inputs%' ORDER BY 1";
+        let mut statement = store.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    assert_eq!(facts(&one).len(), 4 * 3);
+    assert_eq!(facts(&one), facts(&other));
     assert_eq!(slices(&one), slices(&other));
     assert_eq!(slices(&one).len(), 4 * 8);
     assert!(

@@ -16,6 +16,7 @@ use crate::{
     error::CampaignError,
     executor::{Executor, Monitor, Sitting},
     findings::Findings,
+    inputs::Input,
     lockstep::{BATCH_PASSES, GroupJudgement, Horizon, Judgement, Slice, SliceKey, judge},
     plan::{Cell, Factor, Group, Plan},
     prediction::{Expected, expect},
@@ -609,6 +610,12 @@ impl<'a> Campaign<'a> {
     fn leave(&mut self, sitting: &mut OpenSitting<'_>, cell: usize) -> Result<(), CampaignError> {
         let name = self.plan().cell_name(&self.cells[cell]);
         self.monitor.progress(&format!("check {name}"));
+        if self.has_slices(sitting.number, cell) {
+            let inputs = sitting.seats.inputs(cell)?;
+            if !inputs.is_empty() {
+                Input::put(&mut self.store, cell, &inputs)?;
+            }
+        }
         match sitting.seats.leave(cell) {
             Ok(figures) => {
                 let topic = self.conditions_topic(&self.cells[cell]);

@@ -15,6 +15,7 @@ use octavo_units::{ByteCount, Seed};
 
 use crate::{
     error::CampaignError,
+    inputs::Input,
     lockstep::{Slice, SliceKey},
     plan::Cell,
     record::{Figures, Source},
@@ -121,6 +122,16 @@ pub trait Sitting {
 
     /// An open cell's figures since its warm-up.
     fn figures(&mut self, cell: usize) -> Option<Figures>;
+
+    /// What an open cell's figures are made from that is not known exactly; nothing of
+    /// what is measured. It executes more transactions, that do not count.
+    ///
+    /// # Errors
+    /// As [`Self::slice`].
+    fn inputs(&mut self, cell: usize) -> Result<Vec<Input>, CampaignError> {
+        let _ = cell;
+        Ok(Vec::new())
+    }
 
     /// Stops a cell and checks what it left; its figures.
     ///

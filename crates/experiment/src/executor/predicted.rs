@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::{Counters, Settings};
+use octavo_device::{Counters as DeviceCounters, power::Draw};
 use octavo_driver::{Counts, DriverError, Measurement, WarmUpSlices};
 use octavo_predict::{Done, PredictError, Purpose, Setup, System};
 use octavo_units::{ByteCount, Seed};
@@ -10,13 +11,15 @@ use octavo_workload::{Outcome, Workload};
 
 use super::{Executor, Facts, Monitor, Sitting};
 use crate::{
+    causes::with_causes,
     directory::WorkDirectory,
     error::CampaignError,
+    inputs::Input,
     lockstep::{Slice, SliceKey, Spent},
     machine::MachineUse,
     plan::Cell,
-    prediction::{Prediction, check_clients, model_of},
-    record::{Figures, Source},
+    prediction::{Known, Prediction, check_clients, model_of},
+    record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
     store::StoredSnapshot,
@@ -135,7 +138,12 @@ impl Executor for PredictedExecutor<'_> {
             let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
             let system = System::new(workload, &setup, device);
             let system = system.map_err(|error| CampaignError::Setting(error.to_string()))?;
-            seats.insert(number, Seat::new(system, workload));
+            let seat = Seat {
+                known: self.prediction.known(cell),
+                draw: self.prediction.device.draw(),
+                ..Seat::new(system, workload)
+            };
+            seats.insert(number, seat);
         }
         Ok(Box::new(PredictedSitting { seats, monitor }))
     }
@@ -153,6 +161,14 @@ struct Seat<'a> {
     workload: &'a dyn Workload,
     total: Total,
     warm_up: Total,
+    /// Transactions of the latest slice.
+    slice: u64,
+    known: Known,
+    /// What the device draws, and what it had done when the warm-up ended.
+    draw: Option<Draw>,
+    before: DeviceCounters,
+    /// What it had done before transactions followed that do not count.
+    after: Option<DeviceCounters>,
 }
 
 /// What transactions gave together.
@@ -182,6 +198,11 @@ impl<'a> Seat<'a> {
             workload,
             total: Total::new(workload),
             warm_up: Total::new(workload),
+            slice: 0,
+            known: Known::default(),
+            draw: None,
+            before: DeviceCounters::default(),
+            after: None,
         }
     }
 
@@ -198,6 +219,7 @@ impl<'a> Seat<'a> {
             counted += u64::from(done.outcome == Outcome::Committed && kinds[done.kind].counted);
         })?;
         slice.elapsed = Duration::from_nanos(elapsed_ns);
+        self.slice = transactions;
         self.total.elapsed += slice.elapsed;
         self.total.counters = self.total.counters + slice.counters;
         self.total.counts.add(&slice.counts);
@@ -237,10 +259,23 @@ impl<'a> Seat<'a> {
             overhead: Duration::ZERO,
             restored_by: None,
             storage_path: None,
-            device: None,
+            device: Some(self.device(elapsed)),
             machine: MachineUse::default(),
             conditions: Vec::new(),
             checks: Vec::new(),
+        }
+    }
+
+    /// What the device did after the warm-up, which took so long.
+    fn device(&self, elapsed: Duration) -> DeviceUse {
+        let after = self.after.unwrap_or_else(|| self.system.device_counters());
+        let did = after.since(&self.before);
+        DeviceUse {
+            reads: did.reads,
+            read_bytes: ByteCount::new(did.read_bytes),
+            writes: did.writes,
+            written_bytes: ByteCount::new(did.written_bytes),
+            energy: self.draw.map(|draw| draw.energy(elapsed, did.busy_ns)),
         }
     }
 }
@@ -289,18 +324,28 @@ impl Sitting for PredictedSitting<'_> {
             .get_mut(&key.cell)
             .ok_or(CampaignError::Stopped)?;
         let slice = seat.slice(key, transactions);
-        slice.map_err(|error| CampaignError::Setting(crate::causes::with_causes(&error)))
+        slice.map_err(|error| CampaignError::Setting(with_causes(&error)))
     }
 
     fn end_warm_up(&mut self, cell: usize) {
         if let Some(seat) = self.seats.get_mut(&cell) {
             let fresh = Total::new(seat.workload);
             seat.warm_up = std::mem::replace(&mut seat.total, fresh);
+            seat.before = seat.system.device_counters();
         }
     }
 
     fn figures(&mut self, cell: usize) -> Option<Figures> {
         Some(self.seats.get(&cell)?.figures())
+    }
+
+    fn inputs(&mut self, cell: usize) -> Result<Vec<Input>, CampaignError> {
+        self.monitor.stop_if_interrupted()?;
+        let seat = self.seats.get_mut(&cell).ok_or(CampaignError::Stopped)?;
+        seat.after = Some(seat.system.device_counters());
+        let follows = seat.system.sensitivity(seat.slice);
+        let follows = follows.map_err(|error| CampaignError::Setting(with_causes(&error)))?;
+        Ok(seat.known.inputs(&follows))
     }
 
     fn leave(&mut self, cell: usize) -> Result<Figures, RunError> {

@@ -16,12 +16,21 @@ pub struct Cpu {
     pub cost: CpuCost,
     /// In words.
     pub source: String,
+    /// Whether it is of the machine that is predicted, rather than of the catalog.
+    pub is_measured: bool,
 }
 
 impl Cpu {
     /// What transactions took that were measured: `other_ns` each, beyond their waits,
     /// `log_bytes` and `read_bytes` each.
     pub fn measured(other_ns: f64, log_bytes: f64, read_bytes: f64, source: String) -> Self {
+        Self {
+            is_measured: true,
+            ..Self::of(other_ns, log_bytes, read_bytes, source)
+        }
+    }
+
+    fn of(other_ns: f64, log_bytes: f64, read_bytes: f64, source: String) -> Self {
         let moved_ns = LOG_BYTE_NS * log_bytes + READ_BYTE_NS * read_bytes;
         Self {
             cost: CpuCost {
@@ -30,6 +39,7 @@ impl Cpu {
                 read_byte_ns: READ_BYTE_NS,
             },
             source,
+            is_measured: false,
         }
     }
 }
@@ -94,6 +104,6 @@ impl Cpu {
             other_ns / 1e3,
             Self::CATALOG_PROCESSORS
         );
-        Self::measured(other_ns, log_bytes, read_bytes, source)
+        Self::of(other_ns, log_bytes, read_bytes, source)
     }
 }

@@ -5,12 +5,14 @@ mod cpu;
 mod elsewhere;
 mod expected;
 mod fit;
+mod known;
 mod model;
 mod throughput;
 
 use octavo_device::{
     Device,
     catalog::Entry,
+    power::Draw,
     profile::Profile,
     profiled::{Profiled, ProfiledError},
 };
@@ -24,6 +26,7 @@ pub(crate) use elsewhere::predict_elsewhere;
 pub use expected::Expected;
 pub(crate) use expected::expect;
 pub use fit::FitError;
+pub(crate) use known::Known;
 pub(crate) use model::{check_clients, model_of};
 
 /// What a prediction is made from, beside the plan.
@@ -64,6 +67,14 @@ impl PredictedDevice {
                 Box::new(Profiled::new(profile, Some(PROFILED_CAPACITY), seed)?)
             }
         })
+    }
+
+    /// What it draws; `None` where that is not known, as of measured storage.
+    pub(crate) fn draw(&self) -> Option<Draw> {
+        match self {
+            Self::Entry(entry) => entry.draw(),
+            Self::Profile(_) => None,
+        }
     }
 
     /// Whether a system would say that it rotates.

@@ -41,6 +41,18 @@ impl Interval {
             batches,
         }
     }
+
+    /// With another error, independent of its own, of which `half` is the half-width of
+    /// the interval of the logarithm.
+    pub(crate) fn wider(self, half: f64) -> Self {
+        let center = self.estimate.ln();
+        let both = |own: f64| own.hypot(half);
+        Self {
+            low: (center - both(center - self.low.ln())).exp(),
+            high: (center + both(self.high.ln() - center)).exp(),
+            ..self
+        }
+    }
 }
 
 /// The two-sided error of one of so many intervals that are read together:

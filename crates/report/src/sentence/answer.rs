@@ -274,8 +274,12 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
         return None;
     }
     if findings.source == Source::Predicted {
-        let why = "a model of the database on a model of the storage, nothing measured.";
-        return Some(Answer::new("confidence: predicted only", why.to_owned()));
+        let mut why =
+            "a model of the database on a model of the storage, nothing measured.".to_owned();
+        if open > 0 {
+            why += " octavo advise on that storage settles what is open.";
+        }
+        return Some(Answer::new("confidence: predicted only", why));
     }
     let sittings = counted(findings.sittings, "sitting");
     let based = format!("{} passes in {sittings}", findings.passes);

@@ -6,6 +6,7 @@ use octavo_experiment::{
     findings::Findings,
     machine::{Cause, Disturbance},
     plan::Cell,
+    record::Source,
 };
 use octavo_workload::Deviation;
 
@@ -71,8 +72,12 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::Disturbed(disturbance) => disturbed(disturbance),
         Caveat::BufferNotFilled { runs, of } => format!(
             "The warm-up did not fill the cache in {runs} of {}, so they missed more than a warm \
-             cache would. Use a larger --budget.",
-            counted(*of, "run")
+             cache would. Use a larger {}.",
+            counted(*of, "run"),
+            match findings.source {
+                Source::Predicted => "--warm-up",
+                _ => "--budget",
+            }
         ),
         Caveat::SharedBlocks => "Copies share blocks with the loaded data (reflink), so the first \
                                  write of each block costs more than in use. Use ext4, or XFS \

@@ -18,8 +18,10 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
             "Nothing was measured: rows are placed on pages as the database would, the same \
              transactions as a measurement's refer to them, and its cache, log and checkpoints \
              decide what a model of the storage is asked, in virtual time. What follows says how \
-             such slices are compared; they come about as measured ones do. docs/predictions.md \
-             has the models and how far they are from measurements."
+             such slices are compared; they come about as measured ones do. Their intervals are \
+             wider by what is not known of the processor's time and the storage, not by how far \
+             models may be off: of 48 ratios that were measured, 41 were within them. \
+             docs/predictions.md has the models and how far they are from measurements."
                 .into(),
         );
     }

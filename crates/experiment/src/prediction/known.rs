@@ -1,0 +1,94 @@
+//! How well is known what a prediction is made from.
+
+use octavo_predict::Sensitivity;
+
+use super::{PredictedDevice, Prediction};
+use crate::{
+    inputs::{Input, InputError, InputName},
+    plan::Cell,
+};
+
+/// How well is known what a cell is predicted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Known {
+    processor: InputError,
+    reads: InputError,
+    writes: InputError,
+}
+
+/// The processor's time of a transaction that was measured on this machine: with one and
+/// with eight clients the same was found within this (docs/predictions.md).
+const PROCESSOR_MEASURED: f64 = 0.1;
+/// One of the catalog, of another machine: these differ by a factor of 1.6 easily. Chosen.
+const PROCESSOR_CATALOG: f64 = 0.5;
+/// What a page size changes of it beyond the bytes that it moves: measured processor's
+/// times at other sizes than the default, over what is predicted
+/// (bench/runs/2026-11-23-predict-servers).
+const PROCESSOR_SIZE: f64 = 0.1;
+
+/// From one calibration of storage to the next a minute later: reads of a size over those
+/// of 4 KiB, and writes at depth 1 (docs/predictions.md).
+const PROFILE_READS: f64 = 0.058;
+const PROFILE_WRITES: f64 = 0.087;
+/// All points of it together.
+const PROFILE_ALL: f64 = 0.116;
+
+/// Entries of the catalog have the figures of their data sheets within 20%, which is taken
+/// for two standard deviations.
+const ENTRY: f64 = 0.1;
+
+impl Prediction {
+    /// How well is known what a cell is predicted from.
+    pub(crate) fn known(&self, cell: &Cell) -> Known {
+        let is_default = cell.page_size == cell.database.default_page_size;
+        // What was made right at the default page size has no error of its own there.
+        let own = |is_fitted: bool, own: f64| if is_fitted && is_default { 0.0 } else { own };
+        let is_measured = self.cpu.is_measured;
+        let (reads, writes) = match &self.device {
+            PredictedDevice::Profile(_) => (
+                InputError {
+                    shared: PROFILE_ALL,
+                    own: own(true, PROFILE_READS),
+                },
+                InputError {
+                    shared: PROFILE_ALL,
+                    own: own(true, PROFILE_WRITES),
+                },
+            ),
+            PredictedDevice::Entry(_) => {
+                let entry = InputError {
+                    shared: ENTRY,
+                    own: ENTRY,
+                };
+                (entry, entry)
+            }
+        };
+        Known {
+            processor: InputError {
+                shared: match is_measured {
+                    true => PROCESSOR_MEASURED,
+                    false => PROCESSOR_CATALOG,
+                },
+                own: own(is_measured, PROCESSOR_SIZE),
+            },
+            reads,
+            writes,
+        }
+    }
+}
+
+impl Known {
+    /// With how far a cell's time follows each.
+    pub(crate) fn inputs(&self, follows: &Sensitivity) -> Vec<Input> {
+        let input = |name, follows, error| Input {
+            name,
+            follows,
+            error,
+        };
+        vec![
+            input(InputName::Processor, follows.processor, self.processor),
+            input(InputName::Reads, follows.reads, self.reads),
+            input(InputName::Writes, follows.writes, self.writes),
+        ]
+    }
+}

@@ -1,0 +1,66 @@
+//! What predicted figures follow.
+
+use octavo_experiment::{
+    findings::{CellFindings, Findings},
+    inputs::{Input, InputName},
+};
+
+use crate::number::{list, percent};
+
+/// What the table of inputs says, and how well these are known; nothing where all was
+/// measured.
+pub(crate) fn inputs(findings: &Findings) -> Vec<String> {
+    let cells = findings.groups.iter().flat_map(|group| &group.cells);
+    // The one with the largest error of its own is not the default.
+    let of = |name: InputName| {
+        let inputs = cells.clone().flat_map(|cell: &CellFindings| &cell.inputs);
+        let named = inputs.filter(move |input: &&Input| input.name == name);
+        named.max_by(|a, b| a.error.own.total_cmp(&b.error.own))
+    };
+    let known = InputName::ALL.into_iter().filter_map(of).map(|input| {
+        let [shared, own] = [input.error.shared, input.error.own].map(percent);
+        format!("{} to {shared} ({own})", named(input.name))
+    });
+    let known: Vec<String> = known.collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "How far each one's time follows what it is predicted from: 0.5 is 5% longer where that \
+         takes 10% longer. Intervals are as wide as these are not known: {} (in parentheses what \
+         each page size has for itself; standard deviations).",
+        list(&known, "and")
+    )]
+}
+
+/// As in a sentence.
+fn named(name: InputName) -> &'static str {
+    match name {
+        InputName::Processor => "the processor's time",
+        InputName::Reads => "reads",
+        InputName::Writes => "writes and flushes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn how_well_inputs_are_known_is_said_once() {
+        let mut findings = fixture::findings();
+        assert!(inputs(&findings).is_empty());
+        fixture::predict(&mut findings);
+        let said = inputs(&findings);
+        assert_eq!(
+            said,
+            [
+                "How far each one's time follows what it is predicted from: 0.5 is 5% longer where \
+                 that takes 10% longer. Intervals are as wide as these are not known: the \
+                 processor's time to 10% (10%), reads to 12% (6%) and writes and flushes to 12% \
+                 (9%) (in parentheses what each page size has for itself; standard deviations)."
+            ]
+        );
+    }
+}

@@ -138,10 +138,8 @@ pub fn drive(
                 }
             }
         }
-        // All begin together, or none does.
+        // All begin together, or none does; and when counters have been read.
         barrier.wait_for_all();
-        shared.start();
-        barrier.release();
         let queue = match (arrivals, &pool, settings.load) {
             (Some(arrivals), _, _) => Queue::Arrivals(arrivals),
             (None, Some(pool), Load::Paced { terminals }) => Queue::Pool(pool, terminals),
@@ -150,6 +148,7 @@ pub fn drive(
         let sampler = Sampler::new(
             scope, database, &shared, &recorders, settings, observer, queue,
         );
+        barrier.release();
         let measurement = sampler.follow(&barrier, interrupted);
         let mut audit = Audit::default();
         for thread in threads {

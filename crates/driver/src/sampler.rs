@@ -77,6 +77,8 @@ impl<'a> Sampler<'a> {
     /// fiftieth of the wait, but not less than this.
     const LOOK_MIN: Duration = Duration::from_millis(2);
 
+    /// Before the workers are let go, from when on time counts: what they do is to be
+    /// between two readings of the counters.
     pub(crate) fn new<'scope>(
         scope: &'scope Scope<'scope, '_>,
         database: &'scope dyn Running,
@@ -87,8 +89,8 @@ impl<'a> Sampler<'a> {
         queue: Queue<'a>,
     ) -> Self {
         let kinds = settings.workload.transactions();
-        let start = shared.start();
         let counters = database.counters();
+        let start = shared.start();
         Self {
             database: CounterReader::start(scope, database, counters, |source| {
                 let connections = settings.connections;

@@ -49,6 +49,8 @@ struct Behaviour {
     checkpoint: Option<Duration>,
     /// Neither commits nor counters come while this is held.
     outage: Mutex<Option<Outage>>,
+    /// How long it takes until counters are read.
+    reading: Duration,
     panics: bool,
 }
 
@@ -95,6 +97,7 @@ impl Running for Nothing {
 
     fn counters(&self) -> Counters {
         drop(lock(&self.behaviour.outage));
+        thread::sleep(self.behaviour.reading);
         Counters {
             buffer_misses: self.behaviour.misses.load(Ordering::Relaxed),
             checkpoints: self.behaviour.checkpoint.map_or(0, |cycle| {
@@ -347,6 +350,20 @@ fn exactly_so_many_transactions_are_measured() {
     // Three clients drew what was run, warm-up included.
     let line = &drive.audit.lines[0];
     assert_eq!((line.count, line.total), (990, 3));
+}
+
+#[test]
+fn clients_wait_until_counters_are_read() {
+    let database = Nothing {
+        behaviour: Arc::new(Behaviour {
+            reading: Duration::from_millis(50),
+            ..Behaviour::default()
+        }),
+    };
+    let drive = run(&database, settings(3, transactions(30, 300))).unwrap();
+    assert_eq!(drive.warm_up_misses, 90);
+    assert!(drive.buffer_filled);
+    assert_eq!(drive.counters.buffer_misses, 900);
 }
 
 #[test]

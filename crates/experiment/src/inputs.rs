@@ -206,7 +206,7 @@ mod tests {
         assert!((one - 0.5 * 0.6_f64.hypot(0.4)).abs() < 1e-12);
         let ratio = [(1, 1.0), (0, -1.0)];
         assert_eq!(same.deviation(&ratio), 0.0);
-        // 0.2 more of the one, 0.2 less of the other, half of which is 0.1 each.
+        // 0.2 more of the one and 0.2 less of the other, times 0.5.
         let other = all([usual(), inputs([0.8, 0.2], 0.0)]);
         assert!((other.deviation(&ratio) - 0.1_f64.hypot(0.1)).abs() < 1e-12);
         // What each page size has for itself does not cancel between two, but within one.

@@ -16,25 +16,27 @@ pub(crate) struct Known {
     writes: InputError,
 }
 
-/// The processor's time of a transaction that was measured on this machine: with one and
-/// with eight clients the same was found within this (docs/predictions.md).
+/// The processor's time of a transaction that was measured on this machine. Chosen: fits of
+/// one and of eight clients agree in two of six cases only (docs/predictions.md).
 const PROCESSOR_MEASURED: f64 = 0.1;
 /// One of the catalog, of another machine: these differ by a factor of 1.6 easily. Chosen.
 const PROCESSOR_CATALOG: f64 = 0.5;
-/// What a page size changes of it beyond the bytes that it moves: measured processor's
-/// times at other sizes than the default, over what is predicted
+/// What a page size changes of it beyond the bytes that it moves. Chosen by what servers
+/// took at 24 other page sizes than the default: half of them differ by less than this, their
+/// root mean square is 0.16
 /// (bench/runs/2026-11-23-predict-servers).
 const PROCESSOR_SIZE: f64 = 0.1;
 
-/// From one calibration of storage to the next a minute later: reads of a size over those
-/// of 4 KiB, and writes at depth 1 (docs/predictions.md).
+/// From one short calibration of storage to the next: reads of a size over those of 4 KiB,
+/// and writes at depth 1 (docs/predictions.md).
 const PROFILE_READS: f64 = 0.058;
 const PROFILE_WRITES: f64 = 0.087;
 /// All points of it together.
 const PROFILE_ALL: f64 = 0.116;
 
-/// Entries of the catalog have the figures of their data sheets within 20%, which is taken
-/// for two standard deviations.
+/// The entries of drives with TLC have the figures of their data sheets within 20%, which
+/// is taken for two standard deviations, and for all. Another drive of the class is further
+/// off (docs/devices.md).
 const ENTRY: f64 = 0.1;
 
 impl Prediction {

@@ -42,8 +42,8 @@ impl Interval {
         }
     }
 
-    /// With another error, independent of its own, of which `half` is the half-width of
-    /// the interval of the logarithm.
+    /// With another error, independent of its own: `half` is its half-width in the
+    /// logarithm.
     pub(crate) fn wider(self, half: f64) -> Self {
         let center = self.estimate.ln();
         let both = |own: f64| own.hypot(half);

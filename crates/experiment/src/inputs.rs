@@ -22,12 +22,12 @@ pub struct Input {
     pub follows: f64,
     /// How well it is known.
     #[serde(flatten)]
-    pub error: InputError,
+    pub error: Uncertainty,
 }
 
 /// How well something is known: standard deviations of its logarithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct InputError {
+pub struct Uncertainty {
     /// Of what is the same for all cells, such as how fast a machine is.
     pub shared: f64,
     /// Of what each page size has for itself.
@@ -77,7 +77,7 @@ impl Input {
     }
 
     fn fact(&self) -> (String, String) {
-        let InputError { shared, own } = self.error;
+        let Uncertainty { shared, own } = self.error;
         let words = format!("{:.3} {shared:.3} {own:.3}", self.follows);
         (self.name.name().to_owned(), words)
     }
@@ -92,7 +92,7 @@ impl Input {
         Some(Self {
             name,
             follows: next()?,
-            error: InputError {
+            error: Uncertainty {
                 shared: next()?,
                 own: next()?,
             },
@@ -185,7 +185,7 @@ mod tests {
         let input = |(name, follows)| Input {
             name,
             follows,
-            error: InputError { shared: 0.5, own },
+            error: Uncertainty { shared: 0.5, own },
         };
         names.into_iter().zip(follows).map(input).collect()
     }

@@ -28,7 +28,7 @@ use octavo_experiment::{
         Age, CellFindings, CellStability, FailedRun, Findings, GroupFindings, PerTransaction,
         ScreenedPasses, Tail, TransactionTime,
     },
-    inputs::{Input, InputError, InputName},
+    inputs::{Input, InputName, Uncertainty},
     lockstep::{Batch, Horizon, Left, Why},
     plan::{Cell, Design, Factor, Group, Level, Plan, Storage, TestedDatabase},
     record::Source,
@@ -128,7 +128,7 @@ pub(crate) fn predict(findings: &mut Findings) {
         let input = |name, follows, shared, of_size: f64| Input {
             name,
             follows,
-            error: InputError {
+            error: Uncertainty {
                 shared,
                 own: own * of_size,
             },

@@ -4,16 +4,16 @@ use octavo_predict::Sensitivity;
 
 use super::{PredictedDevice, Prediction};
 use crate::{
-    inputs::{Input, InputError, InputName},
+    inputs::{Input, InputName, Uncertainty},
     plan::Cell,
 };
 
 /// How well is known what a cell is predicted from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Known {
-    processor: InputError,
-    reads: InputError,
-    writes: InputError,
+    processor: Uncertainty,
+    reads: Uncertainty,
+    writes: Uncertainty,
 }
 
 /// The processor's time of a transaction that was measured on this machine. Chosen: fits of
@@ -21,11 +21,10 @@ pub(crate) struct Known {
 const PROCESSOR_MEASURED: f64 = 0.1;
 /// One of the catalog, of another machine: these differ by a factor of 1.6 easily. Chosen.
 const PROCESSOR_CATALOG: f64 = 0.5;
-/// What a page size changes of it beyond the bytes that it moves. Chosen by what servers
-/// took at 24 other page sizes than the default: half of them differ by less than this, their
-/// root mean square is 0.16
-/// (bench/runs/2026-11-23-predict-servers).
-const PROCESSOR_SIZE: f64 = 0.1;
+/// What a page size changes of it beyond the bytes that it moves: the root mean square of
+/// what servers took at 24 other page sizes than the default; half of them differ by less
+/// than 0.09 (bench/runs/2026-11-23-predict-servers).
+const PROCESSOR_SIZE: f64 = 0.16;
 
 /// From one short calibration of storage to the next: reads of a size over those of 4 KiB,
 /// and writes at depth 1 (docs/predictions.md).
@@ -48,17 +47,17 @@ impl Prediction {
         let is_measured = self.cpu.is_measured;
         let (reads, writes) = match &self.device {
             PredictedDevice::Profile(_) => (
-                InputError {
+                Uncertainty {
                     shared: PROFILE_ALL,
                     own: own(true, PROFILE_READS),
                 },
-                InputError {
+                Uncertainty {
                     shared: PROFILE_ALL,
                     own: own(true, PROFILE_WRITES),
                 },
             ),
             PredictedDevice::Entry(_) => {
-                let entry = InputError {
+                let entry = Uncertainty {
                     shared: ENTRY,
                     own: ENTRY,
                 };
@@ -66,7 +65,7 @@ impl Prediction {
             }
         };
         Known {
-            processor: InputError {
+            processor: Uncertainty {
                 shared: match is_measured {
                     true => PROCESSOR_MEASURED,
                     false => PROCESSOR_CATALOG,

@@ -10,7 +10,10 @@ use jiff::Timestamp;
 use octavo_database::DatabaseError;
 use octavo_device::profile::Profile;
 
-use super::{settings::CampaignSettings, warm_up::WarmUp};
+use super::{
+    settings::CampaignSettings,
+    warm_up::{WarmUp, WarmUpEnd},
+};
 use crate::{
     causes::with_causes,
     error::CampaignError,
@@ -404,7 +407,12 @@ impl<'a> Campaign<'a> {
                 name => format!("warm up {name}"),
             };
             let end = left.map(|left| self.monitor.spent() + left);
-            let mut warm_up = WarmUp::new(self.settings.slices.warm_up);
+            let is_modeled = self.settings.prediction.is_some();
+            let mut warm_up = WarmUp::new(match self.settings.slices.warm_up {
+                Some(transactions) => WarmUpEnd::Transactions(transactions),
+                None if is_modeled => WarmUpEnd::Full,
+                None => WarmUpEnd::Level,
+            });
             let open = |sitting: &OpenSitting<'_>| -> Vec<usize> {
                 let open = cells.iter().filter(|cell| sitting.open.contains(cell));
                 open.copied().collect()

@@ -5,6 +5,9 @@
 //! buffer had just filled, 8.3 in the long run, TPC-C on 4 KiB pages). So a
 //! warm-up goes on for as long as filling took, or until misses stay level.
 //! It counts transactions and misses, no clock, and so it replays.
+//!
+//! Misses are level long before a large buffer is full, and until it is full nothing
+//! dirty is evicted. Measuring cannot wait for that; a model can.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +25,28 @@ const LEVEL: f64 = 0.05;
 /// size and as many again.
 const BLOCKS_MIN: usize = 16;
 
+/// Transactions for which a buffer is waited that does not fill: some seconds of a model.
+/// Chosen.
+const FULL_MAX: u64 = 30_000;
+
+/// Transactions a miss from which on a buffer has all that is wanted, and need not be full.
+/// Chosen.
+const HITTING: u64 = 50;
+
+/// When a warm-up ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WarmUpEnd {
+    /// After so many transactions.
+    Transactions(u64),
+    /// When misses are level, full or not.
+    Level,
+    /// When buffers are full, or have all that is wanted.
+    Full,
+}
+
 /// A warm-up under way.
 pub(super) struct WarmUp {
-    /// How many transactions are wanted; `None` until all are warm.
-    wanted: Option<u64>,
+    end: WarmUpEnd,
     done: u64,
     block: u64,
     cells: BTreeMap<usize, Warming>,
@@ -44,10 +65,10 @@ struct Warming {
 }
 
 impl WarmUp {
-    /// Of a number of transactions, or until all cells are warm.
-    pub(super) fn new(wanted: Option<u64>) -> Self {
+    /// Of no cell yet.
+    pub(super) fn new(end: WarmUpEnd) -> Self {
         Self {
-            wanted,
+            end,
             done: 0,
             block: 0,
             cells: BTreeMap::new(),
@@ -71,14 +92,18 @@ impl WarmUp {
     /// How many transactions each cell executes next; `None` when they are
     /// warm.
     pub(super) fn next(&mut self) -> Option<u64> {
-        let warm = match self.wanted {
-            Some(wanted) => self.done >= wanted,
-            None => self.cells.values().all(|cell| cell.is_warm(self.done)),
+        let mut cells = self.cells.values();
+        let (warm, left) = match self.end {
+            WarmUpEnd::Transactions(wanted) => (self.done >= wanted, wanted - self.done),
+            WarmUpEnd::Level => (cells.all(|cell| cell.is_warm(self.done)), u64::MAX),
+            WarmUpEnd::Full => {
+                let left = FULL_MAX - self.done;
+                (left == 0 || cells.all(|cell| cell.is_full(self.done)), left)
+            }
         };
         if warm {
             return None;
         }
-        let left = self.wanted.map_or(u64::MAX, |wanted| wanted - self.done);
         self.block = (self.done / 8).max(FIRST_BLOCK).min(left);
         self.done += self.block;
         Some(self.block)
@@ -115,9 +140,9 @@ impl WarmUp {
             (None, frames) => 0.5 * cell.misses as f64 / frames as f64,
         };
         let least = self.cells.values().map(filled).fold(1.0, f64::min);
-        let least = match self.wanted {
-            Some(wanted) => self.done as f64 / wanted.max(1) as f64,
-            None => least,
+        let least = match self.end {
+            WarmUpEnd::Transactions(wanted) => self.done as f64 / wanted.max(1) as f64,
+            WarmUpEnd::Level | WarmUpEnd::Full => least,
         };
         format!("{:.0}%", least * 100.0)
     }
@@ -125,9 +150,21 @@ impl WarmUp {
 
 impl Warming {
     fn is_warm(&self, done: u64) -> bool {
-        self.frames == 0
-            || self.filled.is_some_and(|filled| done >= 2 * filled)
-            || self.is_level(done)
+        self.has_been_full(done) || self.is_level(done)
+    }
+
+    fn is_full(&self, done: u64) -> bool {
+        self.has_been_full(done) || (self.hardly_misses() && self.is_level(done))
+    }
+
+    /// Whether it has been full for as long as filling took.
+    fn has_been_full(&self, done: u64) -> bool {
+        self.frames == 0 || self.filled.is_some_and(|filled| done >= 2 * filled)
+    }
+
+    fn hardly_misses(&self) -> bool {
+        let hardly = |&(transactions, misses): &(u64, u64)| misses * HITTING <= transactions;
+        self.blocks.last().is_some_and(hardly)
     }
 
     /// Whether the last quarter of the transactions missed as often as the one
@@ -161,8 +198,8 @@ mod tests {
 
     /// Warms a cell of `frames` pages that misses like this after so many
     /// transactions; how many it takes.
-    fn transactions(frames: u64, misses: impl Fn(u64) -> f64) -> u64 {
-        let mut warm_up = WarmUp::new(None);
+    fn transactions(end: WarmUpEnd, frames: u64, misses: impl Fn(u64) -> f64) -> u64 {
+        let mut warm_up = WarmUp::new(end);
         warm_up.expect(0, frames);
         let mut done = 0;
         while let Some(block) = warm_up.next() {
@@ -182,7 +219,7 @@ mod tests {
     fn a_warm_up_goes_on_for_as_long_as_filling_took() {
         // As SQLite under TPC-C with 2 KiB pages and 32 MiB: filled after
         // about 1,000 transactions, level at 2,000.
-        let done = transactions(16_384, |at| match at {
+        let done = transactions(WarmUpEnd::Level, 16_384, |at| match at {
             0..500 => 22.8,
             500..1000 => 9.4,
             _ => 6.4,
@@ -192,16 +229,31 @@ mod tests {
 
     #[test]
     fn a_buffer_that_never_fills_is_warm_when_misses_are_level() {
-        let done = transactions(1_000_000, |at| 1.0 + 20.0 / (1.0 + at as f64 / 100.0));
+        let misses = |at| 1.0 + 20.0 / (1.0 + at as f64 / 100.0);
+        let done = transactions(WarmUpEnd::Level, 1_000_000, misses);
         assert!((500..20_000).contains(&done), "{done}");
     }
 
     #[test]
+    fn a_model_goes_on_until_its_buffer_is_full() {
+        let level = transactions(WarmUpEnd::Level, 12_000, |_| 1.0);
+        assert!(level < 2000, "{level}");
+        let full = transactions(WarmUpEnd::Full, 12_000, |_| 1.0);
+        assert!((24_000..FULL_MAX).contains(&full), "{full}");
+        // Never full.
+        assert_eq!(transactions(WarmUpEnd::Full, 100_000, |_| 1.0), FULL_MAX);
+        // All that is wanted is there.
+        let has_all = |at| if at < 1000 { 1.0 } else { 0.001 };
+        let done = transactions(WarmUpEnd::Full, 12_000, has_all);
+        assert!((1000..10_000).contains(&done), "{done}");
+    }
+
+    #[test]
     fn a_wanted_number_is_kept_to_the_transaction() {
-        let mut warm_up = WarmUp::new(Some(100));
+        let mut warm_up = WarmUp::new(WarmUpEnd::Transactions(100));
         warm_up.expect(0, 10);
         let blocks: Vec<u64> = std::iter::from_fn(|| warm_up.next()).collect();
         assert_eq!(blocks, [64, 36]);
-        assert_eq!(WarmUp::new(Some(0)).next(), None);
+        assert_eq!(WarmUp::new(WarmUpEnd::Transactions(0)).next(), None);
     }
 }

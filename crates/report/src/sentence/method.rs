@@ -33,10 +33,19 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
              meet the same machine at nearly the same time.",
             cells(findings)
         ),
-        "A sitting begins with fresh copies of the same rows, all made the same way, and a warm-up \
-         until the miss rate levels off. Several sittings show what placement and start-up are \
-         worth."
-            .into(),
+        match findings.source {
+            Source::Measured | Source::Replayed => {
+                "A sitting begins with fresh copies of the same rows, all made the same way, and \
+                 a warm-up until the miss rate levels off. Several sittings show what placement \
+                 and start-up are worth."
+            }
+            Source::Predicted => {
+                "A cell begins with the rows as they were loaded, and a warm-up until its cache \
+                 is full or hardly misses, or for 30,000 transactions, unless --warm-up says how \
+                 long."
+            }
+        }
+        .into(),
         "Four or more passes form a batch, the unit of statistics. Seconds are never counted as \
          samples. The time of checkpoints is spread over the bytes of the log, so that a batch \
          with one more does not look slower."

@@ -79,6 +79,14 @@ impl TouchCount {
         self.now = now;
     }
 
+    /// Has room for the pages below `pages`: the database has grown.
+    pub fn extend(&mut self, pages: u32) {
+        self.lists.extend(pages);
+        let mut touched = std::mem::take(&mut self.touched).into_vec();
+        touched.resize(touched.len().max(pages as usize), Moment::START);
+        self.touched = touched.into();
+    }
+
     fn evict(&mut self) -> Option<Evicted> {
         if self.lists.len(HOT) + self.lists.len(COLD) < self.frames.get() {
             return None;

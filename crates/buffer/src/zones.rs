@@ -47,6 +47,14 @@ impl Zones {
         }
     }
 
+    /// Has room for the pages below `pages`: the database has grown.
+    pub fn extend(&mut self, pages: u32) {
+        self.lists.extend(pages);
+        let mut added_at = std::mem::take(&mut self.added_at).into_vec();
+        added_at.resize(added_at.len().max(pages as usize), 0);
+        self.added_at = added_at.into();
+    }
+
     #[inline]
     fn add(&mut self, zone: usize, page: Page) {
         self.lists.push_front(zone, page);

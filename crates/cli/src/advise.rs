@@ -51,7 +51,7 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
         Some(device) => Storage::Device(storage(device)?),
         None => Storage::Own,
     };
-    let plan = plan_of(&flags.cells, storage)?;
+    let plan = plan_of(&flags.database, &flags.cells, storage)?;
     let defaults = plan.databases[0].kind()?.defaults;
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
@@ -72,15 +72,15 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
     })
 }
 
-/// The cells that flags name, on one storage.
-pub(crate) fn plan_of(flags: &CellFlags, storage: Storage) -> anyhow::Result<Plan> {
+/// The cells of a database that flags name, on one storage.
+pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> anyhow::Result<Plan> {
     let workload = flags.workload.name()?;
     ensure!(
         flags.margin > 0.0 && flags.margin < 100.0,
         "--margin must be above 0 and below 100, not {}",
         flags.margin
     );
-    let mut plan = plan(flags.system.database(&flags.database)?, workload)?;
+    let mut plan = plan(flags.system.database(database)?, workload)?;
     if !flags.memory.is_empty() {
         plan.memories.clone_from(&flags.memory);
     }

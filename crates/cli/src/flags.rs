@@ -84,6 +84,11 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
 
+    /// Database; servers are Octavo's own, in its directory
+    #[arg(long, value_name = "NAME", default_value = Registry::standard().default_kind().name,
+        value_parser = database_name(Registry::standard(), &[]))]
+    pub(crate) database: String,
+
     #[command(flatten)]
     pub(crate) cells: CellFlags,
 
@@ -129,11 +134,6 @@ pub(crate) struct AdviseFlags {
 /// What advise measures and predict predicts.
 #[derive(Debug, Args)]
 pub(crate) struct CellFlags {
-    /// Database; servers are Octavo's own, in its directory
-    #[arg(long, value_name = "NAME", default_value = Registry::standard().default_kind().name,
-        value_parser = database_name(Registry::standard(), &[]))]
-    pub(crate) database: String,
-
     #[command(flatten)]
     pub(crate) workload: WorkloadFlags,
 
@@ -197,6 +197,11 @@ pub(crate) struct PredictFlags {
     #[arg(long, value_name = "OCTAVO.DB")]
     pub(crate) calibrated_by: Option<PathBuf>,
 
+    /// Database
+    #[arg(long, value_name = "NAME", default_value = Registry::standard().default_kind().name,
+        value_parser = database_name(Registry::with_models(), &[]))]
+    pub(crate) database: String,
+
     #[command(flatten)]
     pub(crate) cells: CellFlags,
 
@@ -208,7 +213,7 @@ pub(crate) struct PredictFlags {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) transactions: u64,
 
-    /// Transactions of the warm-up [default: until the cache is warm]
+    /// Transactions of the warm-up [default: until the cache is full]
     #[arg(long, value_name = "N")]
     pub(crate) warm_up: Option<u64>,
 

@@ -28,7 +28,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         Some(device) => Storage::Device(devices::storage(device)?),
         None => Storage::Own,
     };
-    let mut plan = plan_of(&flags.cells, storage)?;
+    let mut plan = plan_of(&flags.database, &flags.cells, storage)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
     let calibrated = match &flags.calibrated_by {

@@ -61,7 +61,7 @@ impl SystemFlags {
     /// The database for a plan, with the options that are conditions of figures
     /// even where they were not given.
     pub(crate) fn database(&self, name: &str) -> anyhow::Result<TestedDatabase> {
-        let registry = Registry::standard();
+        let registry = Registry::with_models();
         let spec = DatabaseSpec::new(registry.find(name)?, self.options(&[]))?;
         Ok(TestedDatabase::new(&spec)?)
     }

@@ -21,6 +21,7 @@ mod inspection;
 #[cfg(feature = "made-up")]
 pub mod made_up;
 mod marks;
+mod modeled;
 mod mysql;
 mod noop;
 mod options;

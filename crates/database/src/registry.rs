@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{
     Database, DatabaseError, Result,
     database::DatabaseKind,
-    mysql,
+    modeled, mysql,
     options::{OptionKind, Options, nearest},
     postgres, sqlite,
 };
@@ -23,6 +23,9 @@ static STANDARD: &[&DatabaseKind] = &[
     &mysql::MYSQL,
 ];
 
+/// Those of which there are only models.
+static MODELED: &[&DatabaseKind] = &[&modeled::ORACLE_LIKE, &modeled::CUBRID_LIKE];
+
 /// Databases that can be chosen by name.
 #[derive(Clone, Debug)]
 pub struct Registry {
@@ -30,10 +33,17 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// All databases of Octavo.
+    /// All databases that can be measured.
     pub fn standard() -> Self {
         Self {
             kinds: STANDARD.to_vec(),
+        }
+    }
+
+    /// These, and those of which there are only models.
+    pub fn with_models() -> Self {
+        Self {
+            kinds: [STANDARD, MODELED].concat(),
         }
     }
 
@@ -167,7 +177,7 @@ impl Serialize for DatabaseSpec {
 impl<'de> Deserialize<'de> for DatabaseSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = Written::deserialize(deserializer)?;
-        Registry::standard()
+        Registry::with_models()
             .find(&written.database)
             .and_then(|kind| {
                 let options = kind.read(&written.options)?;
@@ -184,7 +194,7 @@ impl<'de> Deserialize<'de> for DatabaseSpec {
 /// [`DatabaseError::Unknown`] for an unknown name; else as
 /// [`DatabaseKind::read`] and [`DatabaseSpec::make`].
 pub fn choose(name: &str, options: &[(String, String)]) -> Result<Box<dyn Database>> {
-    let kind = Registry::standard().find(name)?;
+    let kind = Registry::with_models().find(name)?;
     (kind.make)(&kind.read(options)?)
 }
 
@@ -198,10 +208,10 @@ mod tests {
 
     #[test]
     fn every_database_is_made_by_its_name_and_its_aliases() {
-        for kind in Registry::standard().iter() {
+        for kind in Registry::with_models().iter() {
             assert_eq!(choose(kind.name, &[]).unwrap().name(), kind.name);
             for alias in kind.aliases {
-                assert_eq!(Registry::standard().find(alias).unwrap(), kind);
+                assert_eq!(Registry::with_models().find(alias).unwrap(), kind);
             }
             assert!(kind.page_sizes.contains(kind.page_sizes.default));
             for size in kind.defaults.page_sizes {
@@ -229,8 +239,8 @@ mod tests {
         let error = |name: &str, options: &[(String, String)]| {
             choose(name, options).err().unwrap().to_string()
         };
-        assert!(error("oracle", &[]).contains("'oracle'"));
-        assert!(error("oracle", &[]).contains("choose sqlite, postgres"));
+        assert!(error("db2", &[]).contains("'db2'"));
+        assert!(error("db2", &[]).contains("choose sqlite, postgres"));
         assert!(error("postgre", &[]).contains("did you mean postgres?"));
         assert!(error("sqlite", &option("journal-mode", "off")).contains("journal-mode off"));
         assert!(error("sqlite", &option("doublewrite", "on")).contains("doublewrite"));
@@ -246,8 +256,8 @@ mod tests {
             r#"{"database":"sqlite","options":[["journal-mode","wal"]]}"#
         );
         assert_eq!(serde_json::from_str::<DatabaseSpec>(&json).unwrap(), spec);
-        let unknown = json.replace("sqlite", "oracle");
+        let unknown = json.replace("sqlite", "db2");
         let error = serde_json::from_str::<DatabaseSpec>(&unknown).unwrap_err();
-        assert!(error.to_string().contains("'oracle' is not known"));
+        assert!(error.to_string().contains("'db2' is not known"));
     }
 }

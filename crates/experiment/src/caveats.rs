@@ -13,6 +13,11 @@ pub enum Caveat {
     DebugBuild,
     /// Nothing was measured: models say all of it.
     Predicted,
+    /// Nor was any database like this one, with its title.
+    NeverCompared {
+        /// As its makers' is written.
+        database: String,
+    },
     /// The machine was not the same in all sessions.
     MachineChanged {
         /// The fact's name.

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use octavo_database::{Counters, RestoreMethod, StoragePath};
+use octavo_database::{Counters, Registry, RestoreMethod, StoragePath};
 use octavo_device::profile::Profile;
 use octavo_driver::KindCounts;
 use octavo_workload::{Audit, AuditLine};
@@ -804,7 +804,16 @@ fn caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     }
     let is_measured = findings.source == Source::Measured;
     if !is_measured {
-        caveats.push(Caveat::Predicted);
+        let mut kinds = cells().filter_map(|cell| cell.cell.database.kind().ok());
+        let measurable = Registry::standard();
+        caveats.push(
+            match kinds.find(|kind| measurable.find(kind.name).is_err()) {
+                Some(kind) => Caveat::NeverCompared {
+                    database: kind.title.to_owned(),
+                },
+                None => Caveat::Predicted,
+            },
+        );
     }
     if is_measured && !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
         caveats.push(Caveat::NoDeviceCounters);

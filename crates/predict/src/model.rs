@@ -5,6 +5,7 @@ use octavo_workload::Workload;
 
 use crate::{
     engine::{Engine, EngineError},
+    in_place::InPlaceKind,
     innodb::{self, Innodb},
     pages::ObjectPages,
     postgres::{self, Postgres, PostgresSettings},
@@ -27,6 +28,8 @@ pub enum Model {
         /// rotates, many virtual disks among them.
         writes_neighbors: bool,
     },
+    /// A database with heaps whose rows are changed where they are.
+    InPlace(InPlaceKind),
 }
 
 impl Model {
@@ -46,6 +49,7 @@ impl Model {
                 let innodb = Innodb::new(workload, page_size, memory, *writes_neighbors)?;
                 Box::new(innodb)
             }
+            Self::InPlace(kind) => Box::new(kind.open(workload, page_size, memory)?),
         })
     }
 
@@ -55,6 +59,7 @@ impl Model {
             Self::Sqlite => sqlite::sizes(workload, page_size),
             Self::Postgres(_) => postgres::sizes(workload, page_size),
             Self::Innodb { .. } => innodb::sizes(workload, page_size),
+            Self::InPlace(kind) => kind.sizes(workload, page_size),
         }
     }
 }

@@ -145,6 +145,18 @@ pub struct Touch {
     pub changed: u32,
 }
 
+impl Touch {
+    /// Where the rows are that are found in the order in which they came: initial ones one
+    /// after the other, and a later one by itself.
+    pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        let first = self.first;
+        (0..u64::from(self.rows)).map(move |row| match first.later {
+            0 => Place::initial(first.initial + row),
+            _ => first,
+        })
+    }
+}
+
 /// Says which rows statements touch, and answers them.
 pub trait RowModel: Send {
     /// Takes a statement with its parameters. Appends what it touches, hands over the

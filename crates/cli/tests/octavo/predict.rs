@@ -176,6 +176,26 @@ fn what_is_not_modeled_is_refused_in_one_line() {
             &["larger device"],
         ),
         (&["--device=ec", "--memory=1KiB"], &["memory"]),
+        (
+            &["--database=mysql", "--device=ec"],
+            &["there is no model of it", "cubrid-like"],
+        ),
+        (
+            &["--database=oracle-like", "--page-sizes=64K", "--device=ec"],
+            &["page size", "2 KiB, 4 KiB"],
+        ),
+        (
+            &[
+                "--database=cubrid-like",
+                "--isolation=serializable",
+                "--device=ec",
+            ],
+            &["isolation", "leave it out"],
+        ),
+        (
+            &["--database=cubrid-like", "--memory=64KiB", "--device=ec"],
+            &["memory 64 KiB", "need 256 KiB"],
+        ),
     ] {
         let arguments: Vec<&str> = ["predict"]
             .into_iter()
@@ -214,5 +234,49 @@ fn servers_are_predicted_with_their_usual_clients() {
                    JOIN cell USING (cell) WHERE clients = 8 AND elapsed_s > 0";
         let counts = store.query_row(all, [], |row| Ok((row.get(0)?, row.get(1)?)));
         assert_eq!(counts.unwrap(), (16, 640));
+    }
+}
+
+/// Nothing of them is measured, and every output says so; who wants to measure them is told
+/// what can be.
+#[test]
+fn databases_of_which_there_are_only_models_are_predicted() {
+    let parent = tempfile::tempdir().unwrap();
+    for (database, title) in [
+        ("oracle-like", "Oracle-like"),
+        ("cubrid-like", "CUBRID-like"),
+    ] {
+        let directory = parent.path().join(database);
+        let mut command = predict(&directory);
+        command.args(["--database", database, "--device=sata-tlc"]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in [
+            format!("Octavo · {title}"),
+            "predicted, not measured".to_owned(),
+            format!("nor was any {title} database"),
+        ] {
+            assert!(words.contains(&said), "{said} in {text}");
+        }
+        assert!(!words.contains("octavo advise"), "{text}");
+        let mut report = octavo();
+        let report = report.arg("report").arg(&directory).output().unwrap();
+        assert!(report.status.success(), "{}", complaint(&report));
+
+        for name in ["advise", "bench", "load"] {
+            let nowhere = parent.path().join("measured");
+            let mut command = octavo();
+            command
+                .arg(name)
+                .arg(&nowhere)
+                .args(["--database", database]);
+            let output = command.output().unwrap();
+            let complaint = complaint(&output);
+            assert_eq!(output.status.code(), Some(2), "{name}: {complaint}");
+            assert!(complaint.contains(database), "{name}: {complaint}");
+            assert!(!nowhere.exists());
+        }
     }
 }

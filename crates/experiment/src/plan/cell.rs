@@ -47,7 +47,7 @@ impl TestedDatabase {
     /// # Errors
     /// When there is no such database.
     pub fn kind(&self) -> Result<&'static DatabaseKind, DatabaseError> {
-        Registry::standard().find(&self.name)
+        Registry::with_models().find(&self.name)
     }
 
     /// Makes the database.

@@ -89,9 +89,15 @@ impl Cpu {
     /// The processors of the machine on which the catalog was measured.
     pub const CATALOG_PROCESSORS: u32 = 2;
 
-    /// Of the catalog of earlier measurements of a database that is modeled.
+    /// Of the catalog of earlier measurements of a database that is modeled; PostgreSQL's
+    /// for servers that were never measured.
     pub fn of_catalog(database: &str, workload: WorkloadName) -> Self {
         let family = workload.family().data.name;
+        let is_measured = CATALOG.iter().any(|(name, ..)| *name == database);
+        let (database, of_another) = match is_measured {
+            true => (database, ""),
+            false => ("postgres", " on PostgreSQL, in its place"),
+        };
         let known = CATALOG
             .iter()
             .filter(|(name, ..)| *name == database)
@@ -99,8 +105,8 @@ impl Cpu {
         let (_, _, of, [other_ns, log_bytes, read_bytes]) = known.unwrap_or(&CATALOG[0]);
         let (other_ns, log_bytes, read_bytes) = (*other_ns, *log_bytes, *read_bytes);
         let source = format!(
-            "{:.0} µs a transaction beyond waits, as of {of} on a machine with {} virtual CPUs in \
-             2026: --calibrated-by takes yours",
+            "{:.0} µs a transaction beyond waits, as of {of}{of_another} on a machine with {} virtual CPUs \
+             in 2026: --calibrated-by takes yours",
             other_ns / 1e3,
             Self::CATALOG_PROCESSORS
         );

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use octavo_database::{DatabaseError, Registry};
-use octavo_predict::{Model, PostgresSettings};
+use octavo_predict::{InPlaceKind, Model, PostgresSettings};
 use octavo_units::{ByteCount, PageSize};
 
 use crate::plan::TestedDatabase;
@@ -20,7 +20,7 @@ const MODELED_TIMEOUT: Duration = Duration::from_hours(24);
 /// # Errors
 /// [`DatabaseError::Setting`] for a database or an option that is not modeled.
 pub(crate) fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model, DatabaseError> {
-    let kind = Registry::standard().find(&database.name)?;
+    let kind = Registry::with_models().find(&database.name)?;
     let options = kind.read(&database.options)?;
     match kind.name {
         "sqlite" => match options.get::<&'static str>("journal-mode") {
@@ -61,11 +61,13 @@ pub(crate) fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model
                 )),
             }
         }
+        "oracle-like" => Ok(Model::InPlace(InPlaceKind::OracleLike)),
+        "cubrid-like" => Ok(Model::InPlace(InPlaceKind::CubridLike)),
         name => Err(kind.refuse(
             "database",
             name,
-            "there is no model of it, predict knows sqlite, postgres and mariadb; octavo \
-             advise measures it",
+            "there is no model of it, predict knows sqlite, postgres, mariadb, oracle-like and \
+             cubrid-like; octavo advise measures it",
         )),
     }
 }

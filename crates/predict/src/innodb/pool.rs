@@ -1,14 +1,17 @@
 //! InnoDB's buffer pool: its frames, its list, and the page cleaner that keeps some of
 //! them free and writes what is dirty, through the doublewrite.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 
 use octavo_buffer::{Frames, MidpointLru, MidpointRule, Outcome, Page, Policy, Reference};
 use octavo_device::Request;
 use octavo_units::{ByteCount, Moment};
 
 use super::log::CAPACITY;
-use crate::io::{Io, Purpose};
+use crate::{
+    dirty::Dirty,
+    io::{Io, Purpose},
+};
 
 /// What the pool is made of, and what of each part describes frames
 /// (`innodb_buffer_pool_extent_size` and `sizeof(buf_block_t)` of 64-bit builds: measured,
@@ -67,12 +70,7 @@ pub(super) struct Pool {
     writes_neighbors: bool,
     capacity: u32,
     capacity_max: u32,
-    /// Dirty pages with the log's position when they became so, and some that are not
-    /// dirty any more.
-    dirty: VecDeque<(Page, u64)>,
-    /// That position of pages that are dirty, or were.
-    dirty_since: HashMap<Page, u64>,
-    dirty_count: u32,
+    dirty: Dirty,
     /// Pages that were never written since they were made: these go without the
     /// doublewrite (`buf_page_t::flush`, `REINIT`).
     made: HashSet<Page>,
@@ -102,9 +100,7 @@ impl Pool {
             writes_neighbors,
             capacity: in_pages(CAPACITY_USUAL),
             capacity_max: in_pages(CAPACITY_MAX),
-            dirty: VecDeque::new(),
-            dirty_since: HashMap::new(),
-            dirty_count: 0,
+            dirty: Dirty::default(),
             made: HashSet::new(),
             known,
             cleaned: Moment::START,
@@ -143,7 +139,6 @@ impl Pool {
         ios: &mut Vec<Io>,
     ) -> bool {
         let page = reference.page();
-        let was_dirty = self.list.is_dirty(page);
         if is_new {
             self.made.insert(page);
         }
@@ -155,19 +150,16 @@ impl Pool {
         } else {
             matches!(self.list.access(reference), Outcome::Miss(_))
         };
-        if reference.is_change() && !was_dirty {
-            self.dirty_count += 1;
-            self.dirty.push_back((page, lsn));
-            self.dirty_since.insert(page, lsn);
+        if reference.is_change() {
+            self.dirty.change(page, lsn);
         }
         is_miss
     }
 
     /// A page is of no use any more: it is not written.
     pub(super) fn forget(&mut self, page: Page) {
-        if self.list.clean(page) {
-            self.dirty_count -= 1;
-        }
+        self.list.clean(page);
+        self.dirty.clean(page);
         self.made.remove(&page);
     }
 
@@ -217,13 +209,8 @@ impl Pool {
             return;
         }
         self.cleaned = now;
-        while let Some(&entry) = self.dirty.front()
-            && !self.is_due(entry)
-        {
-            self.dirty.pop_front();
-        }
-        let age = self.dirty.front().map_or(0, |(_, since)| lsn - since);
-        let is_full = f64::from(self.dirty_count) >= DIRTY_MAX * f64::from(self.total);
+        let age = self.dirty.oldest().map_or(0, |since| lsn - since);
+        let is_full = self.dirty.len() as f64 >= DIRTY_MAX * f64::from(self.total);
         if !is_full && age as f64 <= LOG_SHARE * CAPACITY as f64 {
             return;
         }
@@ -233,26 +220,21 @@ impl Pool {
             self.capacity / 3
         };
         while self.writing.len() < most as usize
-            && let Some(entry) = self.dirty.pop_front()
+            && let Some(page) = self.dirty.take_oldest()
         {
-            if self.is_due(entry) && self.list.clean(entry.0) {
-                self.writing.push(entry.0);
-            }
+            self.list.clean(page);
+            self.writing.push(page);
         }
         self.write(ios);
-    }
-
-    /// Whether a page has been dirty from then on: it may have been written since, and be
-    /// among the dirty ones once more.
-    fn is_due(&self, (page, since): (Page, u64)) -> bool {
-        self.list.is_dirty(page) && self.dirty_since.get(&page) == Some(&since)
     }
 
     /// Writes a batch: what is not new to the doublewrite, and once that is durable all to
     /// where it belongs (`buf_dblwr_t::flush_buffered_writes_completed`).
     fn write(&mut self, ios: &mut Vec<Io>) {
         let mut writing = std::mem::take(&mut self.writing);
-        self.dirty_count = self.dirty_count.saturating_sub(writing.len() as u32);
+        for page in &writing {
+            self.dirty.clean(*page);
+        }
         let mut io = |request| {
             ios.push(Io {
                 purpose: Purpose::Background,

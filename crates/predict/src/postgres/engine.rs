@@ -90,14 +90,6 @@ impl Postgres {
             ..
         } = self;
         let relation = &mut relations[touch.table.0];
-        let of_key = |rows: u32| -> Vec<Place> {
-            (0..u64::from(rows))
-                .map(|row| match touch.first.later {
-                    0 => Place::initial(touch.first.initial + row),
-                    _ => touch.first,
-                })
-                .collect()
-        };
         match (touch.by, touch.action) {
             (By::Index(index), Action::Read) => {
                 let entries = relation.indexes[index].read(touch.first, touch.rows, storage);
@@ -108,7 +100,7 @@ impl Postgres {
             (by, action) => {
                 let places = match (&relation.key, by) {
                     (Some(key), By::Key) => key.read(touch.first, touch.rows, storage),
-                    _ => of_key(touch.rows),
+                    _ => touch.places().collect(),
                 };
                 let mut last = None;
                 for place in places {

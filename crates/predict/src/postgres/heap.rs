@@ -8,69 +8,27 @@
 use std::collections::HashMap;
 
 use octavo_buffer::Page;
-use octavo_units::mix;
 use octavo_workload::touch::Place;
 
 use super::tuple::{LINE_POINTER, PAGE_HEADER};
-use crate::pages::{Pages, after};
+use crate::{
+    packed::{Packed, Room},
+    pages::{Pages, after},
+};
 
-/// How loaded rows lie on pages. All sizes are bytes.
-#[derive(Clone, Debug)]
-pub(super) struct HeapShape {
-    rows: u64,
-    rows_a_page: f64,
-    /// A row on average, without its line pointer.
-    row: u32,
-    /// For rows and line pointers in a page.
-    room: u32,
-    /// What was left in some pages: as much is in others.
-    slacks: Vec<u32>,
-    /// What is left in the last page.
-    last_free: u32,
-}
-
-impl HeapShape {
-    /// Rows of these sizes, of `rows` in all, one after the other.
-    pub(super) fn packed(rows: u64, sizes: &[u32], page: u32) -> Self {
-        let room = page - PAGE_HEADER;
-        let (mut used, mut pending, mut in_full) = (0, 0usize, 0);
-        let mut slacks = Vec::new();
-        for bytes in sizes.iter().map(|bytes| bytes + LINE_POINTER) {
-            if used + bytes > room {
-                slacks.push(room.saturating_sub(used));
-                in_full += pending;
-                (used, pending) = (0, 0);
-            }
-            used += bytes;
-            pending += 1;
-        }
-        let all: u64 = sizes.iter().map(|bytes| u64::from(*bytes)).sum();
-        let row = match sizes.len() as u64 {
-            0 => 64,
-            count => (all / count) as u32,
-        };
-        let rows_a_page = match slacks.len() {
-            // All are on one page: more would fill it as these do.
-            0 => f64::from(room / (row + LINE_POINTER)).max(1.0),
-            full => in_full as f64 / full as f64,
-        };
-        let in_last = rows as f64 - ((rows as f64 / rows_a_page).ceil() - 1.0) * rows_a_page;
-        Self {
-            rows,
-            rows_a_page,
-            row,
-            room,
-            slacks,
-            last_free: room
-                .saturating_sub((in_last.max(0.0) * f64::from(row + LINE_POINTER)) as u32),
-        }
+/// What of a page of so many bytes is for rows.
+pub(super) fn room(page: u32) -> Room {
+    Room {
+        bytes: page - PAGE_HEADER,
+        pointer: LINE_POINTER,
+        reserve: 0,
     }
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Heap {
-    shape: HeapShape,
+    packed: Packed,
     first: Page,
     loaded: u32,
     /// Those behind the loaded ones.
@@ -151,8 +109,8 @@ pub(super) enum Put {
 }
 
 impl Heap {
-    pub(super) fn new(shape: HeapShape, pages: &mut Pages) -> Self {
-        let loaded = (shape.rows as f64 / shape.rows_a_page).ceil() as u32;
+    pub(super) fn new(packed: Packed, pages: &mut Pages) -> Self {
+        let loaded = packed.pages();
         Self {
             first: pages.extend(loaded),
             loaded,
@@ -161,7 +119,7 @@ impl Heap {
             versions: HashMap::new(),
             outdated: Vec::new(),
             target: loaded.saturating_sub(1),
-            shape,
+            packed,
         }
     }
 
@@ -172,12 +130,12 @@ impl Heap {
 
     /// A row's bytes on average.
     pub(super) fn row(&self) -> u32 {
-        self.shape.row
+        self.packed.row()
     }
 
     /// Rows after loading.
     pub(super) fn rows(&self) -> u64 {
-        self.shape.rows
+        self.packed.rows()
     }
 
     fn page(&self, number: u32) -> Page {
@@ -192,8 +150,7 @@ impl Heap {
         if let Some(version) = self.versions.get(&place) {
             return version.page;
         }
-        let number = (place.initial as f64 / self.shape.rows_a_page) as u32;
-        number.min(self.loaded.saturating_sub(1))
+        self.packed.page_of(place.initial)
     }
 
     /// The page with this number, and how many bytes of it are used, its header included.
@@ -201,25 +158,15 @@ impl Heap {
         let free = self
             .changed
             .get(&number)
-            .map_or_else(|| self.loaded_free(number), |page| page.free);
-        (
-            self.page(number),
-            PAGE_HEADER + self.shape.room - free.min(self.shape.room),
-        )
-    }
-
-    fn loaded_free(&self, number: u32) -> u32 {
-        if number + 1 == self.loaded {
-            return self.shape.last_free;
-        }
-        let drawn = mix(u64::from(number)) as usize % self.shape.slacks.len().max(1);
-        self.shape.slacks.get(drawn).copied().unwrap_or(0)
+            .map_or_else(|| self.packed.free(number), |page| page.free);
+        let room = self.packed.room().bytes;
+        (self.page(number), PAGE_HEADER + room - free.min(room))
     }
 
     fn keep(&mut self, number: u32) -> &mut HeapPage {
         let free = match number < self.loaded {
-            true => self.loaded_free(number),
-            false => self.shape.room,
+            true => self.packed.free(number),
+            false => self.packed.room().bytes,
         };
         self.changed.entry(number).or_insert(HeapPage {
             free,
@@ -234,7 +181,7 @@ impl Heap {
 
     /// A look at a page: what nobody sees goes if the page is nearly full.
     pub(super) fn prune(&mut self, number: u32) -> Option<Pruned> {
-        let room = self.shape.room;
+        let room = self.packed.room().bytes;
         let page = self.changed.get_mut(&number)?;
         // `heap_page_prune_opt`: less than a tenth is free, or a version found no room.
         let is_wanted = page.is_full || page.free < (room + PAGE_HEADER) / 10;
@@ -262,7 +209,7 @@ impl Heap {
         let number = self.find(place);
         let old = self.versions.get(&place).copied().unwrap_or(Version {
             page: number,
-            bytes: self.shape.row,
+            bytes: self.packed.row(),
             is_heap_only: false,
             is_fresh: false,
             left: None,
@@ -298,7 +245,7 @@ impl Heap {
 
     /// A new row: its page, and whether that is new.
     pub(super) fn insert(&mut self, place: Place, pages: &mut Pages) -> (Page, bool) {
-        self.add(place, self.shape.row, None, pages)
+        self.add(place, self.packed.row(), None, pages)
     }
 
     fn add(
@@ -331,7 +278,7 @@ impl Heap {
         let number = self.find(place);
         let version = self.versions.get(&place);
         let outdated = Outdated {
-            bytes: version.map_or(self.shape.row, |version| version.bytes),
+            bytes: version.map_or(self.packed.row(), |version| version.bytes),
             is_heap_only: version.is_some_and(|version| version.is_heap_only),
         };
         self.outdated.push((number, outdated));
@@ -368,7 +315,7 @@ mod tests {
     /// Rows of 100 bytes, eight a page of 1,000 bytes: 976 for 9 of 104 leave 40.
     fn heap() -> (Heap, Pages) {
         let mut pages = Pages::default();
-        let heap = Heap::new(HeapShape::packed(90, &[100; 90], 1000), &mut pages);
+        let heap = Heap::new(Packed::new(90, &[100; 90], room(1000)), &mut pages);
         (heap, pages)
     }
 

@@ -11,7 +11,7 @@ use octavo_workload::{
 };
 
 use super::{
-    heap::{Heap, HeapShape},
+    heap::{Heap, room},
     index::Index,
     tuple::{
         HeapTuple, LINE_POINTER, PAGE_HEADER, aligned, heap_tuple, index_tuple, toast_chunk,
@@ -19,6 +19,7 @@ use super::{
     },
 };
 use crate::{
+    packed::Packed,
     pages::{ObjectPages, Pages},
     sample::{Field, Sample, samples},
     tree::{Growth, Shape, Tree},
@@ -76,7 +77,7 @@ fn relation(table: &Table, sample: &Sample, page: u32, pages: &mut Pages) -> Rel
         .map(|fields| heap_tuple(&table.columns, fields, page))
         .collect();
     let bytes: Vec<u32> = tuples.iter().map(|tuple| tuple.bytes).collect();
-    let heap = Heap::new(HeapShape::packed(sample.rows, &bytes, page), pages);
+    let heap = Heap::new(Packed::new(sample.rows, &bytes, room(page)), pages);
     let count = tuples.len().max(1) as f64;
     let mean_end = |column: usize| {
         let ends = tuples.iter().map(|tuple| f64::from(tuple.ends[column]));
@@ -128,7 +129,7 @@ fn toast(tuples: &[HeapTuple], rows: u64, page: u32, pages: &mut Pages) -> Optio
     let all = (rows as f64 * chunks) as u64;
     let columns = tuples.iter().flat_map(|tuple| &tuple.toasted);
     Some(Toast {
-        heap: Heap::new(HeapShape::packed(all, &sizes, page), pages),
+        heap: Heap::new(Packed::new(all, &sizes, room(page)), pages),
         // A value's number and a chunk's: 8 + 4 + 4.
         index: index(all, &[16], page, pages),
         columns: Columns::at(columns.map(|(column, _)| *column)),

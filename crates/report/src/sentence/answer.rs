@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use octavo_experiment::{
+    caveats::Caveat,
     findings::{CellFindings, Findings, GroupFindings},
     plan::{Factor, Level},
     record::Source,
@@ -276,7 +277,8 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
     if findings.source == Source::Predicted {
         let mut why =
             "a model of the database on a model of the storage, nothing measured.".to_owned();
-        if open > 0 {
+        let is_measurable = |caveat: &Caveat| matches!(caveat, Caveat::Predicted);
+        if open > 0 && findings.caveats.iter().any(is_measurable) {
             why += " octavo advise on that storage settles what is open.";
         }
         return Some(Answer::new("confidence: predicted only", why));

@@ -46,6 +46,11 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                               Check a decision with octavo advise."
                 .into()
         }
+        Caveat::NeverCompared { database } => format!(
+            "Nothing here was measured, nor was any {database} database: the model is made from \
+             what is published of one (docs/predictions.md), and the processor's time is another \
+             server's. The intervals are of the inputs alone. Try a decision on your own server."
+        ),
         Caveat::MachineChanged { name, change } => format!(
             "The machine changed between sessions ({name}, {change}), so they may differ for that \
              reason. Start again in a new directory."

@@ -1,0 +1,241 @@
+//! What CUBRID does: its source, version 8.4 (names are of files and constants there), and
+//! for the zones of its buffer 10.2. Nothing here was compared with a server.
+
+use octavo_buffer::{Evicted, Frames, Outcome, Page, Policy, Reference, Zones};
+use octavo_workload::schema::{Column, ColumnKind};
+
+use super::rules::{Buffer, Change, IndexPages, LogFormat, Rules, UndoFormat};
+use crate::{packed::Room, sample::Field, tree::Growth};
+
+/// `FILEIO_PAGE_RESERVED`, `SPAGE_HEADER` and `SPAGE_SLOT` (file_io.h, slotted_page.c).
+const RESERVED: u32 = 8;
+const PAGE_HEADER: u32 = 40;
+const SLOT: u32 = 4;
+/// The first record of each page of a heap, `HEAP_CHAIN` (heap_file.c); and of an index,
+/// `NODE_HEADER_SIZE` (btree_load.h).
+const HEAP_CHAIN: u32 = 24;
+const NODE_HEADER: u32 = 28;
+/// `unfill_factor` and `HEAP_DROP_FREE_SPACE`.
+const UNFILL_PERCENT: u32 = 10;
+const DROP_FREE_PERCENT: u32 = 30;
+/// `index_unfill_factor`; and how full the left leaf of a split stays where rows come in
+/// order (`BTREE_SPLIT_MAX_PIVOT`).
+const INDEX_UNFILL_PERCENT: u32 = 5;
+const SPLIT_MAX: f64 = 0.95;
+/// Two leaves are merged that leave a third of a page free (btree.c).
+const MERGE_BELOW: f64 = 0.33;
+
+/// `OR_HEADER_SIZE`: representation and coherency number.
+const ROW_HEADER: u32 = 8;
+/// `OR_OID_SIZE`; and of a page above, page and length of the key.
+const OID: u32 = 8;
+const CHILD: u32 = 8;
+/// `DB_NUMERIC_BUF_SIZE`.
+const NUMERIC: u32 = 16;
+
+/// The header of a log record, and of one with undo and redo, with one of them, and of a
+/// commit; each to a multiple of 8 (log_impl.h).
+const RECORD: u32 = 32;
+const UNDO_REDO: u32 = 24;
+const ONE_SIDED: u32 = 16;
+const COMMIT: u32 = 40;
+/// A row's type, logged before it.
+const ROW_TYPE: u32 = 2;
+/// What is logged to remove an entry again, without the key and the row's address. Chosen.
+const ENTRY_UNDO: u32 = 16;
+
+/// See the module.
+pub(super) struct Cubrid;
+
+impl Rules for Cubrid {
+    fn heap(&self, page: u32) -> Room {
+        Room {
+            bytes: page - RESERVED - PAGE_HEADER - HEAP_CHAIN - SLOT,
+            pointer: SLOT,
+            reserve: (page - RESERVED) * UNFILL_PERCENT / 100,
+        }
+    }
+
+    fn emptied_from(&self, page: u32) -> u32 {
+        (page - RESERVED) * DROP_FREE_PERCENT / 100
+    }
+
+    fn counts_room(&self) -> bool {
+        true
+    }
+
+    /// Offsets of texts, numbers and dates at fixed places whether NULL or not, bits that
+    /// tell which are, and the texts (`heap_attrinfo_transform_to_disk`).
+    fn row(&self, columns: &[Column], fields: &[Field]) -> u32 {
+        let (mut fixed, mut fixed_count, mut texts, mut texts_count) = (0u32, 0u32, 0, 0);
+        for (column, field) in columns.iter().zip(fields) {
+            match fixed_bytes(column.kind) {
+                Some(bytes) => {
+                    fixed += bytes;
+                    fixed_count += 1;
+                }
+                None => {
+                    texts += match field {
+                        Field::Text(bytes) => text(*bytes).next_multiple_of(4),
+                        _ => 0,
+                    };
+                    texts_count += 1;
+                }
+            }
+        }
+        let bits = 4 * fixed_count.div_ceil(32);
+        let rest = ROW_HEADER + fixed.next_multiple_of(4) + bits + texts;
+        let offset = match rest {
+            0..=127 => 1,
+            128..=0x7fff => 2,
+            _ => 4,
+        };
+        let offsets = match texts_count {
+            0 => 0,
+            count => (offset * (count + 1u32)).next_multiple_of(4),
+        };
+        rest + offsets
+    }
+
+    fn grows(&self) -> bool {
+        false
+    }
+
+    fn index(&self, page: u32) -> IndexPages {
+        IndexPages {
+            room: page - RESERVED - PAGE_HEADER - NODE_HEADER - SLOT,
+            reserve: (page - RESERVED) * INDEX_UNFILL_PERCENT / 100,
+            growth: Growth::Split {
+                last_fill: SPLIT_MAX,
+                merge_below: MERGE_BELOW,
+            },
+        }
+    }
+
+    fn entry(&self, columns: &[Column], fields: &[Field], _is_unique: bool) -> u32 {
+        (OID + key(columns, fields)).next_multiple_of(4) + SLOT
+    }
+
+    fn pointer(&self, columns: &[Column], fields: &[Field]) -> u32 {
+        (CHILD + key(columns, fields)).next_multiple_of(4) + SLOT
+    }
+
+    /// A change logs the row as it was; what it is now is compressed to what differs.
+    fn logged(&self, change: Change, _is_first: bool) -> u32 {
+        let data = match change {
+            Change::Insert { row } => ONE_SIDED + ROW_TYPE + row,
+            Change::Update { row, changed } => UNDO_REDO + 2 * ROW_TYPE + row + changed,
+            Change::Delete { row } => ONE_SIDED + ROW_TYPE + row,
+            Change::Entry { bytes } => UNDO_REDO + ENTRY_UNDO + 2 * bytes,
+        };
+        RECORD + data.next_multiple_of(8)
+    }
+
+    fn log(&self, page: u32) -> LogFormat {
+        // `log_page_size` is that of the database, `log_volume_size` 512 MiB, and
+        // `checkpoint_every_npages` 10,000.
+        LogFormat {
+            block: page.into(),
+            header: 16,
+            rewrites: true,
+            first_last: true,
+            size: 512 << 20,
+            checkpoint: 10_000 * u64::from(page),
+            commit: COMMIT,
+        }
+    }
+
+    fn undo(&self, _page: u32) -> Option<UndoFormat> {
+        None
+    }
+
+    fn undone(&self, _change: Change, _is_first: bool) -> u32 {
+        0
+    }
+
+    fn buffer(&self, pages: u32, frames: Frames) -> Box<dyn Buffer> {
+        Box::new(Zones::new(pages, frames))
+    }
+}
+
+impl Buffer for Zones {
+    fn access(&mut self, reference: Reference) -> Result<(), Option<Evicted>> {
+        match Policy::access(self, reference) {
+            Outcome::Hit => Ok(()),
+            Outcome::Miss(evicted) => Err(evicted),
+        }
+    }
+
+    fn clean(&mut self, page: Page) {
+        Policy::clean(self, page);
+    }
+
+    fn extend(&mut self, pages: u32) {
+        self.extend(pages);
+    }
+}
+
+/// What a value takes at its fixed place in a row; nothing of texts of no fixed length.
+fn fixed_bytes(kind: ColumnKind) -> Option<u32> {
+    match kind {
+        ColumnKind::Integer32 => Some(4),
+        ColumnKind::Integer | ColumnKind::Timestamp => Some(8),
+        ColumnKind::Decimal { .. } => Some(NUMERIC),
+        ColumnKind::Char(length) => Some(length.into()),
+        ColumnKind::Varchar(_) => None,
+    }
+}
+
+/// A text with its length and an end.
+fn text(bytes: u32) -> u32 {
+    if bytes < 255 { bytes + 2 } else { bytes + 6 }
+}
+
+/// A key: of one column its value, of several with bits that tell which are there.
+fn key(columns: &[Column], fields: &[Field]) -> u32 {
+    let bits = match columns.len() as u32 {
+        0 | 1 => 0,
+        count => count.div_ceil(8),
+    };
+    let values = columns
+        .iter()
+        .zip(fields)
+        .map(|(column, field)| match field {
+            Field::Null => 0,
+            Field::Text(bytes) if fixed_bytes(column.kind).is_none() => text(*bytes) - 1,
+            _ => fixed_bytes(column.kind).unwrap_or(8),
+        });
+    bits + values.sum::<u32>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_entries_by_hand() {
+        let columns = [
+            Column::new("a", ColumnKind::Integer),
+            Column::new("b", ColumnKind::Integer32),
+            Column::nullable("c", ColumnKind::Varchar(30)),
+        ];
+        let fields = [Field::Integer(1), Field::Integer(2), Field::Text(10)];
+        // 8 of a header, 12 at fixed places, 4 of bits, 12 of text, two offsets of one byte.
+        assert_eq!(Cubrid.row(&columns, &fields), 8 + 12 + 4 + 12 + 4);
+        let null = [Field::Integer(1), Field::Integer(2), Field::Null];
+        assert_eq!(Cubrid.row(&columns, &null), 8 + 12 + 4 + 4);
+        let entry = Cubrid.entry(&columns[..1], &fields[..1], true);
+        assert_eq!(entry, 8 + 8 + 4);
+        // A byte of bits, 8, and 11 of text.
+        let two = [columns[0], columns[2]];
+        let entry = Cubrid.entry(&two, &[fields[0], fields[2]], true);
+        assert_eq!(entry, (8 + 1 + 8 + 11) + 4);
+    }
+
+    #[test]
+    fn pages_have_room_by_hand() {
+        let room = Cubrid.heap(16_384);
+        assert_eq!((room.bytes, room.reserve), (16_308, 1637));
+        assert_eq!(Cubrid.index(16_384).room, 16_304);
+    }
+}

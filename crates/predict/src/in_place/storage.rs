@@ -1,0 +1,126 @@
+//! The buffer, and what passes between it, the log and the device.
+
+use octavo_buffer::{Access, Evicted, Frames, Page, Reference};
+use octavo_device::Request;
+use octavo_units::Moment;
+
+use super::{
+    log::Log,
+    rules::{Buffer, Rules},
+};
+use crate::{
+    dirty::Dirty,
+    engine::Referred,
+    io::{Io, Purpose},
+    pages::{Step, Steps},
+};
+
+/// See the module.
+pub(super) struct Storage {
+    page: u32,
+    buffer: Box<dyn Buffer>,
+    /// Pages that the buffer has room to know of.
+    known: u32,
+    dirty: Dirty,
+    pub(super) log: Log,
+}
+
+impl Storage {
+    pub(super) fn new(rules: &dyn Rules, page: u32, frames: Frames, pages: u32) -> Self {
+        let known = pages.saturating_mul(2).min(Page::COUNT_MAX);
+        Self {
+            page,
+            buffer: rules.buffer(known, frames),
+            known,
+            dirty: Dirty::default(),
+            log: Log::new(rules.log(page)),
+        }
+    }
+
+    pub(super) fn advance(&mut self, now: Moment) {
+        self.buffer.advance(now);
+    }
+
+    /// Where a page is.
+    pub(super) fn place(&self, page: Page) -> u64 {
+        self.log.size() + u64::from(page.number()) * u64::from(self.page)
+    }
+
+    /// Does all steps.
+    pub(super) fn take(&mut self, steps: &Steps, referred: &mut Referred, ios: &mut Vec<Io>) {
+        for &step in steps.as_slice() {
+            let (reference, is_new) = match step {
+                Step::Refer(reference) => (reference, false),
+                Step::Fill(page) => (Reference::new(page, Access::Change), true),
+                Step::Copy(page) => (Reference::new(page, Access::Read), false),
+            };
+            self.refer(reference, is_new, referred, ios);
+        }
+    }
+
+    fn refer(
+        &mut self,
+        reference: Reference,
+        is_new: bool,
+        referred: &mut Referred,
+        ios: &mut Vec<Io>,
+    ) {
+        let page = reference.page();
+        if page.number() >= self.known {
+            self.known = (page.number() + 1).saturating_mul(2).min(Page::COUNT_MAX);
+            self.buffer.extend(self.known);
+        }
+        match self.buffer.access(reference) {
+            Ok(()) => referred.hits += 1,
+            Err(evicted) => {
+                if let Some(Evicted {
+                    page: old,
+                    is_dirty: true,
+                }) = evicted
+                {
+                    self.dirty.clean(old);
+                    ios.push(self.write(old));
+                }
+                if is_new {
+                    referred.hits += 1;
+                } else {
+                    referred.misses += 1;
+                    ios.push(Io {
+                        purpose: Purpose::Read,
+                        request: Request::read(self.place(page), self.page),
+                    });
+                }
+            }
+        }
+        if reference.is_change() {
+            self.dirty.change(page, self.log.position());
+        }
+    }
+
+    fn write(&self, page: Page) -> Io {
+        Io {
+            purpose: Purpose::Background,
+            request: Request::write(self.place(page), self.page),
+        }
+    }
+
+    /// Writes the pages that have been dirty for longest, until the log that is needed for
+    /// them is no longer than it may be.
+    pub(super) fn check_point(&mut self, ios: &mut Vec<Io>) {
+        let mut has_written = false;
+        while let Some(oldest) = self.dirty.oldest()
+            && self.log.position() - oldest > self.log.checkpoint()
+            && let Some(page) = self.dirty.take_oldest()
+        {
+            self.buffer.clean(page);
+            ios.push(self.write(page));
+            has_written = true;
+        }
+        if has_written {
+            ios.push(Io {
+                purpose: Purpose::Background,
+                request: Request::FLUSH,
+            });
+        }
+    }
+}

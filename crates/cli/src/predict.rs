@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use octavo_database::Registry;
 use octavo_experiment::{
     campaign::{CampaignSettings, campaign},
     plan::{Design, SliceLength, Storage},
@@ -31,6 +32,13 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let mut plan = plan_of(&flags.database, &flags.cells, storage)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
+    if flags.calibrated_by.is_some() && Registry::standard().find(&flags.database).is_err() {
+        bail!(
+            "--calibrated-by takes what was measured of the same database, and of {} there is \
+             only a model: leave it out",
+            flags.database
+        );
+    }
     let calibrated = match &flags.calibrated_by {
         Some(store) => Some(
             Calibrated::by(store, &plan)

@@ -38,15 +38,23 @@ pub(crate) static ORACLE_LIKE: DatabaseKind = DatabaseKind {
     advice: Advice {
         page_size: Change {
             place: ChangePlace::OneSession,
-            lines: &[ChangeLine::always(
-                "CREATE TABLESPACE octavo BLOCKSIZE {bytes};  -- then move tables and indexes",
-            )],
+            // Blocks of other sizes than the database's have caches of their own.
+            lines: &[
+                ChangeLine::always(
+                    "ALTER SYSTEM SET db_{kib}k_cache_size = 1G;  -- what of the cache is for it",
+                ),
+                ChangeLine::always(
+                    "CREATE TABLESPACE other DATAFILE 'other.dbf' SIZE 10G BLOCKSIZE {bytes};",
+                ),
+                ChangeLine::always("ALTER TABLE name MOVE TABLESPACE other;  -- each"),
+                ChangeLine::always("ALTER INDEX name REBUILD TABLESPACE other;  -- each"),
+            ],
             costs: &[Cost::RoomForCopy],
         },
         buffer: Change {
             place: ChangePlace::OneSession,
             lines: &[ChangeLine::always(
-                "ALTER SYSTEM SET db_cache_size = {bytes} SCOPE = SPFILE;",
+                "ALTER SYSTEM SET db_cache_size = {bytes};  -- of the default block size",
             )],
             costs: &[],
         },
@@ -79,8 +87,11 @@ pub(crate) static CUBRID_LIKE: DatabaseKind = DatabaseKind {
         page_size: Change {
             place: ChangePlace::Shell,
             lines: &[
-                ChangeLine::always("cubrid unloaddb NAME"),
-                ChangeLine::always("cubrid createdb --db-page-size={bytes} NEW_NAME en_US.utf8"),
+                ChangeLine::always("cubrid unloaddb name"),
+                ChangeLine::always(
+                    "cubrid createdb --db-page-size={bytes} other en_US.utf8  # 9.2 and later",
+                ),
+                ChangeLine::always("cubrid loaddb -u dba -s name_schema -d name_objects other"),
             ],
             costs: &[Cost::DumpAndRestore],
         },
@@ -159,7 +170,8 @@ impl Database for Modeled {
             let keys = std::iter::once(table.primary_key.len()).filter(|columns| *columns > 0);
             let indexes = keys.chain(table.indexes.iter().map(|index| index.columns.len()));
             let entries = indexes.map(|columns| ENTRY + ENTRY_COLUMN * columns as u64);
-            rows.saturating_mul(row + entries.sum::<u64>()) * 100 / FILL_PERCENT
+            let used = rows.saturating_mul(row + entries.sum::<u64>());
+            used / FILL_PERCENT * 100
         };
         ByteCount::new(sum_of_tables(workload, of_table))
     }

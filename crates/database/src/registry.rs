@@ -40,7 +40,7 @@ impl Registry {
         }
     }
 
-    /// These, and those of which there are only models.
+    /// All databases, also those of which there are only models.
     pub fn with_models() -> Self {
         Self {
             kinds: [STANDARD, MODELED].concat(),

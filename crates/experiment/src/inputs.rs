@@ -22,7 +22,7 @@ pub struct Input {
     pub follows: f64,
     /// How well it is known.
     #[serde(flatten)]
-    pub error: Uncertainty,
+    pub uncertainty: Uncertainty,
 }
 
 /// How well something is known: standard deviations of its logarithm.
@@ -77,7 +77,7 @@ impl Input {
     }
 
     fn fact(&self) -> (String, String) {
-        let Uncertainty { shared, own } = self.error;
+        let Uncertainty { shared, own } = self.uncertainty;
         let words = format!("{:.3} {shared:.3} {own:.3}", self.follows);
         (self.name.name().to_owned(), words)
     }
@@ -92,7 +92,7 @@ impl Input {
         Some(Self {
             name,
             follows: next()?,
-            error: Uncertainty {
+            uncertainty: Uncertainty {
                 shared: next()?,
                 own: next()?,
             },
@@ -143,8 +143,8 @@ impl Inputs {
                 let input = self.of(cell).iter().find(|input| input.name == name);
                 if let (Some((size, _)), Some(input)) = (self.cells.get(cell), input) {
                     let follows = power * input.follows;
-                    all += follows * input.error.shared;
-                    *by_size.entry(*size).or_default() += follows * input.error.own;
+                    all += follows * input.uncertainty.shared;
+                    *by_size.entry(*size).or_default() += follows * input.uncertainty.own;
                 }
             }
             let own = by_size.values().map(|one: &f64| one.powi(2));
@@ -185,7 +185,7 @@ mod tests {
         let input = |(name, follows)| Input {
             name,
             follows,
-            error: Uncertainty { shared: 0.5, own },
+            uncertainty: Uncertainty { shared: 0.5, own },
         };
         names.into_iter().zip(follows).map(input).collect()
     }

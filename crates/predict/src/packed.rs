@@ -28,8 +28,8 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Rows of these sizes, of `rows` in all. One that finds no room in a whole page begins
-    /// one, and goes on in as many as it needs.
+    /// Rows of these sizes, of `rows` in all. Where they are longer than a page on average,
+    /// each begins one, and goes on in as many as that needs.
     pub(crate) fn new(rows: u64, sizes: &[u32], room: Room) -> Self {
         let fillable = room.bytes.saturating_sub(room.reserve);
         let (mut used, mut pending, mut in_full) = (0, 0usize, 0);

@@ -49,6 +49,9 @@ pub(crate) enum Growth {
         /// How full the last leaf stays when one is put behind it; 1 leaves only the new
         /// row to that.
         last_fill: f64,
+        /// Whether other leaves are split behind a row that came right after the one before
+        /// it; else all of them in the middle.
+        splits_behind_sequel: bool,
         /// Leaves less full than this are merged with a neighbor that has room for both;
         /// 0 for never.
         merge_below: f64,
@@ -412,8 +415,12 @@ impl Tree {
         leaf.newest = Some(place);
         match self.shape.growth {
             Growth::Share { .. } => self.balance(begin, leaf_is_full, pages, steps),
-            Growth::Split { last_fill, .. } => {
-                let cut = match (is_last, is_sequel) {
+            Growth::Split {
+                last_fill,
+                splits_behind_sequel,
+                ..
+            } => {
+                let cut = match (is_last, is_sequel && splits_behind_sequel) {
                     (true, _) => Cut::Fill(last_fill),
                     (false, true) => Cut::At(index + 1),
                     (false, false) => Cut::Fill(0.5),
@@ -887,6 +894,7 @@ mod tests {
     fn a_full_leaf_is_split_by_hand() {
         let growth = Growth::Split {
             last_fill: 0.9,
+            splits_behind_sequel: true,
             merge_below: 0.5,
         };
         let (mut tree, mut pages) = tree(Shape { growth, ..shape() });
@@ -982,6 +990,7 @@ mod tests {
                 Shape {
                     growth: Growth::Split {
                         last_fill: 0.9,
+                        splits_behind_sequel: true,
                         merge_below: 0.5,
                     },
                     ..shape()

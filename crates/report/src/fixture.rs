@@ -128,7 +128,7 @@ pub(crate) fn predict(findings: &mut Findings) {
         let input = |name, follows, shared, of_size: f64| Input {
             name,
             follows,
-            error: Uncertainty {
+            uncertainty: Uncertainty {
                 shared,
                 own: own * of_size,
             },

@@ -154,7 +154,7 @@ impl Warming {
     }
 
     fn is_full(&self, done: u64) -> bool {
-        self.has_been_full(done) || (self.hardly_misses() && self.is_level(done))
+        self.has_been_full(done) || self.hardly_misses(done)
     }
 
     /// Whether it has been full for as long as filling took.
@@ -162,16 +162,24 @@ impl Warming {
         self.frames == 0 || self.filled.is_some_and(|filled| done >= 2 * filled)
     }
 
-    fn hardly_misses(&self) -> bool {
-        let hardly = |&(transactions, misses): &(u64, u64)| misses * HITTING <= transactions;
-        self.blocks.last().is_some_and(hardly)
+    /// Whether the last quarter of the transactions missed so seldom.
+    fn hardly_misses(&self, done: u64) -> bool {
+        let quarters = self.quarters(done);
+        quarters.is_some_and(|[last, _]| last * HITTING as f64 <= 1.0)
     }
 
     /// Whether the last quarter of the transactions missed as often as the one
     /// before.
     fn is_level(&self, done: u64) -> bool {
+        let quarters = self.quarters(done);
+        quarters.is_some_and(|[last, before]| (last - before).abs() <= LEVEL * before)
+    }
+
+    /// Misses a transaction in the last quarter and in the one before, once there are enough
+    /// blocks.
+    fn quarters(&self, done: u64) -> Option<[f64; 2]> {
         if self.blocks.len() < BLOCKS_MIN {
-            return false;
+            return None;
         }
         let (mut sums, mut seen) = ([(0, 0); 2], 0);
         for &(transactions, misses) in self.blocks.iter().rev() {
@@ -183,9 +191,8 @@ impl Warming {
                 break;
             }
         }
-        let [last, before] = sums
-            .map(|(transactions, misses): (u64, u64)| misses as f64 / transactions.max(1) as f64);
-        (last - before).abs() <= LEVEL * before
+        let rate = |(transactions, misses): (u64, u64)| misses as f64 / transactions.max(1) as f64;
+        Some(sums.map(rate))
     }
 }
 
@@ -242,8 +249,12 @@ mod tests {
         assert!((24_000..FULL_MAX).contains(&full), "{full}");
         // Never full.
         assert_eq!(transactions(WarmUpEnd::Full, 100_000, |_| 1.0), FULL_MAX);
-        // All that is wanted is there.
-        let has_all = |at| if at < 1000 { 1.0 } else { 0.001 };
+        // All that is wanted is there, though misses come and go.
+        let has_all = |at: u64| match at {
+            0..1000 => 1.0,
+            _ if (at / 500).is_multiple_of(2) => 0.003,
+            _ => 0.03,
+        };
         let done = transactions(WarmUpEnd::Full, 12_000, has_all);
         assert!((1000..10_000).contains(&done), "{done}");
     }

@@ -85,6 +85,9 @@ const CATALOG: [(&str, &str, &str, [f64; 3]); 9] = [
     ),
 ];
 
+/// Whose are taken for servers that were never measured.
+const STAND_IN: &str = "postgres";
+
 impl Cpu {
     /// The processors of the machine on which the catalog was measured.
     pub const CATALOG_PROCESSORS: u32 = 2;
@@ -93,10 +96,10 @@ impl Cpu {
     /// for servers that were never measured.
     pub fn of_catalog(database: &str, workload: WorkloadName) -> Self {
         let family = workload.family().data.name;
-        let is_measured = CATALOG.iter().any(|(name, ..)| *name == database);
-        let (database, of_another) = match is_measured {
-            true => (database, ""),
-            false => ("postgres", " on PostgreSQL, in its place"),
+        let is_in_catalog = CATALOG.iter().any(|(name, ..)| *name == database);
+        let (database, whose) = match is_in_catalog {
+            true => (database, ": --calibrated-by takes yours"),
+            false => (STAND_IN, ", of PostgreSQL, in its place"),
         };
         let known = CATALOG
             .iter()
@@ -105,10 +108,10 @@ impl Cpu {
         let (_, _, of, [other_ns, log_bytes, read_bytes]) = known.unwrap_or(&CATALOG[0]);
         let (other_ns, log_bytes, read_bytes) = (*other_ns, *log_bytes, *read_bytes);
         let source = format!(
-            "{:.0} µs a transaction beyond waits, as of {of}{of_another} on a machine with {} virtual CPUs \
-             in 2026: --calibrated-by takes yours",
+            "{:.0} µs a transaction beyond waits, as of {of} on a machine with {} virtual CPUs in \
+             2026{whose}",
             other_ns / 1e3,
-            Self::CATALOG_PROCESSORS
+            Self::CATALOG_PROCESSORS,
         );
         Self::of(other_ns, log_bytes, read_bytes, source)
     }

@@ -81,10 +81,10 @@ impl Prediction {
 impl Known {
     /// With how far a cell's time follows each.
     pub(crate) fn inputs(&self, follows: &Sensitivity) -> Vec<Input> {
-        let input = |name, follows, error| Input {
+        let input = |name, follows, uncertainty| Input {
             name,
             follows,
-            error,
+            uncertainty,
         };
         vec![
             input(InputName::Processor, follows.processor, self.processor),

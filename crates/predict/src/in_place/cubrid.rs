@@ -1,7 +1,7 @@
 //! What CUBRID does: its source, version 8.4 (names are of files and constants there), and
 //! for the zones of its buffer 10.2. Nothing here was compared with a server.
 
-use octavo_buffer::{Evicted, Frames, Outcome, Page, Policy, Reference, Zones};
+use octavo_buffer::{Frames, Zones};
 use octavo_workload::schema::{Column, ColumnKind};
 
 use super::rules::{Buffer, Change, IndexPages, LogFormat, Rules, UndoFormat};
@@ -18,11 +18,12 @@ const NODE_HEADER: u32 = 28;
 /// `unfill_factor` and `HEAP_DROP_FREE_SPACE`.
 const UNFILL_PERCENT: u32 = 10;
 const DROP_FREE_PERCENT: u32 = 30;
-/// `index_unfill_factor`; and how full the left leaf of a split stays where rows come in
-/// order (`BTREE_SPLIT_MAX_PIVOT`).
+/// `index_unfill_factor`; and how full the last leaf stays when rows come in order
+/// (`BTREE_SPLIT_MAX_PIVOT`).
 const INDEX_UNFILL_PERCENT: u32 = 5;
 const SPLIT_MAX: f64 = 0.95;
-/// Two leaves are merged that leave a third of a page free (btree.c).
+/// Two leaves are merged that leave a third of a page free together (btree.c): near that, one
+/// that is filled to a third with a neighbor that has room.
 const MERGE_BELOW: f64 = 0.33;
 
 /// `OR_HEADER_SIZE`: representation and coherency number.
@@ -41,6 +42,9 @@ const ONE_SIDED: u32 = 16;
 const COMMIT: u32 = 40;
 /// A row's type, logged before it.
 const ROW_TYPE: u32 = 2;
+/// Rows from which on what a change logs is compressed to what differs
+/// (`log_Zip_min_size_to_compress`, version 10).
+const COMPRESSED_MIN: u32 = 255;
 /// What is logged to remove an entry again, without the key and the row's address. Chosen.
 const ENTRY_UNDO: u32 = 16;
 
@@ -107,6 +111,7 @@ impl Rules for Cubrid {
             reserve: (page - RESERVED) * INDEX_UNFILL_PERCENT / 100,
             growth: Growth::Split {
                 last_fill: SPLIT_MAX,
+                splits_behind_sequel: true,
                 merge_below: MERGE_BELOW,
             },
         }
@@ -120,10 +125,11 @@ impl Rules for Cubrid {
         (CHILD + key(columns, fields)).next_multiple_of(4) + SLOT
     }
 
-    /// A change logs the row as it was; what it is now is compressed to what differs.
+    /// A change logs the row as it was and as it is, of long rows only what differs.
     fn logged(&self, change: Change, _is_first: bool) -> u32 {
         let data = match change {
             Change::Insert { row } => ONE_SIDED + ROW_TYPE + row,
+            Change::Update { row, .. } if row < COMPRESSED_MIN => UNDO_REDO + 2 * (ROW_TYPE + row),
             Change::Update { row, changed } => UNDO_REDO + 2 * ROW_TYPE + row + changed,
             Change::Delete { row } => ONE_SIDED + ROW_TYPE + row,
             Change::Entry { bytes } => UNDO_REDO + ENTRY_UNDO + 2 * bytes,
@@ -159,17 +165,6 @@ impl Rules for Cubrid {
 }
 
 impl Buffer for Zones {
-    fn access(&mut self, reference: Reference) -> Result<(), Option<Evicted>> {
-        match Policy::access(self, reference) {
-            Outcome::Hit => Ok(()),
-            Outcome::Miss(evicted) => Err(evicted),
-        }
-    }
-
-    fn clean(&mut self, page: Page) {
-        Policy::clean(self, page);
-    }
-
     fn extend(&mut self, pages: u32) {
         self.extend(pages);
     }

@@ -1,10 +1,10 @@
 //! A table's rows, on whatever page had room when they came.
 //!
 //! A row that changes stays where it is. One that grows beyond what its page has left goes
-//! to where rows come in, and leaves behind what leads there: Oracle's migrated rows,
-//! CUBRID's relocated ones.
+//! to where rows come in, and leaves behind what leads there, as Oracle's migrated rows do.
+//! One that is longer than a page stays on its pages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use octavo_buffer::Page;
 use octavo_workload::touch::Place;
@@ -31,7 +31,7 @@ pub(super) struct Heap {
     /// Where rows come in.
     target: Option<u32>,
     /// Pages that lost so many rows that others may come in.
-    emptied: Vec<u32>,
+    emptied: BTreeSet<u32>,
     /// Free bytes from which on a page is one of those.
     emptied_from: u32,
 }
@@ -55,7 +55,7 @@ impl Heap {
             later: Vec::new(),
             free: HashMap::new(),
             rows: HashMap::new(),
-            emptied: Vec::new(),
+            emptied: BTreeSet::new(),
             emptied_from,
         }
     }
@@ -112,31 +112,32 @@ impl Heap {
         }
     }
 
-    /// Adds a row; answers whether that took a new page.
-    pub(super) fn insert(&mut self, place: Place, pages: &mut Pages, steps: &mut Steps) -> bool {
+    /// Adds a row.
+    pub(super) fn insert(&mut self, place: Place, pages: &mut Pages, steps: &mut Steps) {
         let bytes = self.packed.row();
-        let (home, is_new) = self.put(bytes, pages, steps);
+        let home = self.put(bytes, pages, steps);
         let row = Row {
             home,
             moved: None,
             bytes,
         };
         self.rows.insert(place, row);
-        is_new
     }
 
-    /// Finds room for a row: its page, and whether that is new.
-    fn put(&mut self, bytes: u32, pages: &mut Pages, steps: &mut Steps) -> (u32, bool) {
+    /// Finds room for a row: its page.
+    fn put(&mut self, bytes: u32, pages: &mut Pages, steps: &mut Steps) -> u32 {
         let room = self.packed.room();
         let span = self.packed.span();
         let wanted = bytes + room.pointer;
+        // An empty page takes any row that it has room for.
+        let reserve = room.reserve.min(room.bytes.saturating_sub(wanted));
         while let (Some(number), 1) = (self.target, span) {
-            if *self.free(number) >= wanted + room.reserve {
+            if *self.free(number) >= wanted + reserve {
                 *self.free(number) -= wanted;
                 steps.change(self.page(number));
-                return (number, false);
+                return number;
             }
-            self.target = self.emptied.pop();
+            self.target = self.emptied.pop_first();
         }
         let number = self.pages() as u32;
         for _ in 0..span {
@@ -147,7 +148,17 @@ impl Heap {
         let free = self.free(number);
         *free = free.saturating_sub(wanted);
         self.target = Some(number);
-        (number, true)
+        number
+    }
+
+    /// A row has left a page, which may take others from now on.
+    fn give_back(&mut self, number: u32, bytes: u32) {
+        let room = self.packed.room().bytes;
+        let free = self.free(number);
+        *free = (*free + bytes).min(room);
+        if *free >= self.emptied_from && self.target != Some(number) {
+            self.emptied.insert(number);
+        }
     }
 
     /// Changes a row, which takes so many bytes more; answers whether it had to leave.
@@ -159,6 +170,13 @@ impl Heap {
         steps: &mut Steps,
     ) -> bool {
         let mut row = self.find(place);
+        let span = self.packed.span();
+        if span > 1 {
+            // Whatever it takes more is on its last page.
+            self.read(place, steps);
+            steps.change(self.page(row.home + span - 1));
+            return false;
+        }
         let own = row.moved.unwrap_or(row.home);
         if row.moved.is_some() {
             steps.read(self.page(row.home));
@@ -176,11 +194,11 @@ impl Heap {
                 Some(_) => row.bytes + self.packed.room().pointer,
                 None => row.bytes.saturating_sub(POINTER),
             };
-            *self.free(own) += left;
+            self.give_back(own, left);
             if row.moved.is_some() {
                 steps.change(self.page(row.home));
             }
-            row.moved = Some(self.put(row.bytes + grows, pages, steps).0);
+            row.moved = Some(self.put(row.bytes + grows, pages, steps));
         }
         row.bytes += grows;
         self.rows.insert(place, row);
@@ -191,26 +209,18 @@ impl Heap {
     pub(super) fn delete(&mut self, place: Place, steps: &mut Steps) {
         let row = self.find(place);
         self.rows.remove(&place);
-        for (number, bytes) in [
-            (
-                Some(row.home),
-                if row.moved.is_some() {
-                    POINTER
-                } else {
-                    row.bytes
-                },
-            ),
-            (row.moved, row.bytes),
-        ] {
-            let Some(number) = number else { continue };
+        let pointer = self.packed.room().pointer;
+        let at_home = match row.moved {
+            Some(_) => POINTER,
+            None => row.bytes,
+        };
+        for number in row.home..row.home + self.packed.span() {
             steps.change(self.page(number));
-            let (from, pointer) = (self.emptied_from, self.packed.room().pointer);
-            let free = self.free(number);
-            let before = *free;
-            *free += bytes + pointer;
-            if before < from && *free >= from && self.target != Some(number) {
-                self.emptied.push(number);
-            }
+            self.give_back(number, at_home + pointer);
+        }
+        if let Some(moved) = row.moved {
+            steps.change(self.page(moved));
+            self.give_back(moved, row.bytes + pointer);
         }
     }
 }
@@ -269,6 +279,13 @@ mod tests {
         // What it had, but for what leads on, is free for its neighbors.
         assert_eq!(heap.free[&1], 168 - 150 + 250 - 8);
         assert_eq!(heap.free[&10], 1000 - 304);
+        // It leaves once more, and home leads elsewhere: 696 are left there, 304 come back.
+        let put = [read(1), changed(10), changed(1), Step::Fill(Page::new(11))];
+        assert_eq!(update(&mut heap, 697, &mut pages), put);
+        assert_eq!(heap.free[&10], 1000);
+        let gone = steps(|steps| heap.delete(row, steps));
+        assert_eq!(gone, [changed(1), changed(11)]);
+        assert_eq!(heap.free[&11], 1000);
     }
 
     #[test]
@@ -303,7 +320,13 @@ mod tests {
         let first = Place::initial(1);
         assert_eq!(steps(|steps| heap.read(first, steps)), [read(2), read(3)]);
         let later = Place::behind(3, 0);
-        let made = steps(|steps| assert!(heap.insert(later, &mut pages, steps)));
+        let made = steps(|steps| heap.insert(later, &mut pages, steps));
         assert_eq!(made, [Step::Fill(Page::new(8)), Step::Fill(Page::new(9))]);
+        let updated = steps(|steps| {
+            heap.update(first, 8, &mut pages, steps);
+        });
+        assert_eq!(updated, [read(2), read(3), changed(3)]);
+        let gone = steps(|steps| heap.delete(first, steps));
+        assert_eq!(gone, [changed(2), changed(3)]);
     }
 }

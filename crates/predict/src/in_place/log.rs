@@ -39,6 +39,11 @@ impl Log {
         self.position
     }
 
+    /// Where it goes on, in bytes of blocks so far.
+    pub(super) fn place(&self) -> u64 {
+        self.block * self.format.block + self.filled
+    }
+
     /// How long pages may be dirty, in bytes of the log.
     pub(super) fn checkpoint(&self) -> u64 {
         self.format.checkpoint

@@ -5,7 +5,7 @@
 //! "Index Efficiency 2" (2010), "Undo extremes" (2009) and "Index splits" (2018); Richard
 //! Foote, "Indexes and Initrans" (2016). Nothing here was compared with a server.
 
-use octavo_buffer::{Evicted, Frames, Outcome, Page, Policy, Reference, TouchCount, TouchRule};
+use octavo_buffer::{Frames, TouchCount, TouchRule};
 use octavo_units::Moment;
 use octavo_workload::schema::{Column, ColumnKind};
 
@@ -70,7 +70,7 @@ impl Rules for Oracle {
         Room {
             bytes: page - TABLE_OVERHEAD,
             pointer: DIRECTORY,
-            reserve: page * FREE_PERCENT / 100,
+            reserve: (page - TABLE_OVERHEAD) * FREE_PERCENT / 100,
         }
     }
 
@@ -107,6 +107,7 @@ impl Rules for Oracle {
             // A key behind all others gets a leaf of its own; leaves are never merged.
             growth: Growth::Split {
                 last_fill: 1.0,
+                splits_behind_sequel: false,
                 merge_below: 0.0,
             },
         }
@@ -147,7 +148,7 @@ impl Rules for Oracle {
             rewrites: false,
             first_last: false,
             size: 150 << 20,
-            // Nine tenths of the smallest file, of which there are three.
+            // Nine tenths of the smallest of three files.
             checkpoint: 45 << 20,
             commit: REDO_COMMIT,
         }
@@ -157,7 +158,6 @@ impl Rules for Oracle {
         Some(UndoFormat {
             overhead: UNDO_OVERHEAD,
             segments: 10,
-            kept: 5,
             // `UNDO_RETENTION`.
             retention_ns: 900_000_000_000,
         })
@@ -179,17 +179,6 @@ impl Rules for Oracle {
 }
 
 impl Buffer for TouchCount {
-    fn access(&mut self, reference: Reference) -> Result<(), Option<Evicted>> {
-        match Policy::access(self, reference) {
-            Outcome::Hit => Ok(()),
-            Outcome::Miss(evicted) => Err(evicted),
-        }
-    }
-
-    fn clean(&mut self, page: Page) {
-        Policy::clean(self, page);
-    }
-
     fn extend(&mut self, pages: u32) {
         self.extend(pages);
     }
@@ -287,8 +276,8 @@ mod tests {
     }
 
     /// Oracle-L, February 2004: 10,000 ascending numbers with a unique index (9.2) have 18
-    /// leaves. And "Changing initrans" (10.2): a unique number's first leaves by a build,
-    /// not unique, have 485 and 479 entries.
+    /// leaves. And "Changing initrans" (10.2): the first leaves that a build of numbers makes,
+    /// of an index that is not unique, have 485 and 479 entries.
     #[test]
     fn leaves_have_as_many_entries_as_published() {
         let columns = columns(&[ColumnKind::Integer]);

@@ -1,6 +1,6 @@
 //! What differs among databases that change rows where they are.
 
-use octavo_buffer::{Evicted, Frames, Page, Reference};
+use octavo_buffer::{Frames, Policy};
 use octavo_units::Moment;
 use octavo_workload::schema::Column;
 
@@ -71,8 +71,6 @@ pub(super) struct UndoFormat {
     pub(super) overhead: u32,
     /// Segments that transactions take in turn.
     pub(super) segments: u32,
-    /// Pages of a segment, partly filled, that later transactions go on with.
-    pub(super) kept: usize,
     /// How long pages are kept from being used again, in nanoseconds.
     pub(super) retention_ns: u64,
 }
@@ -120,13 +118,7 @@ pub(super) trait Rules: Send + Sync {
 }
 
 /// A buffer that grows with the data.
-pub(super) trait Buffer: Send {
-    /// Refers to a page; whether that was there, or else which one lost its frame.
-    fn access(&mut self, reference: Reference) -> Result<(), Option<Evicted>>;
-
-    /// A page was written.
-    fn clean(&mut self, page: Page);
-
+pub(super) trait Buffer: Policy + Send {
     /// There are so many pages.
     fn extend(&mut self, pages: u32);
 

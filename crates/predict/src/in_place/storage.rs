@@ -1,6 +1,6 @@
 //! The buffer, and what passes between it, the log and the device.
 
-use octavo_buffer::{Access, Evicted, Frames, Page, Reference};
+use octavo_buffer::{Access, Evicted, Frames, Outcome, Page, Reference};
 use octavo_device::Request;
 use octavo_units::Moment;
 
@@ -23,7 +23,13 @@ pub(super) struct Storage {
     known: u32,
     dirty: Dirty,
     pub(super) log: Log,
+    now: Moment,
+    /// When it was last looked for pages that have been dirty for too long.
+    checked: Moment,
 }
+
+/// How often that is. Chosen.
+const CHECKED_NS: u64 = 1_000_000_000;
 
 impl Storage {
     pub(super) fn new(rules: &dyn Rules, page: u32, frames: Frames, pages: u32) -> Self {
@@ -34,10 +40,13 @@ impl Storage {
             known,
             dirty: Dirty::default(),
             log: Log::new(rules.log(page)),
+            now: Moment::START,
+            checked: Moment::START,
         }
     }
 
     pub(super) fn advance(&mut self, now: Moment) {
+        self.now = now;
         self.buffer.advance(now);
     }
 
@@ -71,8 +80,8 @@ impl Storage {
             self.buffer.extend(self.known);
         }
         match self.buffer.access(reference) {
-            Ok(()) => referred.hits += 1,
-            Err(evicted) => {
+            Outcome::Hit => referred.hits += 1,
+            Outcome::Miss(evicted) => {
                 if let Some(Evicted {
                     page: old,
                     is_dirty: true,
@@ -93,7 +102,7 @@ impl Storage {
             }
         }
         if reference.is_change() {
-            self.dirty.change(page, self.log.position());
+            self.dirty.change(page, self.log.place());
         }
     }
 
@@ -105,11 +114,15 @@ impl Storage {
     }
 
     /// Writes the pages that have been dirty for longest, until the log that is needed for
-    /// them is no longer than it may be.
+    /// them is no longer than it may be, and makes that durable. Once a second.
     pub(super) fn check_point(&mut self, ios: &mut Vec<Io>) {
+        if self.now.since(self.checked) < CHECKED_NS {
+            return;
+        }
+        self.checked = self.now;
         let mut has_written = false;
         while let Some(oldest) = self.dirty.oldest()
-            && self.log.position() - oldest > self.log.checkpoint()
+            && self.log.place() - oldest > self.log.checkpoint()
             && let Some(page) = self.dirty.take_oldest()
         {
             self.buffer.clean(page);

@@ -30,15 +30,15 @@ pub(super) struct Undo {
 #[derive(Clone, Debug)]
 struct Segment {
     header: Page,
-    /// Pages with room, and what is left of each.
-    kept: Vec<(Page, u32)>,
+    /// A page with room that a transaction left, and what is left of it.
+    kept: Option<(Page, u32)>,
 }
 
 impl Undo {
     pub(super) fn new(format: UndoFormat, page: u32, pages: &mut Pages) -> Self {
         let segment = |_| Segment {
             header: pages.extend(1),
-            kept: Vec::new(),
+            kept: None,
         };
         Self {
             format,
@@ -63,7 +63,7 @@ impl Undo {
             self.turn = (self.turn + 1) % self.segments.len();
             let segment = &mut self.segments[self.turn];
             steps.change(segment.header);
-            self.current = segment.kept.pop();
+            self.current = segment.kept.take();
         }
         if let Some((page, left)) = &mut self.current
             && *left >= bytes
@@ -75,10 +75,18 @@ impl Undo {
         if let Some((page, _)) = self.current {
             self.full.push_back((self.now, page));
         }
-        let page = self.allocate(pages);
-        steps.fill(page);
         let room = self.page - self.format.overhead;
-        self.current = Some((page, room.saturating_sub(bytes)));
+        let mut left = bytes;
+        loop {
+            let page = self.allocate(pages);
+            steps.fill(page);
+            self.current = Some((page, room.saturating_sub(left)));
+            if left <= room {
+                break;
+            }
+            left -= room;
+            self.full.push_back((self.now, page));
+        }
     }
 
     fn allocate(&mut self, pages: &mut Pages) -> Page {
@@ -93,12 +101,8 @@ impl Undo {
 
     /// The transaction ends, and its page is for later ones.
     pub(super) fn end(&mut self) {
-        if let Some((page, left)) = self.current.take() {
-            let kept = &mut self.segments[self.turn].kept;
-            match kept.len() < self.format.kept {
-                true => kept.push((page, left)),
-                false => self.full.push_back((self.now, page)),
-            }
+        if let Some(current) = self.current.take() {
+            self.segments[self.turn].kept = Some(current);
         }
     }
 }
@@ -112,7 +116,6 @@ mod tests {
         let format = UndoFormat {
             overhead: 96,
             segments: 2,
-            kept: 5,
             retention_ns: 100,
         };
         let mut pages = Pages::default();

@@ -225,6 +225,7 @@ fn tree(
         local: mean / (mean + beyond),
         growth: Growth::Split {
             last_fill: 1.0 - 1.0 / f64::from(RESERVE),
+            splits_behind_sequel: true,
             merge_below: MERGE_BELOW,
         },
     };

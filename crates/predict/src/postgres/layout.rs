@@ -175,6 +175,7 @@ fn index(rows: u64, entries: &[u32], page: u32, pages: &mut Pages) -> Index {
         // as a build leaves it. No vacuum gives leaves back.
         growth: Growth::Split {
             last_fill: f64::from(LEAF_FILL_PERCENT) / 100.0,
+            splits_behind_sequel: true,
             merge_below: 0.0,
         },
     };

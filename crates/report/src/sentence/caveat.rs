@@ -49,7 +49,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::NeverCompared { database } => format!(
             "Nothing here was measured, nor was any {database} database: the model is made from \
              what is published of one (docs/predictions.md), and the processor's time is another \
-             server's. The intervals are of the inputs alone. Try a decision on your own server."
+             server's. The intervals take that time for known to 50%, and the models for right. Try a decision \
+             on your own server."
         ),
         Caveat::MachineChanged { name, change } => format!(
             "The machine changed between sessions ({name}, {change}), so they may differ for that \

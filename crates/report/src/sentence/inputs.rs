@@ -15,10 +15,10 @@ pub(crate) fn inputs(findings: &Findings) -> Vec<String> {
     let of = |name: InputName| {
         let inputs = cells.clone().flat_map(|cell: &CellFindings| &cell.inputs);
         let named = inputs.filter(move |input: &&Input| input.name == name);
-        named.max_by(|a, b| a.error.own.total_cmp(&b.error.own))
+        named.max_by(|a, b| a.uncertainty.own.total_cmp(&b.uncertainty.own))
     };
     let known = InputName::ALL.into_iter().filter_map(of).map(|input| {
-        let [shared, own] = [input.error.shared, input.error.own].map(percent);
+        let [shared, own] = [input.uncertainty.shared, input.uncertainty.own].map(percent);
         format!("{} to {shared} ({own})", named(input.name))
     });
     let known: Vec<String> = known.collect();

@@ -502,15 +502,22 @@ fn what_was_measured_before_an_interrupt_can_be_kept() {
 fn samples_add_up_to_the_run() {
     // Numbers of transactions are never cut. Two of three commit.
     let database = Nothing::slow(Duration::from_millis(3));
-    let drive = run(&database, settings(1, transactions(10, 500))).unwrap();
+    // Samples that come late on a busy machine are longer, and one that lasts until the end
+    // is the only one.
+    let mut runs = [500, 1500, 4500].into_iter().map(|count| {
+        let drive = run(&database, settings(1, transactions(10, count)));
+        (count, drive.unwrap())
+    });
+    let has_several =
+        |(_, drive): &(u64, Measurement)| drive.series.iter().filter(|s| s.measured).count() >= 2;
+    let (count, drive) = runs.find(has_several).unwrap();
     let measured: Vec<&Sample> = drive.series.iter().filter(|s| s.measured).collect();
     let length: Duration = measured.iter().map(|sample| sample.length).sum();
     assert_eq!(length, drive.measured);
-    assert!(measured.len() >= 2, "{measured:?}");
     let misses: u64 = measured.iter().map(|sample| sample.buffer_misses).sum();
     assert_eq!(misses, drive.counters.buffer_misses);
     let ended: u64 = measured.iter().map(|sample| sample.transactions).sum();
-    assert_eq!((ended, drive.transactions()), (500, 500));
+    assert_eq!((ended, drive.transactions()), (count, count));
     assert_eq!(drive.steadiness.cut_s, 0.0);
 }
 

@@ -15,7 +15,7 @@ one() { # device, workload, its scale, transactions of the warm-up
     "$octavo" predict "$predicted" --device "$1" "${cells[@]}" "${slices[@]}" \
         --calibrated-by "$measured/octavo.db" >"$predicted.txt"
     echo "$1 $2"
-    python3 "$root/bench/predict.py" "$measured/octavo.db" "$predicted/octavo.db"
+    python3 "$root/bench/predict.py" "$measured/octavo.db" 4096 "$predicted/octavo.db"
 }
 one ec tpcc --warehouses=2 600
 one gp3-3000 tpcc --warehouses=2 600

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Puts predicted cells beside measured ones: predict.py MEASURED.db PREDICTED.db CALIBRATING
+"""Puts predicted cells beside measured ones: predict.py MEASURED.db CALIBRATING PREDICTED.db...
+
+`predict.py MEASURED.db` prints how many passes its cells have, each number once. The bytes
+of data are counted once a run, so each cell is put beside the prediction that has as many
+passes: there has to be one for each number.
 
 For each cell in both: transactions a second, reads a transaction, bytes written a
 transaction (log and database), each measured, predicted and the error; then where a
 transaction's time goes, in microseconds, measured/predicted. Storage and machine change
 their speed while cells are measured, so a cell's measured speed is that of the page size
-CALIBRATING in all its passes times the ratio of both on the same passes. All but the data's bytes, which
-are counted once a run, is of passes that both cells and the prediction have. Last the
-median and the largest absolute error of each figure, without the page size that
-calibrated the prediction; how many ratios to that page size lie within what is predicted
-of them at 95%, calculated here from what each cell follows, with the measurement's own
-error; and for each memory the best page size of both and what the predicted one has of the
-measured best's throughput.
+CALIBRATING in all its passes times the ratio of both on the same passes. All but the data's
+bytes is of passes that both cells and the prediction have. Last the median and the largest
+absolute error of each figure, without the page size that calibrated the prediction; how
+many ratios to that page size lie within what is predicted of them at 95%, calculated here
+from what each cell follows, with the measurement's own error; and for each memory the best
+page size of both and what the predicted one has of the measured best's throughput.
 """
 import json
 import math
@@ -19,8 +22,10 @@ import sqlite3
 import statistics
 import sys
 
+MEASURED = sys.argv[1]
 # The page size that --calibrated-by takes times from.
-CALIBRATING = int(sys.argv[3])
+CALIBRATING = int(sys.argv[2]) if len(sys.argv) > 2 else None
+PREDICTED = sys.argv[3:]
 PARTS = ("read", "log write", "log sync", "checkpoint")
 
 
@@ -43,6 +48,22 @@ def runs(path):
         }
         data = json.loads(counters)["data_written_bytes"] / sum(p[0] for p in passes.values())
         found.setdefault((memory, page), {})[sitting] = passes, data
+    return found
+
+
+def length(of_cell):
+    """Passes of a sitting of a cell."""
+    return round(statistics.mean(len(passes) for passes, _ in of_cell.values()))
+
+
+def nearest(measured, of_each):
+    """Of the predictions the one with as many passes, or nearly so, of each cell."""
+    found = {}
+    for cell in measured:
+        wanted = length(measured[cell])
+        have = [of for of in of_each if cell in of]
+        if have:
+            found[cell] = min(have, key=lambda of: abs(length(of[cell]) - wanted))[cell]
     return found
 
 
@@ -133,9 +154,9 @@ def error_of_ratio(own, reference):
     return statistics.stdev(logs) / math.sqrt(len(logs))
 
 
-def within(paths, found):
+def within(found):
     """A line for each predicted ratio, and how many have the measured one within."""
-    follows, passes = inputs(paths[1]), runs(paths[0])
+    follows, passes = inputs(PREDICTED[0]), runs(MEASURED)
     inside = total = 0
     for (memory, page), (measured, predicted) in found.items():
         at, reference = (memory, page), (memory, CALIBRATING)
@@ -160,14 +181,19 @@ def within(paths, found):
 
 
 def main():
-    found = cells(*(runs(path) for path in sys.argv[1:3]))
-    read_before = [warm_up(path) for path in sys.argv[1:3]]
+    measured = runs(MEASURED)
+    if CALIBRATING is None:
+        print(*sorted({length(of_cell) for of_cell in measured.values()}), sep="\n")
+        return
+    predicted = nearest(measured, [runs(path) for path in PREDICTED])
+    found = cells(measured, predicted)
+    read_before = [warm_up(path) for path in (MEASURED, PREDICTED[0])]
     compared = ("transactions/s", "reads", "bytes written")
     errors = {figure: [] for figure in compared}
-    for (memory, page), (measured, predicted) in found.items():
+    for (memory, page), (was_measured, was_predicted) in found.items():
         line = f"{memory >> 20:4} MiB {page / 1024:4g} KiB"
         for figure in compared:
-            was, is_ = measured[figure], predicted[figure]
+            was, is_ = was_measured[figure], was_predicted[figure]
             error = (is_ / was - 1) * 100
             if page != CALIBRATING:
                 errors[figure].append(abs(error))
@@ -175,14 +201,17 @@ def main():
         print(line)
         was, is_ = (read[memory, page] for read in read_before)
         if not 0.8 <= is_ / max(was, 1) <= 1.25:
-            print(" " * 14, f"OTHER TRANSACTIONS: {was} pages read before, {is_} predicted; set WARM_UP")
-        pairs = zip(measured["waits"], predicted["waits"])
+            print(" " * 14, f"OTHER TRANSACTIONS: {was} pages read before, {is_} predicted")
+        lengths = [length(of[memory, page]) for of in (measured, predicted)]
+        if lengths[0] != lengths[1]:
+            print(" " * 14, f"OTHER PASSES: {lengths[0]} measured, {lengths[1]} predicted")
+        pairs = zip(was_measured["waits"], was_predicted["waits"])
         times = [f"{name} {was:.0f}/{is_:.0f}" for name, (was, is_) in zip(PARTS, pairs)]
-        times.append(f"other {measured['other']:.0f}/{predicted['other']:.0f}")
+        times.append(f"other {was_measured['other']:.0f}/{was_predicted['other']:.0f}")
         print(" " * 14, "us:", ", ".join(times))
     for figure, errs in errors.items():
         print(f"{figure}: median error {statistics.median(errs):.1f}%, largest {max(errs):.1f}%")
-    within(sys.argv[1:3], found)
+    within(found)
     for memory in sorted({memory for memory, _ in found}):
         pages = [page for of, page in found if of == memory]
         of_measured, of_predicted = (

@@ -25,8 +25,12 @@ for workload in ${workloads[*]}; do
     predicted=$directory/predicted-$workload
     [ -e "$measured.txt" ] || "$octavo" advise "$measured" "${plan[@]}" --budget 3m \
         >"$measured.txt"
-    "$octavo" predict "$predicted" "${plan[@]}" \
-        --passes 80 --calibrated-by "$measured/octavo.db" >"$predicted.txt"
+    stores=()
+    for passes in $(python3 "$root/bench/predict.py" "$measured/octavo.db"); do
+        "$octavo" predict "$predicted-$passes" "${plan[@]}" \
+            --passes "$passes" --calibrated-by "$measured/octavo.db" >"$predicted-$passes.txt"
+        stores+=("$predicted-$passes/octavo.db")
+    done
     echo "$workload"
-    python3 "$root/bench/predict.py" "$measured/octavo.db" "$predicted/octavo.db" "$calibrating"
+    python3 "$root/bench/predict.py" "$measured/octavo.db" "$calibrating" "${stores[@]}"
 done

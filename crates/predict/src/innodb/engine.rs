@@ -110,11 +110,11 @@ impl Innodb {
     fn touch(&mut self, touch: &Touch, is_first: bool) -> bool {
         let table = touch.table.0;
         if touch.action != Action::Insert {
+            self.estimate(touch);
             self.look_around(touch);
         }
         let is_index = matches!(touch.by, By::Index(_));
         if touch.action == Action::Read {
-            self.estimate(touch);
             let TableTrees { rows, indexes, .. } = &self.tables[table];
             let tree = match touch.by {
                 By::Index(index) => &indexes[index],
@@ -183,15 +183,34 @@ impl Innodb {
 
     /// Where the key could be used as well as an index, the optimizer asks how many rows
     /// there are with the values that both begin with (`ha_innobase::records_in_range`),
-    /// before each execution.
+    /// before each execution: of a read by an index in the key's tree; of a change by the
+    /// key in the index's, though one row is wanted (a read of one is known to be that
+    /// beforehand). Seen in `INNODB_BUFFER_PAGE`: TPC-C with 16 KiB pages has 364 of 405 pages
+    /// of the customers' names and 249 of the orders' in a pool of 3,042, which else would be
+    /// wanted seldom.
     fn estimate(&mut self, touch: &Touch) {
-        let TableTrees { rows, bytes, .. } = &self.tables[touch.table.0];
-        if let By::Index(index) = touch.by
-            && let Some(Some(group)) = bytes.groups.get(index)
-        {
+        let TableTrees {
+            rows,
+            indexes,
+            bytes,
+        } = &self.tables[touch.table.0];
+        let is_read = touch.action == Action::Read;
+        let ranges = bytes
+            .groups
+            .iter()
+            .enumerate()
+            .filter_map(|(index, group)| {
+                let tree = match touch.by {
+                    By::Index(own) if own == index && is_read => rows,
+                    By::Key if !is_read => &indexes[index],
+                    _ => return None,
+                };
+                Some((tree, (*group)?))
+            });
+        for (tree, group) in ranges {
             let first = touch.first.initial / group * group;
             let last = Place::behind(first + group - 1, u64::MAX - 1);
-            rows.read_borders(Place::initial(first), last, ESTIMATED_BY, &mut self.steps);
+            tree.read_borders(Place::initial(first), last, ESTIMATED_BY, &mut self.steps);
         }
     }
 

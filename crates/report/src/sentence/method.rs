@@ -21,7 +21,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
              such slices are compared; they come about as measured ones do. Their intervals are \
              wider by what is not known of the processor's time and the storage, not by how far \
              models may be off: of 48 ratios that were measured and predicted from calibrated \
-             storage, 42 were within them. \
+             storage, 43 were within them. \
              docs/predictions.md has the models and how far they are from measurements."
                 .into(),
         );

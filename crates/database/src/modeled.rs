@@ -41,7 +41,7 @@ pub(crate) static ORACLE_LIKE: DatabaseKind = DatabaseKind {
             // Blocks of other sizes than the database's have caches of their own.
             lines: &[
                 ChangeLine::always(
-                    "ALTER SYSTEM SET db_{kib}k_cache_size = 1G;  -- what of the cache is for it",
+                    "ALTER SYSTEM SET db_{kib}k_cache_size = 1G;  -- size its cache",
                 ),
                 ChangeLine::always(
                     "CREATE TABLESPACE other DATAFILE 'other.dbf' SIZE 10G BLOCKSIZE {bytes};",

@@ -23,7 +23,7 @@ static STANDARD: &[&DatabaseKind] = &[
     &mysql::MYSQL,
 ];
 
-/// Those of which there are only models.
+/// Databases that exist only as models.
 static MODELED: &[&DatabaseKind] = &[&modeled::ORACLE_LIKE, &modeled::CUBRID_LIKE];
 
 /// Databases that can be chosen by name.
@@ -40,7 +40,7 @@ impl Registry {
         }
     }
 
-    /// All databases, also those of which there are only models.
+    /// All databases, including those that exist only as models.
     pub fn with_models() -> Self {
         Self {
             kinds: [STANDARD, MODELED].concat(),

@@ -237,8 +237,7 @@ fn servers_are_predicted_with_their_usual_clients() {
     }
 }
 
-/// Nothing of them is measured, and every output says so; who wants to measure them is told
-/// what can be.
+/// Every output says that nothing was measured, and commands that measure refuse them.
 #[test]
 fn databases_of_which_there_are_only_models_are_predicted() {
     let parent = tempfile::tempdir().unwrap();

@@ -128,8 +128,7 @@ pub trait Sitting {
     ///
     /// # Errors
     /// As [`Self::slice`].
-    fn inputs(&mut self, cell: usize) -> Result<Vec<Input>, CampaignError> {
-        let _ = cell;
+    fn inputs(&mut self, _cell: usize) -> Result<Vec<Input>, CampaignError> {
         Ok(Vec::new())
     }
 

@@ -189,7 +189,7 @@ impl Heap {
         if has_room {
             *self.free(own) -= grows;
         } else {
-            // What leads on is where the row was; one that had left goes on from home.
+            // A pointer stays on the home page. A row that moves again leaves nothing behind.
             let left = match row.moved {
                 Some(_) => row.bytes + self.packed.room().pointer,
                 None => row.bytes.saturating_sub(POINTER),
@@ -294,7 +294,7 @@ mod tests {
         for row in 0..5 {
             steps(|steps| heap.delete(Place::initial(row), steps));
         }
-        // 168 and five of 104 are free: 688, of which 100 are left free by those that come.
+        // 168 and five times 104 bytes are free: 688. New rows keep 100 of these free.
         let put = |heap: &mut Heap, later, pages: &mut Pages| {
             steps(|steps| {
                 heap.insert(Place::behind(79, later), pages, steps);

@@ -58,6 +58,17 @@ pub(crate) enum Step {
     Copy(Page),
 }
 
+impl Step {
+    /// As a reference to a buffer that has all pages, and whether the page is new.
+    pub(crate) fn reference(self) -> (Reference, bool) {
+        match self {
+            Self::Refer(reference) => (reference, false),
+            Self::Fill(page) => (Reference::new(page, Access::Change), true),
+            Self::Copy(page) => (Reference::new(page, Access::Read), false),
+        }
+    }
+}
+
 /// What is done with pages, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steps(Vec<Step>);

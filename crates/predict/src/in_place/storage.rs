@@ -1,6 +1,6 @@
 //! The buffer, and what passes between it, the log and the device.
 
-use octavo_buffer::{Access, Evicted, Frames, Outcome, Page, Reference};
+use octavo_buffer::{Evicted, Frames, Outcome, Page, Reference};
 use octavo_device::Request;
 use octavo_units::Moment;
 
@@ -12,7 +12,7 @@ use crate::{
     dirty::Dirty,
     engine::Referred,
     io::{Io, Purpose},
-    pages::{Step, Steps},
+    pages::Steps,
 };
 
 /// See the module.
@@ -58,11 +58,7 @@ impl Storage {
     /// Does all steps.
     pub(super) fn take(&mut self, steps: &Steps, referred: &mut Referred, ios: &mut Vec<Io>) {
         for &step in steps.as_slice() {
-            let (reference, is_new) = match step {
-                Step::Refer(reference) => (reference, false),
-                Step::Fill(page) => (Reference::new(page, Access::Change), true),
-                Step::Copy(page) => (Reference::new(page, Access::Read), false),
-            };
+            let (reference, is_new) = step.reference();
             self.refer(reference, is_new, referred, ios);
         }
     }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     engine::{Engine, EngineError, Referred},
     io::{Io, Purpose},
-    pages::{Pages, Step, Steps},
+    pages::{Pages, Steps},
 };
 
 /// What a split puts on other pages, and so into the log, as a share of a page. Measured:
@@ -288,11 +288,7 @@ impl Innodb {
         self.pool.extend(self.pages.count());
         let lsn = self.log.lsn();
         for &step in self.steps.as_slice() {
-            let (reference, is_new) = match step {
-                Step::Refer(reference) => (reference, false),
-                Step::Fill(page) => (Reference::new(page, Access::Change), true),
-                Step::Copy(page) => (Reference::new(page, Access::Read), false),
-            };
+            let (reference, is_new) = step.reference();
             let page = reference.page();
             if self.pool.refer(reference, is_new, lsn, ios) {
                 referred.misses += 1;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use octavo_buffer::{Access, Frames, Outcome, Page, Pcache, Policy, Reference};
+use octavo_buffer::{Frames, Outcome, Page, Pcache, Policy};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
@@ -178,14 +178,12 @@ impl Engine for Sqlite {
         let mut referred = Referred::default();
         for &step in self.steps.as_slice() {
             let (reference, is_new) = match step {
-                Step::Refer(reference) => (reference, false),
-                Step::Fill(page) => (Reference::new(page, Access::Change), true),
                 // `sqlite3PagerDirectReadOk`: past the cache.
                 Step::Copy(page) if self.changed.is_empty() && !self.log.has(page) => {
                     ios.push(self.read(page));
                     continue;
                 }
-                Step::Copy(page) => (Reference::new(page, Access::Read), false),
+                _ => step.reference(),
             };
             let page = reference.page();
             match self.cache.access(reference) {

@@ -7,12 +7,12 @@ use octavo_workload::{
 };
 
 /// About how many rows are drawn of a partition.
-const ROWS_A_PARTITION: u64 = 4096;
+const ROWS_A_PARTITION: u64 = 2048;
 /// Only so many of its rows are made to draw from.
 const MADE_MAX: u64 = 400_000;
-/// Partitions of a table that rows are drawn from: numbers grow from the first to the
-/// last, and with them the bytes that they take.
-const PARTITIONS: usize = 2;
+/// Partitions of a table that rows are drawn from, evenly: numbers grow from the first to
+/// the last, and with them the bytes that they take.
+const PARTITIONS: usize = 5;
 
 /// What a column holds, as far as its bytes depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use octavo_workload::WorkloadError;
 
 use super::{
     Cpu, Slowness,
+    cpu::Took,
     fit::{FitError, Reference},
     model_of, rotates,
 };
@@ -156,7 +157,12 @@ impl Calibrated {
                     clients => format!("of {clients} clients"),
                 }
             );
-            Cpu::measured(other_ns, log_bytes, read_bytes, source)
+            let took = Took {
+                other_ns,
+                log_bytes,
+                read_bytes,
+            };
+            Cpu::measured(took, name, plan.workload, source)
         };
         let other_ns = match is_known {
             true => median(&each, |one| one.other_ns),

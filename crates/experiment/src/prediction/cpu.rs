@@ -4,7 +4,7 @@ use octavo_predict::CpuCost;
 use octavo_workload::WorkloadName;
 
 /// What the processor takes for a byte of the log, in nanoseconds: SQLite's checksum and
-/// two copies.
+/// two copies. This and the next are of the machine of the catalog.
 const LOG_BYTE_NS: f64 = 0.5;
 /// What it takes for a byte that is read, in nanoseconds.
 const READ_BYTE_NS: f64 = 0.1;
@@ -20,23 +20,46 @@ pub struct Cpu {
     pub is_measured: bool,
 }
 
+/// How much slower or faster than the catalog's machine another is taken to be for bytes,
+/// at most: what a transaction takes may also differ for other reasons. Chosen.
+const SLOWER: std::ops::RangeInclusive<f64> = 0.25..=2.0;
+
+/// What transactions took in a measurement, each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Took {
+    /// Beyond their waits, in nanoseconds.
+    pub(super) other_ns: f64,
+    /// Bytes of the log.
+    pub(super) log_bytes: f64,
+    /// Bytes that they read.
+    pub(super) read_bytes: f64,
+}
+
 impl Cpu {
-    /// What transactions took that were measured: `other_ns` each, beyond their waits,
-    /// `log_bytes` and `read_bytes` each.
-    pub fn measured(other_ns: f64, log_bytes: f64, read_bytes: f64, source: String) -> Self {
+    /// Of transactions of a workload that were measured. A byte takes as much longer than on
+    /// the catalog's machine as a transaction does.
+    pub(super) fn measured(
+        took: Took,
+        database: &str,
+        workload: WorkloadName,
+        source: String,
+    ) -> Self {
+        let catalog = known(database, workload.family().data.name).took.other_ns;
+        let slower = (took.other_ns / catalog).clamp(*SLOWER.start(), *SLOWER.end());
         Self {
             is_measured: true,
-            ..Self::of(other_ns, log_bytes, read_bytes, source)
+            ..Self::of(took, slower, source)
         }
     }
 
-    fn of(other_ns: f64, log_bytes: f64, read_bytes: f64, source: String) -> Self {
-        let moved_ns = LOG_BYTE_NS * log_bytes + READ_BYTE_NS * read_bytes;
+    fn of(took: Took, slower: f64, source: String) -> Self {
+        let (log_byte_ns, read_byte_ns) = (LOG_BYTE_NS * slower, READ_BYTE_NS * slower);
+        let moved_ns = log_byte_ns * took.log_bytes + read_byte_ns * took.read_bytes;
         Self {
             cost: CpuCost {
-                transaction_ns: (other_ns - moved_ns).max(0.0),
-                log_byte_ns: LOG_BYTE_NS,
-                read_byte_ns: READ_BYTE_NS,
+                transaction_ns: (took.other_ns - moved_ns).max(0.0),
+                log_byte_ns,
+                read_byte_ns,
             },
             source,
             is_measured: false,
@@ -44,40 +67,67 @@ impl Cpu {
     }
 }
 
-/// What transactions took beyond their waits, in nanoseconds, and the bytes that they moved
-/// to the log and read: by database, with its default page size, and data of a workload's
-/// kind. SQLite's with one client and 32 MiB of cache, servers' as [`super::fit`] found it
-/// with eight clients and 48 MiB (bench/runs/2026-11-23-predict-servers).
-const CATALOG: [(&str, &str, &str, [f64; 3]); 9] = [
-    ("sqlite", "tpcc", "TPC-C", [250_000.0, 51_500.0, 31_000.0]),
-    ("sqlite", "ycsb", "YCSB A", [26_000.0, 4_190.0, 3_300.0]),
-    (
+/// What transactions of a kind took on the catalog's machine.
+struct Known {
+    database: &'static str,
+    family: &'static str,
+    /// The workload, in words.
+    title: &'static str,
+    took: Took,
+}
+
+const fn known_of(
+    database: &'static str,
+    family: &'static str,
+    title: &'static str,
+    [other_ns, log_bytes, read_bytes]: [f64; 3],
+) -> Known {
+    let took = Took {
+        other_ns,
+        log_bytes,
+        read_bytes,
+    };
+    Known {
+        database,
+        family,
+        title,
+        took,
+    }
+}
+
+/// With each database's default page size. SQLite's with one client and 32 MiB of cache,
+/// servers' as [`super::fit`] found it with eight clients and 48 MiB
+/// (bench/runs/2026-11-23-predict-servers).
+const CATALOG: [Known; 9] = [
+    known_of("sqlite", "tpcc", "TPC-C", [250_000.0, 51_500.0, 31_000.0]),
+    known_of("sqlite", "ycsb", "YCSB A", [26_000.0, 4_190.0, 3_300.0]),
+    known_of(
         "sqlite",
         "pgbench",
         "pgbench -N",
         [40_000.0, 12_200.0, 3_800.0],
     ),
-    (
+    known_of(
         "postgres",
         "tpcc",
         "TPC-C",
         [2_140_000.0, 23_700.0, 83_500.0],
     ),
-    ("postgres", "ycsb", "YCSB A", [308_000.0, 2_910.0, 6_310.0]),
-    (
+    known_of("postgres", "ycsb", "YCSB A", [308_000.0, 2_910.0, 6_310.0]),
+    known_of(
         "postgres",
         "pgbench",
         "pgbench -N",
         [877_000.0, 10_500.0, 12_900.0],
     ),
-    (
+    known_of(
         "mariadb",
         "tpcc",
         "TPC-C",
         [3_260_000.0, 9_030.0, 278_000.0],
     ),
-    ("mariadb", "ycsb", "YCSB A", [251_000.0, 193.0, 12_600.0]),
-    (
+    known_of("mariadb", "ycsb", "YCSB A", [251_000.0, 193.0, 12_600.0]),
+    known_of(
         "mariadb",
         "pgbench",
         "pgbench -N",
@@ -88,6 +138,18 @@ const CATALOG: [(&str, &str, &str, [f64; 3]); 9] = [
 /// Whose are taken for servers that were never measured.
 const STAND_IN: &str = "postgres";
 
+/// What is known of a database, or of the one in its place, and a family of workloads, or
+/// another.
+fn known(database: &str, family: &str) -> &'static Known {
+    let is_in_catalog = CATALOG.iter().any(|known| known.database == database);
+    let database = if is_in_catalog { database } else { STAND_IN };
+    CATALOG
+        .iter()
+        .filter(|known| known.database == database)
+        .max_by_key(|known| known.family == family)
+        .unwrap_or(&CATALOG[0])
+}
+
 impl Cpu {
     /// The processors of the machine on which the catalog was measured.
     pub const CATALOG_PROCESSORS: u32 = 2;
@@ -95,24 +157,22 @@ impl Cpu {
     /// Of the catalog of earlier measurements of a database that is modeled; PostgreSQL's
     /// for servers that were never measured.
     pub fn of_catalog(database: &str, workload: WorkloadName) -> Self {
-        let family = workload.family().data.name;
-        let is_in_catalog = CATALOG.iter().any(|(name, ..)| *name == database);
-        let (database, whose) = match is_in_catalog {
-            true => (database, ": --calibrated-by takes yours"),
-            false => (STAND_IN, ", of PostgreSQL, in its place"),
+        let Known {
+            database: whose,
+            title,
+            took,
+            ..
+        } = known(database, workload.family().data.name);
+        let whose = match *whose == database {
+            true => ": --calibrated-by takes yours",
+            false => ", of PostgreSQL, in its place",
         };
-        let known = CATALOG
-            .iter()
-            .filter(|(name, ..)| *name == database)
-            .max_by_key(|(_, of, ..)| *of == family);
-        let (_, _, of, [other_ns, log_bytes, read_bytes]) = known.unwrap_or(&CATALOG[0]);
-        let (other_ns, log_bytes, read_bytes) = (*other_ns, *log_bytes, *read_bytes);
         let source = format!(
-            "{:.0} µs a transaction beyond waits, as of {of} on a machine with {} virtual CPUs in \
-             2026{whose}",
-            other_ns / 1e3,
+            "{:.0} µs a transaction beyond waits, as of {title} on a machine with {} virtual CPUs \
+             in 2026{whose}",
+            took.other_ns / 1e3,
             Self::CATALOG_PROCESSORS,
         );
-        Self::of(other_ns, log_bytes, read_bytes, source)
+        Self::of(*took, 1.0, source)
     }
 }

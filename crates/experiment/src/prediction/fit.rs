@@ -239,10 +239,20 @@ mod tests {
     use octavo_units::{ByteCount, PageSize};
     use octavo_workload::{Pgbench, pgbench::Script};
 
-    use super::*;
+    use super::{super::cpu::Took, *};
 
     fn cpu(ns: f64) -> Cpu {
-        Cpu::measured(ns, 0.0, 0.0, String::new())
+        let took = Took {
+            other_ns: ns,
+            log_bytes: 0.0,
+            read_bytes: 0.0,
+        };
+        Cpu::measured(
+            took,
+            "postgres",
+            "pgbench-simple-update".parse().unwrap(),
+            String::new(),
+        )
     }
 
     fn profile() -> Profile {

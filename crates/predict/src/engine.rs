@@ -4,17 +4,33 @@ use octavo_buffer::Page;
 use octavo_units::{ByteCount, Moment, PageSize};
 use octavo_workload::{Workload, touch::Touch};
 
-use crate::io::Io;
+use crate::{arriving::Arriving, io::Io};
 
 /// A database whose rows lie on pages, some of them in its buffer.
 pub(crate) trait Engine: Send {
     /// It is this late when the next transaction begins.
     fn advance(&mut self, _now: Moment) {}
 
-    /// Executes a transaction that touches these rows, and appends what it asks of
+    /// Executes a client's transaction that touches these rows, and appends what it asks of
     /// storage, in order.
-    fn transaction(&mut self, touches: &[Touch], is_committed: bool, ios: &mut Vec<Io>)
-    -> Referred;
+    fn transaction(
+        &mut self,
+        client: usize,
+        touches: &[Touch],
+        is_committed: bool,
+        ios: &mut Vec<Io>,
+    ) -> Referred;
+
+    /// A client's transaction is over.
+    fn end(&mut self, _client: usize) {}
+
+    /// What a transaction that changes rows keeps from others.
+    fn grain(&self) -> Grain {
+        Grain::Row
+    }
+
+    /// Pages that transactions have missed and that were not read yet.
+    fn arriving(&mut self) -> &mut Arriving;
 
     /// Whether the pages that it writes go to the page cache: a slice of transactions ends
     /// when that is written, as in measurements.
@@ -27,6 +43,15 @@ pub(crate) trait Engine: Send {
 
     /// Where on storage what was loaded ends.
     fn size(&self) -> ByteCount;
+}
+
+/// What a transaction that changes rows keeps from others that change some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grain {
+    /// These rows.
+    Row,
+    /// All of the database.
+    Database,
 }
 
 /// What a database counts of a transaction: how often pages were referred to, and its log.

@@ -3,6 +3,7 @@
 //!
 //! Pure: no clock, no files. The same inputs from the same seed as a measurement.
 
+mod arriving;
 mod background;
 mod commits;
 mod cpu;

@@ -7,31 +7,56 @@ use octavo_workload::{
     touch::{Action, Place, Touch},
 };
 
+use crate::engine::Grain;
+
 /// Rows of a statement that are locked at most: statements that change more of them find
 /// them by a key that another locked row has, as the lines of an order.
 const ROWS_MAX: u32 = 1;
 
 type Row = (TableId, Place);
 
+/// What all who change a database that has one writer at a time take instead.
+const EVERYTHING: Row = (TableId(usize::MAX), Place::initial(0));
+
 /// Locked rows, and those who wait.
 ///
 /// A transaction takes all rows that it changes when it begins, or waits: there are no
 /// deadlocks, and rows that it would reach later are locked for too long. Rows that many
 /// want, as a warehouse or a district, are reached first.
-#[derive(Debug, Default)]
+///
+/// Where the grain is the database, one transaction that changes something follows the
+/// other, in the order in which they began.
+#[derive(Debug)]
 pub(crate) struct Locks {
+    grain: Grain,
     held: HashMap<Row, usize>,
     waiting: VecDeque<(usize, Vec<Row>)>,
 }
 
 impl Locks {
+    /// Nothing is locked.
+    pub(crate) fn new(grain: Grain) -> Self {
+        Self {
+            grain,
+            held: HashMap::new(),
+            waiting: VecDeque::new(),
+        }
+    }
+
     /// Has a client lock what it changes: whether it has all of it now. Else it is among
     /// those whom [`Self::release`] returns, once.
     pub(crate) fn take(&mut self, client: usize, touches: &[Touch]) -> bool {
-        let changes = touches.iter().filter(|touch| {
-            matches!(touch.action, Action::Update { .. } | Action::Delete) && touch.rows <= ROWS_MAX
-        });
-        let rows: Vec<Row> = changes.map(|touch| (touch.table, touch.first)).collect();
+        let rows: Vec<Row> = match self.grain {
+            Grain::Row => {
+                let changes = touches.iter().filter(|touch| {
+                    matches!(touch.action, Action::Update { .. } | Action::Delete)
+                        && touch.rows <= ROWS_MAX
+                });
+                changes.map(|touch| (touch.table, touch.first)).collect()
+            }
+            Grain::Database if touches.iter().any(Touch::is_change) => vec![EVERYTHING],
+            Grain::Database => Vec::new(),
+        };
         if self.hold(client, &rows) {
             return true;
         }
@@ -82,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_row_has_one_owner_at_a_time() {
-        let mut locks = Locks::default();
+        let mut locks = Locks::new(Grain::Row);
         assert!(locks.take(0, &[change(1, 5), change(2, 5)]));
         assert!(!locks.take(1, &[change(1, 6), change(2, 5)]));
         // Who waits holds nothing.
@@ -95,7 +120,7 @@ mod tests {
 
     #[test]
     fn rows_that_are_read_or_new_are_free() {
-        let mut locks = Locks::default();
+        let mut locks = Locks::new(Grain::Row);
         let only = |action| Touch {
             action,
             ..change(1, 5)
@@ -103,5 +128,21 @@ mod tests {
         for client in 0..2 {
             assert!(locks.take(client, &[only(Action::Read), only(Action::Insert)]));
         }
+    }
+
+    #[test]
+    fn a_database_with_one_writer_has_them_one_after_the_other() {
+        let mut locks = Locks::new(Grain::Database);
+        let reads = Touch {
+            action: Action::Read,
+            ..change(1, 5)
+        };
+        assert!(locks.take(0, &[reads, change(1, 5)]));
+        assert!(!locks.take(1, &[change(2, 6)]));
+        assert!(!locks.take(2, &[change(3, 7)]));
+        assert!(locks.take(3, &[reads]));
+        assert_eq!(locks.release(3), []);
+        assert_eq!(locks.release(0), [1]);
+        assert_eq!(locks.release(1), [2]);
     }
 }

@@ -39,9 +39,10 @@ impl Model {
         workload: &dyn Workload,
         page_size: PageSize,
         memory: ByteCount,
+        clients: u32,
     ) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
-            Self::Sqlite => Box::new(Sqlite::new(workload, page_size, memory)?),
+            Self::Sqlite => Box::new(Sqlite::new(workload, page_size, memory, clients)?),
             Self::Postgres(settings) => {
                 Box::new(Postgres::new(workload, settings, page_size, memory)?)
             }

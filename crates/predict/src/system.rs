@@ -11,6 +11,7 @@ use octavo_workload::{
 };
 
 use crate::{
+    arriving::Want,
     background::Background,
     commits::Commits,
     cpu::CpuCost,
@@ -170,15 +171,19 @@ impl System {
         setup: &Setup,
         mut device: Box<dyn Device>,
     ) -> Result<Self, PredictError> {
-        let engine = setup.model.open(workload, setup.page_size, setup.memory)?;
+        let clients = setup.clients.max(1);
+        let engine = setup
+            .model
+            .open(workload, setup.page_size, setup.memory, clients)?;
         let (needed, capacity) = (engine.size(), device.geometry().capacity);
         if needed > capacity {
             return Err(PredictError::Capacity { needed, capacity });
         }
         load(device.as_mut(), needed)?;
-        let clients = workload.clients(setup.seed, setup.clients.max(1));
+        let clients = workload.clients(setup.seed, clients);
         let device = Paced::new(device, setup.slowness.least());
         Ok(Self {
+            locks: Locks::new(engine.grain()),
             engine,
             seats: clients.into_iter().map(Seat::new).collect(),
             pretence: workload.pretence(),
@@ -188,7 +193,6 @@ impl System {
             behind: Vec::new(),
             commits: Commits::default(),
             processors: Processors::new(setup.processors),
-            locks: Locks::default(),
             cpu: setup.cpu,
             slowness: setup.slowness,
             events: BinaryHeap::new(),
@@ -290,13 +294,26 @@ impl System {
                 let seat = &mut self.seats[client];
                 let io = seat.ios[seat.next];
                 seat.note(self.now.since(seat.since), io);
-                seat.next += 1;
-                self.work(client);
+                self.get(client);
+                if io.purpose == Purpose::Read {
+                    for other in self.engine.arriving().end(io.request) {
+                        let seat = &mut self.seats[other];
+                        let asked = &mut seat.done.asked[Purpose::Read as usize];
+                        asked.waited_ns += self.now.since(seat.since);
+                        self.get(other);
+                    }
+                }
                 Ok(None)
             }
             Event::Logged => self.logged().map(|()| None),
             Event::CaughtUp(client) => self.go_on(client),
         }
+    }
+
+    /// A client has what it waited for.
+    fn get(&mut self, client: usize) {
+        self.seats[client].next += 1;
+        self.work(client);
     }
 
     fn schedule(&mut self, at: Moment, event: Event) {
@@ -334,12 +351,13 @@ impl System {
     fn begin(&mut self, client: usize) {
         let seat = &mut self.seats[client];
         self.engine.advance(self.now);
+        self.engine.arriving().begin();
         seat.ios.clear();
         seat.next = 0;
         let is_committed = seat.done.outcome == Outcome::Committed;
-        seat.done.referred = self
-            .engine
-            .transaction(&seat.touches, is_committed, &mut seat.ios);
+        seat.done.referred =
+            self.engine
+                .transaction(client, &seat.touches, is_committed, &mut seat.ios);
         seat.done.cpu_ns = self.cpu.of(&seat.ios, seat.done.referred.logged);
         seat.burst_ns = seat.done.cpu_ns / (waits(&seat.ios) + 1);
         self.work(client);
@@ -383,8 +401,18 @@ impl System {
                 }
                 Purpose::Read | Purpose::Checkpoint => {
                     seat.since = self.now;
-                    self.device
-                        .submit(self.now, Tag(client as u32), io.request)?;
+                    let want = match io.purpose {
+                        Purpose::Read => self.engine.arriving().want(client, io.request),
+                        _ => Want::Read,
+                    };
+                    match want {
+                        Want::Read => {
+                            let tag = Tag(client as u32);
+                            self.device.submit(self.now, tag, io.request)?;
+                        }
+                        Want::Wait => {}
+                        Want::Nothing => self.get(client),
+                    }
                     return Ok(None);
                 }
             }
@@ -392,6 +420,7 @@ impl System {
         // What it works at its end comes before that.
         let seat = &mut self.seats[client];
         seat.done.elapsed_ns = self.now.since(seat.began);
+        self.engine.end(client);
         for served in self.locks.release(client) {
             self.begin(served);
         }

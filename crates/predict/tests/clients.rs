@@ -4,7 +4,7 @@
 use octavo_device::simulated::Constant;
 use octavo_predict::{CpuCost, Done, Model, PostgresSettings, Purpose, Setup, Slowness, System};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{Pgbench, Workload, pgbench::Script};
+use octavo_workload::{Pgbench, Workload, Ycsb, pgbench::Script};
 
 const TRANSACTIONS: u64 = 2000;
 
@@ -22,15 +22,23 @@ impl Ran {
     }
 }
 
-/// A workload by so many clients on PostgreSQL and 2 processors: each transaction takes
-/// `cpu_ns` of these, each request `request_ns`. The caches are warm.
-fn system(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> System {
+const POSTGRES: Model = Model::Postgres(PostgresSettings {
+    log_block: PageSize::kib(8),
+    full_page_writes: true,
+    max_wal_size: ByteCount::mib(256),
+});
+
+/// A workload by so many clients on a database and 2 processors: each transaction takes
+/// `cpu_ns` of these, each request `request_ns`. The caches are empty.
+fn cold(
+    model: Model,
+    workload: &dyn Workload,
+    clients: u32,
+    cpu_ns: f64,
+    request_ns: u64,
+) -> System {
     let setup = Setup {
-        model: Model::Postgres(PostgresSettings {
-            log_block: PageSize::kib(8),
-            full_page_writes: true,
-            max_wal_size: ByteCount::mib(256),
-        }),
+        model,
         page_size: PageSize::kib(8),
         memory: ByteCount::mib(16),
         clients,
@@ -43,7 +51,12 @@ fn system(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -
         slowness: Slowness::default(),
     };
     let device = Constant::new(ByteCount::mib(4096), request_ns);
-    let mut system = System::new(workload, &setup, Box::new(device)).unwrap();
+    System::new(workload, &setup, Box::new(device)).unwrap()
+}
+
+/// Likewise on PostgreSQL, with warm caches.
+fn system(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> System {
+    let mut system = cold(POSTGRES, workload, clients, cpu_ns, request_ns);
     system.run(TRANSACTIONS, &mut |_| ()).unwrap();
     system
 }
@@ -135,6 +148,60 @@ fn a_row_that_all_want_admits_one_at_a_time() {
     assert!((many.a_second() / one.a_second() - 1.0).abs() < 0.02);
     let free = run(&simple_update(), 8, 1e5, 1_000_000);
     assert!(free.a_second() > 3.0 * many.a_second());
+}
+
+#[test]
+fn a_page_that_many_want_is_read_once_and_waited_for_by_all() {
+    let workload = simple_update();
+    let mut system = cold(POSTGRES, &workload, 8, 1e4, 1_000_000);
+    let mut each = Vec::new();
+    system
+        .run(TRANSACTIONS, &mut |done| each.push(*done))
+        .unwrap();
+    let reads = |done: &Done| done.asked(Purpose::Read);
+    let read: u64 = each.iter().map(|done| reads(done).requests).sum();
+    let missed: u64 = each
+        .iter()
+        .map(|done| done.referred.misses - done.referred.made)
+        .sum();
+    assert_eq!(read, missed);
+    // All begin at once with the same root of an index, which one of them reads. Who has
+    // read it need not wait for another.
+    for done in &each[..8] {
+        assert!(reads(done).waited_ns >= 1_000_000, "{done:?}");
+    }
+    let waiting = each[..8].iter();
+    let waiting = waiting.filter(|done| reads(done).waited_ns > reads(done).requests * 1_000_000);
+    assert!(waiting.count() > 4);
+}
+
+#[test]
+fn sqlite_has_one_writer_at_a_time_and_many_readers() {
+    let each_of = |workload: &dyn Workload, clients| {
+        let mut system = cold(Model::Sqlite, workload, clients, 1e5, 1_000_000);
+        system.run(TRANSACTIONS, &mut |_| ()).unwrap();
+        let mut each = Vec::new();
+        let elapsed_ns = system
+            .run(TRANSACTIONS, &mut |done| each.push(*done))
+            .unwrap();
+        (each, elapsed_ns as f64)
+    };
+    let ((_, one_ns), (_, many_ns)) = (each_of(&simple_update(), 1), each_of(&simple_update(), 8));
+    // The writer's cache is an eighth smaller.
+    assert!((many_ns / one_ns - 1.0).abs() < 0.05, "{one_ns} {many_ns}");
+    let selects = Pgbench::new(2, Seed::new(1))
+        .unwrap()
+        .with_script(Script::SelectOnly);
+    let ((_, one_ns), (_, many_ns)) = (each_of(&selects, 1), each_of(&selects, 8));
+    assert!(many_ns < one_ns, "{one_ns} {many_ns}");
+    // Each commit empties the readers' caches: root and leaf are read again.
+    let ycsb = Ycsb::new(20_000, Seed::new(1)).unwrap();
+    let (each, _) = each_of(&ycsb, 8);
+    let only_reads = each.iter().filter(|done| done.changed_bytes == 0);
+    let (count, misses) = only_reads.fold((0, 0), |(count, misses), done| {
+        (count + 1, misses + done.referred.misses)
+    });
+    assert!(misses > 2 * count, "{misses} {count}");
 }
 
 #[test]

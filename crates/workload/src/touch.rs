@@ -146,6 +146,11 @@ pub struct Touch {
 }
 
 impl Touch {
+    /// Whether rows are not only read.
+    pub fn is_change(&self) -> bool {
+        self.action != Action::Read
+    }
+
     /// Where the rows are that are found in the order in which they came: initial ones one
     /// after the other, and a later one by itself.
     pub fn places(&self) -> impl Iterator<Item = Place> + use<> {

@@ -18,7 +18,7 @@ use crate::{
     lockstep::{Slice, SliceKey, Spent},
     machine::MachineUse,
     plan::Cell,
-    prediction::{Known, Prediction, check_clients, model_of},
+    prediction::{Known, Prediction, model_of},
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
@@ -46,8 +46,7 @@ impl<'a> PredictedExecutor<'a> {
         let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
         let capacity = device.geometry().capacity;
         for cell in plan.cells() {
-            let model = model_of(&cell.database, prediction.device.rotates())?;
-            check_clients(&model, cell.clients)?;
+            model_of(&cell.database, prediction.device.rotates())?;
             let database = resolved.database(&cell.database);
             database.accept(&Settings {
                 page_size: cell.page_size,

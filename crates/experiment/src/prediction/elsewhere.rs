@@ -5,7 +5,7 @@ use octavo_predict::{Setup, Slowness};
 use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
-use super::{Calibrated, check_clients, model_of, throughput::throughput};
+use super::{Calibrated, model_of, throughput::throughput};
 use crate::{
     error::CampaignError,
     plan::{Cell, Plan},
@@ -193,7 +193,6 @@ fn on_device(device: &str, cell: &Cell, known: &Known, resolved: &ResolvedPlan<'
         cpu: known.calibrated.cpu.cost,
         slowness: Slowness::default(),
     };
-    check_clients(&setup.model, cell.clients).ok()?;
     let device = entry.open(seed.derive("device", 0));
     throughput(workload, &setup, device).ok()?
 }

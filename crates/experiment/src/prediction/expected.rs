@@ -4,7 +4,7 @@ use octavo_device::profile::Profile;
 use octavo_predict::{Setup, Slowness};
 use serde::Serialize;
 
-use super::{Cpu, PredictedDevice, check_clients, model_of, rotates, throughput::throughput};
+use super::{Cpu, PredictedDevice, model_of, rotates, throughput::throughput};
 use crate::{
     error::CampaignError,
     executor::Monitor,
@@ -120,7 +120,6 @@ fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Optio
     let workload = resolved.workload(cell.data);
     let plan = resolved.plan();
     let model = model_of(&cell.database, rotates(profile)).ok()?;
-    check_clients(&model, cell.clients).ok()?;
     let setup = Setup {
         model,
         page_size: cell.page_size,

@@ -71,21 +71,3 @@ pub(crate) fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model
         )),
     }
 }
-
-/// Refuses clients that a model does not have.
-///
-/// # Errors
-/// [`DatabaseError::Setting`] for several clients of SQLite.
-pub(crate) fn check_clients(model: &Model, clients: u32) -> Result<(), DatabaseError> {
-    match model {
-        Model::Sqlite if clients > 1 => {
-            let kind = Registry::standard().find("sqlite")?;
-            Err(kind.refuse(
-                "clients",
-                clients,
-                "there is no model of them, predict knows one; octavo advise measures them",
-            ))
-        }
-        _ => Ok(()),
-    }
-}

@@ -15,6 +15,7 @@ use super::{
     undo::Undo,
 };
 use crate::{
+    arriving::Arriving,
     engine::{Engine, EngineError, Referred},
     io::Io,
     pages::{Pages, Steps},
@@ -172,6 +173,7 @@ impl Engine for InPlace {
 
     fn transaction(
         &mut self,
+        _client: usize,
         touches: &[Touch],
         is_committed: bool,
         ios: &mut Vec<Io>,
@@ -199,6 +201,10 @@ impl Engine for InPlace {
         self.storage.check_point(ios);
         referred.logged = self.storage.log.position() - before;
         referred
+    }
+
+    fn arriving(&mut self) -> &mut Arriving {
+        &mut self.storage.arriving
     }
 
     fn frames(&self) -> u64 {
@@ -260,7 +266,7 @@ mod tests {
             client.draw();
             pretence.forget();
             client.run(&mut pretence).unwrap();
-            let one = engine.transaction(pretence.touches(), true, &mut ios);
+            let one = engine.transaction(0, pretence.touches(), true, &mut ios);
             all.hits += one.hits;
             all.misses += one.misses;
             all.logged += one.logged;
@@ -349,9 +355,9 @@ mod tests {
                 changed: 8,
             };
             let mut ios = Vec::new();
-            let undone = engine.transaction(&[touch], false, &mut ios);
+            let undone = engine.transaction(0, &[touch], false, &mut ios);
             assert!(ios.iter().all(|io| !io.is_log()), "{kind:?}");
-            let done = engine.transaction(&[touch], true, &mut ios);
+            let done = engine.transaction(0, &[touch], true, &mut ios);
             let commit = u64::from(kind.rules().log(8192).commit);
             assert_eq!(undone.logged, 2 * (done.logged - commit), "{kind:?}");
         }

@@ -9,6 +9,7 @@ use super::{
     rules::{Buffer, Rules},
 };
 use crate::{
+    arriving::Arriving,
     dirty::Dirty,
     engine::Referred,
     io::{Io, Purpose},
@@ -22,6 +23,7 @@ pub(super) struct Storage {
     /// Pages that the buffer has room to know of.
     known: u32,
     dirty: Dirty,
+    pub(super) arriving: Arriving,
     pub(super) log: Log,
     now: Moment,
     /// When it was last looked for pages that have been dirty for too long.
@@ -39,6 +41,7 @@ impl Storage {
             buffer: rules.buffer(known, frames),
             known,
             dirty: Dirty::default(),
+            arriving: Arriving::default(),
             log: Log::new(rules.log(page)),
             now: Moment::START,
             checked: Moment::START,
@@ -75,8 +78,12 @@ impl Storage {
             self.known = (page.number() + 1).saturating_mul(2).min(Page::COUNT_MAX);
             self.buffer.extend(self.known);
         }
+        let read = Request::read(self.place(page), self.page);
         match self.buffer.access(reference) {
-            Outcome::Hit => referred.hits += 1,
+            Outcome::Hit => {
+                referred.hits += 1;
+                self.arriving.hit(read, ios);
+            }
             Outcome::Miss(evicted) => {
                 if let Some(Evicted {
                     page: old,
@@ -90,10 +97,7 @@ impl Storage {
                     referred.hits += 1;
                 } else {
                     referred.misses += 1;
-                    ios.push(Io {
-                        purpose: Purpose::Read,
-                        request: Request::read(self.place(page), self.page),
-                    });
+                    self.arriving.miss(read, ios);
                 }
             }
         }

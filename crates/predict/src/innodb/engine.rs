@@ -2,6 +2,7 @@
 //! storage.
 
 use octavo_buffer::{Access, Page, Reference};
+use octavo_device::Request;
 use octavo_units::{ByteCount, Moment, PageSize};
 use octavo_workload::{
     Workload,
@@ -16,8 +17,9 @@ use super::{
     undo::Undo,
 };
 use crate::{
+    arriving::Arriving,
     engine::{Engine, EngineError, Referred},
-    io::{Io, Purpose},
+    io::Io,
     pages::{Pages, Steps},
 };
 
@@ -38,6 +40,7 @@ pub(crate) struct Innodb {
     tables: Vec<TableTrees>,
     pages: Pages,
     pool: Pool,
+    arriving: Arriving,
     log: Log,
     undo: Undo,
     heaps: Heaps,
@@ -80,6 +83,7 @@ impl Innodb {
             page: page_size.get(),
             tables,
             pool,
+            arriving: Arriving::default(),
             pages,
             log: Log::default(),
             undo,
@@ -290,14 +294,13 @@ impl Innodb {
         for &step in self.steps.as_slice() {
             let (reference, is_new) = step.reference();
             let page = reference.page();
+            let read = Request::read(self.pool.place(page), self.page);
             if self.pool.refer(reference, is_new, lsn, ios) {
                 referred.misses += 1;
-                ios.push(Io {
-                    purpose: Purpose::Read,
-                    request: octavo_device::Request::read(self.pool.place(page), self.page),
-                });
+                self.arriving.miss(read, ios);
             } else {
                 referred.hits += 1;
+                self.arriving.hit(read, ios);
             }
         }
         self.steps.clear();
@@ -312,6 +315,7 @@ impl Engine for Innodb {
 
     fn transaction(
         &mut self,
+        _client: usize,
         touches: &[Touch],
         is_committed: bool,
         ios: &mut Vec<Io>,
@@ -340,6 +344,10 @@ impl Engine for Innodb {
         self.pool.clean(self.now, self.log.lsn(), ios);
         referred.logged = self.log.lsn() - before;
         referred
+    }
+
+    fn arriving(&mut self) -> &mut Arriving {
+        &mut self.arriving
     }
 
     fn frames(&self) -> u64 {

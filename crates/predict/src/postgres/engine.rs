@@ -17,6 +17,7 @@ use super::{
     tuple::aligned,
 };
 use crate::{
+    arriving::Arriving,
     engine::{Engine, EngineError, Referred},
     io::Io,
     pages::Pages,
@@ -314,6 +315,7 @@ fn update_long(
 impl Engine for Postgres {
     fn transaction(
         &mut self,
+        _client: usize,
         touches: &[Touch],
         is_committed: bool,
         ios: &mut Vec<Io>,
@@ -347,6 +349,10 @@ impl Engine for Postgres {
 
     fn is_cached(&self) -> bool {
         true
+    }
+
+    fn arriving(&mut self) -> &mut Arriving {
+        &mut self.storage.arriving
     }
 
     fn frames(&self) -> u64 {

@@ -5,6 +5,7 @@ use octavo_device::Request;
 
 use super::log::{Changed, Log};
 use crate::{
+    arriving::Arriving,
     engine::Referred,
     io::{Io, Purpose},
 };
@@ -20,6 +21,7 @@ pub(super) struct Storage {
     known: u32,
     /// By page: changed since it was written.
     dirty: Vec<bool>,
+    pub(super) arriving: Arriving,
     pub(super) log: Log,
     checkpoint: Checkpoint,
     /// The page that was looked at last, which stays pinned for a change.
@@ -42,6 +44,7 @@ impl Storage {
             buffer: Clock::new(known, frames, Usage::POSTGRES),
             known,
             dirty: vec![false; known as usize],
+            arriving: Arriving::default(),
             log,
             checkpoint: Checkpoint::default(),
             pinned: None,
@@ -52,6 +55,13 @@ impl Storage {
 
     fn offset(&self, page: Page) -> u64 {
         self.log.data() + u64::from(page.number()) * self.page
+    }
+
+    /// A page as the page cache reads it.
+    fn read_of(&self, page: Page) -> Request {
+        let begin = self.offset(page) / CACHE_PAGE * CACHE_PAGE;
+        let end = (self.offset(page) + self.page).next_multiple_of(CACHE_PAGE);
+        Request::read(begin, (end - begin) as u32)
     }
 
     fn write(&mut self, page: Page) {
@@ -70,7 +80,10 @@ impl Storage {
             self.dirty.resize(self.known as usize, false);
         }
         match self.buffer.access(Reference::new(page, access)) {
-            Outcome::Hit => self.referred.hits += 1,
+            Outcome::Hit => {
+                self.referred.hits += 1;
+                self.arriving.hit(self.read_of(page), &mut self.ios);
+            }
             Outcome::Miss(evicted) => {
                 if let Some(Evicted {
                     page: old,
@@ -87,12 +100,7 @@ impl Storage {
                     self.write(page);
                 } else {
                     self.referred.misses += 1;
-                    let begin = self.offset(page) / CACHE_PAGE * CACHE_PAGE;
-                    let end = (self.offset(page) + self.page).next_multiple_of(CACHE_PAGE);
-                    self.ios.push(Io {
-                        purpose: Purpose::Read,
-                        request: Request::read(begin, (end - begin) as u32),
-                    });
+                    self.arriving.miss(self.read_of(page), &mut self.ios);
                 }
             }
         }

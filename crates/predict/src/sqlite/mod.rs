@@ -3,6 +3,7 @@
 mod engine;
 mod layout;
 mod log;
+mod reader;
 mod record;
 
 use octavo_units::PageSize;

@@ -4,9 +4,16 @@ use std::time::Duration;
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::ConnectionError;
+use rustix::process::Signal;
 
 use super::session::Session;
-use crate::{Counters, server::monitor::Monitor};
+use crate::{
+    Counters,
+    server::{child::Child, monitor::Monitor},
+};
+
+/// The checkpointer is waited for no longer than this.
+const AWAKE_MAX: Duration = Duration::from_millis(20);
 
 /// Reads a server's counters.
 ///
@@ -18,9 +25,17 @@ use crate::{Counters, server::monitor::Monitor};
 /// Times are 0 where the server does not take them (`track_io_timing`,
 /// `track_wal_io_timing`). A session that waits while another one flushes the
 /// log for both has no time of its own in them.
+///
+/// Up to version 16 what sessions wrote themselves is counted when the checkpointer takes
+/// over the files that it is to flush for them (`AbsorbSyncRequests` in checkpointer.c):
+/// not before half as many pages were written as the buffer has, as long as it sleeps. So it
+/// is woken before each reading. That is done on servers that Octavo started; on others these
+/// writes are up to half a buffer behind.
 pub(super) struct Statistics {
     sql: String,
     page_bytes: u64,
+    /// Whether writes of sessions wait for the checkpointer.
+    awaits_checkpointer: bool,
 }
 
 impl Statistics {
@@ -65,15 +80,25 @@ impl Statistics {
         Self {
             sql,
             page_bytes: u64::from(page_size.get()),
+            awaits_checkpointer: major < 17,
         }
     }
 
     /// Reads the counters of this session's server from now on, with the CPU
     /// time of its processes where their first one is known.
     pub(super) fn monitor(self, mut session: Session, pid: Option<i32>) -> Monitor {
+        let checkpointer = pid
+            .filter(|_| self.awaits_checkpointer)
+            .and_then(|server| Some(Child::new(server, checkpointer(&mut session)?)));
         // Views are read one after the other, and one that is reset while the
         // server recovers from a crash begins anew: the monitor sees to it.
-        let monitor = Monitor::new(Counters::default(), pid, move || self.read(&mut session));
+        let monitor = Monitor::new(Counters::default(), pid, move || {
+            if let Some(checkpointer) = &checkpointer {
+                // The handler does nothing but wake it (`procsignal_sigusr1_handler`).
+                checkpointer.wake(Signal::USR1, AWAKE_MAX);
+            }
+            self.read(&mut session)
+        });
         let _since_its_start = monitor.counters();
         monitor
     }
@@ -134,4 +159,10 @@ impl Statistics {
             ..Counters::default()
         })
     }
+}
+
+/// The server's checkpointer, while it has one.
+fn checkpointer(session: &mut Session) -> Option<i32> {
+    let sql = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'";
+    session.one(sql).ok()??.parse().ok()
 }

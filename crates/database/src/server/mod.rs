@@ -3,6 +3,7 @@
 //! still meanwhile, and ended whatever happens.
 
 pub(crate) mod account;
+pub(crate) mod child;
 pub(crate) mod descendants;
 pub(crate) mod memory;
 pub(crate) mod monitor;

@@ -18,6 +18,11 @@ pub enum Caveat {
         /// As its makers' is written.
         database: String,
     },
+    /// Cells that were to be predicted before they were measured were not.
+    NotPredicted {
+        /// Why the last of them was not.
+        reason: String,
+    },
     /// The machine was not the same in all sessions.
     MachineChanged {
         /// The fact's name.

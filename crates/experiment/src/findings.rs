@@ -396,6 +396,10 @@ impl Findings {
             plan: plan.clone(),
         };
         findings.caveats = caveats(&findings, &by_cell);
+        let missing = Expected::missing(store)?;
+        findings
+            .caveats
+            .extend(missing.map(|reason| Caveat::NotPredicted { reason }));
         Ok(Some(findings))
     }
 

@@ -197,8 +197,11 @@ impl<'a> Campaign<'a> {
         let mut expected = Expected::all(&self.store)?;
         let profile = self.store.calibration()?;
         let profile = profile.and_then(|text| Profile::from_toml(&text).ok());
-        if let (true, true, Some(profile)) = (expected.is_empty(), self.slices.is_empty(), profile)
-        {
+        if expected.is_empty() && self.slices.is_empty() {
+            let Some(profile) = profile else {
+                Expected::keep_missing(&mut self.store, "the storage was not calibrated")?;
+                return Ok(());
+            };
             let resolved = ResolvedPlan::of(self.plan(), &self.settings.directory)?;
             expect(&resolved, &profile, &mut self.store, self.monitor)?;
             expected = Expected::all(&self.store)?;

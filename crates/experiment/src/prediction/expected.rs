@@ -23,8 +23,9 @@ fn worth(database: &str) -> f64 {
     }
 }
 
-/// Where these are in a store.
+/// Where these are in a store, and why there are none of some cells.
 const TOPIC: &str = "expected";
+const UNKNOWN: &str = "not expected";
 
 /// What a cell was predicted to be, before it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -43,6 +44,22 @@ impl Expected {
     pub(crate) fn all(store: &Store) -> Result<Vec<(usize, Self)>, StoreError> {
         let facts = store.facts(TOPIC)?;
         Ok(facts.into_iter().filter_map(Self::from_fact).collect())
+    }
+
+    /// Why some cells that were to be predicted are not, where that is so.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn missing(store: &Store) -> Result<Option<String>, StoreError> {
+        Ok(store.facts(UNKNOWN)?.pop().map(|(_, reason)| reason))
+    }
+
+    /// Keeps why none is predicted.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(crate) fn keep_missing(store: &mut Store, reason: &str) -> Result<(), StoreError> {
+        store.replace_facts(UNKNOWN, &[("reason".to_owned(), reason.to_owned())])
     }
 
     fn from_fact((cell, words): (String, String)) -> Option<(usize, Self)> {
@@ -66,7 +83,7 @@ impl Expected {
 
 /// Predicts the cells of each group whose data lies on the calibrated storage, and keeps
 /// that in the store. The processor's time is that of the catalog. Nothing is said of
-/// groups whose reference is not modeled.
+/// groups whose reference is not modeled, but why.
 ///
 /// # Errors
 /// When the store cannot be written, and when the user interrupts.
@@ -79,12 +96,14 @@ pub(crate) fn expect(
     let plan = resolved.plan();
     let cells = plan.cells();
     let mut facts = Vec::new();
+    let mut missing = None;
     for group in plan.groups() {
         let mut found = Vec::new();
         for &number in &group.cells {
             monitor.stop_if_interrupted()?;
             monitor.progress(&format!("predict {}", cells[number].page_size));
-            found.push(of_cell(&cells[number], resolved, profile));
+            let predicted = of_cell(&cells[number], resolved, profile);
+            found.push(predicted.map_err(|reason| missing = Some(reason)).ok());
         }
         let database = &cells[group.cells[group.reference]].database.name;
         let expected = judged(&found, group.reference, worth(database));
@@ -93,6 +112,9 @@ pub(crate) fn expect(
         }
     }
     store.replace_facts(TOPIC, &facts)?;
+    if let Some(reason) = missing {
+        Expected::keep_missing(store, &reason)?;
+    }
     Ok(())
 }
 
@@ -113,17 +135,19 @@ fn judged(found: &[Option<f64>], reference: usize, worth: f64) -> Vec<Option<Exp
     found.iter().enumerate().map(judged).collect()
 }
 
-fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Option<f64> {
+/// Its throughput, or why that is not known.
+fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Result<f64, String> {
     if cell.storage != Storage::Own {
-        return None;
+        return Err("only the storage that was calibrated is".to_owned());
     }
     let workload = resolved.workload(cell.data);
     let plan = resolved.plan();
-    let model = model_of(&cell.database, rotates(profile)).ok()?;
+    let model = model_of(&cell.database, rotates(profile)).map_err(|error| error.to_string())?;
+    let memory = resolved.database(&cell.database).buffer(cell.memory);
     let setup = Setup {
         model,
         page_size: cell.page_size,
-        memory: resolved.database(&cell.database).buffer(cell.memory).ok()?,
+        memory: memory.map_err(|error| error.to_string())?,
         clients: cell.clients,
         processors: cell.cpus.unwrap_or(Cpu::CATALOG_PROCESSORS),
         seed: plan.seed,
@@ -131,8 +155,10 @@ fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Optio
         slowness: Slowness::default(),
     };
     let device = PredictedDevice::Profile(Box::new(profile.clone()));
-    let device = device.open(plan.seed.derive("device", 0)).ok()?;
-    throughput(workload, &setup, device).ok()?
+    let device = device.open(plan.seed.derive("device", 0));
+    let device = device.map_err(|error| error.to_string())?;
+    let throughput = throughput(workload, &setup, device).map_err(|error| error.to_string())?;
+    throughput.ok_or_else(|| format!("{} of memory take too long to fill", cell.memory))
 }
 
 #[cfg(test)]

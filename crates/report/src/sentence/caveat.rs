@@ -52,6 +52,10 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
              server's. The intervals take that time for known to 50%, and the models for right. Try a decision \
              on your own server."
         ),
+        Caveat::NotPredicted { reason } => format!(
+            "Not all page sizes were predicted first, and those that were not are measured \
+             whatever they are: {reason}."
+        ),
         Caveat::MachineChanged { name, change } => format!(
             "The machine changed between sessions ({name}, {change}), so they may differ for that \
              reason. Start again in a new directory."

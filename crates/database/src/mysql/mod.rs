@@ -19,6 +19,7 @@ mod instance;
 mod kind;
 mod layout;
 mod load;
+mod old_blocks;
 mod programs;
 mod running;
 mod session;

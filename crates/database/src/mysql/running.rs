@@ -11,6 +11,7 @@ use super::{
     ddl,
     instance::{Instance, session_setup},
     layout::Layout,
+    old_blocks::OldBlocks,
     programs::Programs,
     status,
 };
@@ -52,6 +53,8 @@ pub(super) struct RunningMysql {
     flavour: super::Flavour,
     /// Before the server, which waits for its sessions when it stops.
     monitor: Monitor,
+    /// Likewise.
+    old_blocks: Option<OldBlocks>,
     instance: Instance,
     statements: &'static [Statement],
     settings: Settings,
@@ -101,6 +104,7 @@ impl RunningMysql {
         Ok(Self {
             flavour: mysql.flavour,
             monitor: status::monitor(session, Some(instance.process().pid()))?,
+            old_blocks: OldBlocks::of(instance.session(None, &[])?)?,
             instance,
             statements: workload.statements(),
             settings: settings.clone(),
@@ -213,6 +217,10 @@ fn conditions(
         ("innodb_purge_threads", value("innodb_purge_threads")),
         ("innodb_flush_neighbors", value("innodb_flush_neighbors")),
         // Not their values: conditions are the same at all page sizes.
+        (
+            "innodb_old_blocks_time",
+            "the default, in the server's own time where it stands still between slices".into(),
+        ),
         ("innodb_io_capacity", IO_CAPACITY_WORDS.into()),
         ("innodb_lru_scan_depth", LRU_SCAN_DEPTH_WORDS.into()),
         (
@@ -261,6 +269,9 @@ impl Running for RunningMysql {
 
     fn freeze(&self) -> Result<()> {
         self.monitor.pause(true);
+        if let Some(old_blocks) = &self.old_blocks {
+            old_blocks.freeze();
+        }
         let frozen = self.instance.process().freeze();
         if frozen.is_err() {
             self.monitor.pause(false);
@@ -270,6 +281,9 @@ impl Running for RunningMysql {
 
     fn thaw(&self) -> Result<()> {
         self.instance.process().thaw()?;
+        if let Some(old_blocks) = &self.old_blocks {
+            old_blocks.thaw()?;
+        }
         self.monitor.pause(false);
         Ok(())
     }
@@ -280,9 +294,12 @@ impl Running for RunningMysql {
 
     fn stop(self: Box<Self>) -> Result<()> {
         let Self {
-            monitor, instance, ..
+            monitor,
+            old_blocks,
+            instance,
+            ..
         } = *self;
-        drop(monitor);
+        drop((monitor, old_blocks));
         instance.stop()
     }
 }

@@ -102,12 +102,6 @@ impl MidpointLru {
         self.came_at = came_at.into();
     }
 
-    /// Pages were evicted before, in some other use of the buffer: references move pages from
-    /// the beginning.
-    pub const fn resume(&mut self) {
-        self.has_evicted = true;
-    }
-
     /// A page is made, which had no content before: it is young (`buf_page_create`).
     pub fn create(&mut self, page: Page) {
         if self.lists.state(page).list().is_none() {

@@ -8,8 +8,9 @@ use crate::{arriving::Arriving, io::Io};
 
 /// A database whose rows lie on pages, some of them in its buffer.
 pub(crate) trait Engine: Send {
-    /// It is this late when the next transaction begins.
-    fn advance(&mut self, _now: Moment) {}
+    /// It is this late when the next transaction begins, and what was to be written in the
+    /// background is written or not.
+    fn advance(&mut self, _now: Moment, _is_written: bool) {}
 
     /// Executes a client's transaction that touches these rows, and appends what it asks of
     /// storage, in order.

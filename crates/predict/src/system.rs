@@ -350,7 +350,7 @@ impl System {
     /// A client has its rows.
     fn begin(&mut self, client: usize) {
         let seat = &mut self.seats[client];
-        self.engine.advance(self.now);
+        self.engine.advance(self.now, self.background.is_idle());
         self.engine.arriving().begin();
         seat.ios.clear();
         seat.next = 0;

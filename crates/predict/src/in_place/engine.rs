@@ -164,7 +164,7 @@ fn change(
 }
 
 impl Engine for InPlace {
-    fn advance(&mut self, now: Moment) {
+    fn advance(&mut self, now: Moment, _is_written: bool) {
         self.storage.advance(now);
         if let Some(undo) = &mut self.undo {
             undo.advance(now);
@@ -327,7 +327,7 @@ mod tests {
         // Looked for once a second.
         let (_, ios) = run(&mut engine, 5000);
         assert!(ios.iter().all(|io| io.purpose != Purpose::Background));
-        engine.advance(Moment::nanoseconds(2_000_000_000));
+        engine.advance(Moment::nanoseconds(2_000_000_000), true);
         let (_, ios) = run(&mut engine, 10);
         let background = ios.iter().filter(|io| io.purpose == Purpose::Background);
         let background: Vec<bool> = background.map(|io| io.request.length == 0).collect();

@@ -308,9 +308,9 @@ impl Innodb {
 }
 
 impl Engine for Innodb {
-    fn advance(&mut self, now: Moment) {
+    fn advance(&mut self, now: Moment, is_written: bool) {
         self.now = now;
-        self.pool.advance(now);
+        self.pool.advance(now, is_written);
     }
 
     fn transaction(

@@ -34,8 +34,6 @@ const PAGES_MIN: u64 = 100;
 /// `innodb_max_dirty_pages_pct` and `innodb_adaptive_flushing_lwm`, the defaults.
 const DIRTY_MAX: f64 = 0.9;
 const LOG_SHARE: f64 = 0.1;
-/// From when a server reads its own pages to the first transaction, at least.
-const STARTED_NS: u64 = 2_000_000_000;
 /// How often the page cleaner looks for these.
 const CLEANED_NS: u64 = 1_000_000_000;
 
@@ -78,6 +76,8 @@ pub(super) struct Pool {
     made: HashSet<Page>,
     known: u32,
     cleaned: Moment,
+    /// Whether the page cleaner waits until what it has written is there.
+    is_writing: bool,
     /// What is to be written.
     writing: Vec<Page>,
 }
@@ -93,12 +93,7 @@ impl Pool {
         let total = frames(memory.get(), page).min(Page::COUNT_MAX.into()) as u32;
         let in_pages = |bytes: u64| (bytes / page).max(PAGES_MIN) as u32;
         let known = pages.saturating_mul(2);
-        let mut list = MidpointLru::new(known, Frames::new(total)?, MidpointRule::INNODB);
-        // Not looked for in its source, but seen: with 16 KiB pages the rollback segments'
-        // own, each of which is wanted by one transaction in 128, are read by none (0.94 reads
-        // of pgbench -N, one of an account each, 0.80 of YCSB A). They become young while
-        // nothing is evicted yet.
-        list.resume();
+        let list = MidpointLru::new(known, Frames::new(total)?, MidpointRule::INNODB);
         Some(Self {
             page,
             list,
@@ -112,6 +107,7 @@ impl Pool {
             made: HashSet::new(),
             known,
             cleaned: Moment::START,
+            is_writing: false,
             writing: Vec::new(),
         })
     }
@@ -134,8 +130,9 @@ impl Pool {
         }
     }
 
-    pub(super) fn advance(&mut self, now: Moment) {
-        self.list.advance(now.after(STARTED_NS));
+    pub(super) fn advance(&mut self, now: Moment, is_written: bool) {
+        self.is_writing &= !is_written;
+        self.list.advance(now);
     }
 
     /// A page is wanted; answers whether it has to be read. One that is new never has.
@@ -179,19 +176,21 @@ impl Pool {
     /// (`buf_pool_t::need_LRU_eviction`).
     fn make_room(&mut self, ios: &mut Vec<Io>) {
         while self.list.free() == 0
-            || (self.list.free() < self.free / 2 && self.length() > LIST_MIN)
+            || (!self.is_writing && self.list.free() < self.free / 2 && self.length() > LIST_MIN)
         {
             let neighbors = self.writes_neighbors && self.length() >= NEIGHBORS_MIN;
-            let (area, known) = (self.area(), self.known);
+            let (area, known, free) = (self.area(), self.known, self.free);
             let mut writing = std::mem::take(&mut self.writing);
             let done = self
                 .list
                 .make_room(self.free, self.capacity_max, |list, page| {
                     writing.push(page);
-                    if neighbors {
+                    // Half of the frames come first (`buf_flush_LRU_list_batch`).
+                    if neighbors && list.free() * 2 >= free {
                         with_neighbors(list, page, area, known, &mut writing);
                     }
                 });
+            self.is_writing |= !writing.is_empty();
             self.writing = writing;
             self.write(ios);
             if done == 0 {
@@ -343,5 +342,32 @@ mod tests {
         assert_eq!(bytes, [2 * 65_536, 0, 65_536, 65_536, 0]);
         assert!(!refer(0, Access::Read, &mut ios), "it kept its frame");
         assert!(refer(3, Access::Read, &mut ios));
+    }
+
+    #[test]
+    fn what_is_changed_while_it_is_written_stays() {
+        let mut pool = Pool::new(ByteCount::mib(24), 65_536, 1000, false).unwrap();
+        assert_eq!((pool.frames(), pool.free), (381, 100));
+        let mut ios = Vec::new();
+        let mut change = |pool: &mut Pool, number: u32| {
+            let reference = Reference::new(Page::new(number), Access::Change);
+            pool.refer(reference, false, 0, &mut ios)
+        };
+        // With less than half of 100 free all is written; nothing is clean, and so nothing
+        // loses its frame before that is done.
+        for number in 0..340 {
+            assert!(change(&mut pool, number));
+        }
+        assert!(pool.is_writing && pool.list.free() == 41);
+        assert!(!change(&mut pool, 0));
+        pool.advance(Moment::START, false);
+        assert!(change(&mut pool, 340) && pool.list.free() == 40);
+        pool.advance(Moment::START, true);
+        assert!(change(&mut pool, 341));
+        // The last of the list was changed again: it is written again, and those before it
+        // go.
+        assert!(!change(&mut pool, 0));
+        assert_eq!(pool.list.free(), 99);
+        assert!(change(&mut pool, 1));
     }
 }

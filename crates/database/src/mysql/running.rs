@@ -281,10 +281,10 @@ impl Running for RunningMysql {
 
     fn thaw(&self) -> Result<()> {
         self.instance.process().thaw()?;
+        self.monitor.pause(false);
         if let Some(old_blocks) = &self.old_blocks {
             old_blocks.thaw()?;
         }
-        self.monitor.pause(false);
         Ok(())
     }
 

@@ -330,7 +330,7 @@ impl ExternalServer for ExternalPostgres {
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)
             },
-            monitor: Statistics::of(major, self.page_size).monitor(session, None),
+            monitor: Statistics::of(major, self.page_size).monitor(session, None, None),
             conditions,
         }))
     }

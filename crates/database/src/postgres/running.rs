@@ -13,7 +13,7 @@ use super::{
     refusal::refuse,
     reporting::{self, Sessions},
     session::Session,
-    statistics::Statistics,
+    statistics::{Checkpointer, Statistics},
 };
 use crate::{
     Counters, Isolation, Result, Running, Settings, StoragePath,
@@ -82,6 +82,7 @@ pub(super) struct RunningPostgres {
     // the server before its group.
     limiter: Option<MemoryLimiter>,
     monitor: Monitor,
+    checkpointer: Option<Arc<Checkpointer>>,
     /// Of a version whose sessions can be asked to report.
     sessions: Option<Sessions>,
     /// Where the page cache is on the way.
@@ -127,6 +128,8 @@ impl RunningPostgres {
         }
         let major = major_of(&about.version).unwrap_or(0);
         let statistics = Statistics::of(major, settings.page_size);
+        let pid = server.process().pid();
+        let checkpointer = Checkpointer::of(pid, major, &mut monitor);
         let (options, isolation) = session_options(settings.isolation);
         let mut conditions = about.conditions();
         conditions.push((
@@ -154,7 +157,8 @@ impl RunningPostgres {
             limiter: group
                 .as_ref()
                 .map(|group| MemoryLimiter::start(Arc::clone(group), settings, shares.cache)),
-            monitor: statistics.monitor(monitor, Some(server.process().pid())),
+            monitor: statistics.monitor(monitor, Some(pid), checkpointer.clone()),
+            checkpointer,
             sessions: (major >= reporting::MAJOR_MIN).then(Sessions::default),
             write_back: (!direct).then(|| WriteBack::of(server.path())),
             server,
@@ -368,6 +372,9 @@ impl Running for RunningPostgres {
     fn flush(&self) -> Result<()> {
         if let Some(sessions) = &self.sessions {
             sessions.report()?;
+        }
+        if let Some(checkpointer) = &self.checkpointer {
+            checkpointer.wake();
         }
         self.write_back.as_ref().map_or(Ok(()), WriteBack::wait)
     }

@@ -1,6 +1,9 @@
 //! What a PostgreSQL server counts, in the views of its version.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::ConnectionError;
@@ -14,6 +17,8 @@ use crate::{
 
 /// The checkpointer is waited for no longer than this.
 const AWAKE_MAX: Duration = Duration::from_millis(20);
+/// While a run is followed it is woken so often.
+const AWAKE_EVERY: Duration = Duration::from_secs(1);
 
 /// Reads a server's counters.
 ///
@@ -29,13 +34,11 @@ const AWAKE_MAX: Duration = Duration::from_millis(20);
 /// Up to version 16 what sessions wrote themselves is counted when the checkpointer takes
 /// over the files that it is to flush for them (`AbsorbSyncRequests` in checkpointer.c):
 /// not before half as many pages were written as the buffer has, as long as it sleeps. So it
-/// is woken before each reading. That is done on servers that Octavo started; on others these
+/// is woken ([`Checkpointer`]). That is done on servers that Octavo started; on others these
 /// writes are up to half a buffer behind.
 pub(super) struct Statistics {
     sql: String,
     page_bytes: u64,
-    /// Whether writes of sessions wait for the checkpointer.
-    awaits_checkpointer: bool,
 }
 
 impl Statistics {
@@ -80,22 +83,22 @@ impl Statistics {
         Self {
             sql,
             page_bytes: u64::from(page_size.get()),
-            awaits_checkpointer: major < 17,
         }
     }
 
     /// Reads the counters of this session's server from now on, with the CPU
     /// time of its processes where their first one is known.
-    pub(super) fn monitor(self, mut session: Session, pid: Option<i32>) -> Monitor {
-        let checkpointer = pid
-            .filter(|_| self.awaits_checkpointer)
-            .and_then(|server| Some(Child::new(server, checkpointer(&mut session)?)));
+    pub(super) fn monitor(
+        self,
+        mut session: Session,
+        pid: Option<i32>,
+        checkpointer: Option<Arc<Checkpointer>>,
+    ) -> Monitor {
         // Views are read one after the other, and one that is reset while the
         // server recovers from a crash begins anew: the monitor sees to it.
         let monitor = Monitor::new(Counters::default(), pid, move || {
             if let Some(checkpointer) = &checkpointer {
-                // The handler does nothing but wake it (`procsignal_sigusr1_handler`).
-                checkpointer.wake(Signal::USR1, AWAKE_MAX);
+                checkpointer.wake_now_and_then();
             }
             self.read(&mut session)
         });
@@ -161,8 +164,39 @@ impl Statistics {
     }
 }
 
-/// The server's checkpointer, while it has one.
-fn checkpointer(session: &mut Session) -> Option<i32> {
-    let sql = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'";
-    session.one(sql).ok()??.parse().ok()
+/// The server's checkpointer, for whom writes of sessions wait up to version 16.
+pub(super) struct Checkpointer {
+    process: Child,
+    woken: Mutex<Instant>,
+}
+
+impl Checkpointer {
+    /// That of a server of ours and of this major version, where writes wait for it.
+    pub(super) fn of(server: i32, major: u32, session: &mut Session) -> Option<Arc<Self>> {
+        if major >= 17 {
+            return None;
+        }
+        let sql = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'";
+        let pid = session.one(sql).ok()??.parse().ok()?;
+        Some(Arc::new(Self {
+            process: Child::new(server, pid),
+            woken: Mutex::new(Instant::now()),
+        }))
+    }
+
+    /// Has it take over what it is to flush, so that it is counted. The signal's handler
+    /// does nothing but wake it (`procsignal_sigusr1_handler`); a nap between two pages of a
+    /// checkpoint, of a tenth of a second, is over then.
+    pub(super) fn wake(&self) {
+        *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.process.wake(Signal::USR1, AWAKE_MAX);
+    }
+
+    /// Likewise, unless that was done within the last second.
+    fn wake_now_and_then(&self) {
+        let woken = *self.woken.lock().unwrap_or_else(PoisonError::into_inner);
+        if woken.elapsed() >= AWAKE_EVERY {
+            self.wake();
+        }
+    }
 }

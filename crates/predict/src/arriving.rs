@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use octavo_buffer::Page;
 use octavo_device::Request;
 
 use crate::io::{Io, Purpose};
@@ -14,10 +15,14 @@ pub(crate) struct Arriving {
     pages: HashMap<u64, Wanted>,
     /// The transaction that refers to pages now.
     transaction: u64,
+    /// Bytes of those that it has to wait for and that others miss.
+    shared_bytes: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Wanted {
+    /// Which: what is read for it may have others beside it.
+    page: Page,
     /// Reads that have not begun: more than one if it lost its frame meanwhile, or if
     /// clients have buffers of their own.
     reads: u32,
@@ -43,11 +48,24 @@ impl Arriving {
     /// Another transaction refers to pages from now on.
     pub(crate) fn begin(&mut self) {
         self.transaction += 1;
+        self.shared_bytes = 0;
+    }
+
+    /// Bytes of its requests that are others' reads, which it may have to wait for.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        self.shared_bytes
     }
 
     /// The transaction refers to a page that the buffer has not.
-    pub(crate) fn miss(&mut self, read: Request, ios: &mut Vec<Io>) {
-        let wanted = self.pages.entry(read.offset).or_default();
+    pub(crate) fn miss(&mut self, page: Page, read: Request, ios: &mut Vec<Io>) {
+        let wanted = self.pages.entry(read.offset).or_insert(Wanted {
+            page,
+            reads: 0,
+            under_way: 0,
+            by: 0,
+            waiting: Vec::new(),
+        });
+        wanted.page = page;
         wanted.reads += 1;
         wanted.by = self.transaction;
         ios.push(Io {
@@ -58,15 +76,17 @@ impl Arriving {
 
     /// The transaction refers to a page that the buffer has.
     #[inline]
-    pub(crate) fn hit(&mut self, read: Request, ios: &mut Vec<Io>) {
-        // Nothing arrives most of the time, with one client always.
+    pub(crate) fn hit(&mut self, page: Page, read: Request, ios: &mut Vec<Io>) {
+        // Nothing arrives most of the time; of one client only what it has missed itself.
         if self.pages.is_empty() {
             return;
         }
         if let Some(wanted) = self.pages.get_mut(&read.offset)
             && wanted.by != self.transaction
+            && wanted.page == page
         {
             wanted.by = self.transaction;
+            self.shared_bytes += u64::from(read.length);
             ios.push(Io {
                 purpose: Purpose::Read,
                 request: read,
@@ -108,6 +128,7 @@ impl Arriving {
 mod tests {
     use super::*;
 
+    const PAGE: Page = Page::new(1);
     const READ: Request = Request::read(4096, 4096);
 
     #[test]
@@ -115,22 +136,27 @@ mod tests {
         let mut arriving = Arriving::default();
         let mut ios = [Vec::new(), Vec::new(), Vec::new()];
         arriving.begin();
-        arriving.miss(READ, &mut ios[0]);
-        arriving.hit(READ, &mut ios[0]);
+        arriving.miss(PAGE, READ, &mut ios[0]);
+        arriving.hit(PAGE, READ, &mut ios[0]);
         arriving.begin();
-        arriving.hit(READ, &mut ios[1]);
-        arriving.hit(READ, &mut ios[1]);
+        arriving.hit(PAGE, READ, &mut ios[1]);
+        arriving.hit(PAGE, READ, &mut ios[1]);
         arriving.begin();
-        arriving.hit(READ, &mut ios[2]);
-        arriving.hit(Request::read(8192, 4096), &mut ios[2]);
+        arriving.hit(PAGE, READ, &mut ios[2]);
+        arriving.hit(Page::new(2), Request::read(8192, 4096), &mut ios[2]);
         assert_eq!(ios.each_ref().map(Vec::len), [1, 1, 1]);
+        assert_eq!(arriving.shared_bytes(), 4096);
+        // Another page of the same block is not waited for.
+        arriving.begin();
+        arriving.hit(Page::new(7), READ, &mut ios[2]);
+        assert_eq!((ios[2].len(), arriving.shared_bytes()), (1, 0));
         assert_eq!(arriving.want(1, READ), Want::Read);
         assert_eq!(arriving.want(0, READ), Want::Wait);
         assert_eq!(arriving.end(READ), [0]);
         assert_eq!(arriving.want(2, READ), Want::Nothing);
         ios[2].clear();
         arriving.begin();
-        arriving.hit(READ, &mut ios[2]);
+        arriving.hit(PAGE, READ, &mut ios[2]);
         assert_eq!(ios[2], []);
     }
 
@@ -140,7 +166,7 @@ mod tests {
         let mut ios = Vec::new();
         for _ in 0..2 {
             arriving.begin();
-            arriving.miss(READ, &mut ios);
+            arriving.miss(PAGE, READ, &mut ios);
         }
         assert_eq!(arriving.want(0, READ), Want::Read);
         assert_eq!(arriving.want(1, READ), Want::Read);

@@ -15,11 +15,12 @@ pub struct CpuCost {
 }
 
 impl CpuCost {
-    /// Of a transaction that asks storage for this and has so many bytes in the log, in
-    /// nanoseconds.
-    pub(crate) fn of(&self, ios: &[Io], logged: u64) -> u64 {
+    /// Of a transaction that asks storage for this, of whose reads so many bytes are others',
+    /// and that has so many bytes in the log, in nanoseconds.
+    pub(crate) fn of(&self, ios: &[Io], shared_bytes: u64, logged: u64) -> u64 {
         let reads = ios.iter().filter(|io| io.purpose == Purpose::Read);
-        let read_bytes: f64 = reads.map(|io| f64::from(io.request.length)).sum();
+        let read_bytes: u64 = reads.map(|io| u64::from(io.request.length)).sum();
+        let read_bytes = read_bytes.saturating_sub(shared_bytes) as f64;
         let ns =
             self.transaction_ns + self.log_byte_ns * logged as f64 + self.read_byte_ns * read_bytes;
         ns as u64

@@ -81,7 +81,8 @@ pub struct Done {
     /// What the processor took, in nanoseconds.
     pub cpu_ns: u64,
     /// From its beginning to its end, in nanoseconds: with several clients also what it
-    /// waited for rows, for a processor, and for what others wrote to the log.
+    /// waited for rows, for a processor, for pages that others read, and for what others
+    /// wrote to the log.
     pub elapsed_ns: u64,
 }
 
@@ -296,10 +297,8 @@ impl System {
                 seat.note(self.now.since(seat.since), io);
                 self.get(client);
                 if io.purpose == Purpose::Read {
+                    // Databases do not time who waits for another's read.
                     for other in self.engine.arriving().end(io.request) {
-                        let seat = &mut self.seats[other];
-                        let asked = &mut seat.done.asked[Purpose::Read as usize];
-                        asked.waited_ns += self.now.since(seat.since);
                         self.get(other);
                     }
                 }
@@ -358,7 +357,9 @@ impl System {
         seat.done.referred =
             self.engine
                 .transaction(client, &seat.touches, is_committed, &mut seat.ios);
-        seat.done.cpu_ns = self.cpu.of(&seat.ios, seat.done.referred.logged);
+        let shared_bytes = self.engine.arriving().shared_bytes();
+        let logged = seat.done.referred.logged;
+        seat.done.cpu_ns = self.cpu.of(&seat.ios, shared_bytes, logged);
         seat.burst_ns = seat.done.cpu_ns / (waits(&seat.ios) + 1);
         self.work(client);
     }

@@ -82,7 +82,7 @@ impl Storage {
         match self.buffer.access(reference) {
             Outcome::Hit => {
                 referred.hits += 1;
-                self.arriving.hit(read, ios);
+                self.arriving.hit(page, read, ios);
             }
             Outcome::Miss(evicted) => {
                 if let Some(Evicted {
@@ -97,7 +97,7 @@ impl Storage {
                     referred.hits += 1;
                 } else {
                     referred.misses += 1;
-                    self.arriving.miss(read, ios);
+                    self.arriving.miss(page, read, ios);
                 }
             }
         }

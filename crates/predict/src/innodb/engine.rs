@@ -297,10 +297,10 @@ impl Innodb {
             let read = Request::read(self.pool.place(page), self.page);
             if self.pool.refer(reference, is_new, lsn, ios) {
                 referred.misses += 1;
-                self.arriving.miss(read, ios);
+                self.arriving.miss(page, read, ios);
             } else {
                 referred.hits += 1;
-                self.arriving.hit(read, ios);
+                self.arriving.hit(page, read, ios);
             }
         }
         self.steps.clear();

@@ -82,7 +82,7 @@ impl Storage {
         match self.buffer.access(Reference::new(page, access)) {
             Outcome::Hit => {
                 self.referred.hits += 1;
-                self.arriving.hit(self.read_of(page), &mut self.ios);
+                self.arriving.hit(page, self.read_of(page), &mut self.ios);
             }
             Outcome::Miss(evicted) => {
                 if let Some(Evicted {
@@ -100,7 +100,7 @@ impl Storage {
                     self.write(page);
                 } else {
                     self.referred.misses += 1;
-                    self.arriving.miss(self.read_of(page), &mut self.ios);
+                    self.arriving.miss(page, self.read_of(page), &mut self.ios);
                 }
             }
         }

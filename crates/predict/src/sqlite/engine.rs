@@ -211,7 +211,7 @@ impl Engine for Sqlite {
             let (reference, is_new) = match step {
                 // `sqlite3PagerDirectReadOk`: past the cache.
                 Step::Copy(page) if self.changed.is_empty() && !self.log.has(page) => {
-                    self.arriving.miss(self.log.read(page), ios);
+                    self.arriving.miss(page, self.log.read(page), ios);
                     continue;
                 }
                 _ => step.reference(),
@@ -224,7 +224,7 @@ impl Engine for Sqlite {
             // Connections do not share what they read.
             if matches!(outcome, Outcome::Miss(_)) && !is_new {
                 referred.misses += 1;
-                self.arriving.miss(self.log.read(page), ios);
+                self.arriving.miss(page, self.log.read(page), ios);
             } else {
                 referred.hits += 1;
             }

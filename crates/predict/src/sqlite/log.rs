@@ -31,9 +31,9 @@ pub(super) struct Log {
     copied: u64,
     /// The last frame of each page in the log that the database has not.
     pages: BTreeMap<Page, u64>,
-    /// Transactions that only read: the frames that there were when each began, of clients
-    /// by their numbers.
-    readers: BTreeMap<usize, u64>,
+    /// Transactions that only read, of clients by their numbers: the frames that there were
+    /// when each began, or nothing of one that needs none of them (read lock 0).
+    readers: BTreeMap<usize, Option<u64>>,
 }
 
 impl Log {
@@ -79,12 +79,10 @@ impl Log {
         self.data + u64::from(page.number()) * self.page
     }
 
-    /// A transaction that only reads begins. One that needs nothing of the log
-    /// (`walTryBeginRead`, read lock 0) is in nobody's way.
+    /// A transaction that only reads begins (`walTryBeginRead`).
     pub(super) fn begin_read(&mut self, client: usize) {
-        if self.copied < self.frames {
-            self.readers.insert(client, self.frames);
-        }
+        let frames = (self.copied < self.frames).then_some(self.frames);
+        self.readers.insert(client, frames);
     }
 
     /// It ends.
@@ -97,7 +95,8 @@ impl Log {
     pub(super) fn commit(&mut self, pages: &[Page], ios: &mut Vec<Io>) {
         let mut io = |purpose, request| ios.push(Io { purpose, request });
         // `walRestartLog`: from the front, once nobody needs what is there.
-        if self.copied == self.frames && self.readers.is_empty() {
+        let is_free = self.readers.values().all(Option::is_none);
+        if self.copied == self.frames && is_free {
             (self.frames, self.copied) = (0, 0);
         }
         let mut start = self.end();
@@ -125,9 +124,14 @@ impl Log {
     }
 
     /// Copies what no reader wants as it was before (`walCheckpoint`, as far as a passive
-    /// one comes); makes it durable when that is all.
+    /// one comes); makes it durable when that is all. A reader of the database alone wants
+    /// all of it as it was.
     fn checkpoint(&mut self, ios: &mut Vec<Io>) {
-        let oldest = self.readers.values().copied().min();
+        let oldest = self
+            .readers
+            .values()
+            .map(|frames| frames.unwrap_or(0))
+            .min();
         let safe = oldest.map_or(self.frames, |oldest| oldest.min(self.frames));
         if safe <= self.copied {
             return;
@@ -187,9 +191,11 @@ mod tests {
         // All that is left, and a flush.
         assert_eq!(commits(&mut log, 1100..1101).len(), 501 + 1);
         assert_eq!((log.frames, log.copied), (1101, 1101));
-        // One that reads the database alone is in nobody's way.
+        // One that reads the database alone lets the log begin anew, and nothing be copied.
         log.begin_read(4);
-        assert_eq!(commits(&mut log, 0..1), []);
-        assert_eq!((log.frames, log.copied), (1, 0));
+        assert_eq!(commits(&mut log, 0..1200), []);
+        assert_eq!((log.frames, log.copied), (1200, 0));
+        log.end_read(4);
+        assert_eq!(commits(&mut log, 1200..1201).len(), 1201 + 1);
     }
 }

@@ -199,7 +199,8 @@ impl<'a> Campaign<'a> {
         let profile = profile.and_then(|text| Profile::from_toml(&text).ok());
         if expected.is_empty() && self.slices.is_empty() {
             let Some(profile) = profile else {
-                Expected::keep_missing(&mut self.store, "the storage was not calibrated")?;
+                let reason = "the storage was not calibrated";
+                Expected::keep_missing(&mut self.store, Some(reason))?;
                 return Ok(());
             };
             let resolved = ResolvedPlan::of(self.plan(), &self.settings.directory)?;

@@ -54,12 +54,13 @@ impl Expected {
         Ok(store.facts(UNKNOWN)?.pop().map(|(_, reason)| reason))
     }
 
-    /// Keeps why none is predicted.
+    /// Keeps why some are not predicted, or that all are.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(crate) fn keep_missing(store: &mut Store, reason: &str) -> Result<(), StoreError> {
-        store.replace_facts(UNKNOWN, &[("reason".to_owned(), reason.to_owned())])
+    pub(crate) fn keep_missing(store: &mut Store, reason: Option<&str>) -> Result<(), StoreError> {
+        let reason = reason.map(|reason| ("reason".to_owned(), reason.to_owned()));
+        store.replace_facts(UNKNOWN, reason.as_slice())
     }
 
     fn from_fact((cell, words): (String, String)) -> Option<(usize, Self)> {
@@ -112,9 +113,7 @@ pub(crate) fn expect(
         }
     }
     store.replace_facts(TOPIC, &facts)?;
-    if let Some(reason) = missing {
-        Expected::keep_missing(store, &reason)?;
-    }
+    Expected::keep_missing(store, missing.as_deref())?;
     Ok(())
 }
 
@@ -138,7 +137,7 @@ fn judged(found: &[Option<f64>], reference: usize, worth: f64) -> Vec<Option<Exp
 /// Its throughput, or why that is not known.
 fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Result<f64, String> {
     if cell.storage != Storage::Own {
-        return Err("only the storage that was calibrated is".to_owned());
+        return Err("only data on the storage that was calibrated can be".to_owned());
     }
     let workload = resolved.workload(cell.data);
     let plan = resolved.plan();

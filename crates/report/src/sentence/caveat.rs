@@ -53,8 +53,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
              on your own server."
         ),
         Caveat::NotPredicted { reason } => format!(
-            "Not all page sizes were predicted first, and those that were not are measured \
-             whatever they are: {reason}."
+            "Not all page sizes were predicted first ({reason}), so those that were not are \
+             measured."
         ),
         Caveat::MachineChanged { name, change } => format!(
             "The machine changed between sessions ({name}, {change}), so they may differ for that \

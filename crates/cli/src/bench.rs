@@ -89,10 +89,10 @@ fn open(
     let accepted = chosen.database.accept(&octavo_database::Settings {
         page_size: settings.page_size,
         memory: flags.memory.unwrap_or(MEMORY),
-        clients: flags.clients,
+        clients: flags.connections(),
         isolation: flags.isolation.map(Into::into),
     });
     accepted.map_err(Failure::input)?;
-    limits::check_files(flags.clients, chosen.database.files_a_session())?;
+    limits::check_files(flags.connections(), chosen.database.files_a_session())?;
     Dataset::open_or_load(&settings, watcher).map_err(load::failure)
 }

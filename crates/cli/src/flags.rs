@@ -8,7 +8,7 @@ use clap::{
 };
 use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::point::PointSpec;
-use octavo_driver::RETRIES;
+use octavo_driver::{ClientSteps, RETRIES};
 use octavo_emulate::Faults;
 use octavo_experiment::dataset::Manifest;
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
@@ -592,7 +592,7 @@ pub(crate) struct BenchFlags {
     pub(crate) reload: bool,
 
     /// With --url: remove the schema octavo, and do nothing else
-    #[arg(long, requires = "url", conflicts_with_all = ["reload", "json", "csv", "hdr_log"])]
+    #[arg(long, requires = "url", conflicts_with_all = ["reload", "json", "html", "csv", "hdr_log"])]
     pub(crate) remove: bool,
 
     #[command(flatten)]
@@ -614,6 +614,17 @@ pub(crate) struct BenchFlags {
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: u32,
+
+    /// Clients that begin step by step: from FIRST by BY more to LAST, such as 5..60/5;
+    /// says what each number reached and where more gain nothing
+    #[arg(long, value_name = "FIRST..LAST/BY",
+        conflicts_with_all = ["clients", "terminals", "rate", "pace", "duration", "transactions"])]
+    pub(crate) ramp: Option<ClientSteps>,
+
+    /// How long each step of a ramp lasts; its first tenth does not count
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration,
+        requires = "ramp")]
+    pub(crate) step: Duration,
 
     /// Terminals that share the connections [default: as many, or with --pace
     /// as many as the specification wants]
@@ -670,6 +681,10 @@ pub(crate) struct BenchFlags {
     #[command(flatten)]
     pub(crate) progress: ProgressFlags,
 
+    /// Write the report to this file, a page that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Write the run second by second to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
@@ -680,6 +695,13 @@ pub(crate) struct BenchFlags {
 
     #[command(flatten)]
     pub(crate) system: SystemFlags,
+}
+
+impl BenchFlags {
+    /// Connections at most: as many as clients, or those of a ramp's last step.
+    pub(crate) fn connections(&self) -> u32 {
+        self.ramp.map_or(self.clients, ClientSteps::last)
+    }
 }
 
 /// The database that answers at once.

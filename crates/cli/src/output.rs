@@ -31,6 +31,17 @@ pub(crate) fn keep_foreign(
     )))
 }
 
+/// Refuses to overwrite a page unless Octavo made it.
+pub(crate) fn keep_foreign_page(path: &Path) -> Result<(), Failure> {
+    keep_foreign(path, "a report of Octavo", |found| {
+        let ours = [
+            "name=\"generator\" content=\"Octavo\"",
+            "Measured by Octavo",
+        ];
+        found.starts_with("<!DOCTYPE html>") && ours.iter().any(|ours| found.contains(ours))
+    })
+}
+
 /// Writes a file whole or not at all.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = Unfinished::create(path).and_then(|mut file| {

@@ -11,9 +11,7 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     let findings = findings(&flags.directory)?;
     if let Some(page) = &flags.html {
         let text = octavo_report::findings(&findings).html();
-        output::keep_foreign(page, "a report of Octavo", |found| {
-            found.starts_with("<!DOCTYPE html>") && found.contains("Measured by Octavo")
-        })?;
+        output::keep_foreign_page(page)?;
         output::write(page, &text)?;
     }
     print::findings(&findings, flags.json, flags.verbose)

@@ -45,7 +45,7 @@ pub fn drive(
     let connections = settings.connections.max(1);
     let pooled = match settings.load {
         Load::Closed { terminals } => terminals > connections,
-        Load::Open { .. } => false,
+        Load::Open { .. } | Load::Ramp(_) => false,
         Load::Paced { .. } => true,
     };
     assert!(
@@ -82,6 +82,12 @@ pub fn drive(
             let pool = Pool::new(sources, kinds, paced, settings.seed);
             (Some(pool), Vec::new())
         }
+        Load::Ramp(_) => (
+            None,
+            settings
+                .workload
+                .joining_clients(settings.seed, connections),
+        ),
         _ => (None, clients(connections)),
     };
     own.reverse();
@@ -102,6 +108,7 @@ pub fn drive(
         commits: Commits::default(),
         started: AtomicU64::new(0),
         start: OnceLock::new(),
+        measuring: OnceLock::new(),
     };
     let recorders: Vec<Recorder> = (0..connections).map(|_| Recorder::new()).collect();
     let barrier = Barrier::default();
@@ -123,6 +130,10 @@ pub fn drive(
                 session,
                 shared: &shared,
                 length: settings.length,
+                begins: match settings.load {
+                    Load::Ramp(ramp) => ramp.begins(index),
+                    _ => Duration::ZERO,
+                },
             };
             let participant = barrier.join();
             let thread =

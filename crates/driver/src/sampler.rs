@@ -162,6 +162,7 @@ impl<'a> Sampler<'a> {
         let is_closed = matches!(self.settings.load, Load::Closed { .. });
         self.measured = Some(Measured::new(length, is_closed, first, self.taken.0));
         self.observer.begin();
+        self.shared.measuring.get_or_init(|| begin);
 
         barrier.release();
         self.watch(&looks, LOOK, |now, _| match planned {
@@ -186,6 +187,8 @@ impl<'a> Sampler<'a> {
         };
         let mut first = 0;
         let (ticks, label) = match planned {
+            // A ramp is not steady by its nature.
+            Some(_) if matches!(self.settings.load, Load::Ramp(_)) => (0, Label::NotJudged),
             Some(_) => steady_part(&measured.ticks, |cut| {
                 let (batch, ticks) = measured.first_batch(cut);
                 first = batch;
@@ -298,9 +301,18 @@ impl<'a> Sampler<'a> {
             let gap = self.shared.commits.take_longest_gap(now - self.start);
             measured.end_tick(now, counters, counted, gap);
         }
-        if now - self.last.0 >= Duration::from_secs(1) {
+        if now - self.last.0 >= Duration::from_secs(1) || self.is_part_over(now) {
             self.sum_up(CounterReader::PATIENCE);
         }
+    }
+
+    /// Whether another part of a ramp has begun than that of the second under way.
+    fn is_part_over(&self, now: Instant) -> bool {
+        let (Load::Ramp(ramp), Some(measured)) = (self.settings.load, &self.measured) else {
+            return false;
+        };
+        let part = |at: Instant| ramp.part(at - measured.begin);
+        part(now) != part(self.last.0)
     }
 
     /// Where there are few checkpoints, batches begin at the end of one, so

@@ -6,10 +6,10 @@ use octavo_units::{Rate, Seed};
 use octavo_workload::Workload;
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::ArrivalProcess;
+use crate::{arrivals::ArrivalProcess, ramp::Ramp};
 
 /// How transactions come to the connections.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "loop")]
 pub enum Load {
     /// Each terminal submits as soon as it has its answer. With as many
@@ -26,6 +26,10 @@ pub enum Load {
         /// How they follow each other.
         arrivals: ArrivalProcess,
     },
+    /// Each connection has a terminal of its own, as in a closed loop, but begins with a
+    /// step of the ramp; as many connections as the ramp has at its end. The warm-up has
+    /// those of the first step.
+    Ramp(Ramp),
     /// Each terminal's operator takes the times of the specification.
     Paced {
         /// Terminals.

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     /// Arrivals begun.
     pub(crate) started: AtomicU64,
     pub(crate) start: OnceLock<Instant>,
+    /// When measuring began.
+    pub(crate) measuring: OnceLock<Instant>,
 }
 
 impl Shared {

@@ -23,9 +23,13 @@ use octavo_workload::{
 };
 
 use crate::{
-    ArrivalProcess, Backlog, DriverError, DriverObserver, DriverSettings, Load, Measurement,
-    RETRIES, RunLength, Sample, Unobserved, counter_reader::CounterReader, drive, pool::Pool,
-    recorder::lock, steady::Cycles,
+    ArrivalProcess, Backlog, ClientSteps, DriverError, DriverObserver, DriverSettings, Load,
+    Measurement, RETRIES, Ramp, RunLength, Sample, Unobserved,
+    counter_reader::CounterReader,
+    drive,
+    pool::Pool,
+    recorder::lock,
+    steady::{Cycles, Label},
 };
 
 /// A database that counts statements as misses.
@@ -701,6 +705,32 @@ fn few_checkpoints_are_measured_in_whole_cycles() {
     };
     assert!(count > 0);
     assert!(drive.measured.as_secs_f64() + drive.steadiness.cut_s >= 1.2);
+}
+
+#[test]
+fn clients_of_a_ramp_begin_step_by_step() {
+    let commit = Duration::from_millis(10);
+    let database = Nothing::slow(commit);
+    let ramp = Ramp {
+        clients: ClientSteps::new(1, 4, 1).unwrap(),
+        step: Duration::from_millis(300),
+    };
+    let settings = DriverSettings {
+        load: Load::Ramp(ramp),
+        ..settings(4, milliseconds(100, 1200))
+    };
+    let measured = run(&database, settings).unwrap();
+    // One, two, three and four clients for 300 ms each, and neither four nor one for all the
+    // time. One transaction in three is rolled back, which takes no time.
+    let (one, wanted, all) = (120, 300, 480);
+    let found = measured.transactions() * 2 / 3;
+    assert!(
+        found <= wanted * 11 / 10,
+        "{found} of at most {wanted}, or {all}"
+    );
+    assert!(found > one * 11 / 10, "{found}, or {one}");
+    assert_eq!(measured.steadiness.label, Label::NotJudged);
+    assert_eq!(measured.steadiness.cut_s, 0.0);
 }
 
 #[test]

@@ -27,6 +27,9 @@ use crate::{
 const RECONNECT: Duration = Duration::from_secs(30);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a client that has not begun sleeps at most, so as not to disturb the others.
+const AWAITING: Duration = Duration::from_millis(250);
+
 /// Where a worker's transactions come from.
 pub(crate) enum Source<'a> {
     /// Its own terminals, one transaction after the other.
@@ -57,6 +60,9 @@ pub(crate) struct Worker<'a> {
     pub(crate) session: Session<'a>,
     pub(crate) shared: &'a Shared,
     pub(crate) length: RunLength,
+    /// How long after measuring has begun it begins; at once, warm-up included, if that is
+    /// no time.
+    pub(crate) begins: Duration,
 }
 
 impl Worker<'_> {
@@ -79,10 +85,25 @@ impl Worker<'_> {
     }
 
     fn until_told(&mut self) -> Result<(), DriverError> {
+        self.await_step();
         while !self.shared.is_ending() {
             self.turn()?;
         }
         Ok(())
+    }
+
+    /// Waits for the step of a ramp with which it begins, or the end.
+    fn await_step(&self) {
+        while !self.begins.is_zero() && !self.shared.is_ending() {
+            let left = match self.shared.measuring.get() {
+                Some(begin) => self.begins.saturating_sub(begin.elapsed()),
+                None => AWAITING,
+            };
+            if left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(AWAITING));
+        }
     }
 
     fn so_many(

@@ -14,6 +14,7 @@ use crate::{
     number::{
         bytes, count, counted, join, joules, number, percent, percent_fine, plain, seconds, time,
     },
+    ramp,
     sentence::{deviation, disturbed, stall, storage_path, why},
     table::ms,
 };
@@ -52,7 +53,15 @@ pub fn bench_csv(result: &BenchResult) -> String {
 
 /// The report of a bench.
 pub fn bench(result: &BenchResult) -> Document {
-    let sections = [answer, latency, load, work, audit, conditions];
+    let sections = [
+        answer,
+        ramp::section,
+        latency,
+        load,
+        work,
+        audit,
+        conditions,
+    ];
     Document::of(
         format!("{} on {}", result.workload, result.subject.database),
         sections.map(|section| section(result)),
@@ -70,9 +79,13 @@ fn answer(result: &BenchResult) -> Section {
         ""
     };
     section.push(Block::Decision {
-        what: format!("{}{saturated}", throughput(result)),
+        what: match result.ramp.as_ref().and_then(|of| ramp::answer(result, of)) {
+            Some(answer) => answer,
+            None => format!("{}{saturated}", throughput(result)),
+        },
         why: String::new(),
     });
+    let is_ramp = result.ramp.is_some();
     let mut values = vec![
         (
             "latency",
@@ -91,6 +104,10 @@ fn answer(result: &BenchResult) -> Section {
                 format!("{} (windows of {window})", percent(variation)),
             ),
         );
+    }
+    if is_ramp {
+        // Of all steps together these say nothing.
+        values.retain(|(name, _)| *name == "errors");
     }
     values.extend(subject(result));
     section.values(values);
@@ -239,7 +256,7 @@ fn latency(result: &BenchResult) -> Section {
         Load::Closed { terminals } if terminals > result.clients => {
             "ms from submission, closed loop, waiting for a connection included"
         }
-        Load::Closed { .. } => "ms from submission, closed loop",
+        Load::Closed { .. } | Load::Ramp(_) => "ms from submission, closed loop",
         Load::Open { .. } => "ms from the scheduled arrival, open loop",
         Load::Paced { .. } => "ms from the operator's submission, paced",
     };
@@ -294,6 +311,14 @@ fn load(result: &BenchResult) -> Section {
         Load::Closed { .. } => (
             "closed loop",
             format!("{clients}, each starts a transaction when its last one ends"),
+        ),
+        Load::Ramp(ramp) => (
+            "ramp",
+            format!(
+                "{} connections, {} a step, each starts a transaction when its last one ends",
+                ramp.clients,
+                seconds(ramp.step.as_secs_f64())
+            ),
         ),
         Load::Open { rate, arrivals } => (
             "open loop",

@@ -12,7 +12,8 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-    <meta name=\"color-scheme\" content=\"light dark\">\n";
+    <meta name=\"color-scheme\" content=\"light dark\">\n\
+    <meta name=\"generator\" content=\"Octavo\">\n";
 
 impl Document {
     /// The report as an HTML page. It loads nothing from anywhere and reads

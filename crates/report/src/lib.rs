@@ -26,6 +26,7 @@ mod markup;
 mod naming;
 pub mod number;
 mod profile;
+mod ramp;
 mod sentence;
 mod svg;
 mod table;

@@ -70,6 +70,11 @@ pub trait Workload: Send + Sync {
     /// The sources of one run, `count` of them, drawing from `seed`. They may
     /// share what they know of the data, and a new run needs new ones.
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>>;
+    /// The sources of one run in which clients begin one after the other: each works in all
+    /// of the data, so that what the first few do is what all do.
+    fn joining_clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
+        self.clients(seed, count)
+    }
     /// The sources of one paced run: each is one terminal, whose home never
     /// changes (TPC-C, clause 2.4.1.1).
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {

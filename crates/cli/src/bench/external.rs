@@ -18,7 +18,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
     }
     // Refused before connecting to the server.
     check_files(flags)?;
-    limits::check_files(flags.clients, 1)?;
+    limits::check_files(flags.connections(), 1)?;
     let server = connect(&url).map_err(|error| failure(error.into()))?;
     let server = server.as_ref();
     if flags.remove {

@@ -1,10 +1,10 @@
 //! One run of a bench on whatever target: flags to settings, the call, and the
 //! output.
 
-use std::{io::Write, path::Path};
+use std::{io::Write, path::Path, time::Duration};
 
 use anyhow::{Context, anyhow, ensure};
-use octavo_driver::{ArrivalProcess, Load, RunLength};
+use octavo_driver::{ArrivalProcess, Load, Ramp, RunLength};
 use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
     dataset::Manifest,
@@ -19,6 +19,9 @@ use crate::{
     watcher::Watcher,
     workload,
 };
+
+/// The shortest step of a ramp.
+const STEP_MIN: Duration = Duration::from_secs(5);
 
 /// How an HdrHistogram log of ours begins.
 const HDR_LOG_HEAD: &str = "#octavo bench";
@@ -64,7 +67,7 @@ pub(super) fn measure(
         target,
         workload: wanted.workload.as_ref(),
         seed: wanted.spec.seed,
-        clients: flags.clients,
+        clients: flags.connections(),
         load: wanted.load,
         retries: flags.retries,
         isolation: flags.isolation.map(Into::into),
@@ -84,6 +87,9 @@ pub(super) fn measure(
         || octavo_report::bench_json(&result),
         || octavo_report::bench(&result),
     )?;
+    if let Some(page) = &flags.html {
+        output::write(page, &octavo_report::bench(&result).html())?;
+    }
     if let Some(csv) = &flags.csv {
         output::write(csv, &octavo_report::bench_csv(&result))?;
     }
@@ -122,6 +128,10 @@ pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
             "--csv and --hdr-log name the same file; name two"
         )));
     }
+    if let Some(page) = &flags.html {
+        output::keep_foreign_page(page)?;
+        output::probe(page)?;
+    }
     for (file, what, head) in [
         (&flags.csv, "a series of Octavo", "at_s,length_s,"),
         (&flags.hdr_log, "a log of Octavo", HDR_LOG_HEAD),
@@ -145,6 +155,17 @@ fn way(flags: &BenchFlags, workload: &dyn Workload) -> anyhow::Result<Load> {
                 ArrivalsName::Poisson => ArrivalProcess::Poisson,
             },
         });
+    }
+    if let Some(clients) = flags.ramp {
+        ensure!(
+            flags.step >= STEP_MIN,
+            "--step must be at least {}s: figures come second by second",
+            STEP_MIN.as_secs()
+        );
+        return Ok(Load::Ramp(Ramp {
+            clients,
+            step: flags.step,
+        }));
     }
     if let Some(PaceName::Spec) = flags.pace {
         let specified = workload.terminals().with_context(|| {
@@ -184,12 +205,21 @@ fn length(flags: &BenchFlags, load: Load) -> anyhow::Result<RunLength> {
             measured,
         });
     }
-    Ok(match flags.warm_up {
-        WarmUp::Auto => automatic_warm_up(flags.duration),
-        WarmUp::Time(time) => RunLength::Time {
+    let measured = match load {
+        Load::Ramp(ramp) => ramp.length(),
+        _ => flags.duration,
+    };
+    Ok(match (flags.warm_up, load) {
+        (WarmUp::Auto, Load::Ramp(ramp)) => RunLength::Time {
+            warm_up_min: ramp.step,
+            warm_up_max: measured,
+            measured,
+        },
+        (WarmUp::Auto, _) => automatic_warm_up(measured),
+        (WarmUp::Time(time), _) => RunLength::Time {
             warm_up_min: time,
             warm_up_max: time,
-            measured: flags.duration,
+            measured,
         },
     })
 }

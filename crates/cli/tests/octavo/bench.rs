@@ -178,6 +178,46 @@ fn operators_key_in_and_think() {
 }
 
 #[test]
+fn a_ramp_tells_what_each_number_of_clients_reached() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("ramp.html");
+    let html = format!("--html={}", page.display());
+    let arguments = [
+        "--database=noop",
+        "--workload=tpcc",
+        "--warehouses=2",
+        "--ramp=1..7/2",
+        "--step=5s",
+        "--warm-up=1s",
+        &html,
+    ];
+    let value = json(bench(directory.path(), &arguments));
+    assert_eq!(value["load"]["clients"], "1..7/2");
+    let steps = value["ramp"]["steps"].as_array().unwrap();
+    let clients: Vec<u64> = steps
+        .iter()
+        .map(|step| step["clients"].as_u64().unwrap())
+        .collect();
+    assert_eq!(clients, [1, 3, 5, 7]);
+    for step in steps {
+        assert!(step["counted_per_second"].as_f64().unwrap() > 0.0, "{step}");
+        assert!(step["latency"]["p99_us"].as_u64().unwrap() > 0, "{step}");
+    }
+    assert!(value["ramp"]["law"]["law"]["rate"].as_f64().unwrap() > 0.0);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("Throughput by clients, in new orders per minute"));
+    for (arguments, reason) in [
+        (&["--ramp=5..1"][..], "more clients"),
+        (&["--ramp=1..4", "--step=4s"], "--step must be at least 5s"),
+        (&["--ramp=1..4", "--clients=2"], "cannot be used with"),
+        (&["--step=5s"], "--ramp"),
+    ] {
+        let arguments = [&["bench", "--database=noop"], arguments].concat();
+        refused(&arguments, directory.path(), &[reason]);
+    }
+}
+
+#[test]
 fn a_rate_beyond_reach_is_marked() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("bench");

@@ -134,8 +134,9 @@ pub fn bench(
             serializer: &mut serializer,
         })
     });
-    let mut recorder = PerSecondRecorder::new(observer, settings.length, log);
     let workload = settings.workload;
+    let recorder = PerSecondRecorder::new(observer, settings.length, log);
+    let mut recorder = recorder.with_ramp(settings.load, workload);
     let mut measure = |subject: &dyn Subject| {
         let load = DriverSettings {
             workload,
@@ -200,6 +201,7 @@ pub fn bench(
     if load.transactions() + load.counts.failed() == 0 {
         return Err(BenchError::NothingMeasured(load.measured.as_secs_f64()));
     }
+    let (ramp, hdr_log) = recorder.finish();
     let result = BenchResult {
         octavo: settings.octavo_version.into(),
         started_at,
@@ -217,14 +219,12 @@ pub fn bench(
         retries: settings.retries,
         deviations: deviations(&settings),
         counted_name: workload.counted_name().into(),
+        ramp,
         driver,
         audit: audit::compare(&load.audit),
         figures,
     };
-    Ok(Benched {
-        result,
-        hdr_log: recorder.finish(),
-    })
+    Ok(Benched { result, hdr_log })
 }
 
 /// In what the run differs from what its workload's name promises.

@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, Deviation};
 use serde::Serialize;
 
-use super::cost::DriverCost;
+use super::{cost::DriverCost, ramp::RampFinding};
 use crate::{audit::AuditFinding, record::Figures};
 
 /// Everything that a bench found.
@@ -38,6 +38,9 @@ pub struct BenchResult {
     pub data_fits: bool,
     /// What the counted transactions are called.
     pub counted_name: String,
+    /// What each number of clients gave, of a ramp; the run's own figures are of all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<RampFinding>,
     /// What the driver costs without a database.
     pub driver: DriverCost,
     /// The generated load against the specified one.
@@ -80,6 +83,7 @@ impl BenchResult {
     pub fn late(&self) -> Option<Percentiles> {
         let waits = match self.load {
             Load::Closed { terminals } => terminals > self.clients,
+            Load::Ramp(_) => false,
             Load::Open { .. } | Load::Paced { .. } => true,
         };
         waits.then(|| self.figures.load.counts.late.percentiles())

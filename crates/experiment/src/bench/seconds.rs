@@ -2,15 +2,20 @@
 
 use std::time::Duration;
 
-use octavo_driver::{Counts, DriverObserver, RunLength, Sample, Second};
+use octavo_driver::{Counts, DriverObserver, Load, RunLength, Sample, Second};
+use octavo_workload::Workload;
 
-use super::hdr_log::{HdrLog, HdrLogError, HdrLogPlace};
+use super::{
+    hdr_log::{HdrLog, HdrLogError, HdrLogPlace},
+    ramp::{RampFinding, RampRecorder},
+};
 use crate::observer::Observer;
 
 pub(super) struct PerSecondRecorder<'a, 'w> {
     observer: &'a dyn Observer,
     length: RunLength,
     log: Log<'a, 'w>,
+    ramp: Option<RampRecorder>,
     warm_up: Duration,
 }
 
@@ -48,19 +53,28 @@ impl<'a, 'w> PerSecondRecorder<'a, 'w> {
             observer,
             length,
             log,
+            ramp: None,
             warm_up: Duration::ZERO,
         }
     }
 
-    /// Whether all of the log was written, if one was wanted.
-    ///
-    /// # Errors
-    /// The first one in writing it.
-    pub(super) fn finish(self) -> Result<(), HdrLogError> {
-        match self.log {
+    /// Likewise with the steps of a ramp, if the load is one.
+    pub(super) fn with_ramp(self, load: Load, workload: &dyn Workload) -> Self {
+        let ramp = match load {
+            Load::Ramp(ramp) => Some(RampRecorder::new(ramp, workload.transactions())),
+            _ => None,
+        };
+        Self { ramp, ..self }
+    }
+
+    /// The steps of a ramp, and whether all of the log was written, if one was wanted: else
+    /// the first error in writing it.
+    pub(super) fn finish(self) -> (Option<RampFinding>, Result<(), HdrLogError>) {
+        let logged = match self.log {
             Log::Failed(error) => Err(error),
             Log::None | Log::Due(_) | Log::Open(_) => Ok(()),
-        }
+        };
+        (self.ramp.map(RampRecorder::finish), logged)
     }
 
     /// About how long warm-up and measuring take together; nothing is known
@@ -81,6 +95,9 @@ impl<'a, 'w> PerSecondRecorder<'a, 'w> {
 impl DriverObserver for PerSecondRecorder<'_, '_> {
     fn second(&mut self, second: &Second<'_>) {
         let Second { sample, counts } = *second;
+        if let Some(ramp) = &mut self.ramp {
+            ramp.second(second);
+        }
         if sample.measured {
             self.log.add(sample, counts);
         } else {

@@ -9,6 +9,7 @@
 mod batch_means;
 mod by_batch;
 pub mod horizon;
+pub mod scalability;
 mod walk;
 pub mod welch;
 

@@ -9,11 +9,12 @@ pub(crate) mod forest;
 mod heat;
 mod lines;
 mod plot;
+mod ramp;
 mod rows;
 mod scale;
 mod throughput;
 
-use octavo_experiment::findings::Findings;
+use octavo_experiment::{bench::RampFinding, findings::Findings};
 
 use crate::document::Figure;
 
@@ -22,6 +23,13 @@ pub(crate) fn throughput(findings: &Findings) -> Vec<Figure> {
     let charts = [throughput::draw, throughput::by_clients, heat::throughput];
     let charts = charts.into_iter().filter_map(|draw| draw(findings));
     charts.collect()
+}
+
+/// Throughput by clients of a ramp, in a unit of which a second has so many.
+pub(crate) fn ramp(found: &RampFinding, unit: &str, per: f64) -> Option<Figure> {
+    (!found.steps.is_empty())
+        .then(|| ramp::draw(found, unit, per))
+        .flatten()
 }
 
 /// Bytes read and written.

@@ -117,6 +117,13 @@ impl Workload for Tpcc {
         boxed(count, |index| self.terminals_of(seed, index, count))
     }
 
+    fn joining_clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
+        // Each is at all terminals.
+        boxed(count, |index| {
+            self.terminals_of(seed.derive("joining", index.into()), 0, 1)
+        })
+    }
+
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         boxed(count, |index| {
             Terminals::of_operator(self, seed, index, count)

@@ -209,7 +209,7 @@ fn a_ramp_tells_what_each_number_of_clients_reached() {
     for (arguments, reason) in [
         (&["--ramp=5..1"][..], "more clients"),
         (&["--ramp=1..4", "--step=4s"], "--step must be at least 5s"),
-        (&["--ramp=1..4", "--clients=2"], "cannot be used with"),
+        (&["--ramp=1..4", "--clients=2"], "exclude each other"),
         (&["--step=5s"], "--ramp"),
     ] {
         let arguments = [&["bench", "--database=noop"], arguments].concat();

@@ -155,7 +155,13 @@ fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
     vec![
         ("database", setup.join(", ")),
         ("workload", format!("{} ({})", result.workload, result.data)),
-        ("clients", result.clients.to_string()),
+        (
+            "clients",
+            match result.load {
+                Load::Ramp(ramp) => ramp.clients.to_string(),
+                _ => result.clients.to_string(),
+            },
+        ),
         ("measured", seconds(load.measured.as_secs_f64())),
         (
             "warm-up",

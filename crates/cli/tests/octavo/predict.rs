@@ -147,7 +147,7 @@ fn what_is_not_modeled_is_refused_in_one_line() {
         ),
         (
             &["--clients=4", "--device=ec"],
-            &["clients", "predict knows one"],
+            &["clients", "4 clients", "need at least"],
         ),
         (
             &[

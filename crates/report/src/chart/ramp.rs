@@ -1,6 +1,6 @@
 //! Throughput by clients of a ramp, and the law that fits it.
 
-use octavo_experiment::bench::RampFinding;
+use octavo_experiment::bench::{RampFinding, StepFinding};
 
 use super::{
     plot::{Key, Mark, Plot},
@@ -23,7 +23,8 @@ pub(super) fn draw(ramp: &RampFinding, unit: &str, per: f64) -> Option<Figure> {
         .map(|step| f64::from(step.clients))
         .collect();
     let (steps, law) = (Series(0), Series(1));
-    let values = ramp.steps.iter().map(|step| step.counted_per_second * per);
+    let highest = |step: &StepFinding| step.counted_per_second + 1.96 * step.counted_error;
+    let values = ramp.steps.iter().map(|step| highest(step) * per);
     let mut marks = Vec::new();
     let mut legend = vec![(
         Key::Series(steps),

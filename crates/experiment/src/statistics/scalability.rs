@@ -305,7 +305,7 @@ mod tests {
         steps(&of, error)
     }
 
-    /// SPEC SDM91 on a Sun SPARCcenter (Gunther 2007, table 5.1) by the `usl` package of R:
+    /// SPEC SDM91 (`specsdm91` in the `usl` package of R, after Gunther 2007) by that package:
     /// contention 0.0277299, coherence 0.0001043665, rate 89.9952330, peak at 96.52.
     #[test]
     fn a_published_ramp_gives_what_a_peer_gives() {

@@ -16,9 +16,9 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Model {
-    /// SQLite with a write-ahead log.
+    /// SQLite with a write-ahead log, its several clients as Octavo measures them.
     Sqlite,
-    /// PostgreSQL, one session.
+    /// PostgreSQL 15.
     Postgres(PostgresSettings),
     /// MariaDB 10.11 with InnoDB, as Octavo starts it: every commit flushed, direct I/O,
     /// the doublewrite on.

@@ -23,7 +23,8 @@ const PROCESSOR_MEASURED: f64 = 0.1;
 const PROCESSOR_CATALOG: f64 = 0.5;
 /// What a page size changes of it beyond the bytes that it moves: the root mean square of
 /// what servers took at 24 other page sizes than the default; half of them differ by less
-/// than 0.09 (bench/runs/2026-11-23-predict-servers).
+/// than 0.09 (bench/runs/2026-11-23-predict-servers, on a machine of which the host took a
+/// part).
 const PROCESSOR_SIZE: f64 = 0.16;
 
 /// From one short calibration of storage to the next: reads of a size over those of 4 KiB,

@@ -59,7 +59,7 @@ pub use error::DriverError;
 pub use latency::{Latencies, Percentiles};
 pub use measurement::{Backlog, Measurement, WarmUpSlices, seconds};
 pub use observer::{DriverObserver, Second, Unobserved};
-pub use ramp::{ClientSteps, ClientStepsError, Ramp};
+pub use ramp::{ClientSteps, ClientStepsError, Ramp, RampError};
 pub use sample::Sample;
 pub use series::{mean, standard_deviation};
 pub use settings::{DriverSettings, Load, RETRIES, RunLength};

@@ -2,11 +2,14 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::settings::RunLength;
 
 /// Numbers of clients at work, one after the other: from the first by so many more to the
 /// last. Written `5..60/5`, or `5..60` for one more at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct ClientSteps {
     first: u32,
     last: u32,
@@ -98,8 +101,17 @@ impl FromStr for ClientSteps {
     }
 }
 
+impl TryFrom<String> for ClientSteps {
+    type Error = ClientStepsError;
+
+    fn try_from(text: String) -> Result<Self, ClientStepsError> {
+        text.parse()
+    }
+}
+
 /// Clients that begin step by step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredRamp")]
 pub struct Ramp {
     /// How many are at work in each step.
     pub clients: ClientSteps,
@@ -108,10 +120,65 @@ pub struct Ramp {
     pub step: Duration,
 }
 
+/// A ramp as it is written, before it is known whether it can be.
+#[derive(Deserialize)]
+struct StoredRamp {
+    clients: ClientSteps,
+    step_s: f64,
+}
+
+/// Why a ramp cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RampError {
+    /// Its steps are too short.
+    #[error(
+        "step must be at least {}s: figures come second by second",
+        Ramp::STEP_MIN.as_secs()
+    )]
+    Short,
+    /// Its steps last no time that there is.
+    #[error("the length of its steps is no time")]
+    NoTime,
+}
+
+impl TryFrom<StoredRamp> for Ramp {
+    type Error = RampError;
+
+    fn try_from(stored: StoredRamp) -> Result<Self, RampError> {
+        let step = Duration::try_from_secs_f64(stored.step_s).map_err(|_| RampError::NoTime)?;
+        Self::new(stored.clients, step)
+    }
+}
+
 impl Ramp {
+    /// The shortest step.
+    pub const STEP_MIN: Duration = Duration::from_secs(5);
+
     /// The share of each step, at its beginning, that should not count: its clients have just
     /// begun.
     pub const SETTLING: f64 = 0.1;
+
+    /// So many clients in each step, which lasts so long.
+    ///
+    /// # Errors
+    /// When steps are shorter than [`Self::STEP_MIN`].
+    pub fn new(clients: ClientSteps, step: Duration) -> Result<Self, RampError> {
+        if step < Self::STEP_MIN {
+            return Err(RampError::Short);
+        }
+        Ok(Self { clients, step })
+    }
+
+    /// How long a run is when nobody says how long to warm up: until the buffer is full, but
+    /// at least a step and at most as long as all of them.
+    pub fn run_length(self) -> RunLength {
+        RunLength::Time {
+            warm_up_min: self.step,
+            warm_up_max: self.length(),
+            measured: self.length(),
+        }
+    }
 
     /// How long all steps last.
     pub fn length(self) -> Duration {
@@ -168,6 +235,23 @@ mod tests {
             );
         }
         assert_eq!(ramp.length(), Duration::from_secs(180));
+    }
+
+    #[test]
+    fn a_ramp_is_read_as_it_was_written_and_bad_ones_are_refused() {
+        let ramp = Ramp::new("5..60/5".parse().unwrap(), Duration::from_millis(7500)).unwrap();
+        let written = serde_json::to_string(&ramp).unwrap();
+        assert_eq!(written, r#"{"clients":"5..60/5","step_s":7.5}"#);
+        assert_eq!(serde_json::from_str::<Ramp>(&written).unwrap(), ramp);
+        for (old, new, words) in [
+            ("5..60/5", "60..5/5", "to more clients"),
+            ("7.5", "4.9", "at least 5s"),
+            ("7.5", "-1", "no time"),
+            ("7.5", "1e300", "no time"),
+        ] {
+            let error = serde_json::from_str::<Ramp>(&written.replace(old, new)).unwrap_err();
+            assert!(error.to_string().contains(words), "{new}: {error}");
+        }
     }
 
     #[test]

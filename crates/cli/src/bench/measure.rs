@@ -1,7 +1,7 @@
 //! One run of a bench on whatever target: flags to settings, the call, and the
 //! output.
 
-use std::{io::Write, path::Path, time::Duration};
+use std::{io::Write, path::Path};
 
 use anyhow::{Context, anyhow, ensure};
 use octavo_driver::{ArrivalProcess, Load, Ramp, RunLength};
@@ -19,9 +19,6 @@ use crate::{
     watcher::Watcher,
     workload,
 };
-
-/// The shortest step of a ramp.
-const STEP_MIN: Duration = Duration::from_secs(5);
 
 /// How an HdrHistogram log of ours begins.
 const HDR_LOG_HEAD: &str = "#octavo bench";
@@ -157,15 +154,8 @@ fn way(flags: &BenchFlags, workload: &dyn Workload) -> anyhow::Result<Load> {
         });
     }
     if let Some(clients) = flags.ramp {
-        ensure!(
-            flags.step >= STEP_MIN,
-            "--step must be at least {}s: figures come second by second",
-            STEP_MIN.as_secs()
-        );
-        return Ok(Load::Ramp(Ramp {
-            clients,
-            step: flags.step,
-        }));
+        let ramp = Ramp::new(clients, flags.step).map_err(|error| anyhow!("--{error}"))?;
+        return Ok(Load::Ramp(ramp));
     }
     if let Some(PaceName::Spec) = flags.pace {
         let specified = workload.terminals().with_context(|| {
@@ -210,11 +200,7 @@ fn length(flags: &BenchFlags, load: Load) -> anyhow::Result<RunLength> {
         _ => flags.duration,
     };
     Ok(match (flags.warm_up, load) {
-        (WarmUp::Auto, Load::Ramp(ramp)) => RunLength::Time {
-            warm_up_min: ramp.step,
-            warm_up_max: measured,
-            measured,
-        },
+        (WarmUp::Auto, Load::Ramp(ramp)) => ramp.run_length(),
         (WarmUp::Auto, _) => automatic_warm_up(measured),
         (WarmUp::Time(time), _) => RunLength::Time {
             warm_up_min: time,

@@ -307,13 +307,18 @@ impl Counts {
         total(self.kinds.iter().map(KindCounts::retries))
     }
 
-    /// The latencies of all kinds together as figures.
-    pub fn percentiles(&self) -> Percentiles {
+    /// The latencies of all kinds together.
+    pub fn latencies(&self) -> Latencies {
         let mut all = Latencies::default();
         for kind in &self.kinds {
             all.add(&kind.latencies);
         }
-        all.percentiles()
+        all
+    }
+
+    /// The same as figures.
+    pub fn percentiles(&self) -> Percentiles {
+        self.latencies().percentiles()
     }
 
     /// Counts the events of a buffer, which is empty then.

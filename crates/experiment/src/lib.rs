@@ -7,7 +7,8 @@
 //! [`verdict`], into the one value that reports print.
 //!
 //! Beside it stands the single measurement: [`dataset`] keeps loaded rows in a
-//! directory, [`bench`](mod@bench) makes one run on a copy of it, and
+//! directory, [`bench`](mod@bench) makes one run on a copy of it ([`ramp`] has the steps of
+//! clients that begin one group after the other), and
 //! [`check`](mod@check) looks whether both are sound.
 
 pub mod advise;
@@ -35,6 +36,7 @@ pub mod machine;
 pub mod observer;
 pub mod plan;
 pub mod prediction;
+pub mod ramp;
 pub mod record;
 mod resolved;
 mod run;

@@ -1,7 +1,8 @@
 //! What a ramp says: the answer, its steps, and a chart.
 
 use octavo_experiment::{
-    bench::{BenchResult, RampFinding, StepFinding},
+    bench::BenchResult,
+    ramp::{RampFinding, StepFinding},
     statistics::scalability::{Between, Fitted, Peak},
 };
 

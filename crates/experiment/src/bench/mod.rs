@@ -6,7 +6,6 @@ mod cost;
 mod external;
 mod hdr_log;
 mod measure;
-mod ramp;
 mod result;
 mod seconds;
 
@@ -14,5 +13,4 @@ pub use cost::DriverCost;
 pub use external::{ExternalError, ExternalRows, ExternalSettings, Reuse};
 pub use hdr_log::HdrLogError;
 pub use measure::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench};
-pub use ramp::{RampFinding, StepFinding};
 pub use result::{BenchResult, TestedSystem};

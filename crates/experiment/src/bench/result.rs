@@ -6,8 +6,8 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, Deviation};
 use serde::Serialize;
 
-use super::{cost::DriverCost, ramp::RampFinding};
-use crate::{audit::AuditFinding, record::Figures};
+use super::cost::DriverCost;
+use crate::{audit::AuditFinding, ramp::RampFinding, record::Figures};
 
 /// Everything that a bench found.
 #[derive(Clone, Debug, Serialize)]

@@ -5,11 +5,11 @@ use std::time::Duration;
 use octavo_driver::{Counts, DriverObserver, Load, RunLength, Sample, Second};
 use octavo_workload::Workload;
 
-use super::{
-    hdr_log::{HdrLog, HdrLogError, HdrLogPlace},
+use super::hdr_log::{HdrLog, HdrLogError, HdrLogPlace};
+use crate::{
+    observer::Observer,
     ramp::{RampFinding, RampRecorder},
 };
-use crate::observer::Observer;
 
 pub(super) struct PerSecondRecorder<'a, 'w> {
     observer: &'a dyn Observer,

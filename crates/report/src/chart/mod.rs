@@ -14,7 +14,7 @@ mod rows;
 mod scale;
 mod throughput;
 
-use octavo_experiment::{bench::RampFinding, findings::Findings};
+use octavo_experiment::{findings::Findings, ramp::RampFinding};
 
 use crate::document::Figure;
 

@@ -1,6 +1,6 @@
 //! Throughput by clients of a ramp, and the law that fits it.
 
-use octavo_experiment::bench::{RampFinding, StepFinding};
+use octavo_experiment::ramp::{RampFinding, StepFinding};
 
 use super::{
     plot::{Key, Mark, Plot},

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use octavo_driver::{Counts, Percentiles, Ramp, Sample, Second, mean, seconds};
+use octavo_driver::{Counts, Latencies, Percentiles, Ramp, Sample, Second, mean, seconds};
+use octavo_units::ByteCount;
 use octavo_workload::TransactionKind;
 use serde::Serialize;
 
@@ -13,6 +14,32 @@ const BATCHES: usize = 10;
 
 /// The share of what counts of a step that has to be there.
 const WHOLE: f64 = 0.7;
+
+/// What a step of a ramp gave, without its first tenth: all that is kept of it.
+#[derive(Clone, Debug)]
+pub struct StepRecord {
+    /// Clients at work.
+    pub clients: u32,
+    /// How long it was measured.
+    pub measured: Duration,
+    /// Transactions of all kinds.
+    pub transactions: u64,
+    /// Commits of the counted kinds.
+    pub counted: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// Pages that were read.
+    pub buffer_misses: u64,
+    /// Bytes that the database read.
+    pub read_bytes: ByteCount,
+    /// Bytes that it wrote.
+    pub written_bytes: ByteCount,
+    /// Commits of the counted kinds a second in each of some equal parts, by which errors
+    /// are known.
+    pub batches: Vec<f64>,
+    /// Latencies of all kinds.
+    pub latencies: Latencies,
+}
 
 /// What a ramp gave.
 #[derive(Clone, Debug, Serialize)]
@@ -52,8 +79,77 @@ pub struct StepFinding {
     pub failed: u64,
 }
 
+impl StepRecord {
+    /// The squares of how far batches are from their mean, as shares of it, and how many of
+    /// them are free.
+    fn scattered(&self) -> (f64, f64) {
+        let center = mean(&self.batches);
+        if self.batches.len() < 2 || center <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let squares = self
+            .batches
+            .iter()
+            .map(|rate| (rate / center - 1.0).powi(2));
+        (squares.sum(), (self.batches.len() - 1) as f64)
+    }
+
+    /// `deviation` is that of a batch, as a share.
+    fn finding(&self, deviation: f64) -> StepFinding {
+        let measured_s = self.measured.as_secs_f64();
+        let counted_per_second = self.counted as f64 / measured_s;
+        StepFinding {
+            clients: self.clients,
+            measured_s,
+            transactions_per_second: self.transactions as f64 / measured_s,
+            counted_per_second,
+            counted_error: counted_per_second * deviation / (self.batches.len() as f64).sqrt(),
+            latency: self.latencies.percentiles(),
+            misses_per_transaction: self.buffer_misses as f64 / self.transactions.max(1) as f64,
+            read_bytes_per_second: self.read_bytes.get() as f64 / measured_s,
+            written_bytes_per_second: self.written_bytes.get() as f64 / measured_s,
+            failed: self.failed,
+        }
+    }
+}
+
+impl RampFinding {
+    /// What the steps of a ramp say, each of which lasted `step`.
+    pub fn of(step: Duration, records: &[StepRecord]) -> Self {
+        // A few batches of one step say little: all of them together.
+        let scattered = records.iter().map(StepRecord::scattered);
+        let (squares, freedom) = scattered.fold((0.0, 0.0), |(squares, freedom), (own, count)| {
+            (squares + own, freedom + count)
+        });
+        let deviation = match freedom > 0.0 {
+            true => (squares / freedom).sqrt(),
+            false => 0.0,
+        };
+        let steps: Vec<StepFinding> = records
+            .iter()
+            .map(|record| record.finding(deviation))
+            .collect();
+        let points: Vec<Step> = steps.iter().map(StepFinding::step).collect();
+        Self {
+            step,
+            law: Scalability::fit(&points),
+            steps,
+        }
+    }
+}
+
+impl StepFinding {
+    fn step(&self) -> Step {
+        Step {
+            clients: f64::from(self.clients),
+            throughput: self.counted_per_second,
+            error: self.counted_error,
+        }
+    }
+}
+
 /// Sums up the seconds of each step.
-pub(super) struct RampRecorder {
+pub(crate) struct RampRecorder {
     ramp: Ramp,
     /// When measuring began, since the clients did.
     begin: Duration,
@@ -66,7 +162,7 @@ struct Seconds {
 }
 
 impl RampRecorder {
-    pub(super) fn new(ramp: Ramp, kinds: &[TransactionKind]) -> Self {
+    pub(crate) fn new(ramp: Ramp, kinds: &[TransactionKind]) -> Self {
         let steps = (0..ramp.clients.count()).map(|_| Seconds {
             counts: Counts::new(kinds),
             samples: Vec::new(),
@@ -90,61 +186,40 @@ impl RampRecorder {
         (number < self.steps.len() && begin >= from - 0.1 && end <= to).then_some(number)
     }
 
-    pub(super) fn second(&mut self, second: &Second<'_>) {
+    /// Takes a second; how many steps have ended with it.
+    pub(crate) fn second(&mut self, second: &Second<'_>) -> usize {
         let Second { sample, counts } = *second;
         if !sample.measured {
             self.begin = sample.at;
-        } else if let Some(number) = self.step_of(sample.at, sample.length) {
+            return 0;
+        }
+        if let Some(number) = self.step_of(sample.at, sample.length) {
             let step = &mut self.steps[number];
             step.counts.add(counts);
             step.samples.push(*sample);
         }
+        // A second ends with its step, or some milliseconds later.
+        let measured = sample.at.saturating_sub(self.begin);
+        (measured.as_secs_f64() / self.ramp.step.as_secs_f64()) as usize
     }
 
-    pub(super) fn finish(self) -> RampFinding {
+    /// What the step `number`, from 0, has given; `None` where too little of it is there to
+    /// count.
+    pub(crate) fn record(&self, number: usize) -> Option<StepRecord> {
         let whole_s = self.ramp.step.as_secs_f64() * (1.0 - Ramp::SETTLING) * WHOLE;
-        let clients = self.ramp.clients.clients();
-        let steps: Vec<_> = clients
-            .zip(&self.steps)
-            .filter(|(_, seconds)| seconds.length_s() >= whole_s)
-            .collect();
-        // A few batches of one step say little: all of them together.
-        let scattered = steps.iter().map(|(_, seconds)| seconds.scattered());
-        let (squares, freedom) = scattered.fold((0.0, 0.0), |(squares, freedom), (own, count)| {
-            (squares + own, freedom + count)
-        });
-        let deviation = match freedom > 0.0 {
-            true => (squares / freedom).sqrt(),
-            false => 0.0,
-        };
-        let steps: Vec<StepFinding> = steps
-            .into_iter()
-            .map(|(clients, seconds)| seconds.finding(clients, deviation))
-            .collect();
-        let points: Vec<Step> = steps.iter().map(StepFinding::step).collect();
-        RampFinding {
-            step: self.ramp.step,
-            law: Scalability::fit(&points),
-            steps,
-        }
+        let seconds = self.steps.get(number)?;
+        let clients = self.ramp.clients.clients().nth(number)?;
+        (length(&seconds.samples).as_secs_f64() >= whole_s).then(|| seconds.record(clients))
     }
-}
 
-impl StepFinding {
-    fn step(&self) -> Step {
-        Step {
-            clients: f64::from(self.clients),
-            throughput: self.counted_per_second,
-            error: self.counted_error,
-        }
+    pub(crate) fn finish(self) -> RampFinding {
+        let numbers = 0..self.steps.len();
+        let records: Vec<StepRecord> = numbers.filter_map(|number| self.record(number)).collect();
+        RampFinding::of(self.ramp.step, &records)
     }
 }
 
 impl Seconds {
-    fn length_s(&self) -> f64 {
-        length_s(&self.samples)
-    }
-
     /// Counted transactions a second of each batch.
     fn rates(&self) -> Vec<f64> {
         let batches = self
@@ -152,53 +227,35 @@ impl Seconds {
             .chunks(self.samples.len().div_ceil(BATCHES).max(1));
         let rate = |batch: &[Sample]| {
             let counted = batch.iter().map(|sample| sample.counted).sum::<u64>();
-            counted as f64 / length_s(batch)
+            counted as f64 / length(batch).as_secs_f64()
         };
         batches.map(rate).collect()
     }
 
-    /// The squares of how far batches are from their mean, as shares of it, and how many of
-    /// them are free.
-    fn scattered(&self) -> (f64, f64) {
-        let rates = self.rates();
-        let center = mean(&rates);
-        if rates.len() < 2 || center <= 0.0 {
-            return (0.0, 0.0);
-        }
-        let squares = rates.iter().map(|rate| (rate / center - 1.0).powi(2));
-        (squares.sum(), (rates.len() - 1) as f64)
-    }
-
-    /// `deviation` is that of a batch, as a share.
-    fn finding(&self, clients: u32, deviation: f64) -> StepFinding {
-        let measured_s = self.length_s();
-        let sum = |of: fn(&Sample) -> u64| self.samples.iter().map(of).sum::<u64>() as f64;
-        let transactions = sum(|sample| sample.transactions);
-        let counted_per_second = sum(|sample| sample.counted) / measured_s;
-        StepFinding {
+    fn record(&self, clients: u32) -> StepRecord {
+        let sum = |of: fn(&Sample) -> u64| self.samples.iter().map(of).sum::<u64>();
+        StepRecord {
             clients,
-            measured_s,
-            transactions_per_second: transactions / measured_s,
-            counted_per_second,
-            counted_error: counted_per_second * deviation / (self.rates().len() as f64).sqrt(),
-            latency: self.counts.percentiles(),
-            misses_per_transaction: sum(|sample| sample.buffer_misses) / transactions.max(1.0),
-            read_bytes_per_second: sum(|sample| sample.read_bytes.get()) / measured_s,
-            written_bytes_per_second: sum(|sample| sample.written_bytes.get()) / measured_s,
+            measured: length(&self.samples),
+            transactions: sum(|sample| sample.transactions),
+            counted: sum(|sample| sample.counted),
             failed: self.counts.failed(),
+            buffer_misses: sum(|sample| sample.buffer_misses),
+            read_bytes: ByteCount::new(sum(|sample| sample.read_bytes.get())),
+            written_bytes: ByteCount::new(sum(|sample| sample.written_bytes.get())),
+            batches: self.rates(),
+            latencies: self.counts.latencies(),
         }
     }
 }
 
-fn length_s(samples: &[Sample]) -> f64 {
-    let each = samples.iter().map(|sample| sample.length.as_secs_f64());
-    each.sum()
+fn length(samples: &[Sample]) -> Duration {
+    samples.iter().map(|sample| sample.length).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use octavo_driver::ClientSteps;
-    use octavo_units::ByteCount;
 
     use super::*;
 
@@ -212,7 +269,8 @@ mod tests {
         RampRecorder::new(ramp, &KINDS)
     }
 
-    fn pass(recorder: &mut RampRecorder, at: u64, is_measured: bool, counted: u64) {
+    /// Has a second pass; how many steps have ended.
+    fn pass(recorder: &mut RampRecorder, at: u64, is_measured: bool, counted: u64) -> usize {
         let sample = Sample {
             at: Duration::from_secs(at),
             measured: is_measured,
@@ -227,7 +285,7 @@ mod tests {
         recorder.second(&Second {
             sample: &sample,
             counts: &counts,
-        });
+        })
     }
 
     #[test]
@@ -242,7 +300,8 @@ mod tests {
                 0 => 1,
                 _ => 100 * (second / 10 + 1) + second % 2,
             };
-            pass(&mut recorder, 8 + second, true, counted);
+            let ended = pass(&mut recorder, 8 + second, true, counted);
+            assert_eq!(ended as u64, (second + 1) / 10);
         }
         let found = recorder.finish();
         let clients: Vec<u32> = found.steps.iter().map(|step| step.clients).collect();

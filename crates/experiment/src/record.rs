@@ -39,6 +39,9 @@ impl Source {
     }
 }
 
+/// Why a run that is under way, or was interrupted, has no result.
+pub(crate) const UNFINISHED: &str = "not finished";
+
 /// Which run of an experiment: one cell in one sitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {

@@ -7,6 +7,7 @@
 
 mod begin;
 mod requirements;
+mod session;
 mod settings;
 mod sittings;
 #[cfg(test)]

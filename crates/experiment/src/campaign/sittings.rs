@@ -7,10 +7,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use octavo_database::DatabaseError;
 use octavo_device::profile::Profile;
 
 use super::{
+    session::Session,
     settings::CampaignSettings,
     warm_up::{WarmUp, WarmUpEnd},
 };
@@ -21,9 +21,9 @@ use crate::{
     findings::Findings,
     inputs::Input,
     lockstep::{BATCH_PASSES, GroupJudgement, Horizon, Judgement, Slice, SliceKey, judge},
-    plan::{Cell, Factor, Group, Plan},
+    plan::{Cell, Group, Plan},
     prediction::{Expected, expect},
-    record::{RunKey, RunRecord},
+    record::{RunKey, RunRecord, UNFINISHED},
     resolved::ResolvedPlan,
     store::{Store, StoreError},
 };
@@ -40,13 +40,12 @@ const BEGINNING_SHARE: f64 = 0.25;
 /// it measuring begins all the same. Chosen.
 const WARM_UP_SHARE: f64 = 0.25;
 
-/// A session of an experiment.
+/// A session in which cells are compared in lockstep.
 pub(super) struct Campaign<'a> {
     settings: &'a CampaignSettings,
+    session: Session<'a>,
     cells: Vec<Cell>,
     groups: Vec<Group>,
-    store: Store,
-    session: i64,
     /// The first sitting of this session.
     first: u32,
     monitor: &'a Monitor<'a>,
@@ -98,10 +97,9 @@ impl<'a> Campaign<'a> {
         Ok(Self {
             settings,
             cells: settings.plan.cells(),
-            session: store.begin_session()?,
             first: store.next_sitting()?,
             horizon: settings.passes.map(|passes| Horizon::Passes { passes }),
-            store,
+            session: Session::begin(settings, store, monitor)?,
             monitor,
             slices,
             groups,
@@ -123,57 +121,20 @@ impl<'a> Campaign<'a> {
         executor: &mut dyn Executor,
     ) -> Result<Findings, CampaignError> {
         let result = self.work(executor);
-        let noted = self.note_time();
-        result.map_err(|error| self.explain(error))?;
-        noted?;
-        let findings = Findings::of(&self.store)?.expect("the plan was adopted");
-        executor.clear_up(self.settings.keep_data, self.monitor);
-        Ok(findings)
+        self.session.end(result, executor)
     }
 
     fn plan(&self) -> &'a Plan {
         &self.settings.plan
     }
 
-    /// A full disk makes many calls fail: all of these become one error.
-    fn explain(&self, error: CampaignError) -> CampaignError {
-        let full = match &error {
-            CampaignError::Database(error) => error.is_full(),
-            CampaignError::Store(StoreError::Full { .. }) => true,
-            CampaignError::Directory(error) => error.is_full(),
-            _ => false,
-        };
-        match error {
-            _ if full => CampaignError::Full {
-                path: self.settings.directory.clone(),
-            },
-            CampaignError::Database(DatabaseError::Stopped) => CampaignError::Stopped,
-            CampaignError::Directory(error) => CampaignError::File(error),
-            other => other,
-        }
-    }
-
-    fn note_time(&self) -> Result<(), StoreError> {
-        self.store
-            .extend_session(self.session, self.monitor.session())
-    }
-
     fn work(&mut self, executor: &mut dyn Executor) -> Result<(), CampaignError> {
-        for (topic, facts) in executor.facts() {
-            self.store.put_facts(&topic, &facts)?;
-        }
-        if self.settings.calibrate && self.store.calibration()?.is_none() {
-            let seed = self.plan().seed.derive("calibrate", 0);
-            if let Some(profile) = executor.calibrate(seed, self.monitor)? {
-                self.store.put_calibration(&profile)?;
-            }
-            self.note_time()?;
-        }
+        self.session.look_around(executor)?;
         if self.settings.predict_first {
             self.predict_first()?;
         }
         if self.horizon.is_none() {
-            self.horizon = self.store.horizon()?;
+            self.horizon = self.session.store.horizon()?;
         }
         loop {
             let live = self.live(&self.judge());
@@ -194,19 +155,19 @@ impl<'a> Campaign<'a> {
     /// Predicts the cells unless that was done before; those that are predicted to be slow
     /// stay out.
     fn predict_first(&mut self) -> Result<(), CampaignError> {
-        let mut expected = Expected::all(&self.store)?;
-        let profile = self.store.calibration()?;
+        let mut expected = Expected::all(&self.session.store)?;
+        let profile = self.session.store.calibration()?;
         let profile = profile.and_then(|text| Profile::from_toml(&text).ok());
         if expected.is_empty() && self.slices.is_empty() {
             let Some(profile) = profile else {
                 let reason = "the storage was not calibrated";
-                Expected::keep_missing(&mut self.store, Some(reason))?;
+                Expected::keep_missing(&mut self.session.store, Some(reason))?;
                 return Ok(());
             };
             let resolved = ResolvedPlan::of(self.plan(), &self.settings.directory)?;
-            expect(&resolved, &profile, &mut self.store, self.monitor)?;
-            expected = Expected::all(&self.store)?;
-            self.note_time()?;
+            expect(&resolved, &profile, &mut self.session.store, self.monitor)?;
+            expected = Expected::all(&self.session.store)?;
+            self.session.note_time()?;
         }
         let left_out = expected.iter().filter(|(_, expected)| expected.is_left_out);
         self.left_out = left_out.map(|(cell, _)| *cell).collect();
@@ -265,29 +226,11 @@ impl<'a> Campaign<'a> {
         executor: &mut dyn Executor,
         live: &[(usize, Vec<usize>)],
     ) -> Result<(), CampaignError> {
-        let snapshots = self.plan().snapshots();
-        let mut due: Vec<&Cell> = live
-            .iter()
-            .flat_map(|(_, cells)| cells)
-            .map(|&cell| &self.cells[cell])
-            .collect();
-        due.sort_by_key(|cell| snapshots.iter().position(|key| *key == cell.snapshot()));
-        due.dedup_by_key(|cell| cell.snapshot());
-        for cell in &due {
-            self.monitor.stop_if_interrupted()?;
-            if let Some(snapshot) = executor.prepare(cell, self.monitor)? {
-                self.store.put_snapshot(&snapshot)?;
-            }
-            self.note_time()?;
-        }
-        let reasons: Vec<&str> = due
-            .iter()
-            .filter_map(|cell| executor.unavailable(cell))
-            .collect();
-        match reasons.first() {
-            Some(reason) if reasons.len() == due.len() && self.slices.is_empty() => {
-                Err(CampaignError::AllFailed((*reason).to_owned()))
-            }
+        let numbers = live.iter().flat_map(|(_, cells)| cells);
+        let due: Vec<&Cell> = numbers.map(|&cell| &self.cells[cell]).collect();
+        let missing = self.session.prepare(executor, &due)?;
+        match missing {
+            Some(reason) if self.slices.is_empty() => Err(CampaignError::AllFailed(reason)),
             _ => Ok(()),
         }
     }
@@ -323,7 +266,7 @@ impl<'a> Campaign<'a> {
         executor: &mut dyn Executor,
         turn: &[(usize, Vec<usize>)],
     ) -> Result<(), CampaignError> {
-        let number = self.store.next_sitting()?;
+        let number = self.session.store.next_sitting()?;
         let begun = self.monitor.spent();
         let cells = self.cells.clone();
         let mut records = BTreeMap::new();
@@ -337,11 +280,11 @@ impl<'a> Campaign<'a> {
                     cell,
                 },
                 started_at: Timestamp::now(),
-                result: Err("not finished".to_owned()),
+                result: Err(UNFINISHED.to_owned()),
             };
             if let Some(reason) = executor.unavailable(&cells[cell]) {
                 record.result = Err(reason.to_owned());
-                self.store.put_runs(self.session, &[&record], &[])?;
+                self.session.put_runs(&[&record], &[])?;
                 continue;
             }
             closing += executor.closing(&cells[cell]);
@@ -384,7 +327,7 @@ impl<'a> Campaign<'a> {
             }
         }
         self.sittings_left = self.sittings_left.saturating_sub(1);
-        self.note_time()?;
+        self.session.note_time()?;
         let mut measured = self.slices.iter().map(|slice| slice.key.sitting);
         match sitting.failure {
             Some(reason) if !measured.any(|sitting| sitting >= self.first) => {
@@ -450,16 +393,14 @@ impl<'a> Campaign<'a> {
             }
             let reference = self.groups[*group].cells[self.groups[*group].reference];
             if self.settings.slices.transactions.is_none()
-                && self.store.slice_transactions()?.is_none()
+                && self.session.store.slice_transactions()?.is_none()
                 && let Some(rate) = warm_up.rate(reference)
             {
                 let cell = &self.cells[reference];
                 let is_server = cell.database.kind()?.is_server;
-                self.store.set_slice_transactions(slice_transactions(
-                    rate,
-                    is_server,
-                    cell.clients,
-                ))?;
+                self.session
+                    .store
+                    .set_slice_transactions(slice_transactions(rate, is_server, cell.clients))?;
             }
             for cell in open(sitting) {
                 sitting.seats.end_warm_up(cell);
@@ -509,7 +450,7 @@ impl<'a> Campaign<'a> {
 
     fn keep_horizon(&self) -> Result<(), StoreError> {
         self.horizon
-            .map_or(Ok(()), |horizon| self.store.set_horizon(horizon))
+            .map_or(Ok(()), |horizon| self.session.store.set_horizon(horizon))
     }
 
     /// Passes until all is decided, there are enough, or the time is over.
@@ -520,11 +461,11 @@ impl<'a> Campaign<'a> {
         until: Option<Duration>,
     ) -> Result<(), CampaignError> {
         let decided = match self.settings.slices.transactions {
-            None => self.store.slice_transactions()?,
+            None => self.session.store.slice_transactions()?,
             given => given,
         };
         let transactions = decided.unwrap_or(SLICE_TRANSACTIONS_MIN);
-        self.store.set_slice_transactions(transactions)?;
+        self.session.store.set_slice_transactions(transactions)?;
         // An answer with wide intervals is better than none.
         let fewest = if self.slices.is_empty() {
             2 * BATCH_PASSES
@@ -611,9 +552,9 @@ impl<'a> Campaign<'a> {
             .filter_map(|cell| sitting.records.get(cell))
             .filter(|record| record.result.is_ok())
             .collect();
-        self.store.put_runs(self.session, &records, new)?;
+        self.session.put_runs(&records, new)?;
         sitting.kept = self.slices.len();
-        self.note_time()?;
+        self.session.note_time()?;
         Ok(())
     }
 
@@ -625,13 +566,13 @@ impl<'a> Campaign<'a> {
         if self.has_slices(sitting.number, cell) {
             let inputs = sitting.seats.inputs(cell)?;
             if !inputs.is_empty() {
-                Input::put(&mut self.store, cell, &inputs)?;
+                Input::put(&mut self.session.store, cell, &inputs)?;
             }
         }
         match sitting.seats.leave(cell) {
             Ok(figures) => {
-                let topic = self.conditions_topic(&self.cells[cell]);
-                self.store.put_facts(&topic, &figures.conditions)?;
+                let conditions = &figures.conditions;
+                self.session.put_conditions(&self.cells[cell], conditions)?;
                 sitting.open.retain(|&open| open != cell);
                 let Some(record) = sitting.records.get_mut(&cell) else {
                     return Ok(());
@@ -639,7 +580,7 @@ impl<'a> Campaign<'a> {
                 // One that ended before its first slice says nothing.
                 if self.has_slices(sitting.number, cell) {
                     record.result = Ok(Box::new(figures));
-                    self.store.put_runs(self.session, &[record], &[])?;
+                    self.session.put_runs(&[record], &[])?;
                 }
                 Ok(())
             }
@@ -670,23 +611,10 @@ impl<'a> Campaign<'a> {
         self.slices.retain(stays);
         if let Some(record) = sitting.records.get_mut(&cell) {
             record.result = Err(reason.clone());
-            self.store.put_runs(self.session, &[record], &[])?;
+            self.session.put_runs(&[record], &[])?;
         }
         sitting.failure = Some(reason);
         Ok(())
-    }
-
-    /// Under which topic the conditions of a cell's database are kept: what
-    /// they may depend on is part of it.
-    fn conditions_topic(&self, cell: &Cell) -> String {
-        let plan = self.plan();
-        let mut topic = String::from("database");
-        for factor in [Factor::Database, Factor::Clients, Factor::Cpus] {
-            if plan.count(factor) > 1 {
-                topic += &format!(" {}", plan.level(cell, factor).with_noun());
-            }
-        }
-        topic
     }
 }
 

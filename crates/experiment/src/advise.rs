@@ -36,6 +36,7 @@ pub fn plan(database: TestedDatabase, workload: WorkloadName) -> Result<Plan, Ca
         memories: defaults.memories.to_vec(),
         cpus: vec![None],
         clients: vec![defaults.clients],
+        ramp: None,
         copies: 1,
         compare: Factor::PageSize,
         reference: None,

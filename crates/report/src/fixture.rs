@@ -98,6 +98,7 @@ fn plan(mib: &[u64]) -> Plan {
         memories: mib.iter().map(|&mib| ByteCount::mib(mib)).collect(),
         cpus: vec![None],
         clients: vec![1],
+        ramp: None,
         copies: 1,
         compare: Factor::PageSize,
         reference: None,

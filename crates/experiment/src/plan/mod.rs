@@ -9,6 +9,7 @@ mod storage;
 use std::sync::Arc;
 
 use octavo_database::Isolation;
+use octavo_driver::Ramp;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec};
 use rand::seq::SliceRandom;
@@ -57,8 +58,12 @@ pub struct Plan {
     pub memories: Vec<ByteCount>,
     /// CPUs that may be used; `None` for all of them.
     pub cpus: Vec<Option<u32>>,
-    /// Sessions at the same time.
+    /// Sessions at the same time; of a ramp, those of its last step.
     pub clients: Vec<u32>,
+    /// How the clients of each cell begin, where that is step by step. Then each cell is a
+    /// ramp by itself, one after the other, and nothing is compared in lockstep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Ramp>,
     /// How many equal cells there are of each: more than 1 for an A/A test.
     pub copies: u32,
     /// The list that is compared.
@@ -137,6 +142,14 @@ impl Plan {
         let cells = self.cell_count();
         if cells > Self::CELLS_MAX {
             return Some(format!("it has {cells} cells"));
+        }
+        if let Some(ramp) = self.ramp
+            && self.clients != [ramp.clients.last()]
+        {
+            return Some(format!(
+                "its clients are not those of its ramp {}",
+                ramp.clients
+            ));
         }
         (!(self.margin > 0.0 && self.margin < 1.0))
             .then(|| format!("its margin is {}", self.margin))
@@ -244,6 +257,22 @@ impl Plan {
         }
     }
 
+    /// How many cells are open at the same time at most: all that are compared, or one
+    /// where each is a ramp.
+    pub fn open_together(&self) -> usize {
+        match self.ramp {
+            None => self.count(self.compare),
+            Some(_) => 1,
+        }
+    }
+
+    /// The order in which cells run that are ramps, from the plan's seed: one page size after
+    /// the other would meet a machine that changes meanwhile.
+    pub fn order_of_ramps(&self) -> Vec<usize> {
+        let groups: Vec<Vec<usize>> = self.groups().into_iter().map(|of| of.cells).collect();
+        self.order(0, 0, &groups)
+    }
+
     /// The snapshots that the cells begin with, in the order in which they are
     /// made: of those that can be derived from each other first the default
     /// page size, or the smallest.
@@ -315,6 +344,7 @@ pub(crate) mod tests {
             memories: vec![ByteCount::mib(2), ByteCount::mib(8)],
             cpus: vec![None],
             clients: vec![1],
+            ramp: None,
             copies: 1,
             compare: Factor::PageSize,
             reference: None,

@@ -23,12 +23,19 @@ pub(super) struct Step {
 }
 
 /// All steps, the first one from [`OLDEST`], without gaps.
-pub(super) const STEPS: &[Step] = &[Step {
-    // Cells were compared by runs in rounds, each on a fresh copy: a round was
-    // a sitting with one pass.
-    from: 3,
-    sql: include_str!("from-3.sql"),
-}];
+pub(super) const STEPS: &[Step] = &[
+    Step {
+        // Cells were compared by runs in rounds, each on a fresh copy: a round was
+        // a sitting with one pass.
+        from: 3,
+        sql: include_str!("from-3.sql"),
+    },
+    Step {
+        // There were no ramps.
+        from: 4,
+        sql: include_str!("from-4.sql"),
+    },
+];
 
 /// Takes the steps that a store still needs, all in one transaction.
 ///

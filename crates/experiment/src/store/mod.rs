@@ -8,6 +8,7 @@
 
 mod migrations;
 mod runs;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -751,6 +752,10 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
     }
     let settings = |plan: &Plan| {
         let versions: Vec<&str> = plan.databases.iter().map(|s| s.version.as_str()).collect();
+        let ramp = plan.ramp.map_or_else(
+            || "none".into(),
+            |ramp| format!("{} of {:?} a step", ramp.clients, ramp.step),
+        );
         let cpus: Vec<String> = plan.cpus.iter().map(|c| or_default(c.as_ref())).collect();
         [
             ("name", or_default(plan.name.as_ref())),
@@ -767,6 +772,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             ("memory", list(&plan.memories)),
             ("cpus", cpus.join(", ")),
             ("clients", list(&plan.clients)),
+            ("ramp", ramp),
             ("copies", plan.copies.to_string()),
             ("margin", plan.margin.to_string()),
             ("design", format!("{:?}", plan.design).to_lowercase()),

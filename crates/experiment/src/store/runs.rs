@@ -163,6 +163,20 @@ impl Store {
         Ok(runs)
     }
 
+    /// What was generated in the one run with the most transactions, where all runs are given
+    /// the same inputs.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds something else.
+    pub fn longest_audit(&self) -> Result<Audit, StoreError> {
+        let longest = self.row(
+            "SELECT audit FROM run JOIN audit USING (run) WHERE set_aside = 0
+             ORDER BY transactions DESC, run LIMIT 1",
+            |row| json(row, "audit"),
+        )?;
+        Ok(longest.unwrap_or_default())
+    }
+
     /// What was generated, over one run of each sitting, the one with the most
     /// transactions: all of a sitting are given the same inputs, and counted
     /// together they would seem to deviate more than chance lets them.
@@ -324,7 +338,7 @@ fn put_condition(
 }
 
 /// Reads a sitting and a cell from these columns.
-fn key(row: &Row<'_>, sitting: usize, cell: usize) -> rusqlite::Result<RunKey> {
+pub(super) fn key(row: &Row<'_>, sitting: usize, cell: usize) -> rusqlite::Result<RunKey> {
     let number: u32 = row.get(sitting)?;
     if number >= SITTINGS_MAX {
         return Err(rusqlite::Error::IntegralValueOutOfRange(

@@ -1,4 +1,4 @@
--- The result store, version 4. docs/store.md describes it.
+-- The result store, version 5. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
@@ -98,6 +98,21 @@ CREATE TABLE slice (
     log_written_bytes INTEGER NOT NULL,
     foreign_bytes INTEGER,
     PRIMARY KEY (run, pass)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE step (
+    run          INTEGER NOT NULL REFERENCES run,
+    clients      INTEGER NOT NULL,
+    measured_s   REAL NOT NULL,
+    transactions INTEGER NOT NULL,
+    counted      INTEGER NOT NULL,
+    failed       INTEGER NOT NULL,
+    buffer_misses INTEGER NOT NULL,
+    read_bytes   INTEGER NOT NULL,
+    written_bytes INTEGER NOT NULL,
+    batches      TEXT NOT NULL,
+    histogram    BLOB NOT NULL,
+    PRIMARY KEY (run, clients)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE latency (

@@ -3,7 +3,8 @@
 use std::{fs, path::Path, time::Duration};
 
 use jiff::Timestamp;
-use octavo_driver::Backlog;
+use octavo_driver::{Backlog, Latencies, Ramp};
+use octavo_units::ByteCount;
 use octavo_workload::connection::Conflict;
 
 use super::{
@@ -14,8 +15,9 @@ use crate::{
     compare::compare,
     findings::Findings,
     lockstep::{Horizon, slice::tests::slice},
-    plan::{SliceLength, tests::plan},
-    record::{RunKey, RunRecord, Source, tests::figures},
+    plan::{Plan, SliceLength, tests::plan},
+    ramp::StepRecord,
+    record::{RunKey, RunRecord, Source, UNFINISHED, tests::figures},
     statistics::Decision,
 };
 
@@ -123,6 +125,95 @@ fn a_run_that_is_kept_again_replaces_itself_and_keeps_its_slices() {
 }
 
 #[test]
+fn steps_of_a_run_are_read_as_they_were_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = store(directory.path());
+    let session = store.begin_session().unwrap();
+    let mut record = RunRecord {
+        source: Source::Measured,
+        key: key(2, 1),
+        started_at: Timestamp::now(),
+        result: Err(UNFINISHED.into()),
+    };
+    store.put_runs(session, &[&record], &[]).unwrap();
+    let mut latencies = Latencies::default();
+    latencies.record(1234.0);
+    let step = |clients: u32| StepRecord {
+        clients,
+        measured: Duration::from_millis(54_006),
+        transactions: 1000,
+        counted: 450,
+        failed: 2,
+        buffer_misses: 77,
+        read_bytes: ByteCount::kib(77),
+        written_bytes: ByteCount::kib(99),
+        batches: vec![8.25, 8.5],
+        latencies: latencies.clone(),
+    };
+    store.put_step(key(2, 1), &step(10)).unwrap();
+    store.put_step(key(2, 1), &step(5)).unwrap();
+    // What is kept of the run later takes none of its steps away.
+    let workload = plan().workload(plan().data[0]).unwrap();
+    record.result = Ok(Box::new(figures(workload.transactions(), 10)));
+    store.put_runs(session, &[&record], &[]).unwrap();
+    let steps = store.steps().unwrap();
+    let clients: Vec<u32> = steps.iter().map(|(_, step)| step.clients).collect();
+    assert_eq!(clients, [5, 10]);
+    assert_eq!(steps[1].0, key(2, 1));
+    let [read, kept] = [&steps[1].1, &step(10)].map(|step| {
+        (
+            (step.clients, step.measured, step.batches.clone()),
+            (step.transactions, step.counted, step.failed),
+            (step.buffer_misses, step.read_bytes, step.written_bytes),
+            step.latencies.packed(),
+        )
+    });
+    assert_eq!(read, kept);
+    // What nobody keeps is damage.
+    for change in [
+        "measured_s = 0.0",
+        "batches = '[]'",
+        "batches = '[-1.0]'",
+        "transactions = -1",
+        "histogram = x'00'",
+    ] {
+        store.run(&format!("UPDATE step SET {change}"), []).unwrap();
+        let error = store.steps().unwrap_err();
+        let is_named = matches!(
+            error,
+            StoreError::Damaged { .. } | StoreError::Sqlite { .. }
+        );
+        assert!(is_named, "{change}: {error}");
+        store.run("DELETE FROM step", []).unwrap();
+        store.put_step(key(2, 1), &step(5)).unwrap();
+    }
+}
+
+#[test]
+fn a_store_is_for_one_ramp() {
+    let directory = tempfile::tempdir().unwrap();
+    let ramps = |text: &str| {
+        let ramp = Ramp::new(text.parse().unwrap(), Duration::from_secs(60)).unwrap();
+        Plan {
+            clients: vec![ramp.clients.last()],
+            ramp: Some(ramp),
+            ..plan()
+        }
+    };
+    let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
+    let mut adopt = |plan: &Plan| store.adopt(plan, SliceLength::default(), "0");
+    adopt(&ramps("1..9/2")).unwrap();
+    adopt(&ramps("1..9/2")).unwrap();
+    let refused = adopt(&ramps("1..9/4")).unwrap_err().to_string();
+    let words = "ramp 1..9/2 of 60s a step, not 1..9/4 of 60s a step";
+    assert!(refused.contains(words), "{refused}");
+    let mut other = plan();
+    other.clients = vec![9];
+    let refused = adopt(&other).unwrap_err().to_string();
+    assert!(refused.contains("not none"), "{refused}");
+}
+
+#[test]
 fn a_horizon_and_the_length_of_slices_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = store(directory.path());
@@ -184,7 +275,7 @@ fn versions_before_the_oldest_are_refused_with_both_versions() {
         for refused in [Store::open(&path), Store::open_or_create(&path)] {
             let message = refused.unwrap_err().to_string();
             assert!(message.contains(&format!("has store version {version}")));
-            assert!(message.contains("reads versions 3 to 4"), "{message}");
+            assert!(message.contains("reads versions 3 to 5"), "{message}");
         }
     }
 }

@@ -65,6 +65,7 @@ pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Resul
         memories: list("memory", &cells.memory, ByteCount::ZERO)?,
         cpus: list("cpus", &cells.cpus, None)?,
         clients: list("clients", &clients, 1)?,
+        ramp: None,
         databases,
         copies: given(&experiment.copies).map_or(1, Count::get),
         compare: Factor::PageSize,

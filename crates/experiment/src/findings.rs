@@ -2,6 +2,8 @@
 //! verdicts and their conditions, in one value that reports print and
 //! `--json` writes.
 
+mod ramps;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     time::Duration,
@@ -21,11 +23,13 @@ use crate::{
     machine,
     plan::{Cell, Group, Plan},
     prediction::{Elsewhere, Expected},
-    record::{Figures, RunRecord, Source},
+    record::{Figures, RunRecord, Source, UNFINISHED},
     statistics::{ByBatch, Decision, Interval, mean, standard_deviation},
     store::{CHANGED, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
+
+pub use ramps::{CellRamp, RampEnd};
 
 /// Everything that a report says.
 #[derive(Clone, Debug, Serialize)]
@@ -53,7 +57,7 @@ pub struct Findings {
     /// Over what the error of all looks is spent; `None` when nothing was
     /// measured.
     pub horizon: Option<Horizon>,
-    /// Whether everything that was compared is decided.
+    /// Whether everything that was compared is decided, and each ramp has come to its end.
     pub finished: bool,
     /// What the counted transactions are called in the plural, such as "new
     /// orders": throughput is of them.
@@ -82,8 +86,12 @@ pub struct Findings {
     pub calibration: Option<Profile>,
     /// How all figures came about.
     pub source: Source,
-    /// Cells and verdict by group, in the plan's order.
+    /// Cells and verdict by group, in the plan's order; empty where cells are ramps, of which
+    /// none is compared with another.
     pub groups: Vec<GroupFindings>,
+    /// What each cell gave where it is a ramp, in the plan's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ramps: Vec<CellRamp>,
     /// What a smaller buffer costs and saves; empty unless memories and page
     /// sizes, and nothing else, vary.
     pub buffers: Vec<BufferFinding>,
@@ -345,6 +353,11 @@ impl Findings {
             .zip(&judgement.groups)
             .map(|(group, judged)| by_cell.group(group, judged))
             .collect();
+        let is_ramps = plan.ramp.is_some();
+        let ramps = ramps::ramps(&plan, &cells, &runs, &store.steps()?, |cell| {
+            let runs: Vec<&Figures> = by_cell.figures[cell].values().copied().collect();
+            per_transaction(&runs)
+        });
         let throughput = throughput_by_batch(&plan_groups, &judgement, cells.len());
         let of_cell = |cell: usize| throughput[cell].clone();
         let screened = |why| {
@@ -362,8 +375,17 @@ impl Findings {
             created,
             command: store.command()?,
             spent_s: store.time_spent()?.as_secs_f64(),
-            measured_s: judgement.measured.as_secs_f64(),
-            sittings: sittings.len(),
+            measured_s: match is_ramps {
+                true => by_cell
+                    .all()
+                    .map(|run| run.load.measured.as_secs_f64())
+                    .sum(),
+                false => judgement.measured.as_secs_f64(),
+            },
+            sittings: match is_ramps {
+                true => by_cell.all().count(),
+                false => sittings.len(),
+            },
             passes: judgement.passes,
             screened: ScreenedPasses {
                 slow: screened(Screened::Slow),
@@ -371,10 +393,13 @@ impl Findings {
             },
             slice_transactions: store.slice_transactions()?,
             horizon,
-            finished: judgement.groups.iter().all(|group| {
-                let mut candidates = group.candidates.iter();
-                candidates.all(|candidate| candidate.decision != Some(Decision::Open))
-            }),
+            finished: match is_ramps {
+                true => ramps.iter().all(|ramp| ramp.end == RampEnd::Finished),
+                false => judgement.groups.iter().all(|group| {
+                    let mut candidates = group.candidates.iter();
+                    candidates.all(|candidate| candidate.decision != Some(Decision::Open))
+                }),
+            },
             saved_s: saved_s(&plan_groups, &judgement, &slices),
             counted_name: counted_name.into(),
             runs_done: by_cell.all().count(),
@@ -387,15 +412,29 @@ impl Findings {
             snapshots: store.snapshots()?,
             calibration,
             source: store.source()?.unwrap_or(Source::Measured),
-            buffers: buffer_findings(&plan, &cells, of_cell, &inputs),
-            interactions: interactions(&plan, &cells, &plan_groups, of_cell, &inputs),
+            buffers: match is_ramps {
+                true => Vec::new(),
+                false => buffer_findings(&plan, &cells, of_cell, &inputs),
+            },
+            interactions: match is_ramps {
+                true => Vec::new(),
+                false => interactions(&plan, &cells, &plan_groups, of_cell, &inputs),
+            },
             groups,
-            audit: store.audit()?,
+            ramps,
+            audit: match is_ramps {
+                true => store.longest_audit()?,
+                false => store.audit()?,
+            },
             elsewhere: Elsewhere::all(store)?,
             caveats: Vec::new(),
             plan: plan.clone(),
         };
         findings.caveats = caveats(&findings, &by_cell);
+        if is_ramps {
+            // Caveats are of their cells; nothing is compared in them.
+            findings.groups.clear();
+        }
         let missing = Expected::missing(store)?;
         findings
             .caveats
@@ -403,14 +442,20 @@ impl Findings {
         Ok(Some(findings))
     }
 
+    /// The figures per transaction of each cell that has any.
+    pub fn per_transaction(&self) -> impl Iterator<Item = &PerTransaction> {
+        let cells = self.groups.iter().flat_map(|group| &group.cells);
+        let ramps = self.ramps.iter();
+        cells
+            .filter_map(|cell| cell.per_transaction.as_ref())
+            .chain(ramps.filter_map(|ramp| ramp.per_transaction.as_ref()))
+    }
+
     /// Share of the buffer's misses that reached the device: the smaller of
     /// what the database's files and what the device's counters say, the
     /// worst cell of all.
     pub fn misses_at_device_min(&self) -> Option<f64> {
-        self.groups
-            .iter()
-            .flat_map(|group| &group.cells)
-            .filter_map(|cell| cell.per_transaction)
+        self.per_transaction()
             .map(|figures| figures.misses_read * figures.device_reads_ratio.unwrap_or(1.0).min(1.0))
             .min_by(f64::total_cmp)
     }
@@ -525,6 +570,8 @@ impl<'a> ByCell<'a> {
                     reason: run.result.as_ref().err()?.clone(),
                 })
             })
+            // What was interrupted is gone on with.
+            .filter(|run| run.reason != UNFINISHED)
             .collect()
     }
 
@@ -822,7 +869,7 @@ fn caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     if is_measured && !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
         caveats.push(Caveat::NoDeviceCounters);
     }
-    if !runs.is_empty() {
+    if !runs.is_empty() && findings.ramps.is_empty() {
         caveats.extend(findings.groups.iter().filter_map(|group| {
             let mut cells = group.cells.iter();
             let silent = cells.find(|cell| cell.reference && cell.throughput.is_none())?;

@@ -24,7 +24,7 @@ pub struct Forecast {
     pub compared: Factor,
     /// All cells, in the plan's order.
     pub cells: Vec<ForecastCell>,
-    /// Cells in the order of the first pass.
+    /// Cells in the order of the first pass, or in which they run that are ramps.
     pub order_of_first_pass: Vec<usize>,
     /// Snapshots to be made, in that order.
     pub snapshots: Vec<ForecastSnapshot>,
@@ -32,6 +32,8 @@ pub struct Forecast {
     pub space: Vec<ForecastSpace>,
     /// Passes that are in the store already.
     pub passes_done: usize,
+    /// Cells of which a ramp is in the store already; 0 where they are none.
+    pub ramps_done: usize,
     /// How many passes are wanted; `None` for as many as fit.
     pub passes: Option<u32>,
     /// How long slices and warm-ups are, where that is not found out.
@@ -114,6 +116,7 @@ impl Forecast {
         let requirements = Requirements::estimate(settings)?;
         let cells = plan.cells();
         let groups = plan.groups();
+        let done = done(settings)?;
         let all: Vec<Vec<usize>> = groups.iter().map(|group| group.cells.clone()).collect();
         let forecast = Self {
             directory: settings.directory.clone(),
@@ -131,7 +134,10 @@ impl Forecast {
                         .any(|group| group.cells[group.reference] == number),
                 })
                 .collect(),
-            order_of_first_pass: plan.order(0, 0, &all),
+            order_of_first_pass: match plan.ramp {
+                None => plan.order(0, 0, &all),
+                Some(_) => plan.order_of_ramps(),
+            },
             snapshots: requirements
                 .snapshots
                 .iter()
@@ -154,7 +160,8 @@ impl Forecast {
                     })
                 })
                 .collect::<Result<_, CampaignError>>()?,
-            passes_done: passes_done(settings)?,
+            passes_done: done.0,
+            ramps_done: done.1,
             passes: settings.passes,
             slices: settings.slices,
             calibrate: settings.calibrate,
@@ -168,11 +175,11 @@ impl Forecast {
     }
 }
 
-/// How many passes earlier sessions left, which have to be of the same plan.
-fn passes_done(settings: &CampaignSettings) -> Result<usize, StoreError> {
+/// How many passes and ramps earlier sessions left, which have to be of the same plan.
+fn done(settings: &CampaignSettings) -> Result<(usize, usize), StoreError> {
     let path = settings.directory.join(STORE);
     if !path.exists() {
-        return Ok(0);
+        return Ok((0, 0));
     }
     let mut store = Store::open(&path)?;
     // A store with a plan is compared with it and not changed.
@@ -184,7 +191,11 @@ fn passes_done(settings: &CampaignSettings) -> Result<usize, StoreError> {
         .iter()
         .map(|slice| (slice.key.sitting, slice.key.pass))
         .collect();
-    Ok(passes.len())
+    let ramps = match settings.plan.ramp {
+        None => 0,
+        Some(_) => store.finished_cells()?.len(),
+    };
+    Ok((passes.len(), ramps))
 }
 
 fn seconds_if_known<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {

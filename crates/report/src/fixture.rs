@@ -13,14 +13,16 @@ use octavo_device::{
 };
 use octavo_driver::{KindCounts, Latencies};
 #[cfg(test)]
-use octavo_driver::{Load, RunLength};
+use octavo_driver::{Load, Ramp, RunLength};
 #[cfg(test)]
 use octavo_experiment::{
     bench::{BenchResult, BenchSettings, Target},
     energy::CellEnergy,
+    findings::{CellRamp, RampEnd},
     forecast::{Forecast, ForecastCell, ForecastSnapshot, ForecastSpace},
     observer::Observer,
     plan::SliceLength,
+    ramp::{RampFinding, StepRecord},
 };
 use octavo_experiment::{
     caveats::Caveat,
@@ -244,6 +246,60 @@ pub(crate) fn many_groups() -> Findings {
     )
 }
 
+/// Two page sizes as ramps by the law with a knee near 21 clients, the second interrupted
+/// after three of its eight steps.
+#[cfg(test)]
+pub(crate) fn ramps() -> Findings {
+    let ramp = Ramp::new("5..40/5".parse().unwrap(), Duration::from_secs(60)).unwrap();
+    let mut findings = build(
+        Plan {
+            page_sizes: vec![page(4096), page(8192)],
+            clients: vec![ramp.clients.last()],
+            ramp: Some(ramp),
+            ..plan(&[32])
+        },
+        0,
+    );
+    let cells = findings.plan.cells();
+    let mut latencies = Latencies::default();
+    latencies.record(12_300.0);
+    let found = |steps: usize, rate: f64| {
+        let records = ramp.clients.clients().take(steps).map(|clients| {
+            let n = f64::from(clients);
+            let reached = rate * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0));
+            StepRecord {
+                clients,
+                measured: Duration::from_secs(54),
+                transactions: (120.0 * reached) as u64,
+                counted: (54.0 * reached) as u64,
+                failed: 0,
+                buffer_misses: (240.0 * reached) as u64,
+                read_bytes: ByteCount::kib(960),
+                written_bytes: ByteCount::kib(99),
+                batches: vec![reached * 0.99, reached * 1.01],
+                latencies: latencies.clone(),
+            }
+        });
+        RampFinding::of(ramp.step, &records.collect::<Vec<_>>())
+    };
+    let cell = |number: usize, found: RampFinding, end: RampEnd| CellRamp {
+        name: findings.plan.cell_name(&cells[number]),
+        cell: cells[number].clone(),
+        end,
+        found,
+        per_transaction: None,
+    };
+    findings.ramps = vec![
+        cell(0, found(8, 10.0), RampEnd::Finished),
+        cell(1, found(3, 20.0), RampEnd::Interrupted),
+    ];
+    findings.groups.clear();
+    findings.runs_failed.clear();
+    findings.caveats.clear();
+    (findings.runs_done, findings.sittings) = (1, 1);
+    findings
+}
+
 /// A plan without any run.
 #[cfg(test)]
 pub(crate) fn empty() -> Findings {
@@ -383,6 +439,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
             Vec::new()
         },
         groups,
+        ramps: Vec::new(),
         audit: audit(),
         elsewhere: Vec::new(),
         caveats: vec![Caveat::RunsFailed { runs: 1 }],
@@ -872,6 +929,7 @@ pub(crate) fn forecast() -> Forecast {
             free: ByteCount::mib(9000),
         }],
         passes_done: 0,
+        ramps_done: 0,
         passes: None,
         slices: SliceLength::default(),
         calibrate: true,

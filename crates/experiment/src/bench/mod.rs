@@ -14,3 +14,4 @@ pub use external::{ExternalError, ExternalRows, ExternalSettings, Reuse};
 pub use hdr_log::HdrLogError;
 pub use measure::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench};
 pub use result::{BenchResult, TestedSystem};
+pub(crate) use seconds::words_of_second;

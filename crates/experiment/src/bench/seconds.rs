@@ -104,7 +104,7 @@ impl DriverObserver for PerSecondRecorder<'_, '_> {
             self.warm_up = sample.at;
         }
         self.observer.progress(
-            &words(sample),
+            &words_of_second(sample),
             sample.at,
             self.expected(sample.measured, sample.at),
         );
@@ -112,7 +112,7 @@ impl DriverObserver for PerSecondRecorder<'_, '_> {
 }
 
 /// A second in a line.
-fn words(sample: &Sample) -> String {
+pub(crate) fn words_of_second(sample: &Sample) -> String {
     let rate = sample.transactions as f64 / sample.length.as_secs_f64().max(1e-9);
     let mut text = format!(
         "{}: {rate:.0} transactions/s, p99 {:.2} ms, {} errors",
@@ -150,13 +150,13 @@ mod tests {
             ..Sample::default()
         };
         assert_eq!(
-            words(&sample),
+            words_of_second(&sample),
             "measuring: 1500 transactions/s, p99 1.23 ms, 0 errors"
         );
         sample.measured = false;
         (sample.retries, sample.failed, sample.backlog) = (4, 2, Some(9));
         assert_eq!(
-            words(&sample),
+            words_of_second(&sample),
             "warming up: 1500 transactions/s, p99 1.23 ms, 2 errors, 4 retries, 9 waiting"
         );
     }

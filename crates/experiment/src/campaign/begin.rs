@@ -4,6 +4,7 @@
 use std::{fs, io, path::Path};
 
 use super::{
+    ramps::Ramps,
     requirements::{Requirements, check},
     settings::CampaignSettings,
     sittings::{Campaign, passes_of},
@@ -34,6 +35,12 @@ pub fn campaign(
     let plan = &settings.plan;
     let resolved = ResolvedPlan::of(plan, &settings.directory)?;
     if let Some(prediction) = &settings.prediction {
+        if let Some(ramp) = plan.ramp {
+            return Err(CampaignError::Setting(format!(
+                "ramp {} cannot be predicted: measure it, or predict single numbers of clients",
+                ramp.clients
+            )));
+        }
         let mut executor = PredictedExecutor::open(resolved, prediction)?;
         begin_anew(&executor.store())?;
         return match Store::open_or_create(&executor.store()) {
@@ -49,7 +56,9 @@ pub fn campaign(
     }
     check(settings, &resolved)?;
     resolved.examine()?;
-    match Requirements::of(settings, &resolved).check(settings) {
+    let requirements = Requirements::of(settings, &resolved);
+    let time_min = requirements.time_min;
+    match requirements.check(settings) {
         // What is left to do may be nothing.
         Err(CampaignError::Space { .. }) if is_done(settings)? => {}
         checked => checked?,
@@ -65,6 +74,12 @@ pub fn campaign(
     adopt(settings, &mut store, executor.source())?;
     executor.adopt(store.snapshots()?);
     executor.confine()?;
+    if let Some(ramp) = plan.ramp {
+        let earlier = store.time_spent()?;
+        let expected = settings.budget.unwrap_or(earlier.saturating_add(time_min));
+        let monitor = Monitor::new(observer, earlier, Some(expected));
+        return Ramps::begin(settings, ramp, store, &monitor)?.carry_out(&mut executor);
+    }
     let (path, before) = (executor.store(), store.slices()?.len());
     let mut findings = carry_out(settings, store, &mut executor, observer)?;
     let mut store = Store::open_or_create(&path)?;
@@ -144,6 +159,9 @@ pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
         return Ok(false);
     }
     store.adopt(plan, settings.slices, settings.octavo_version)?;
+    if plan.ramp.is_some() {
+        return Ok(store.finished_cells()?.len() >= plan.cell_count());
+    }
     if let (None, Some(budget)) = (settings.passes, settings.budget)
         && store.time_spent()? >= budget
     {

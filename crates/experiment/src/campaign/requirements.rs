@@ -11,7 +11,7 @@ use std::{
 use octavo_database::Settings;
 use octavo_units::ByteCount;
 
-use super::settings::CampaignSettings;
+use super::{ramps::least, settings::CampaignSettings};
 use crate::{
     budget, cpus, descriptors,
     directory::{directory_size, free_space},
@@ -34,7 +34,10 @@ pub(super) fn check(
     if settings.passes == Some(0) {
         return refuse("passes must be at least 1".into());
     }
-    if settings.passes.is_none() && settings.budget.is_none() {
+    if plan.ramp.is_some() && settings.passes.is_some() {
+        return refuse("a plan with a ramp has no passes: give a budget or nothing".into());
+    }
+    if settings.passes.is_none() && settings.budget.is_none() && plan.ramp.is_none() {
         return refuse("neither a budget nor a number of passes is given: one is needed".into());
     }
     for path in resolved.directories() {
@@ -56,12 +59,12 @@ pub(super) fn check(
             isolation: plan.isolation,
         })?;
     }
-    // The cells that are compared are all open in a sitting.
+    // The cells that are compared are all open in a sitting; of ramps there is one.
     let files = plan
         .cells()
         .into_iter()
         .map(|cell| u64::from(cell.clients) * resolved.database(&cell.database).files_a_session());
-    descriptors::check(files.max().unwrap_or_default() * plan.count(plan.compare) as u64)?;
+    descriptors::check(files.max().unwrap_or_default() * plan.open_together() as u64)?;
     Ok(())
 }
 
@@ -125,10 +128,10 @@ impl Requirements {
                         .filter(|(key, _)| key.storage == *storage)
                         .map(|&(_, size)| size)
                 };
-                // All snapshots, and the copies of one group and what they are
-                // derived from.
+                // All snapshots, and the copies that are open together and what they
+                // are derived from.
                 let largest = sizes().max().unwrap_or_default();
-                let copies = largest.saturating_mul(1 + plan.count(plan.compare) as u64);
+                let copies = largest.saturating_mul(1 + plan.open_together() as u64);
                 let all = sizes().fold(copies, ByteCount::saturating_add);
                 // What is there already needs no room again. A tenth more for
                 // the store and estimates that are off.
@@ -151,7 +154,14 @@ impl Requirements {
             space,
             largest,
             cells,
-            time_min: budget::shortest(largest, snapshots.len(), cells, settings.calibrate),
+            time_min: match plan.ramp {
+                None => budget::shortest(largest, snapshots.len(), cells, settings.calibrate),
+                Some(ramp) => making
+                    .saturating_add(budget::beginning(largest, cells))
+                    .saturating_add(
+                        least(ramp).saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX)),
+                    ),
+            },
             making,
             beginning: budget::beginning(largest, cells),
             snapshots,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use octavo_database::DatabaseError;
-use octavo_driver::{RETRIES, SliceSettings};
+use octavo_driver::{DriverObserver, DriverSettings, Load, RETRIES, Ramp, SliceSettings};
 use octavo_storage::{
     calibrate::{self, CalibrateError},
     confine::confine,
@@ -32,9 +32,9 @@ use crate::{
     machine,
     observer::Observer,
     plan::{Cell, Storage, TestedDatabase},
-    record::Source,
+    record::{Figures, Source},
     resolved::ResolvedPlan,
-    run::FreshCopy,
+    run::{FreshCopy, Subject, run},
     store::StoredSnapshot,
 };
 
@@ -162,6 +162,67 @@ impl<'a> MeasuredExecutor<'a> {
         emulations.try_for_each(Emulation::abandon)?;
         own.map_or(Ok(()), WorkDirectory::abandon)?;
         Ok(())
+    }
+
+    /// Takes away the copies that were run on.
+    fn remove_copies(&self) -> Result<(), DirectoryError> {
+        let storages = &self.resolved.plan().storages;
+        storages
+            .iter()
+            .try_for_each(|storage| remove(&self.resolved.copies(storage)))
+    }
+
+    /// The database of a cell, to be started on a fresh copy of its rows.
+    fn fresh_copy<'s>(
+        &'s self,
+        number: usize,
+        cell: &Cell,
+    ) -> Result<FreshCopy<'s>, DirectoryError> {
+        let resolved = &self.resolved;
+        let copy = resolved.copies(&cell.storage).join(number.to_string());
+        fs::create_dir_all(&copy).map_err(DirectoryError::io("create directory", &copy))?;
+        Ok(FreshCopy {
+            database: resolved.database(&cell.database),
+            snapshot: resolved.snapshot(&cell.snapshot()),
+            location: &self.locations[&cell.storage],
+            page_size: cell.page_size,
+            memory: cell.memory,
+            clients: cell.clients,
+            copy,
+        })
+    }
+
+    /// Runs a cell, `number` of the plan, as a ramp: on a fresh copy, which is started,
+    /// driven until the last step has ended, stopped and checked. The inputs follow from
+    /// `seed`. `interrupted` is looked at several times a second.
+    ///
+    /// # Errors
+    /// [`CampaignError::Run`] when this cell gave nothing; all else would fail for every
+    /// cell.
+    pub(crate) fn ramp(
+        &mut self,
+        (number, cell): (usize, &Cell),
+        ramp: Ramp,
+        seed: Seed,
+        observer: &mut dyn DriverObserver,
+        interrupted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Figures, CampaignError> {
+        self.remove_copies()?;
+        let _held = HeldCpus::hold(cell.cpus)?;
+        let subject = self.fresh_copy(number, cell)?;
+        let settings = DriverSettings {
+            workload: self.resolved.workload(cell.data),
+            seed,
+            connections: cell.clients,
+            load: Load::Ramp(ramp),
+            retries: RETRIES,
+            length: ramp.run_length(),
+            keep_interrupted: false,
+            frames: subject.frames(),
+        };
+        let isolation = self.resolved.plan().isolation;
+        let result = run(&subject, settings, isolation, observer, interrupted);
+        result.map_err(|error| sorted(error, subject.copy))
     }
 
     /// Goes on without a database at a page size, unless the error is one of
@@ -313,26 +374,15 @@ impl Executor for MeasuredExecutor<'_> {
         monitor: &'s Monitor<'_>,
     ) -> Result<Box<dyn Sitting + 's>, CampaignError> {
         let resolved = &self.resolved;
-        for storage in &resolved.plan().storages {
-            remove(&resolved.copies(storage))?;
-        }
+        self.remove_copies()?;
         let mut seats = BTreeMap::new();
         for (place, &(number, cell)) in cells.iter().enumerate() {
             monitor.stop_if_interrupted()?;
             monitor.progress(&format!("copy and start {} of {}", place + 1, cells.len()));
-            let copy = resolved.copies(&cell.storage).join(number.to_string());
-            fs::create_dir_all(&copy).map_err(DirectoryError::io("create directory", &copy))?;
+            let subject = self.fresh_copy(number, cell)?;
+            let copy = subject.copy.clone();
             let _held = HeldCpus::hold(cell.cpus)?;
             let workload = resolved.workload(cell.data);
-            let subject = FreshCopy {
-                database: resolved.database(&cell.database),
-                snapshot: resolved.snapshot(&cell.snapshot()),
-                location: &self.locations[&cell.storage],
-                page_size: cell.page_size,
-                memory: cell.memory,
-                clients: cell.clients,
-                copy: copy.clone(),
-            };
             let settings = SliceSettings {
                 workload,
                 seed,

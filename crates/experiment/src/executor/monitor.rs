@@ -37,6 +37,13 @@ impl<'a> Monitor<'a> {
         self.observer.progress(now, spent, expected);
     }
 
+    /// Shows what is done now, where it is known how long everything will still take.
+    pub(crate) fn progress_with(&self, now: &str, left: Duration) {
+        let spent = self.spent();
+        self.observer
+            .progress(now, spent, spent.saturating_add(left));
+    }
+
     /// Shows how the cells of a plan stand.
     pub(crate) fn standings(&self, plan: &Plan, judgement: &Judgement) {
         self.observer.standings(plan, judgement);

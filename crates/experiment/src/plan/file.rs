@@ -121,7 +121,7 @@ impl PlanFile {
     /// When nothing says when to end, storages are the same, or CPUs are not
     /// there.
     pub fn check(&self, directory: &Path) -> Result<(), PlanFileError> {
-        if self.budget.is_none() && self.passes.is_none() {
+        if self.budget.is_none() && self.passes.is_none() && self.plan.ramp.is_none() {
             let reason = "nothing says when to end: give a budget or a number of passes";
             return Err(self.refuse("budget", reason));
         }

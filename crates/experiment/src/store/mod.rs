@@ -771,8 +771,9 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             ("page sizes", list(&plan.page_sizes)),
             ("memory", list(&plan.memories)),
             ("cpus", cpus.join(", ")),
-            ("clients", list(&plan.clients)),
+            // Its clients follow from it.
             ("ramp", ramp),
+            ("clients", list(&plan.clients)),
             ("copies", plan.copies.to_string()),
             ("margin", plan.margin.to_string()),
             ("design", format!("{:?}", plan.design).to_lowercase()),

@@ -114,6 +114,18 @@ impl Store {
         Ok(next.unwrap_or_default())
     }
 
+    /// The cells of which a run has a result.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds something else.
+    pub fn finished_cells(&self) -> Result<Vec<usize>, StoreError> {
+        self.collect(
+            "SELECT DISTINCT cell FROM run WHERE failure IS NULL AND set_aside = 0 ORDER BY cell",
+            &[],
+            |row| Ok(from_integer(row, 0)? as usize),
+        )
+    }
+
     /// All runs, by sitting and cell. `kinds` are the workload's. What the whole
     /// experiment keeps once is not in them: conditions
     /// ([`Self::facts_below`]) and audit ([`Self::audit`]).

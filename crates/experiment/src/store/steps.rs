@@ -9,6 +9,9 @@ use super::{
 };
 use crate::{ramp::StepRecord, record::RunKey};
 
+/// More transactions a second than any database has.
+const RATE_MAX: f64 = 1e15;
+
 impl Store {
     /// Keeps a step of a run that is there.
     ///
@@ -51,7 +54,7 @@ impl Store {
                     return Err(damage("measured_s of a step", measured.as_secs_f64()));
                 }
                 let batches: Vec<f64> = json(row, "batches")?;
-                let is_rate = |rate: &f64| rate.is_finite() && *rate >= 0.0;
+                let is_rate = |rate: &f64| (0.0..RATE_MAX).contains(rate);
                 if batches.is_empty() || !batches.iter().all(is_rate) {
                     return Err(damage("batches of a step", to_json(&batches)));
                 }

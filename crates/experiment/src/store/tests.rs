@@ -12,8 +12,9 @@ use super::{
     migrations::{OLDEST, STEPS, Step, VERSION},
 };
 use crate::{
+    caveats::Caveat,
     compare::compare,
-    findings::Findings,
+    findings::{Findings, RampEnd},
     lockstep::{Horizon, slice::tests::slice},
     plan::{Plan, SliceLength, tests::plan},
     ramp::StepRecord,
@@ -186,6 +187,82 @@ fn steps_of_a_run_are_read_as_they_were_kept() {
         assert!(is_named, "{change}: {error}");
         store.run("DELETE FROM step", []).unwrap();
         store.put_step(key(2, 1), &step(5)).unwrap();
+    }
+}
+
+/// Ramps of two of six cells, the second interrupted. Of the present version a sample is in
+/// `tests/stores/`, for all that reads stores of others:
+///
+/// ```sh
+/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-5-ramps.db \
+///     cargo test -p octavo-experiment --lib steps_in_a_store
+/// ```
+#[test]
+fn steps_in_a_store_give_a_law() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    let ramp = Ramp::new("5..40/5".parse().unwrap(), Duration::from_secs(60)).unwrap();
+    let plan = Plan {
+        clients: vec![40],
+        ramp: Some(ramp),
+        ..plan()
+    };
+    let workload = plan.workload(plan.data[0]).unwrap();
+    let mut store = Store::open_or_create(&path).unwrap();
+    store.adopt(&plan, SliceLength::default(), "0").unwrap();
+    let session = store.begin_session().unwrap();
+    let mut latencies = Latencies::default();
+    latencies.record(1234.0);
+    for (sitting, cell, steps) in [(0, 3, 8), (1, 0, 2)] {
+        let mut record = RunRecord {
+            source: Source::Measured,
+            key: key(sitting, cell),
+            started_at: Timestamp::UNIX_EPOCH,
+            result: Err(UNFINISHED.into()),
+        };
+        store.put_runs(session, &[&record], &[]).unwrap();
+        for clients in ramp.clients.clients().take(steps) {
+            let n = f64::from(clients);
+            let reached = 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0));
+            let step = StepRecord {
+                clients,
+                measured: Duration::from_secs(54),
+                transactions: (120.0 * reached) as u64,
+                counted: (54.0 * reached) as u64,
+                failed: 0,
+                buffer_misses: 77,
+                read_bytes: ByteCount::kib(77),
+                written_bytes: ByteCount::kib(99),
+                batches: vec![reached * 0.99, reached * 1.01],
+                latencies: latencies.clone(),
+            };
+            store.put_step(record.key, &step).unwrap();
+        }
+        if steps == 8 {
+            record.result = Ok(Box::new(figures(workload.transactions(), 600)));
+            store.put_runs(session, &[&record], &[]).unwrap();
+        }
+    }
+    assert_eq!(store.finished_cells().unwrap(), [3]);
+    drop(store);
+    let findings = Findings::of(&Store::open(&path).unwrap()).unwrap().unwrap();
+    assert!(findings.groups.is_empty() && !findings.finished);
+    assert_eq!((findings.runs_done, findings.runs_failed.len()), (1, 0));
+    assert_eq!(findings.measured_s, 60.0);
+    let ends: Vec<&RampEnd> = findings.ramps.iter().map(|ramp| &ramp.end).collect();
+    let (finished, missing) = (&RampEnd::Finished, &RampEnd::Missing);
+    let interrupted = &RampEnd::Interrupted;
+    let wanted = [interrupted, missing, missing, finished, missing, missing];
+    assert_eq!(ends, wanted);
+    let law = findings.ramps[3].found.law.unwrap();
+    assert!((law.contention.estimate - 0.05).abs() < 1e-3, "{law:?}");
+    assert!((law.coherence.estimate - 0.002).abs() < 1e-4, "{law:?}");
+    assert!(findings.ramps[3].per_transaction.is_some());
+    assert_eq!(findings.ramps[0].found.steps.len(), 2);
+    let no_reference = |of: &Caveat| matches!(of, Caveat::NoReference { .. });
+    assert!(!findings.caveats.iter().any(no_reference));
+    if let Some(sample) = std::env::var_os("OCTAVO_STORE_SAMPLE") {
+        fs::copy(path, sample).unwrap();
     }
 }
 

@@ -1,9 +1,10 @@
 //! Sections to a plan: what goes together, and what the registries and the
 //! databases say of it.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use octavo_database::{DatabaseError, DatabaseKind, DatabaseSpec, Settings};
+use octavo_driver::Ramp;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, WorkloadError, WorkloadName, ycsb::Distribution};
 
@@ -12,7 +13,7 @@ use super::{
     known::Known,
     refusal::{Refusal, instead},
     section::Sections,
-    value::{Any, Count, Entry, List, Number, given, spans, values},
+    value::{Any, Count, DURATION_MAX, Entry, List, Number, given, spans, values},
 };
 use crate::plan::{Design, Factor, Level, Plan, Storage, TestedDatabase};
 
@@ -43,12 +44,17 @@ pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Resul
         ));
     }
     let mut clients: List<u32> = Vec::new();
-    for ramp in &cells.clients {
-        clients.extend(ramp.value.0.iter().map(|&value| Entry {
+    for range in &cells.clients {
+        clients.extend(range.value.0.iter().map(|&value| Entry {
             value,
-            span: ramp.span.clone(),
+            span: range.span.clone(),
         }));
     }
+    let ramp = ramp(sections, places)?;
+    clients.extend(ramp.iter().map(|ramp| Entry {
+        value: ramp.value.clients.last(),
+        span: ramp.span.clone(),
+    }));
     let default_page_size = databases[0].default_page_size;
     let mut plan = Plan {
         name: given(&sections.head.name),
@@ -65,7 +71,7 @@ pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Resul
         memories: list("memory", &cells.memory, ByteCount::ZERO)?,
         cpus: list("cpus", &cells.cpus, None)?,
         clients: list("clients", &clients, 1)?,
-        ramp: None,
+        ramp: given(&ramp),
         databases,
         copies: given(&experiment.copies).map_or(1, Count::get),
         compare: Factor::PageSize,
@@ -87,6 +93,71 @@ pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Resul
         storages: spans(&cells.storage),
         cpus: spans(&cells.cpus),
     })
+}
+
+/// How long a step of a ramp lasts when nobody says, as of `octavo bench`.
+const STEP: Duration = Duration::from_secs(60);
+
+/// Keys that say how cells are compared in lockstep, which ramps are not.
+const OF_LOCKSTEP: [&str; 7] = [
+    "passes",
+    "design",
+    "margin",
+    "compare",
+    "reference",
+    "transactions",
+    "warm-up",
+];
+
+/// The ramp that each cell is, at its clients, where the file has one.
+fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, Refusal> {
+    let Some(keys) = &sections.clients else {
+        return Ok(None);
+    };
+    if let Some(clients) = sections.cells.clients.first() {
+        return Err(Refusal::new(
+            &clients.span,
+            "clients in [cells] and ramp in [clients] exclude each other: remove one of them",
+        ));
+    }
+    let Some(steps) = &keys.ramp else {
+        return Err(missing(
+            places,
+            "clients",
+            "ramp is missing in [clients]: say how many clients begin, such as ramp = \"5..60/5\"",
+        ));
+    };
+    let length = given(&keys.step).unwrap_or(STEP);
+    let ramp = Ramp::new(steps.value, length).map_err(|error| {
+        let place = keys.step.as_ref().map_or(&steps.span, |step| &step.span);
+        Refusal::new(place, error.to_string())
+    })?;
+    if ramp.length() > DURATION_MAX {
+        return Err(Refusal::new(
+            &steps.span,
+            format!(
+                "the {} steps of ramp {} take longer than a year: choose fewer or shorter ones",
+                steps.value.count(),
+                steps.value
+            ),
+        ));
+    }
+    let given = OF_LOCKSTEP
+        .iter()
+        .filter_map(|key| Some((key, places.get(*key)?)));
+    if let Some((key, place)) = given.min_by_key(|(_, place)| place.start) {
+        return Err(Refusal::new(
+            place,
+            format!(
+                "{key} is of cells that are compared in lockstep, and ramp in [clients] makes \
+                 each cell a ramp by itself: remove {key} or [clients]"
+            ),
+        ));
+    }
+    Ok(Some(Entry {
+        value: ramp,
+        span: steps.span.clone(),
+    }))
 }
 
 /// The values of a list, or the one that stands for it where the file has no
@@ -395,6 +466,10 @@ fn compared(
         .into_iter()
         .filter(|&factor| plan.count(factor) > 1)
         .collect();
+    if plan.ramp.is_some() {
+        // Only names and their order follow from it.
+        return Ok(several.first().copied().unwrap_or(Factor::PageSize));
+    }
     match several[..] {
         [one] => Ok(one),
         [] => Err(missing(

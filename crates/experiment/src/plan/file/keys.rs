@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use octavo_database::Isolation;
+use octavo_driver::ClientSteps;
 use octavo_units::{ByteCount, PageSize};
 use serde::Deserialize;
 
@@ -63,6 +64,14 @@ pub(super) struct Cells {
     pub(super) cpus: List<Option<u32>>,
     pub(super) storage: List<Storage>,
     pub(super) isolation: Option<Entry<Isolation>>,
+}
+
+/// `[clients]`: clients that begin step by step.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ClientKeys {
+    pub(super) ramp: Option<Entry<ClientSteps>>,
+    pub(super) step: Option<Entry<Duration>>,
 }
 
 /// The keys of `[cells]` whose values are lists.

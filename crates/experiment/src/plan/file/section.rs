@@ -7,14 +7,14 @@ use toml::{
 };
 
 use super::{
-    keys::{Cells, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys},
+    keys::{Cells, ClientKeys, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys},
     known::Known,
     refusal::Refusal,
     value::{Entry, List, Number, Whole},
 };
 
 /// The names of the sections.
-const SECTIONS: [&str; 4] = ["experiment", "run", "workload", "cells"];
+pub(super) const SECTIONS: [&str; 5] = ["experiment", "run", "workload", "cells", "clients"];
 
 /// A plan file's sections, each key read by itself.
 pub(super) struct Sections {
@@ -27,6 +27,8 @@ pub(super) struct Sections {
     pub(super) cells: Cells,
     /// The options of databases that the file gives.
     pub(super) options: Vec<(&'static str, List<String>)>,
+    /// `None` of a file without this section.
+    pub(super) clients: Option<ClientKeys>,
 }
 
 impl Sections {
@@ -37,6 +39,8 @@ impl Sections {
         let run = table(&mut document, "run")?;
         let mut workload = table(&mut document, "workload")?;
         let mut cells = table(&mut document, "cells")?;
+        let has_clients = document.contains_key("clients");
+        let clients = table(&mut document, "clients")?;
         let head = read(document, "a plan", &SECTIONS)?;
         let (parameter_names, option_names) = (known.parameter_names(), known.option_names());
         let parameters = take_lists(&mut workload, "[workload]", &parameter_names)?;
@@ -54,6 +58,10 @@ impl Sections {
             parameters,
             cells: read(cells, "[cells]", &option_names)?,
             options,
+            clients: match has_clients {
+                true => Some(read(clients, "[clients]", &[])?),
+                false => None,
+            },
         })
     }
 }

@@ -413,10 +413,131 @@ fn lists_have_each_entry_once() {
     refused("clients", "clients = [5, \"1..5\"]", "\"1..5\"", &["twice"]);
 }
 
+/// A sound plan of ramps; nothing has to say when it ends.
+const RAMPS: &str = r#"format = 1
+[experiment]
+seed = 7
+[workload]
+name = "tpcc"
+warehouses = 2
+[cells]
+page-size = ["4K", "8K"]
+memory = ["64MiB", "128MiB"]
+[clients]
+ramp = "5..62/5"
+step = "90s"
+"#;
+
 #[test]
-fn ramps_have_both_ends_where_the_step_fits() {
-    let clients = |ramp: &str| {
-        let (text, _) = with("clients", &format!("clients = \"{ramp}\""));
+fn cells_with_a_schedule_of_clients_are_ramps() {
+    let file = parse(RAMPS).unwrap();
+    let ramp = file.plan.ramp.unwrap();
+    assert_eq!(ramp.clients.to_string(), "5..60/5");
+    assert_eq!(ramp.step, Duration::from_secs(90));
+    // Sessions are those of the last step, and no list has to be compared.
+    assert_eq!(file.plan.clients, [60]);
+    assert_eq!(file.plan.cells().len(), 4);
+    assert_eq!((file.budget, file.passes), (None, None));
+    file.check(Path::new("/nonexistent/octavo")).unwrap();
+    let mut order = file.plan.order_of_ramps();
+    order.sort_unstable();
+    assert_eq!(order, [0, 1, 2, 3]);
+    let minute = parse(&RAMPS.replace("step = \"90s\"\n", "")).unwrap();
+    assert_eq!(minute.plan.ramp.unwrap().step, Duration::from_secs(60));
+    // A single cell is enough.
+    let one = RAMPS.replace("[\"4K\", \"8K\"]", "\"8K\"");
+    let one = one.replace("[\"64MiB\", \"128MiB\"]", "\"64MiB\"");
+    assert_eq!(parse(&one).unwrap().plan.cells().len(), 1);
+    // What is kept of a plan is the same plan, and of others as it was.
+    let text = serde_json::to_string(&file.plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), file.plan);
+    let lockstep = serde_json::to_string(&parse(SOUND).unwrap().plan).unwrap();
+    assert!(!lockstep.contains("ramp"), "{lockstep}");
+}
+
+#[test]
+fn ramps_that_cannot_be_are_refused_at_their_key() {
+    let refused = |old: &str, new: &str, line: usize, place: &str, words: &[&str]| {
+        assert!(RAMPS.contains(old));
+        refused_text(&RAMPS.replacen(old, new, 1), line, place, words);
+    };
+    let ramp = "\"5..62/5\"";
+    for (new, words) in [
+        ("\"60..5/5\"", "to more clients, not 60..5/5"),
+        ("\"0..5\"", "at least 1 client"),
+        ("\"5..60 step 5\"", "write FIRST..LAST/BY, such as 5..60/5"),
+        ("\"1..900000/5\"", "at most 100000 clients, not 900000"),
+        ("\"1..100000\"", "choose fewer or shorter ones"),
+        ("[5, 10]", "a ramp in quotes such as"),
+    ] {
+        let place = if new == "[5, 10]" { "[5, 10]" } else { new };
+        let text = RAMPS.replace("90s", "1h");
+        refused_text(&text.replace(ramp, new), 11, place, &[words]);
+    }
+    refused(
+        "\"90s\"",
+        "\"4s\"",
+        12,
+        "\"4s\"",
+        &["step must be at least 5s"],
+    );
+    refused(
+        "step =",
+        "steps =",
+        12,
+        "steps",
+        &["[clients]", "did you mean step?"],
+    );
+    let missing = "ramp = \"5..62/5\"\n";
+    refused(
+        missing,
+        "",
+        10,
+        "[clients]",
+        &["ramp is missing in [clients]"],
+    );
+    refused(
+        "[clients]",
+        "clients = 4\n[clients]",
+        10,
+        "4",
+        &["clients in [cells] and ramp in [clients]", "remove one"],
+    );
+    for (line, key) in [
+        ("passes = 3", "passes"),
+        ("design = \"full\"", "design"),
+        ("margin = 0.05", "margin"),
+        ("compare = \"memory\"", "compare"),
+        ("reference = \"4K\"", "reference"),
+    ] {
+        let value = line.split_once("= ").unwrap().1;
+        let words = [&format!("remove {key} or [clients]")[..], "lockstep"];
+        refused("seed = 7", line, 3, value, &words);
+    }
+    for key in ["transactions", "warm-up"] {
+        let words = [&format!("remove {key} or [clients]")[..]];
+        refused(
+            "[workload]",
+            &format!("[run]\n{key} = 9\n[workload]"),
+            5,
+            "9",
+            &words,
+        );
+    }
+    // Sessions need memory: those of the last step.
+    refused(
+        "\"64MiB\"",
+        "\"4MiB\"",
+        9,
+        "\"4MiB\"",
+        &["60 clients", "at least"],
+    );
+}
+
+#[test]
+fn ranges_have_both_ends_where_the_step_fits() {
+    let clients = |range: &str| {
+        let (text, _) = with("clients", &format!("clients = \"{range}\""));
         parse(&text).unwrap().plan.clients
     };
     assert_eq!(clients("5..60 step 5").len(), 12);
@@ -424,17 +545,17 @@ fn ramps_have_both_ends_where_the_step_fits() {
     assert_eq!(clients("1..10 step 4"), [1, 5, 9]);
     assert_eq!(clients("2..4"), [2, 3, 4]);
     assert_eq!(clients("3 .. 3 step 9"), [3]);
-    for (ramp, word) in [
+    for (range, word) in [
         ("60..5 step 5", "backwards"),
         ("5..60 step 0", "never ends"),
         ("5..60 by 5", "5..60 step 5"),
         ("0..4", "from 1"),
         ("1..4000000000", "from 1"),
         ("1..5000", "1000 entries"),
-        ("many", "not a ramp"),
-        ("..", "not a ramp"),
+        ("many", "not a range"),
+        ("..", "not a range"),
     ] {
-        let place = format!("\"{ramp}\"");
+        let place = format!("\"{range}\"");
         refused("clients", &format!("clients = {place}"), &place, &[word]);
     }
 }
@@ -703,11 +824,18 @@ fn every_key_is_documented() {
     let documentation = include_str!("../../../../../docs/plans.md");
     let mut count = 0;
     // The keys of a section are those that an unknown one is refused with.
-    for section in ["", "[experiment]\n", "[run]\n", "[workload]\n", "[cells]\n"] {
+    for section in [
+        "",
+        "[experiment]\n",
+        "[run]\n",
+        "[workload]\n",
+        "[cells]\n",
+        "[clients]\n",
+    ] {
         let refused = parse(&format!("format = 1\n{section}quite-unknown = 1\n")).unwrap_err();
         let (_, keys) = refused.reason.split_once("choose ").unwrap();
         for key in keys.split(", ") {
-            let is_section = ["experiment", "run", "workload", "cells"].contains(&key);
+            let is_section = section::SECTIONS.contains(&key);
             let row = if is_section {
                 format!("`[{key}]`")
             } else {

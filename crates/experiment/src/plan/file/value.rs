@@ -3,6 +3,7 @@
 use std::{fmt, marker::PhantomData, ops::Range, path::Path, time::Duration};
 
 use octavo_database::Isolation;
+use octavo_driver::ClientSteps;
 use octavo_storage::entry;
 use octavo_units::{ByteCount, PageSize, parse_duration};
 use serde::{
@@ -283,7 +284,7 @@ fn word<T: Copy>(scalar: Scalar<'_>, words: &[(&str, T)]) -> Option<Result<T, St
 }
 
 /// The longest time: what is planned for longer is a slip.
-const DURATION_MAX: Duration = Duration::from_hours(366 * 24);
+pub(super) const DURATION_MAX: Duration = Duration::from_hours(366 * 24);
 
 impl Written for Duration {
     const FORMS: &'static str = "a time in quotes such as \"90s\", \"5m\" or \"1h30m\"";
@@ -336,21 +337,21 @@ impl Written for Share {
 /// The most clients, as many as `octavo bench` takes.
 const CLIENTS_MAX: u64 = 100_000;
 
-/// The most entries that a ramp may have: a guard against slips.
-const RAMP_MAX: u32 = 1000;
+/// The most entries that a range may have: a guard against slips.
+const RANGE_MAX: u32 = 1000;
 
-/// Clients: a number, or a ramp such as `5..60 step 5`, which has its first
+/// Clients: a number, or a range such as `5..60 step 5`, which has its first
 /// number, and its last where the step falls on it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clients(pub(super) Vec<u32>);
 
 impl Written for Clients {
-    const FORMS: &'static str = "a number, a list or a ramp such as \"5..60 step 5\"";
+    const FORMS: &'static str = "a number, a list or a range such as \"5..60 step 5\"";
 
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
         match scalar {
             Scalar::Text(text) => {
-                Some(ramp(text).map_err(|reason| format!("clients '{text}' {reason}")))
+                Some(range(text).map_err(|reason| format!("clients '{text}' {reason}")))
             }
             _ => {
                 let read = Count::<CLIENTS_MAX>::read(scalar)?;
@@ -360,7 +361,7 @@ impl Written for Clients {
     }
 }
 
-fn ramp(text: &str) -> Result<Clients, String> {
+fn range(text: &str) -> Result<Clients, String> {
     let number = |text: &str| text.trim().parse::<u32>().ok();
     let (bounds, step) = match text.split_once("step") {
         Some((bounds, step)) => (bounds, number(step)),
@@ -370,7 +371,7 @@ fn ramp(text: &str) -> Result<Clients, String> {
         .split_once("..")
         .and_then(|(first, last)| Some((number(first)?, number(last)?)));
     let (Some((first, last)), Some(step)) = (bounds, step) else {
-        return Err("is not a ramp: write it like 5..60 step 5".into());
+        return Err("is not a range: write it like 5..60 step 5".into());
     };
     if step == 0 {
         return Err("never ends: the step has to be at least 1".into());
@@ -383,12 +384,23 @@ fn ramp(text: &str) -> Result<Clients, String> {
     if first == 0 || u64::from(last) > CLIENTS_MAX {
         return Err(format!("is not possible: choose from 1 to {CLIENTS_MAX}"));
     }
-    if (last - first) / step >= RAMP_MAX {
+    if (last - first) / step >= RANGE_MAX {
         return Err(format!(
-            "has more than {RAMP_MAX} entries: choose a larger step"
+            "has more than {RANGE_MAX} entries: choose a larger step"
         ));
     }
     Ok(Clients((first..=last).step_by(step as usize).collect()))
+}
+
+impl Written for ClientSteps {
+    const FORMS: &'static str = "a ramp in quotes such as \"5..60/5\"";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        match scalar {
+            Scalar::Text(text) => Some(text.parse().map_err(text_of)),
+            _ => None,
+        }
+    }
 }
 
 /// CPUs: a number, or `all`, which is `None`.

@@ -16,6 +16,13 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
                 path.display()
             )));
         }
+        if findings.plan.ramp.is_some() {
+            return Err(Failure::Input(anyhow!(
+                "{} has ramps, which ran at different times and are not compared: read both with \
+                 octavo report",
+                path.display()
+            )));
+        }
         Ok(findings)
     };
     let comparison = of(&read(&flags.first)?, &read(&flags.second)?);

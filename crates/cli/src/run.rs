@@ -30,6 +30,13 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         .directory
         .clone()
         .unwrap_or_else(|| directory_of(&flags.plan));
+    if file.plan.ramp.is_some() && flags.passes.is_some() {
+        return Err(Failure::input(file.refuse(
+            "ramp",
+            "--passes is for cells that are compared in lockstep, and ramp in [clients] makes each \
+             cell a ramp by itself: leave --passes out",
+        )));
+    }
     file.check(&directory).map_err(Failure::input)?;
     let settings = CampaignSettings {
         prediction: None,

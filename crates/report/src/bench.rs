@@ -79,7 +79,10 @@ fn answer(result: &BenchResult) -> Section {
         ""
     };
     section.push(Block::Decision {
-        what: match result.ramp.as_ref().and_then(|of| ramp::answer(result, of)) {
+        what: match result.ramp.as_ref().and_then(|of| {
+            let rate = ramp::Rate::of(&result.counted_name, of);
+            ramp::answer(&rate, of, Some("--ramp"))
+        }) {
             Some(answer) => answer,
             None => format!("{}{saturated}", throughput(result)),
         },

@@ -12,19 +12,22 @@ use crate::{
     document::{Block, Depth, Document, Figure, Section},
     naming,
     number::{clock, counted, distinct, join},
-    profile,
+    profile, ramps,
     sentence::{self, Answer},
     table,
 };
 
 /// Rows of tables that the first screen has room for, headings included. What
 /// does not fit follows below.
-const FIRST_ROWS: usize = 14;
+pub(crate) const FIRST_ROWS: usize = 14;
 /// Warnings that it has room for; of more of them, the first alone is shown.
 const FIRST_WARNINGS: usize = 2;
 
 /// The report of an experiment.
 pub fn findings(findings: &Findings) -> Document {
+    if findings.plan.ramp.is_some() {
+        return ramps::document(findings);
+    }
     let groups = naming::groups(findings);
     let (first, rest) = groups.split_at(fitting(&groups));
     let begin = [summary(findings, first, rest.len()), more(findings, rest)];
@@ -55,12 +58,13 @@ fn fitting(groups: &[&GroupFindings]) -> usize {
 }
 
 /// The user's name for the experiment, else what it asks, where and when.
-fn title(findings: &Findings) -> String {
+pub(crate) fn title(findings: &Findings) -> String {
     let plan = &findings.plan;
     if let Some(name) = &plan.name {
         return name.clone();
     }
     let compared = match plan.compare {
+        _ if plan.ramp.is_some() => Factor::Clients.noun(),
         Factor::Copy => "equal cells",
         Factor::Database => "options",
         factor => factor.noun(),
@@ -76,7 +80,7 @@ fn title(findings: &Findings) -> String {
 }
 
 /// What was measured, on one line.
-fn origin(findings: &Findings) -> String {
+pub(crate) fn origin(findings: &Findings) -> String {
     let plan = &findings.plan;
     let databases = plan.databases.iter();
     let databases =
@@ -127,7 +131,7 @@ fn figures(figures: impl IntoIterator<Item = Figure>) -> impl Iterator<Item = Bl
 }
 
 /// Warnings of the first screen, and the others.
-fn warnings(findings: &Findings) -> (Vec<String>, Vec<String>) {
+pub(crate) fn warnings(findings: &Findings) -> (Vec<String>, Vec<String>) {
     let mut warnings = sentence::caveats(findings);
     let shown = match warnings.len() {
         few if few <= FIRST_WARNINGS => few,
@@ -281,7 +285,7 @@ fn stability(findings: &Findings) -> Section {
     section
 }
 
-fn disk(findings: &Findings) -> Section {
+pub(crate) fn disk(findings: &Findings) -> Section {
     let mut section = Section::new("disk", "Disk").at(Depth::Evidence);
     section.extend(paragraphs(sentence::evidence(findings)));
     for group in naming::groups(findings) {
@@ -311,7 +315,7 @@ fn device(section: &mut Section, findings: &Findings, profile: &Profile) {
 }
 
 /// The load that was generated, and runs that failed.
-fn load(findings: &Findings) -> Section {
+pub(crate) fn load(findings: &Findings) -> Section {
     let mut section = Section::new("load", "Load").at(Depth::Method);
     section.push(Block::Table(table::audit(findings)));
     let distributions = table::distributions(findings);
@@ -323,7 +327,7 @@ fn load(findings: &Findings) -> Section {
     section
 }
 
-fn setup(findings: &Findings) -> Section {
+pub(crate) fn setup(findings: &Findings) -> Section {
     let mut section = Section::new("setup", "Setup").at(Depth::Method);
     section.paragraph(format!(
         "{} by Octavo {}, started {}.",
@@ -338,7 +342,7 @@ fn setup(findings: &Findings) -> Section {
     section
 }
 
-fn method(findings: &Findings) -> Section {
+pub(crate) fn method(findings: &Findings) -> Section {
     let mut section = Section::new("method", "Method").at(Depth::Method);
     section.extend(paragraphs(sentence::method(findings)));
     section
@@ -361,6 +365,7 @@ mod tests {
             fixture::systems(),
             fixture::copies(),
             fixture::many_groups(),
+            fixture::ramps(),
         ]
     }
 

@@ -28,19 +28,36 @@ fn summary(forecast: &Forecast) -> Vec<(String, String)> {
     let plan = &forecast.plan;
     let data = join(&plan.data, "; ");
     let design = match plan.design {
+        _ if plan.ramp.is_some() => "each cell a ramp by itself, one after the other",
         Design::Race => "lockstep, decided cells are dropped",
         Design::Full => "lockstep, every cell to the end",
     };
-    let mut values = vec![
-        ("workload", format!("{}, {data}", plan.workload)),
-        ("compared", plan.compare.to_string()),
-        ("design", design.into()),
-        (
-            "margin",
-            format!("up to {} counts as no difference", percent(plan.margin)),
-        ),
-        ("directory", forecast.directory.display().to_string()),
-    ];
+    let mut values = vec![("workload", format!("{}, {data}", plan.workload))];
+    match plan.ramp {
+        Some(ramp) => values.push((
+            "clients",
+            format!(
+                "{}, {} of {}",
+                ramp.clients,
+                counted(ramp.clients.count(), "step"),
+                estimate(ramp.step)
+            ),
+        )),
+        None => values.push(("compared", plan.compare.to_string())),
+    }
+    values.push(("design", design.into()));
+    if plan.ramp.is_none() {
+        let margin = percent(plan.margin);
+        values.push(("margin", format!("up to {margin} counts as no difference")));
+    }
+    values.push(("directory", forecast.directory.display().to_string()));
+    if forecast.ramps_done > 0 {
+        let done = counted(forecast.ramps_done, "ramp");
+        values.push((
+            "finished",
+            format!("{done}, which stay; below is the whole plan"),
+        ));
+    }
     if forecast.passes_done > 0 {
         let done = forecast.passes_done;
         values.push((
@@ -69,13 +86,18 @@ fn cells(forecast: &Forecast) -> Section {
         .label("cell", |cell| (cell.cell + 1).to_string())
         .words(plan.compare.noun(), |cell| {
             let level = plan.level(&all[cell.cell], plan.compare).with_noun();
-            let reference = if cell.reference { " (reference)" } else { "" };
+            let is_reference = cell.reference && plan.ramp.is_none();
+            let reference = if is_reference { " (reference)" } else { "" };
             format!("{level}{reference}")
         });
     if forecast.cells.iter().any(|cell| !cell.group.is_empty()) {
         table = table.prose("group", |cell| cell.group.clone());
     }
-    let table = table.figure("in first pass", place);
+    let order = match plan.ramp {
+        None => "in first pass",
+        Some(_) => "turn",
+    };
+    let table = table.figure(order, place);
     section.push(Block::Table(table.build()));
     section
 }
@@ -125,11 +147,32 @@ fn times(forecast: &Forecast) -> Section {
     let mut values = vec![
         (loading.to_owned(), estimate(forecast.making)),
         (
-            "copies and warm-up".into(),
-            format!("{} in each sitting", estimate(forecast.beginning)),
+            match forecast.plan.ramp {
+                None => "copies and warm-up".into(),
+                Some(_) => "copies".into(),
+            },
+            match forecast.plan.ramp {
+                None => format!("{} in each sitting", estimate(forecast.beginning)),
+                Some(_) => format!("{} for all cells", estimate(forecast.beginning)),
+            },
         ),
-        ("slice".into(), slice),
     ];
+    match forecast.plan.ramp {
+        Some(ramp) => {
+            let cells = u32::try_from(forecast.cells.len()).unwrap_or(u32::MAX);
+            let all = ramp.length().saturating_mul(cells);
+            let warm_up = ramp.step.saturating_mul(cells);
+            values.push((
+                "ramps".into(),
+                format!(
+                    "{}, and at least {} of warm-up",
+                    estimate(all),
+                    estimate(warm_up)
+                ),
+            ));
+        }
+        None => values.push(("slice".into(), slice)),
+    }
     if let Some(passes) = forecast.passes {
         values.push(("passes".into(), format!("at most {passes}")));
     }

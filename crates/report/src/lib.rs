@@ -27,6 +27,7 @@ mod naming;
 pub mod number;
 mod profile;
 mod ramp;
+mod ramps;
 mod sentence;
 mod svg;
 mod table;

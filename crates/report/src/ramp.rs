@@ -8,8 +8,8 @@ use octavo_experiment::{
 
 use crate::{
     chart,
-    document::{Block, Section, Table},
-    number::{bytes, count, number, percent, percent_fine, plain},
+    document::{Block, Figure, Section, Table},
+    number::{bytes, count, counted, number, percent, percent_fine, plain},
     table::ms,
 };
 
@@ -19,12 +19,31 @@ const AS_GOOD: f64 = 0.03;
 /// A law that is further from its steps than this on average says little.
 const FAR: f64 = 0.1;
 
-/// The unit in which counted transactions are told, and how many of it a second has.
-fn rate(result: &BenchResult) -> (String, f64) {
-    let name = &result.counted_name;
-    match result.figures.load.counted() == result.figures.load.transactions() {
-        true => (format!("{name} per second"), 1.0),
-        false => (format!("{name} per minute"), 60.0),
+/// The unit in which counted transactions of a ramp are told.
+pub(crate) struct Rate {
+    /// Such as "new orders per minute".
+    pub(crate) unit: String,
+    /// How many of it a transaction each second makes.
+    per: f64,
+}
+
+impl Rate {
+    /// Of transactions that are called so: per second where all that ran are counted.
+    pub(crate) fn of(counted_name: &str, ramp: &RampFinding) -> Self {
+        let is_all = |step: &StepFinding| step.counted_per_second == step.transactions_per_second;
+        let (unit, per) = match ramp.steps.iter().all(is_all) {
+            true => ("second", 1.0),
+            false => ("minute", 60.0),
+        };
+        Self {
+            unit: format!("{counted_name} per {unit}"),
+            per,
+        }
+    }
+
+    /// A rate per second in this unit.
+    pub(crate) fn said(&self, per_second: f64) -> String {
+        number(per_second * self.per)
     }
 }
 
@@ -34,34 +53,40 @@ fn best(ramp: &RampFinding) -> Option<&StepFinding> {
     steps.max_by(|one, other| one.counted_per_second.total_cmp(&other.counted_per_second))
 }
 
-/// The sentence that people came for.
-pub(crate) fn answer(result: &BenchResult, ramp: &RampFinding) -> Option<String> {
-    let (unit, per) = rate(result);
-    let best = best(ramp)?;
-    let enough = ramp
-        .steps
-        .iter()
-        .find(|step| step.counted_per_second >= best.counted_per_second * (1.0 - AS_GOOD))?;
+/// The fewest clients that reach about as much as any number of them.
+pub(crate) fn enough(ramp: &RampFinding) -> Option<&StepFinding> {
+    let most = best(ramp)?.counted_per_second;
+    let mut steps = ramp.steps.iter();
+    steps.find(|step| step.counted_per_second >= most * (1.0 - AS_GOOD))
+}
+
+/// The sentence that people came for. With `larger` people try more clients; `None` where
+/// they need not, because more steps are to come.
+pub(crate) fn answer(rate: &Rate, ramp: &RampFinding, larger: Option<&str>) -> Option<String> {
+    let enough = enough(ramp)?;
     let reached = format!(
-        "{} {unit} with {} clients",
-        number(enough.counted_per_second * per),
-        enough.clients
+        "{} {} with {}",
+        rate.said(enough.counted_per_second),
+        rate.unit,
+        counted(enough.clients, "client")
     );
-    let is_last = enough.clients == ramp.steps.last()?.clients;
-    Some(match is_last {
-        true => {
-            format!("{reached}, the most that were tried; fewer reach less. Try more with --ramp.")
-        }
-        false => format!(
-            "{reached}. More, up to {}, gain less than {}.",
-            ramp.steps.last()?.clients,
-            percent(AS_GOOD)
-        ),
-    })
+    let [first, last] = [ramp.steps.first()?, ramp.steps.last()?].map(|step| step.clients);
+    if enough.clients < last {
+        let little = percent(AS_GOOD);
+        return Some(format!(
+            "{reached}. More, up to {last}, gain less than {little}."
+        ));
+    }
+    let tried = match first == last {
+        true => "the only number that was tried",
+        false => "the most that were tried; fewer reach less",
+    };
+    let more = larger.map_or_else(String::new, |larger| format!(" Try more with {larger}."));
+    Some(format!("{reached}, {tried}.{more}"))
 }
 
 /// Where throughput is highest by the law, of a ramp up to so many clients.
-fn knee(peak: &Peak, last: f64) -> String {
+pub(crate) fn knee(peak: &Peak, last: f64) -> String {
     let Some(clients) = peak.clients else {
         return "none: throughput levels off, and does not fall".into();
     };
@@ -74,12 +99,14 @@ fn knee(peak: &Peak, last: f64) -> String {
     format!("{} clients ({low} to {high}){beyond}", number(clients))
 }
 
+/// A share and where it lies.
+pub(crate) fn between(of: Between) -> String {
+    let [estimate, low, high] = [of.estimate, of.low, of.high].map(percent_fine);
+    format!("{estimate} ({low} to {high})")
+}
+
 /// What the steps say together.
 fn law(fitted: &Fitted, last: f64) -> Vec<(&'static str, String)> {
-    let between = |of: Between| {
-        let [estimate, low, high] = [of.estimate, of.low, of.high].map(percent_fine);
-        format!("{estimate} ({low} to {high})")
-    };
     let mut values = vec![
         ("knee", knee(&fitted.peak, last)),
         (
@@ -102,17 +129,30 @@ fn law(fitted: &Fitted, last: f64) -> Vec<(&'static str, String)> {
     values
 }
 
-/// Steps and chart; nothing without a ramp.
+/// The section of a bench; nothing without a ramp.
 pub(crate) fn section(result: &BenchResult) -> Section {
     let mut section = Section::new("ramp", "Clients");
-    let Some(ramp) = &result.ramp else {
-        return section;
-    };
-    let (unit, per) = rate(result);
+    if let Some(ramp) = &result.ramp {
+        let rate = Rate::of(&result.counted_name, ramp);
+        section.push(Block::Table(steps(ramp, &rate, String::new())));
+        section.extend(below(ramp));
+        section.extend(figure(ramp, &rate, "").map(Block::Figure));
+    }
+    section
+}
+
+/// The steps of a ramp, `of` the cell that it is, if there are several.
+pub(crate) fn steps(ramp: &RampFinding, rate: &Rate, of: String) -> Table {
     let most = best(ramp).map_or(1.0, |best| best.counted_per_second);
-    let table = Table::of("Steps, without the first tenth of each", &ramp.steps)
+    let caption = match of.is_empty() {
+        true => "Steps, without the first tenth of each".to_owned(),
+        false => format!("{of}: steps, without the first tenth of each"),
+    };
+    Table::of(caption, &ramp.steps)
         .label("clients", |step| count(step.clients.into()))
-        .figure(unit.as_str(), |step| number(step.counted_per_second * per))
+        .figure(rate.unit.as_str(), |step| {
+            rate.said(step.counted_per_second)
+        })
         .drawing("", |step| bar(step.counted_per_second / most))
         .figure(("+-", 6), |step| {
             percent(1.96 * step.counted_error / step.counted_per_second)
@@ -124,20 +164,25 @@ pub(crate) fn section(result: &BenchResult) -> Section {
             bytes(step.written_bytes_per_second)
         })
         .figure(("misses", 7), |step| plain(step.misses_per_transaction))
-        .figure(("failed", 8), |step| count(step.failed));
-    section.push(Block::Table(table.build()));
-    if ramp.steps.is_empty() {
-        section.paragraph("No step has ended, so there is nothing to say of clients.");
-    }
-    if let Some(fitted) = &ramp.law {
-        let last = ramp
-            .steps
-            .last()
-            .map_or(0.0, |step| f64::from(step.clients));
-        section.values(law(fitted, last));
-    }
-    section.extend(chart::ramp(ramp, &unit, per).map(Block::Figure));
-    section
+        .figure(("failed", 8), |step| count(step.failed))
+        .build()
+}
+
+/// The law below the steps, or why there is none.
+pub(crate) fn below(ramp: &RampFinding) -> Option<Block> {
+    let Some(last) = ramp.steps.last() else {
+        return Some(Block::Paragraph(
+            "No step has ended, so there is nothing to say of clients.".into(),
+        ));
+    };
+    let law = law(ramp.law.as_ref()?, f64::from(last.clients));
+    let values = law.into_iter().map(|(name, value)| (name.into(), value));
+    Some(Block::Values(values.collect()))
+}
+
+/// The chart of the cell `of`, if there are several.
+pub(crate) fn figure(ramp: &RampFinding, rate: &Rate, of: &str) -> Option<Figure> {
+    chart::ramp(ramp, of, &rate.unit, rate.per)
 }
 
 /// A share of the most, in characters.

@@ -42,10 +42,16 @@ pub(crate) use time::{tails, why as why_so};
 use crate::{
     naming,
     number::{ends, list, percent, percent_fine, time},
+    ramps,
 };
 
 /// All that the figures say, in the order of the reports.
 pub(crate) fn all(findings: &Findings) -> Vec<String> {
+    if findings.plan.ramp.is_some() {
+        return ramps::answers(findings)
+            .map(|answer| answer.text())
+            .collect();
+    }
     let answers = answers(findings).into_iter();
     let answers = answers.chain(memory(findings)).chain(confidence(findings));
     let mut sentences: Vec<String> = answers.map(|answer| answer.text()).collect();
@@ -147,7 +153,9 @@ pub(crate) fn passed(findings: &Findings) -> Vec<String> {
         ));
     }
     let is_apart = |caveat: &Caveat| matches!(caveat, Caveat::SittingsApart { .. });
-    if findings.sittings > 1 && !findings.caveats.iter().any(is_apart) {
+    // Ramps are sittings of different cells.
+    let is_repeated = findings.sittings > 1 && findings.plan.ramp.is_none();
+    if is_repeated && !findings.caveats.iter().any(is_apart) {
         passed.push(format!(
             "{} sittings of fresh copies agree.",
             findings.sittings
@@ -161,9 +169,7 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     if findings.source == Source::Predicted {
         return vec!["No disk was seen: requests were timed by a model of it.".into()];
     }
-    let figures: Vec<_> = naming::cells(findings)
-        .filter_map(|cell| cell.per_transaction)
-        .collect();
+    let figures: Vec<_> = findings.per_transaction().copied().collect();
     if figures.is_empty() {
         return vec!["No run has a result, so nothing is known of the disk.".into()];
     }

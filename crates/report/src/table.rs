@@ -298,7 +298,10 @@ pub(crate) fn latencies(caption: String, cell: &CellFindings) -> Table {
 
 /// The generated load against the specification.
 pub(crate) fn audit(findings: &Findings) -> Table {
-    let caption = "Longest run of each sitting, warm-up included";
+    let caption = match findings.plan.ramp {
+        None => "Longest run of each sitting, warm-up included",
+        Some(_) => "Longest ramp, warm-up included",
+    };
     Table::of(caption, &findings.audit.lines)
         .label("generated", |line| line.name.clone())
         .figure("share", |line| percent_fine(share(line)))

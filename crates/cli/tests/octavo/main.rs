@@ -11,6 +11,7 @@ mod external;
 mod kill_and_resume;
 mod outside;
 mod predict;
+mod ramps;
 mod run;
 mod servers;
 

@@ -25,10 +25,11 @@ pub(crate) fn throughput(findings: &Findings) -> Vec<Figure> {
     charts.collect()
 }
 
-/// Throughput by clients of a ramp, in a unit of which a second has so many.
-pub(crate) fn ramp(found: &RampFinding, unit: &str, per: f64) -> Option<Figure> {
+/// Throughput by clients of a ramp, in a unit of which a second has so many; `of` the cell
+/// that it is, if there are several.
+pub(crate) fn ramp(found: &RampFinding, of: &str, unit: &str, per: f64) -> Option<Figure> {
     (!found.steps.is_empty())
-        .then(|| ramp::draw(found, unit, per))
+        .then(|| ramp::draw(found, of, unit, per))
         .flatten()
 }
 

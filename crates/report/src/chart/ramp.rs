@@ -16,7 +16,7 @@ use crate::{
 const BETWEEN: usize = 8;
 
 /// `per` makes what a second has the unit of the chart.
-pub(super) fn draw(ramp: &RampFinding, unit: &str, per: f64) -> Option<Figure> {
+pub(super) fn draw(ramp: &RampFinding, of: &str, unit: &str, per: f64) -> Option<Figure> {
     let clients: Vec<f64> = ramp
         .steps
         .iter()
@@ -50,7 +50,10 @@ pub(super) fn draw(ramp: &RampFinding, unit: &str, per: f64) -> Option<Figure> {
         marks.push(Mark::Dot(steps, (x, value), tip));
     }
     let plot = Plot {
-        title: format!("Throughput by clients, in {unit}"),
+        title: match of.is_empty() {
+            true => format!("Throughput by clients, in {unit}"),
+            false => format!("Throughput by clients with {of}, in {unit}"),
+        },
         caption: "Each dot is one step of the ramp, without its first tenth.".into(),
         x: (
             Scale::places(

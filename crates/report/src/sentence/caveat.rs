@@ -86,6 +86,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             counted(*of, "run"),
             match findings.source {
                 Source::Predicted => "--warm-up",
+                _ if findings.plan.ramp.is_some() => "step in [clients]",
                 _ => "--budget",
             }
         ),

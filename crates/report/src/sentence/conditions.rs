@@ -31,7 +31,17 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     if let Some(rows) = rows(findings) {
         add("rows", rows);
     }
-    add("clients", join(&plan.clients, ", "));
+    add(
+        "clients",
+        match plan.ramp {
+            None => join(&plan.clients, ", "),
+            Some(ramp) => format!(
+                "{}, {} a step",
+                ramp.clients,
+                seconds(ramp.step.as_secs_f64())
+            ),
+        },
+    );
     let cpus = plan.cpus.iter().map(|cpus| Level::Cpus(*cpus));
     add("CPUs", join(cpus, ", "));
     add("page sizes", page_sizes(findings));
@@ -42,10 +52,14 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     if plan.copies > 1 {
         add("copies", format!("{} of each cell", plan.copies));
     }
-    add("compared", compared(findings));
+    let is_ramps = plan.ramp.is_some();
+    if !is_ramps {
+        add("compared", compared(findings));
+    }
     add(
         "design",
         match plan.design {
+            _ if is_ramps => "each cell a ramp by itself, one after the other".into(),
             Design::Race => "cells in lockstep, decided ones are dropped".into(),
             Design::Full => "cells in lockstep, each to the end".into(),
         },
@@ -81,21 +95,21 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
                 _ => (name.clone(), value.clone()),
             }),
     );
-    conditions.extend([
-        ("random seed".into(), plan.seed.to_string()),
-        (
+    conditions.push(("random seed".into(), plan.seed.to_string()));
+    if !is_ramps {
+        conditions.push((
             "margin".into(),
             format!("up to {} counts as no difference", percent(plan.margin)),
+        ));
+    }
+    conditions.extend([(
+        "time".into(),
+        format!(
+            "{}, of which measured {}",
+            seconds(findings.spent_s),
+            seconds(findings.measured_s)
         ),
-        (
-            "time".into(),
-            format!(
-                "{}, of which measured {}",
-                seconds(findings.spent_s),
-                seconds(findings.measured_s)
-            ),
-        ),
-    ]);
+    )]);
     conditions
 }
 
@@ -197,6 +211,14 @@ fn data(findings: &Findings) -> String {
 }
 
 fn measured(findings: &Findings) -> String {
+    if !findings.ramps.is_empty() {
+        return format!(
+            "{} of {}; {} failed",
+            findings.runs_done,
+            counted(findings.ramps.len(), "ramp"),
+            counted(findings.runs_failed.len(), "run")
+        );
+    }
     let slice = match findings.slice_transactions {
         Some(count) => format!(", slices of {}", counted(count, "transaction")),
         None => String::new(),

@@ -4,8 +4,16 @@ use octavo_experiment::{findings::Findings, plan::Factor, record::Source};
 
 use crate::{naming, number::percent};
 
+/// What latencies are, and sizes.
+const UNITS: &str = "Latencies start at submission. When the database stalls, clients wait and do not queue, \
+    so percentiles are lower than with a fixed arrival rate. Page sizes, KiB, MiB and GiB \
+    are powers of two. MB/s are 10⁶ bytes per second.";
+
 /// The method, a paragraph each.
 pub(crate) fn method(findings: &Findings) -> Vec<String> {
+    if findings.plan.ramp.is_some() {
+        return of_ramps(findings);
+    }
     let margin = percent(findings.plan.margin);
     let reference = naming::reference_word(findings);
     let slice = match findings.slice_transactions {
@@ -72,13 +80,32 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
                 .into(),
         );
     }
-    paragraphs.push(
-        "Latencies start at submission. When the database stalls, clients wait and do not queue, \
-         so percentiles are lower than with a fixed arrival rate. Page sizes, KiB, MiB and GiB \
-         are powers of two. MB/s are 10⁶ bytes per second."
-            .into(),
-    );
+    paragraphs.push(UNITS.into());
     paragraphs
+}
+
+/// The same of cells that are ramps.
+fn of_ramps(findings: &Findings) -> Vec<String> {
+    vec![
+        "Each cell runs by itself, one after the other in a drawn order, on a fresh copy of the \
+         rows and a database that keeps running. Clients begin with their step and stay. All \
+         cells are given the same inputs. The warm-up has the clients of the first step: at \
+         least a step long, until the cache is full, at most as long as all steps."
+            .into(),
+        "The first tenth of each step does not count. How far up to ten batches of each step \
+         scatter, all steps together, gives the error of each. Steps follow each other on data \
+         that grows, so a later one meets more of it than an earlier one."
+            .into(),
+        "The knee is the peak of the universal scalability law (Gunther 2007) that fits the \
+         steps by least squares. Its interval and those of contention and coherence hold at 95% \
+         as far as steps scatter. docs/bench.md has the rules."
+            .into(),
+        "Cells run at different times, so what changed on the machine between them is part of \
+         how they differ. To compare cells, give numbers of clients in [cells] instead."
+            .into(),
+        not_claimed(findings),
+        UNITS.into(),
+    ]
 }
 
 /// What a cell is.

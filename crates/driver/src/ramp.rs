@@ -4,8 +4,6 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::settings::RunLength;
-
 /// Numbers of clients at work, one after the other: from the first by so many more to the
 /// last. Written `5..60/5`, or `5..60` for one more at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -168,16 +166,6 @@ impl Ramp {
             return Err(RampError::Short);
         }
         Ok(Self { clients, step })
-    }
-
-    /// How long a run is when nobody says how long to warm up: until the buffer is full, but
-    /// at least a step and at most as long as all of them.
-    pub fn run_length(self) -> RunLength {
-        RunLength::Time {
-            warm_up_min: self.step,
-            warm_up_max: self.length(),
-            measured: self.length(),
-        }
     }
 
     /// How long all steps last.

@@ -61,6 +61,18 @@ pub enum RunLength {
     },
 }
 
+impl RunLength {
+    /// That of a ramp when nobody says how long to warm up: until the buffer is full, but at
+    /// least a step and at most as long as all of them.
+    pub fn of_ramp(ramp: Ramp) -> Self {
+        Self::Time {
+            warm_up_min: ramp.step,
+            warm_up_max: ramp.length(),
+            measured: ramp.length(),
+        }
+    }
+}
+
 impl fmt::Display for RunLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

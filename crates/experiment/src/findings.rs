@@ -2,6 +2,7 @@
 //! verdicts and their conditions, in one value that reports print and
 //! `--json` writes.
 
+mod per_transaction;
 mod ramps;
 
 use std::{
@@ -9,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use octavo_database::{Counters, Registry, RestoreMethod, StoragePath};
+use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_device::profile::Profile;
 use octavo_driver::KindCounts;
 use octavo_workload::{Audit, AuditLine};
@@ -29,7 +30,10 @@ use crate::{
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
+pub use per_transaction::PerTransaction;
 pub use ramps::{CellRamp, RampEnd};
+
+use per_transaction::per_transaction;
 
 /// Everything that a report says.
 #[derive(Clone, Debug, Serialize)]
@@ -270,43 +274,6 @@ pub struct CellStability {
     pub batch_s: f64,
     /// The longest transaction, in seconds.
     pub longest_s: f64,
-}
-
-/// Figures of a cell per transaction (committed or rolled back, of every
-/// kind), over all of its runs.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct PerTransaction {
-    /// Transactions that they are made from.
-    pub transactions: u64,
-    /// Share of page references found in the buffer, 0 to 1.
-    pub hit_ratio: f64,
-    /// Pages that had to be read.
-    pub buffer_misses: f64,
-    /// Bytes that the database read from its files.
-    pub read_bytes: f64,
-    /// Bytes that it wrote to its files.
-    pub written_bytes: f64,
-    /// Of these, to the log or journal.
-    pub log_written_bytes: f64,
-    /// Flushes to stable storage.
-    pub syncs: f64,
-    /// Bytes written by the database ÷ bytes of column values that
-    /// transactions set or inserted.
-    pub write_amplification: f64,
-    /// Share of the buffer's misses that became reads of files, 0 to 1 (a
-    /// miss of a page that was never written needs no read).
-    pub misses_read: f64,
-    /// Reads that the device counted ÷ reads of the database: about 1 when
-    /// the storage was seen; below where the page cache answered, above where
-    /// others used the device. `None` where the device cannot be asked.
-    pub device_reads_ratio: Option<f64>,
-    /// Bytes that the device counted as written ÷ bytes that the database
-    /// wrote.
-    pub device_written_ratio: Option<f64>,
-    /// Mean time of one read of a file, in microseconds.
-    pub read_us_mean: f64,
-    /// Mean time of one flush, in microseconds.
-    pub sync_us_mean: f64,
 }
 
 impl Findings {
@@ -749,63 +716,6 @@ fn stability(slices: &[&Slice], batches: &[Batch], kinds: &[KindCounts]) -> Opti
         batch_s: elapsed.as_secs_f64() / batches.len() as f64,
         longest_s: longest_us as f64 / 1e6,
     })
-}
-
-fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
-    let of_runs = runs.iter().map(|run| run.load.transactions());
-    let transactions: u64 = of_runs.fold(0, u64::saturating_add);
-    if transactions == 0 {
-        return None;
-    }
-    let sum = |of: &dyn Fn(&Counters) -> u64| -> f64 {
-        runs.iter().map(|run| of(&run.load.counters) as f64).sum()
-    };
-    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    let ratio = |above: f64, below: f64| if below > 0.0 { above / below } else { 0.0 };
-    let each = |total: f64| total / transactions as f64;
-    let hits = sum(&|c| c.buffer_hits);
-    let misses = sum(&|c| c.buffer_misses);
-    let reads = sum(&|c| c.reads);
-    let written = sum(&|c| c.written_bytes().get());
-    let changed: f64 = runs
-        .iter()
-        .map(|run| run.load.counts.changed_bytes as f64)
-        .sum();
-    let device: Option<(f64, f64)> = runs.iter().try_fold((0.0, 0.0), |total, run| {
-        let device = run.device?;
-        Some((
-            total.0 + device.reads as f64,
-            total.1 + device.written_bytes.get() as f64,
-        ))
-    });
-    Some(PerTransaction {
-        transactions,
-        hit_ratio: ratio(hits, hits + misses),
-        buffer_misses: each(misses),
-        read_bytes: each(sum(&|c| c.read_bytes.get())),
-        written_bytes: each(written),
-        log_written_bytes: each(sum(&|c| c.log_written_bytes.get())),
-        syncs: each(sum(&|c| c.syncs)),
-        write_amplification: ratio(written, changed),
-        misses_read: ratio(reads, misses).min(1.0),
-        device_reads_ratio: device
-            .filter(|_| reads > 0.0)
-            .map(|(device, _)| device / reads),
-        device_written_ratio: device
-            .filter(|_| written > 0.0)
-            .map(|(_, device)| device / written),
-        read_us_mean: mean_time(sum(&|c| micros(c.read_time)), reads),
-        sync_us_mean: mean_time(sum(&|c| micros(c.sync_time)), sum(&|c| c.syncs)),
-    })
-}
-
-/// NaN where nothing was timed: servers are not asked to.
-fn mean_time(micros: f64, times: f64) -> f64 {
-    if micros > 0.0 {
-        micros / times
-    } else {
-        f64::NAN
-    }
 }
 
 /// What each kind of transaction did, all runs together.

@@ -12,7 +12,7 @@ use crate::{
     document::{Block, Depth, Document, Figure, Section},
     naming,
     number::{clock, counted, distinct, join},
-    profile, ramps,
+    profile,
     sentence::{self, Answer},
     table,
 };
@@ -23,11 +23,8 @@ pub(crate) const FIRST_ROWS: usize = 14;
 /// Warnings that it has room for; of more of them, the first alone is shown.
 const FIRST_WARNINGS: usize = 2;
 
-/// The report of an experiment.
-pub fn findings(findings: &Findings) -> Document {
-    if findings.plan.ramp.is_some() {
-        return ramps::document(findings);
-    }
+/// The report of an experiment whose cells are compared.
+pub(crate) fn document(findings: &Findings) -> Document {
     let groups = naming::groups(findings);
     let (first, rest) = groups.split_at(fitting(&groups));
     let begin = [summary(findings, first, rest.len()), more(findings, rest)];
@@ -353,7 +350,7 @@ mod tests {
     use octavo_experiment::caveats::Caveat;
 
     use super::*;
-    use crate::fixture;
+    use crate::{experiment::findings, fixture};
 
     fn all() -> Vec<Findings> {
         vec![

@@ -9,7 +9,7 @@ use octavo_driver::Percentiles;
 use octavo_experiment::{bench::BenchResult, compare::Comparison, findings::Findings};
 use serde::Serialize;
 
-use crate::{compare, sentence, visible::escaped};
+use crate::{compare, experiment, sentence, visible::escaped};
 
 /// The format of all documents here. 1 had no number; 2 has caveats and
 /// deviations with their figures instead of texts.
@@ -51,7 +51,7 @@ struct Told<T> {
 /// round) are `null`, since JSON has no infinity.
 pub fn findings_json(findings: &Findings) -> String {
     json(Told {
-        sentences: sentence::all(findings),
+        sentences: experiment::sentences(findings),
         warnings: Some(sentence::caveats(findings)),
         value: findings,
     })

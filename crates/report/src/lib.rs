@@ -16,6 +16,7 @@ mod check;
 mod compare;
 mod devices;
 mod document;
+mod experiment;
 mod findings;
 #[cfg(test)]
 mod fixture;
@@ -39,7 +40,7 @@ pub use check::check;
 pub use compare::compare;
 pub use devices::{described, devices, twin};
 pub use document::Document;
-pub use findings::findings;
+pub use experiment::findings;
 pub use forecast::forecast;
 pub use json::{FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json};
 pub use profile::profile;

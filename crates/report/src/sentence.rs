@@ -42,16 +42,10 @@ pub(crate) use time::{tails, why as why_so};
 use crate::{
     naming,
     number::{ends, list, percent, percent_fine, time},
-    ramps,
 };
 
 /// All that the figures say, in the order of the reports.
 pub(crate) fn all(findings: &Findings) -> Vec<String> {
-    if findings.plan.ramp.is_some() {
-        return ramps::answers(findings)
-            .map(|answer| answer.text())
-            .collect();
-    }
     let answers = answers(findings).into_iter();
     let answers = answers.chain(memory(findings)).chain(confidence(findings));
     let mut sentences: Vec<String> = answers.map(|answer| answer.text()).collect();

@@ -9,7 +9,9 @@ use std::{
 };
 
 use octavo_database::DatabaseError;
-use octavo_driver::{DriverObserver, DriverSettings, Load, RETRIES, Ramp, SliceSettings};
+use octavo_driver::{
+    DriverObserver, DriverSettings, Load, RETRIES, Ramp, RunLength, SliceSettings,
+};
 use octavo_storage::{
     calibrate::{self, CalibrateError},
     confine::confine,
@@ -216,7 +218,7 @@ impl<'a> MeasuredExecutor<'a> {
             connections: cell.clients,
             load: Load::Ramp(ramp),
             retries: RETRIES,
-            length: ramp.run_length(),
+            length: RunLength::of_ramp(ramp),
             keep_interrupted: false,
             frames: subject.frames(),
         };

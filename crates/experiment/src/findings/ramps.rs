@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::PerTransaction;
+use super::per_transaction::PerTransaction;
 use crate::{
     plan::{Cell, Plan},
     ramp::{RampFinding, StepRecord},

@@ -4,7 +4,10 @@
 
 use std::fmt::Display;
 
-use octavo_workload::schema::{Column, Index, Table};
+use octavo_workload::{
+    Workload,
+    schema::{Column, Index, Table},
+};
 
 /// The statement that creates `table`, with its key or without.
 pub(crate) fn create_table<T: Display>(
@@ -20,7 +23,33 @@ pub(crate) fn create_table<T: Display>(
     if with_key && !table.primary_key.is_empty() {
         parts.push(format!("PRIMARY KEY ({})", table.primary_key.join(", ")));
     }
+    parts.extend(table.checks.iter().map(|check| format!("CHECK ({check})")));
     format!("CREATE TABLE {} ({})", table.name, parts.join(", "))
+}
+
+/// The statements that have the database watch over references between tables that have
+/// their rows and keys.
+pub(crate) fn references(workload: &dyn Workload) -> impl Iterator<Item = String> {
+    let tables = workload.tables();
+    tables
+        .iter()
+        .filter_map(|table| add_references(table, tables))
+}
+
+fn add_references(table: &Table, tables: &[Table]) -> Option<String> {
+    let added = table.references.iter().map(|reference| {
+        let referred = tables.iter().find(|other| other.name == reference.table);
+        format!(
+            "ADD FOREIGN KEY ({}) REFERENCES {} ({})",
+            reference.columns.join(", "),
+            reference.table,
+            referred
+                .map_or(&[][..], |other| other.primary_key)
+                .join(", ")
+        )
+    });
+    let added: Vec<String> = added.collect();
+    (!added.is_empty()).then(|| format!("ALTER TABLE {} {}", table.name, added.join(", ")))
 }
 
 /// The statement that creates `index` of `table`.

@@ -147,14 +147,14 @@ fn value_of(kind: ColumnKind) -> Value<'static> {
         ColumnKind::Integer | ColumnKind::Integer32 => Value::Integer(1),
         ColumnKind::Decimal { scale, .. } => Value::Decimal { unscaled: 1, scale },
         ColumnKind::Char(length) | ColumnKind::Varchar(length) => {
-            Value::Text(&LETTERS[..usize::from(length)])
+            Value::Text(&LETTERS[..LETTERS.len().min(length as usize)])
         }
         ColumnKind::Timestamp => Value::Timestamp(0),
     }
 }
 
 /// As many as the widest column has.
-static LETTERS: &str = match str::from_utf8(&[b'x'; u16::MAX as usize]) {
+static LETTERS: &str = match str::from_utf8(&[b'x'; 100_000]) {
     Ok(letters) => letters,
     Err(_) => panic!("x is a letter"),
 };
@@ -211,6 +211,8 @@ mod tests {
             columns: Cow::Owned(vec![column("k", KEY), column("f", ColumnKind::Char(3))]),
             primary_key: &["k"],
             indexes: &[],
+            references: &[],
+            checks: &[],
             row_bytes_mean: 9,
         }];
         let statement = Statement {

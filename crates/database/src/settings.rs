@@ -3,6 +3,7 @@
 use std::fmt;
 
 use octavo_units::{ByteCount, PageSize};
+use octavo_workload::connection::Access;
 use serde::{Deserialize, Serialize};
 
 /// How a database is run.
@@ -21,7 +22,7 @@ pub struct Settings {
 
 /// How transactions are kept apart, by the names of the SQL standard. What a
 /// database makes of a name is its own; its conditions say so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// READ COMMITTED.
@@ -30,6 +31,18 @@ pub enum Isolation {
     RepeatableRead,
     /// SERIALIZABLE.
     Serializable,
+}
+
+impl Isolation {
+    /// The level of a transaction that asks for more than this one.
+    pub(crate) fn raised(self, access: Access) -> Option<Self> {
+        let asked = match access {
+            Access::Read | Access::Write => Self::ReadCommitted,
+            Access::WriteRepeatable => Self::RepeatableRead,
+            Access::WriteSerializable => Self::Serializable,
+        };
+        (asked > self).then_some(asked)
+    }
 }
 
 impl fmt::Display for Isolation {

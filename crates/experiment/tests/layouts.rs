@@ -197,6 +197,8 @@ fn compare_postgres(workload: &dyn Workload, page_sizes: &[u32]) {
         .into(),
         primary_key: &[],
         indexes: &[],
+        references: &[],
+        checks: &[],
         row_bytes_mean: 0,
     };
     let mut wrong = Vec::new();

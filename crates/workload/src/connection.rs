@@ -93,13 +93,17 @@ macro_rules! statements {
 }
 pub(crate) use statements;
 
-/// Whether a transaction may write.
+/// Whether a transaction may write, and how far it has to be kept from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads only; a snapshot is enough.
     Read,
     /// Reads and writes.
     Write,
+    /// Reads and writes, and what it has read stays so: at least REPEATABLE READ.
+    WriteRepeatable,
+    /// Reads and writes as if it were alone: SERIALIZABLE.
+    WriteSerializable,
 }
 
 /// The outcome of what a database was asked.
@@ -268,8 +272,8 @@ impl<'v> Batch<'v> {
 /// One session of a database. A statement outside of a transaction is one of
 /// its own.
 pub trait Connection {
-    /// Starts a transaction; the isolation level is the adapter's, and stated
-    /// by it.
+    /// Starts a transaction. The isolation level is the adapter's, which states it, or
+    /// that of the access where that is higher.
     ///
     /// # Errors
     /// [`ConnectionError`], by what the database refused.

@@ -64,6 +64,9 @@ impl RowBatch {
     /// Rows in a full batch.
     pub const ROWS: usize = 512;
 
+    /// Bytes of texts in a full batch: few rows are enough where these are long.
+    pub const TEXT_BYTES: usize = 1 << 20;
+
     /// An empty batch; a population makes it one of its tables.
     pub fn new() -> Self {
         Self {
@@ -111,7 +114,7 @@ impl RowBatch {
     /// Whether the batch wants to be handed over.
     pub fn is_full(&self) -> bool {
         // Asked after every row, so without the division of `len`.
-        self.cells.len() >= Self::ROWS * self.columns
+        self.cells.len() >= Self::ROWS * self.columns || self.text.len() >= Self::TEXT_BYTES
     }
 
     /// After a row: hands a full batch over and empties it. Breaks when no
@@ -184,5 +187,5 @@ impl Default for RowBatch {
 }
 
 fn offset(position: usize) -> u32 {
-    u32::try_from(position).expect("a batch of 512 rows is far below 4 GiB")
+    u32::try_from(position).expect("a batch is far below 4 GiB")
 }

@@ -18,11 +18,26 @@ pub struct Table {
     pub primary_key: &'static [&'static str],
     /// Further indexes.
     pub indexes: &'static [Index],
+    /// Keys of other tables that rows have to name.
+    pub references: &'static [Reference],
+    /// Conditions in SQL that each row has to meet.
+    pub checks: &'static [&'static str],
     /// About how many bytes of values one row has, for planning space.
     pub row_bytes_mean: u32,
 }
 
 impl Table {
+    /// References for which InnoDB makes an index: no key and no other index begins with
+    /// their columns.
+    pub fn references_without_index(&self) -> impl Iterator<Item = &'static Reference> {
+        let begins = |key: &[&str], columns: &[&str]| key.starts_with(columns);
+        self.references.iter().filter(move |reference| {
+            let mut keys = self.indexes.iter().map(|index| index.columns);
+            !begins(self.primary_key, reference.columns)
+                && !keys.any(|key| begins(key, reference.columns))
+        })
+    }
+
     /// What its columns hold, in their order.
     pub fn kinds(&self) -> Vec<ColumnKind> {
         self.columns.iter().map(|column| column.kind).collect()
@@ -69,18 +84,30 @@ pub struct Index {
     pub columns: &'static [&'static str],
 }
 
+/// Columns of a [`Table`] that hold the primary key of a row of another table, or NULL.
+#[derive(Debug)]
+pub struct Reference {
+    /// The columns' names, in the order of the other table's key.
+    pub columns: &'static [&'static str],
+    /// The other table's name.
+    pub table: &'static str,
+}
+
 /// Tables as a specification lists them. One is written as
 ///
-/// `name(row_bytes_mean) key [columns] index name [columns] { column: KIND, ... }`
+/// `name(row_bytes_mean) key [columns] index name [columns] references [columns] table
+/// check "condition" { column: KIND, ... }`
 ///
-/// without `key` and `index` where there are none. `nullable` stands behind the
-/// name of a column that may be NULL.
+/// without `key` where there is none, and with any number of indexes, references and
+/// checks. `nullable` stands behind the name of a column that may be NULL.
 macro_rules! tables {
     (@column) => { $crate::schema::Column::new };
     (@column nullable) => { $crate::schema::Column::nullable };
     ($(
         $table:ident($row_bytes_mean:expr) $(key [$($key:ident),*])?
-        $(index $index:ident [$($indexed:ident),*])? {
+        $(index $index:ident [$($indexed:ident),*])*
+        $(references [$($referring:ident),*] $referred:ident)*
+        $(check $check:literal)* {
             $($column:ident $($nullable:ident)?: $kind:expr),* $(,)?
         }
     )*) => {
@@ -94,7 +121,12 @@ macro_rules! tables {
             indexes: &[$($crate::schema::Index {
                 name: stringify!($index),
                 columns: &[$(stringify!($indexed)),*],
-            })?],
+            }),*],
+            references: &[$($crate::schema::Reference {
+                columns: &[$(stringify!($referring)),*],
+                table: stringify!($referred),
+            }),*],
+            checks: &[$($check),*],
             row_bytes_mean: $row_bytes_mean,
         }),*]
     };
@@ -117,9 +149,9 @@ pub enum ColumnKind {
         scale: u8,
     },
     /// Text of exactly this many characters.
-    Char(u16),
+    Char(u32),
     /// Text of up to this many characters.
-    Varchar(u16),
+    Varchar(u32),
     /// Microseconds since 1970-01-01T00:00:00Z.
     Timestamp,
 }

@@ -104,7 +104,7 @@ fn sizes_are_those_that_are_announced() {
                             i32::try_from(*number).is_ok()
                         }
                         (Value::Text(text), ColumnKind::Char(length)) => {
-                            text.len() == usize::from(length)
+                            text.len() == length as usize
                         }
                         _ => false,
                     };

@@ -481,8 +481,8 @@ fn fits(value: Value<'_>, kind: ColumnKind, nullable: bool) -> bool {
                 scale: s,
             },
         ) => scale == s && unscaled.unsigned_abs() < 10u64.pow(precision.into()),
-        (Value::Text(text), ColumnKind::Char(length)) => text.len() == usize::from(length),
-        (Value::Text(text), ColumnKind::Varchar(length)) => text.len() <= usize::from(length),
+        (Value::Text(text), ColumnKind::Char(length)) => text.len() == length as usize,
+        (Value::Text(text), ColumnKind::Varchar(length)) => text.len() <= length as usize,
         _ => false,
     }
 }

@@ -15,7 +15,7 @@ use crate::{DatabaseError, mysql, postgres};
 
 pub use mark::SCHEMA;
 pub(crate) use mark::{LOADING, MARK, note_of};
-pub(crate) use own::is_own_table;
+pub(crate) use own::{is_own_table, own_position};
 pub use server::ExternalServer;
 pub(crate) use server::{Driven, LOCK_WAIT, busy, entangled, foreign, occupied, refused};
 pub use url::{Protocol, Url, UrlError};

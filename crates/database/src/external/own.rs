@@ -5,12 +5,21 @@ use octavo_workload::Registry;
 
 /// Whether a workload has a table of this name.
 pub(crate) fn is_own_table(name: &str) -> bool {
+    own_position(name).is_some()
+}
+
+/// Where a workload's table of this name stands among all of its tables: those that it
+/// refers to stand before it. Of several the last, since only one workload's tables refer
+/// to others.
+pub(crate) fn own_position(name: &str) -> Option<usize> {
     // Small ones: the names do not depend on the scale.
-    Registry::standard().families().iter().any(|family| {
-        family
-            .trial(Seed::new(1))
-            .is_ok_and(|workload| workload.tables().iter().any(|table| table.name == name))
-    })
+    let families = Registry::standard();
+    let found = families.families().iter().filter_map(|family| {
+        let workload = family.trial(Seed::new(1)).ok()?;
+        let mut tables = workload.tables().iter();
+        tables.position(|table| table.name == name)
+    });
+    found.max()
 }
 
 #[cfg(test)]

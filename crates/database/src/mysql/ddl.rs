@@ -15,6 +15,9 @@ pub(crate) const DATABASE: &str = "octavo";
 /// NULL bits and numbers.
 const ROW_BYTES_MAX: u64 = 64_000;
 
+/// Bytes that a TEXT holds.
+const TEXT_MAX: u32 = 65_535;
+
 /// Makes the database.
 pub(crate) fn create_database() -> String {
     format!("CREATE DATABASE {DATABASE} CHARACTER SET latin1 COLLATE latin1_bin")
@@ -24,6 +27,11 @@ pub(crate) fn create_database() -> String {
 pub(crate) fn create_table(table: &Table) -> String {
     let large = as_large_texts(table);
     let type_of = |column: &Column| match column.kind {
+        ColumnKind::Char(length) | ColumnKind::Varchar(length)
+            if large.contains(&column.name) && length > TEXT_MAX =>
+        {
+            "MEDIUMTEXT".into()
+        }
         _ if large.contains(&column.name) => "TEXT".into(),
         ColumnKind::Integer => "BIGINT".into(),
         ColumnKind::Integer32 => "INT".into(),
@@ -98,6 +106,8 @@ mod tests {
                 name: "t_i",
                 columns: &["c", "k"],
             }],
+            references: &[],
+            checks: &[],
             row_bytes_mean: 0,
         }
     }

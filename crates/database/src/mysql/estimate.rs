@@ -44,10 +44,13 @@ pub(super) fn estimate_rows(workload: &dyn Workload, page_size: PageSize) -> Byt
 fn of_table(table: &Table, rows: u64, page_size: PageSize) -> u64 {
     let hidden_key = if table.primary_key.is_empty() { 6 } else { 0 };
     let row = row_bytes(table) + RECORD_BYTES + 13 + hidden_key;
-    let indexes = table.indexes.iter().map(|index| {
-        let mut names = index.columns.to_vec();
+    let indexes = table.indexes.iter().map(|index| index.columns);
+    let references = table.references_without_index();
+    let references = references.map(|reference| reference.columns);
+    let indexes = indexes.chain(references).map(|columns| {
+        let mut names = columns.to_vec();
         let key = table.primary_key.iter();
-        names.extend(key.filter(|name| !index.columns.contains(name)));
+        names.extend(key.filter(|name| !columns.contains(name)));
         of_tree(rows, key_bytes(table, &names) + RECORD_BYTES, page_size)
     });
     // The header pages of a file.

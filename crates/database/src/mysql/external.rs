@@ -158,6 +158,7 @@ impl ExternalMysql {
             }
         })?;
         unless_stopped(progress(rows))?;
+        load::watch_references(&mut self.inside()?, workload)?;
         let size = one(
             session,
             &format!(
@@ -290,14 +291,15 @@ impl ExternalServer for ExternalMysql {
             "isolation",
             match isolation {
                 Some(_) => format!("{level} (InnoDB)"),
-                None => format!("{level}, the default (InnoDB)"),
+                None => format!("{level}, the default; transactions may ask for more (InnoDB)"),
             },
         ));
         let (url, statements) = (self.schema.url.clone(), workload.statements());
         let setup = session_setup(self.flavour, isolation_level(isolation), STATEMENT_LIMIT);
         Ok(Box::new(Driven {
             connect: move || {
-                let mut session = open(&url, Some(SCHEMA), &setup)?;
+                let session = open(&url, Some(SCHEMA), &setup)?;
+                let mut session = session.at_level(level);
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)
             },

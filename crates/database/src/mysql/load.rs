@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     LoadReport, Progress, Result,
-    ddl::create_index,
+    ddl::{create_index, references},
     error::unless_stopped,
     files,
     fill::{Feed, fill},
@@ -81,6 +81,8 @@ pub(super) fn load(
             feed,
         )
     })?;
+    session.simple(&format!("USE {}", ddl::DATABASE))?;
+    watch_references(&mut session, workload)?;
     // Nothing is left for a copy's first run to purge or merge.
     session.simple("SET GLOBAL innodb_fast_shutdown=0")?;
     drop(session);
@@ -147,6 +149,16 @@ pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_
     }
     complete(&mut session, table)?;
     Ok(sent)
+}
+
+/// Has the server watch over references from now on. The rows keep them; InnoDB makes an
+/// index of the columns where there is none that begins with them.
+pub(super) fn watch_references(
+    session: &mut Session,
+    workload: &dyn Workload,
+) -> Result<(), ConnectionError> {
+    session.simple(SETUP)?;
+    references(workload).try_for_each(|sql| session.simple(&sql))
 }
 
 /// Gives a table that has its rows its indexes and statistics.

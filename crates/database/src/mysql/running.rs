@@ -175,7 +175,7 @@ fn conditions(
     };
     let isolation = settings.isolation.unwrap_or(Isolation::RepeatableRead);
     let default = match settings.isolation {
-        None => ", the default",
+        None => ", the default; transactions may ask for more",
         Some(_) => "",
     };
     let atomic = match (
@@ -246,7 +246,9 @@ impl Running for RunningMysql {
         );
         let level = isolation_level(self.settings.isolation);
         let setup = session_setup(self.flavour, level, STATEMENT_LIMIT);
-        let mut session = self.instance.session(Some(ddl::DATABASE), &setup)?;
+        let session = self.instance.session(Some(ddl::DATABASE), &setup)?;
+        let level = self.settings.isolation.unwrap_or(Isolation::RepeatableRead);
+        let mut session = session.at_level(level);
         session.prepare_all(self.statements)?;
         Ok(Box::new(session))
     }

@@ -32,7 +32,7 @@ use super::{
     handshake::{self, Greeting, Login},
     value::{BinaryRow, ServerColumn, parameter_type, push_parameter},
 };
-use crate::{marks::rewrite, wire::Stream};
+use crate::{marks::rewrite, settings::Isolation, wire::Stream};
 
 /// Commands (<https://mariadb.com/kb/en/2-text-protocol/>).
 mod command {
@@ -86,6 +86,8 @@ pub(crate) struct Session {
     scratch: Scratch,
     /// What the server has once all that was sent is done.
     is_autocommit: bool,
+    /// The isolation level of transactions that ask for no higher one.
+    level: Isolation,
     transaction: Transaction,
     adaptive_wait: AdaptiveWait,
     /// Why the session ended, once it has.
@@ -124,6 +126,7 @@ impl Session {
             prepared: Vec::new(),
             scratch: Scratch::default(),
             is_autocommit: true,
+            level: Isolation::RepeatableRead,
             transaction: Transaction::None,
             adaptive_wait: AdaptiveWait::default(),
             ended: None,
@@ -313,6 +316,12 @@ impl Session {
         )
     }
 
+    /// With this isolation level, which the session was set to.
+    pub(crate) fn at_level(mut self, level: Isolation) -> Self {
+        self.level = level;
+        self
+    }
+
     /// Sends the statement of a load, up to the server's question for the
     /// file.
     pub(super) fn begin_load(&mut self, sql: &str) -> Result<()> {
@@ -411,14 +420,25 @@ impl Session {
     /// Adds what has to go in front of a statement; returns how many answers
     /// that has.
     fn queue_controls(&mut self) -> Result<usize, Failure> {
+        let mut controls = 0;
         let control = match self.transaction {
             Transaction::None if !self.is_autocommit => {
                 self.is_autocommit = true;
                 Some("SET autocommit=1")
             }
-            Transaction::Begun(Access::Write) => {
+            Transaction::Begun(
+                access @ (Access::Write | Access::WriteRepeatable | Access::WriteSerializable),
+            ) => {
                 self.transaction = Transaction::Running;
                 let is_autocommit = std::mem::replace(&mut self.is_autocommit, false);
+                if let Some(raised) = self.level.raised(access) {
+                    let sql = match raised {
+                        Isolation::Serializable => "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+                        _ => "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+                    };
+                    self.queue(command::QUERY, sql)?;
+                    controls += 1;
+                }
                 is_autocommit.then_some("SET autocommit=0")
             }
             Transaction::Begun(Access::Read) => {
@@ -432,13 +452,11 @@ impl Session {
             }
             Transaction::None | Transaction::Running => None,
         };
-        match control {
-            None => Ok(0),
-            Some(sql) => {
-                self.queue(command::QUERY, sql)?;
-                Ok(1)
-            }
+        if let Some(sql) = control {
+            self.queue(command::QUERY, sql)?;
+            controls += 1;
         }
+        Ok(controls)
     }
 
     /// Adds the execution of a prepared statement.

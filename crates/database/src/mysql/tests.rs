@@ -27,7 +27,7 @@ use super::{
     session::Session,
 };
 use crate::{
-    DatabaseError, Settings,
+    DatabaseError, Isolation, Settings,
     server::{account::Account, tree},
 };
 
@@ -309,6 +309,58 @@ fn values_of_all_kinds_are_read_as_written() {
     load.batch(&batch).unwrap();
     drop(load);
     assert_eq!(session.query(ALL, &[], &mut |_| {}).unwrap(), 3);
+}
+
+#[test]
+fn transactions_have_the_isolation_that_they_want() {
+    let server = TestServer::start();
+    let mut session = server.session();
+    insert(&mut session, 1..2);
+    let levels = |session: &mut Session| {
+        [
+            Access::Write,
+            Access::WriteRepeatable,
+            Access::WriteSerializable,
+            Access::Write,
+        ]
+        .map(|access| {
+            session.begin(access).unwrap();
+            session
+                .execute(ADD, &[cents(5), Value::Integer(1)])
+                .unwrap();
+            // The table is what it was where it is read again within 0.1 s
+            // (CACHE_MIN_IDLE_TIME_NS, trx0i_s.cc).
+            thread::sleep(Duration::from_millis(200));
+            let found = session
+                .texts(
+                    "SELECT trx_isolation_level FROM information_schema.innodb_trx \
+                         WHERE trx_mysql_thread_id = CONNECTION_ID()",
+                )
+                .unwrap();
+            session.rollback().unwrap();
+            found[0][0].clone().unwrap()
+        })
+    };
+    let repeatable = "REPEATABLE READ";
+    let wanted = [repeatable, repeatable, "SERIALIZABLE", repeatable];
+    assert_eq!(levels(&mut session), wanted);
+    // At least the chosen one.
+    session
+        .simple("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        .unwrap();
+    let mut session = session.at_level(Isolation::ReadCommitted);
+    let wanted = [
+        "READ COMMITTED",
+        repeatable,
+        "SERIALIZABLE",
+        "READ COMMITTED",
+    ];
+    assert_eq!(levels(&mut session), wanted);
+    session
+        .simple("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+        .unwrap();
+    let mut session = session.at_level(Isolation::Serializable);
+    assert_eq!(levels(&mut session), ["SERIALIZABLE"; 4]);
 }
 
 #[test]

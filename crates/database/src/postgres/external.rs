@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
+    ddl::references,
     error::unless_stopped,
     external::{
         Driven, ExternalServer, LOADING, LOCK_WAIT, MARK, SCHEMA, Url, busy, entangled, foreign,
@@ -185,6 +186,10 @@ impl ExternalPostgres {
         let rows = fill(workload, progress, |table, feed| {
             load::fill_table(self.session(&[])?, table, feed)
         })?;
+        for sql in references(workload) {
+            unless_stopped(progress(rows))?;
+            session.simple(&sql)?;
+        }
         for table in workload.tables() {
             unless_stopped(progress(rows))?;
             session.simple(&format!("VACUUM ANALYZE {SCHEMA}.{}", table.name))?;
@@ -320,13 +325,14 @@ impl ExternalServer for ExternalPostgres {
             let value = session.one(&format!("SHOW {name}"))?;
             conditions.extend(value.map(|value| (name, value)));
         }
+        let level = isolation.unwrap_or(Isolation::ReadCommitted);
         let (mut options, isolation) = session_options(isolation);
         conditions.push(("isolation", isolation));
         options.push(("search_path", SCHEMA.into()));
         let (url, statements) = (self.url.clone(), workload.statements());
         Ok(Box::new(Driven {
             connect: move || {
-                let mut session = open(&url, &options)?;
+                let mut session = open(&url, &options)?.at_level(level);
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)
             },

@@ -12,7 +12,8 @@ use octavo_workload::{Workload, schema::Table};
 use super::{cluster::Cluster, copy::CopyIn, ddl, session::Session};
 use crate::{
     LoadReport, Progress, Result,
-    ddl::{create_index, create_table},
+    ddl::{create_index, create_table, references},
+    error::unless_stopped,
     fill::{Feed, fill},
     server::tree,
 };
@@ -64,6 +65,10 @@ pub(super) fn load(
         fill_table(server.connect(&[])?, table, feed)
     })?;
     let mut session = server.connect(&[])?;
+    for sql in references(workload) {
+        unless_stopped(progress(rows))?;
+        session.simple(&sql)?;
+    }
     // The rows are frozen and lie in key order: this makes the maps of free
     // and visible pages, and the statistics of the planner.
     session.simple("VACUUM ANALYZE")?;

@@ -90,6 +90,7 @@ pub(super) struct RunningPostgres {
     server: Started,
     group: Option<Arc<MemoryGroup>>,
     options: Vec<(&'static str, String)>,
+    level: Isolation,
     statements: &'static [Statement],
     conditions: Vec<(&'static str, String)>,
     storage_path: StoragePath,
@@ -154,6 +155,7 @@ impl RunningPostgres {
             conditions.push(("server's user", user.to_owned()));
         }
         Ok(Self {
+            level: settings.isolation.unwrap_or(Isolation::ReadCommitted),
             limiter: group
                 .as_ref()
                 .map(|group| MemoryLimiter::start(Arc::clone(group), settings, shares.cache)),
@@ -201,7 +203,7 @@ pub(super) fn session_options(
     ];
     let words = match isolation {
         Some(_) => level.to_string(),
-        None => format!("{level} (the default)"),
+        None => format!("{level} (the default; transactions may ask for more)"),
     };
     (options, words)
 }
@@ -315,7 +317,8 @@ impl About {
 
 impl Running for RunningPostgres {
     fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>> {
-        let mut session = self.server.connect(&self.options)?;
+        let session = self.server.connect(&self.options)?;
+        let mut session = session.at_level(self.level);
         session.prepare_all(self.statements)?;
         Ok(match &self.sessions {
             Some(sessions) => Box::new(sessions.share(session)),

@@ -25,21 +25,24 @@ use super::{
     messages::{Answer, Channel, SYNC, Status},
     statement::{Description, Prepared, decoders, with_marks},
 };
-use crate::{sqlite::start_of, wire::Stream};
+use crate::{settings::Isolation, sqlite::start_of, wire::Stream};
 
 /// The session's own statements: name and text.
-const CONTROLS: [(&str, &str); 4] = [
+const CONTROLS: [(&str, &str); 6] = [
     ("r", "BEGIN READ ONLY"),
     ("b", "BEGIN"),
     ("c", "COMMIT"),
     ("a", "ROLLBACK"),
+    ("p", "BEGIN ISOLATION LEVEL REPEATABLE READ"),
+    ("s", "BEGIN ISOLATION LEVEL SERIALIZABLE"),
 ];
 
 /// One session of a PostgreSQL server, version 14 or later.
 ///
 /// The isolation level is the server's default, which the options of
-/// [`Session::open`] can set. So is the limit of a statement's time: a session
-/// itself waits for its answers as long as it takes.
+/// [`Session::open`] can set, and a higher one for transactions that ask for it. The limit
+/// of a statement's time is the server's default as well: a session itself waits for its
+/// answers as long as it takes.
 pub(crate) struct Session {
     pub(super) channel: Channel,
     statements: &'static [Statement],
@@ -47,6 +50,8 @@ pub(crate) struct Session {
     controls: [Prepared; CONTROLS.len()],
     /// A transaction that was begun and whose BEGIN was not sent.
     queued: Option<Access>,
+    /// The isolation level of transactions that ask for no higher one.
+    level: Isolation,
     /// Whether the connection is gone.
     lost: bool,
 }
@@ -57,6 +62,8 @@ mod control {
     pub(super) const BEGIN_WRITE: usize = 1;
     pub(super) const COMMIT: usize = 2;
     pub(super) const ROLLBACK: usize = 3;
+    pub(super) const BEGIN_REPEATABLE: usize = 4;
+    pub(super) const BEGIN_SERIALIZABLE: usize = 5;
 }
 
 impl Session {
@@ -93,11 +100,18 @@ impl Session {
             prepared: Vec::new(),
             controls: CONTROLS.map(|(name, _)| Prepared::control(name)),
             queued: None,
+            level: Isolation::ReadCommitted,
             lost: false,
         };
         session.prepare_controls()?;
         timeout(session.channel.wire.stream(), None)?;
         Ok(session)
+    }
+
+    /// With this isolation level, which the session's options have set.
+    pub(crate) fn at_level(mut self, level: Isolation) -> Self {
+        self.level = level;
+        self
     }
 
     fn prepare_controls(&mut self) -> Result<()> {
@@ -277,7 +291,11 @@ impl Session {
         let position = match self.queued {
             None => return false,
             Some(Access::Read) => control::BEGIN_READ,
-            Some(Access::Write) => control::BEGIN_WRITE,
+            Some(access) => match self.level.raised(access) {
+                Some(Isolation::Serializable) => control::BEGIN_SERIALIZABLE,
+                Some(_) => control::BEGIN_REPEATABLE,
+                None => control::BEGIN_WRITE,
+            },
         };
         self.controls[position].put(self.channel.wire.output());
         true

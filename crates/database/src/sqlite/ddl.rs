@@ -1,5 +1,7 @@
 //! SQLite's tables and indexes for a workload's.
 
+use std::fmt::Write;
+
 use octavo_workload::schema::{Column, ColumnKind, Table};
 
 use crate::ddl;
@@ -22,6 +24,13 @@ pub(crate) fn create_table(table: &Table) -> String {
     };
     // With a single INTEGER column the key is the rowid itself.
     let mut sql = ddl::create_table(table, type_of, true);
+    // A reference without columns is to the other table's key.
+    for reference in table.references {
+        sql.truncate(sql.len() - 1);
+        let columns = reference.columns.join(", ");
+        let other = reference.table;
+        let _infallible = write!(sql, ", FOREIGN KEY ({columns}) REFERENCES {other})");
+    }
     if is_clustered(table) {
         sql.push_str(" WITHOUT ROWID");
     }
@@ -99,6 +108,8 @@ mod tests {
                 name: "t_c",
                 columns: &["c", "a"],
             }],
+            references: &[],
+            checks: &[],
             row_bytes_mean,
         }
     }

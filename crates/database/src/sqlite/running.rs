@@ -52,6 +52,7 @@ pub(crate) struct RunningSqlite {
     shares: MemoryShares,
     sqlite: Sqlite,
     /// The statements, to prepare them for each connection.
+    watch_references: bool,
     statements: &'static [Statement],
     wal_autocheckpoint: i64,
     writer: Arc<Turns>,
@@ -71,12 +72,15 @@ impl RunningSqlite {
             .map_err(files::named("open", database))?;
         let shares = MemoryShares::of(settings);
         let statements = workload.statements();
+        let mut tables = workload.tables().iter();
+        let watch_references = tables.any(|table| !table.references.is_empty());
         let session = Session::measured(
             database,
             &vfs,
             &tally,
             shares.writer,
             sqlite.journal_mode,
+            watch_references,
             statements,
         )?;
         let (page_size, wal_autocheckpoint) = Self::examine(&session, database)?;
@@ -90,6 +94,7 @@ impl RunningSqlite {
             settings: settings.clone(),
             shares,
             sqlite,
+            watch_references,
             statements,
             wal_autocheckpoint,
             writer: Arc::new(Turns::new(session, users)),
@@ -123,6 +128,7 @@ impl Running for RunningSqlite {
                 &self.tally,
                 self.shares.reader,
                 self.sqlite.journal_mode,
+                self.watch_references,
                 self.statements,
             )?)
         } else {
@@ -154,7 +160,10 @@ impl Running for RunningSqlite {
             ("locking_mode", "normal".to_owned()),
             ("temp_store", "memory".to_owned()),
             ("mmap_size", "0".to_owned()),
-            ("foreign_keys", "off".to_owned()),
+            (
+                "foreign_keys",
+                if self.watch_references { "on" } else { "off" }.to_owned(),
+            ),
             ("isolation", "serializable (SQLite)".to_owned()),
             (
                 "torn_page_protection",

@@ -54,6 +54,7 @@ impl Session {
         tally: &Arc<Tally>,
         memory: ByteCount,
         journal_mode: JournalMode,
+        watch_references: bool,
         statements: &'static [Statement],
     ) -> Result<Self> {
         let opening = || format!("open {} with SQLite", database.display());
@@ -63,8 +64,9 @@ impl Session {
         let configure = || -> rusqlite::Result<String> {
             connection.busy_timeout(BUSY_TIMEOUT)?;
             connection.execute_batch(&format!(
-                "PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF; \
+                "PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys={}; \
                  PRAGMA locking_mode=NORMAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-{};",
+                if watch_references { "ON" } else { "OFF" },
                 memory.get() / 1024
             ))?;
             let sql = format!("PRAGMA journal_mode={}", journal_mode.name());
@@ -158,7 +160,10 @@ impl octavo_workload::Connection for Session {
     fn begin(&mut self, access: Access) -> Result<()> {
         let statement = match access {
             Access::Read => &mut self.begin_read,
-            Access::Write => &mut self.begin_write,
+            // Transactions that write are serializable here.
+            Access::Write | Access::WriteRepeatable | Access::WriteSerializable => {
+                &mut self.begin_write
+            }
         };
         control(statement)
     }

@@ -50,6 +50,8 @@ static TABLES: [Table; 3] = [
         ]),
         primary_key: &["id"],
         indexes: &[],
+        references: &[],
+        checks: &[],
         row_bytes_mean: 376,
     },
     Table {
@@ -65,6 +67,8 @@ static TABLES: [Table; 3] = [
             name: "entry_amount",
             columns: &["amount"],
         }],
+        references: &[],
+        checks: &[],
         row_bytes_mean: 32,
     },
     Table {
@@ -72,6 +76,8 @@ static TABLES: [Table; 3] = [
         columns: Cow::Borrowed(&[column("name", TEXT), column("account", ColumnKind::Integer)]),
         primary_key: &["name", "account"],
         indexes: &[],
+        references: &[],
+        checks: &[],
         row_bytes_mean: 208,
     },
 ];

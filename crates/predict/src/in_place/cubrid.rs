@@ -176,7 +176,7 @@ fn fixed_bytes(kind: ColumnKind) -> Option<u32> {
         ColumnKind::Integer32 => Some(4),
         ColumnKind::Integer | ColumnKind::Timestamp => Some(8),
         ColumnKind::Decimal { .. } => Some(NUMERIC),
-        ColumnKind::Char(length) => Some(length.into()),
+        ColumnKind::Char(length) => Some(length),
         ColumnKind::Varchar(_) => None,
     }
 }

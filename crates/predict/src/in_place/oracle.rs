@@ -196,7 +196,7 @@ fn with_length(column: &Column, field: Field, short: u32) -> u32 {
             number(value, scale)
         }
         (_, Field::Integer(value) | Field::Decimal(value)) => number(value, 0),
-        (ColumnKind::Char(length), _) => u32::from(length),
+        (ColumnKind::Char(length), _) => length,
         (_, Field::Text(bytes)) => bytes,
         // `DATE`.
         (_, Field::Timestamp(_)) => 7,
@@ -250,11 +250,8 @@ mod tests {
     /// AskTom 9531267800346351870 (11.2) and Foote, "Indexes and Initrans".
     #[test]
     fn blocks_have_as_many_rows_as_published() {
-        let text = |length| {
-            rows_a_block(&[ColumnKind::Char(length)], |_| {
-                vec![Field::Text(length.into())]
-            })
-        };
+        let text =
+            |length| rows_a_block(&[ColumnKind::Char(length)], |_| vec![Field::Text(length)]);
         assert_eq!([text(1), text(5), text(6)], [733, 733, 672]);
         let kinds = [
             ColumnKind::Integer,

@@ -32,7 +32,7 @@ const CHILD: u32 = 4;
 const EXTERN_POINTER: u32 = 20;
 const EXTERN_MIN: u32 = 2 * EXTERN_POINTER;
 /// Longer columns may be put there (`DATA_BIG_COL`).
-const BIG_COLUMN: u16 = 255;
+const BIG_COLUMN: u32 = 255;
 /// What of such a page is no value: file header, `BTR_BLOB_HDR_SIZE`, trailer.
 const EXTERN_OVERHEAD: u32 = 38 + 8 + 8;
 /// `REC_MAX_DATA_SIZE`: no record is as long, whatever the page.
@@ -48,7 +48,7 @@ pub(super) fn width(kind: ColumnKind, field: Field) -> u32 {
         }
         // DATETIME(6): five bytes, and three of microseconds (`my_time.cc`).
         (ColumnKind::Timestamp, _) => 8,
-        (ColumnKind::Char(length @ 0..=255), _) => u32::from(length),
+        (ColumnKind::Char(length @ 0..=255), _) => length,
         (ColumnKind::Char(_) | ColumnKind::Varchar(_), Field::Text(bytes)) => bytes,
         (ColumnKind::Char(_) | ColumnKind::Varchar(_), _) => 0,
     }

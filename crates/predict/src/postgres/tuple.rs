@@ -37,7 +37,7 @@ fn size(kind: ColumnKind, field: Field) -> Option<(u32, u32)> {
             variable(numeric(value, scale))
         }
         // Of the type `char(n)` all n characters are there.
-        (ColumnKind::Char(length), _) => variable(u32::from(length)),
+        (ColumnKind::Char(length), _) => variable(length),
         (_, Field::Text(bytes)) => variable(bytes),
         _ => (8, 8),
     })

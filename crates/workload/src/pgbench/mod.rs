@@ -167,8 +167,8 @@ fn row_min(scale: u64) -> u64 {
 }
 
 /// The characters of the filler in a row of at most [`Pgbench::ROW_MAX`].
-fn filler(scale: u32, row: ByteCount) -> u16 {
-    (row.get() - integer_bytes(scale.into())) as u16
+fn filler(scale: u32, row: ByteCount) -> u32 {
+    (row.get() - integer_bytes(scale.into())) as u32
 }
 
 impl Workload for Pgbench {

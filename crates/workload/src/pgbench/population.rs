@@ -18,10 +18,10 @@ pub(super) struct PgbenchPopulation {
 
 impl PgbenchPopulation {
     /// The rows at a scale, with `filler` blanks in an account.
-    pub(super) fn new(scale: u32, filler: u16) -> Self {
+    pub(super) fn new(scale: u32, filler: u32) -> Self {
         Self {
             scale,
-            filler: " ".repeat(usize::from(filler)),
+            filler: " ".repeat(filler as usize),
         }
     }
 }

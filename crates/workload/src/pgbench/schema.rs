@@ -20,7 +20,7 @@ pub(super) const ACCOUNTS_PER_UNIT: i64 = 100_000;
 pub(super) const TELLERS_PER_UNIT: i64 = 10;
 
 /// Characters of an account's filler.
-pub(super) const FILLER: u16 = 84;
+pub(super) const FILLER: u32 = 84;
 
 /// From this scale on `aid` has 64 bits (`SCALE_32BIT_THRESHOLD`).
 const WIDE_SCALE: u32 = 20_000;
@@ -46,7 +46,7 @@ pub(super) const fn integer_bytes(scale: u64) -> u64 {
 /// Mean bytes of a row count numbers and times as 8 bytes and NULL as none, as
 /// [`crate::connection::Value::byte_length`] does; a test compares them with
 /// rows.
-pub(super) fn tables(scale: u32, filler: u16) -> [Table; 4] {
+pub(super) fn tables(scale: u32, filler: u32) -> [Table; 4] {
     let aid = account_kind(scale);
     tables! {
         pgbench_branches(2 * 8) key [bid] {
@@ -60,7 +60,7 @@ pub(super) fn tables(scale: u32, filler: u16) -> [Table; 4] {
             tbalance nullable: INT,
             filler nullable: Char(84),
         }
-        pgbench_accounts(3 * 8 + u32::from(filler)) key [aid] {
+        pgbench_accounts(3 * 8 + filler) key [aid] {
             aid: aid,
             bid nullable: INT,
             abalance nullable: INT,

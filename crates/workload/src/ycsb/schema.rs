@@ -22,7 +22,7 @@ pub(super) fn field_length(row: ByteCount) -> usize {
 
 /// The table with fields of `field_length` characters, at most 6,000.
 pub(super) fn table(field_length: usize) -> Table {
-    let length = u16::try_from(field_length).expect("fields are at most 6,000 bytes long");
+    let length = u32::try_from(field_length).expect("fields are at most 6,000 bytes long");
     let field = ColumnKind::Varchar(length);
     let [table] = tables! {
         usertable((KEY_BYTES_MEAN + FIELDS * field_length) as u32) key [ycsb_key] {

@@ -140,10 +140,10 @@ impl Sqlite {
                     scale == wanted
                 }
                 (Value::Text(text), ColumnKind::Char(length)) => {
-                    text.chars().count() == usize::from(*length)
+                    text.chars().count() == *length as usize
                 }
                 (Value::Text(text), ColumnKind::Varchar(length)) => {
-                    text.chars().count() <= usize::from(*length)
+                    text.chars().count() <= *length as usize
                 }
                 _ => false,
             };

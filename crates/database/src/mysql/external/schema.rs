@@ -6,7 +6,9 @@ use octavo_workload::{ConnectionError, Result};
 use super::super::{ddl, failure::ServerError, session::Session};
 use crate::{
     DatabaseError,
-    external::{LOADING, MARK, SCHEMA, Url, entangled, foreign, is_own_table, refused},
+    external::{
+        LOADING, MARK, SCHEMA, Url, entangled, foreign, is_own_table, own_position, refused,
+    },
 };
 
 /// The table with the mark.
@@ -90,7 +92,8 @@ fn dependents(session: &mut Session) -> Result<Vec<String>> {
             format!(
                 "SELECT constraint_schema, table_name \
                  FROM information_schema.referential_constraints \
-                 WHERE unique_constraint_schema = '{SCHEMA}'"
+                 WHERE unique_constraint_schema = '{SCHEMA}' \
+                 AND constraint_schema <> '{SCHEMA}'"
             ),
         ),
         (
@@ -172,10 +175,12 @@ impl Schema {
         mark: &str,
     ) -> Result<(), DatabaseError> {
         let Contents { tables, others } = Contents::read(session)?;
-        let (own, unknown): (Vec<_>, Vec<_>) = tables
+        let (mut own, unknown): (Vec<_>, Vec<_>) = tables
             .into_iter()
             .filter(|name| name != MARK_TABLE)
             .partition(|name| is_own_table(name));
+        // Tables that refer to others go before these.
+        own.sort_by_key(|name| std::cmp::Reverse(own_position(name)));
         let dependents = dependents(session)?;
         let mut in_the_way = unknown.into_iter().chain(others).chain(dependents);
         if let Some(what) = in_the_way.next() {

@@ -13,6 +13,7 @@ use octavo_workload::{
 };
 
 use super::Session;
+use crate::Isolation;
 use server::shared;
 
 const INTEGER: ColumnKind = ColumnKind::Integer;
@@ -256,6 +257,31 @@ fn values_of_all_kinds_are_read_as_written() {
     let wanted = ["0", "0.00", "1.0000", "x   "].map(|text| Some(text.to_owned()));
     assert_eq!(texts[0][..4], wanted);
     assert_eq!(texts[0][4..], [None, Some("1970-01-01 00:00:00+00".into())]);
+}
+
+#[test]
+fn transactions_have_the_isolation_that_they_want() {
+    let mut session = session("isolation");
+    let levels = |session: &mut Session| {
+        [
+            Access::Write,
+            Access::WriteRepeatable,
+            Access::WriteSerializable,
+        ]
+        .map(|access| {
+            session.begin(access).unwrap();
+            let level = session.one("SHOW transaction_isolation").unwrap();
+            session.rollback().unwrap();
+            level.unwrap()
+        })
+    };
+    let wanted = ["read committed", "repeatable read", "serializable"];
+    assert_eq!(levels(&mut session), wanted);
+    session
+        .simple("SET default_transaction_isolation = 'serializable'")
+        .unwrap();
+    let mut session = session.at_level(Isolation::Serializable);
+    assert_eq!(levels(&mut session), ["serializable"; 3]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use octavo_workload::{
     schema::TableId,
-    touch::{Action, Place, Touch},
+    touch::{Action, By, Place, Touch},
 };
 
 use crate::engine::Grain;
@@ -50,6 +50,7 @@ impl Locks {
             Grain::Row => {
                 let changes = touches.iter().filter(|touch| {
                     matches!(touch.action, Action::Update { .. } | Action::Delete)
+                        && !matches!(touch.by, By::Index(_))
                         && touch.rows <= ROWS_MAX
                 });
                 changes.map(|touch| (touch.table, touch.first)).collect()

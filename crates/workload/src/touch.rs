@@ -95,6 +95,11 @@ impl Columns {
         self.0 >> (position % 64) & 1 == 1
     }
 
+    /// Whether they have any in common.
+    pub fn meet(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// From the first to the last of them, if there are any.
     pub fn span(self) -> Option<std::ops::RangeInclusive<usize>> {
         let last = 63u32.checked_sub(self.0.leading_zeros())?;

@@ -45,8 +45,8 @@ pub(crate) struct Innodb {
     undo: Undo,
     heaps: Heaps,
     steps: Steps,
-    /// Rows that are marked as deleted.
-    deleted: Vec<(usize, Place)>,
+    /// Rows, and entries of further indexes, that are marked as deleted.
+    deleted: Vec<(usize, By, Place)>,
     now: Moment,
     purged: Moment,
 }
@@ -143,12 +143,14 @@ impl Innodb {
                 self.insert(touch, row, key);
             }
             Action::Delete => {
-                // The row is only marked; the purge removes it.
-                self.undo(log::undo_of_update(key, columns, 0), is_first);
+                // It is only marked; the purge removes it. Entries have no undo of their own.
+                if !is_index {
+                    self.undo(log::undo_of_update(key, columns, 0), is_first);
+                }
                 self.log.add(log::DELETE_MARK);
-                let TableTrees { rows, .. } = &mut self.tables[table];
-                rows.update(touch.first, 1, 0, &mut self.pages, &mut self.steps);
-                self.deleted.push((table, touch.first));
+                let tree = self.tables[table].tree(touch.by);
+                tree.update(touch.first, 1, 0, &mut self.pages, &mut self.steps);
+                self.deleted.push((table, touch.by, touch.first));
             }
             Action::Update { grows } => {
                 for _ in 0..touch.rows {
@@ -280,9 +282,9 @@ impl Innodb {
     fn purge(&mut self) {
         if self.now.since(self.purged) >= PURGED_NS {
             self.purged = self.now;
-            for (table, place) in std::mem::take(&mut self.deleted) {
-                let TableTrees { rows, .. } = &mut self.tables[table];
-                rows.remove(place, &mut self.pages, &mut self.steps);
+            for (table, by, place) in std::mem::take(&mut self.deleted) {
+                let tree = self.tables[table].tree(by);
+                tree.remove(place, &mut self.pages, &mut self.steps);
             }
         }
     }

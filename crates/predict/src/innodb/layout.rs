@@ -10,6 +10,7 @@ use octavo_units::PageSize;
 use octavo_workload::{
     Workload,
     schema::{Column, ColumnKind, Table},
+    touch::By,
 };
 
 use super::record::{DIRECTORY_SHARE, PAGE_OVERHEAD, Record, entry, pointer, row, width};
@@ -38,6 +39,16 @@ pub(super) struct TableTrees {
     /// Of the table's indexes.
     pub(super) indexes: Vec<Tree>,
     pub(super) bytes: Bytes,
+}
+
+impl TableTrees {
+    /// Where rows or entries are.
+    pub(super) fn tree(&mut self, by: By) -> &mut Tree {
+        match by {
+            By::Index(index) => &mut self.indexes[index],
+            By::Key | By::Entry => &mut self.rows,
+        }
+    }
 }
 
 /// Bytes of a table's rows, on average.

@@ -96,6 +96,8 @@ impl Postgres {
                 let entries = relation.indexes[index].read(touch.first, touch.rows, storage);
                 look_unless_visible(relation, &entries, storage);
             }
+            // Entries stay until a vacuum, or until they are found to be of no use.
+            (By::Index(_), Action::Delete) => {}
             (By::Index(index), _) => relation.indexes[index].insert(touch.first, pages, storage),
             (_, Action::Insert) => insert(relation, touch.first, pages, storage),
             (by, action) => {
@@ -210,6 +212,11 @@ fn update(
             let image = heap.at(heap.find(place)).1;
             let data = ROW_HEADER + SAME_LENGTHS + changed;
             storage.change(UPDATE, &[Changed::new(page, data, image)]);
+            // A version with other values in an index is found by entries of its own, in all
+            // indexes (storage/README.HOT).
+            if relation.indexed.iter().any(|own| own.meet(columns)) {
+                point_elsewhere(relation, place, columns, pages, storage);
+            }
         }
         Put::Elsewhere { from, to, is_new } => {
             // The row is locked while a page is looked for.
@@ -217,14 +224,28 @@ fn update(
             let data = ROW_HEADER + heap.row() - ROW_HEADER_WHOLE;
             let to = put(heap, place, to, is_new, data);
             storage.change(UPDATE, &[to, Changed::new(from, 0, before)]);
-            if let Some(key) = &mut relation.key {
-                key.point_elsewhere(place, pages, storage);
-            }
-            let rows = heap.rows().max(1);
-            for index in &mut relation.indexes {
-                let entry = Place::initial(mix(place.initial) % rows);
-                index.point_elsewhere(entry, pages, storage);
-            }
+            point_elsewhere(relation, place, columns, pages, storage);
+        }
+    }
+}
+
+/// Entries for a row's version in all indexes but those whose values changed: these are
+/// inserted by themselves.
+fn point_elsewhere(
+    relation: &mut Relation,
+    place: Place,
+    changed: Columns,
+    pages: &mut Pages,
+    storage: &mut Storage,
+) {
+    if let Some(key) = &mut relation.key {
+        key.point_elsewhere(place, pages, storage);
+    }
+    let rows = relation.heap.rows().max(1);
+    for (index, own) in relation.indexes.iter_mut().zip(&relation.indexed) {
+        if !own.meet(changed) {
+            let entry = Place::initial(mix(place.initial) % rows);
+            index.point_elsewhere(entry, pages, storage);
         }
     }
 }

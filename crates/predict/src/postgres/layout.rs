@@ -41,6 +41,8 @@ pub(super) struct Relation {
     pub(super) key: Option<Index>,
     /// Of the table's further indexes.
     pub(super) indexes: Vec<Index>,
+    /// The columns of each of these.
+    pub(super) indexed: Vec<Columns>,
     pub(super) toast: Option<Toast>,
     /// Where each column's value ends in a row, on average.
     pub(super) ends: Vec<u32>,
@@ -101,10 +103,17 @@ fn relation(table: &Table, sample: &Sample, page: u32, pages: &mut Pages) -> Rel
         .iter()
         .map(|index| entries(index.columns))
         .collect();
+    let positions = |names: &[&str]| {
+        let columns = table.columns.iter().enumerate();
+        let own = columns.filter(|(_, column)| names.contains(&column.name));
+        Columns::at(own.map(|(position, _)| position))
+    };
+    let indexed = table.indexes.iter().map(|index| positions(index.columns));
     Relation {
         heap,
         key,
         indexes,
+        indexed: indexed.collect(),
         toast: toast(&tuples, sample.rows, page, pages),
         has_nulls: drawn.iter().any(|fields| fields.contains(&Field::Null)),
         ends: (0..table.columns.len()).map(mean_end).collect(),

@@ -11,7 +11,7 @@ use std::{env, time::Instant};
 
 use octavo_database::{Noop, Running};
 use octavo_units::Seed;
-use octavo_workload::{Pgbench, Tpcc, Workload, Ycsb, pgbench::Script, ycsb::Core};
+use octavo_workload::{Pgbench, Tpcc, Tpce, Workload, Ycsb, pgbench::Script, ycsb::Core};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -22,6 +22,7 @@ fn main() -> Result<(), Failure> {
     };
     let seed = Seed::new(1);
     measure(&Tpcc::new(1, seed)?, transactions)?;
+    measure(&Tpce::new(1000, 1, 500, seed)?, transactions)?;
     for core in Core::ALL {
         measure(&Ycsb::new(1_000_000, seed)?.with_core(core), transactions)?;
     }

@@ -12,7 +12,7 @@ use octavo_database::Noop;
 use octavo_driver::{DriverObserver, DriverSettings, Load, RunLength, drive};
 use octavo_units::Seed;
 use octavo_workload::{
-    Pgbench, Tpcc, Workload, Ycsb,
+    Pgbench, Tpcc, Tpce, Workload, Ycsb,
     ycsb::{Core, Distribution},
 };
 
@@ -86,6 +86,7 @@ fn nothing_is_allocated_a_transaction() {
     let seed = Seed::new(1);
     let mut workloads: Vec<Box<dyn Workload>> = vec![
         Box::new(Tpcc::new(3, seed).unwrap()),
+        Box::new(Tpce::new(1000, 1, 500, seed).unwrap()),
         Box::new(Pgbench::new(3, seed).unwrap()),
     ];
     for core in Core::ALL {

@@ -130,17 +130,33 @@ fn us(microseconds: u64) -> String {
 
 /// The sentence that people came for.
 fn throughput(result: &BenchResult) -> String {
-    let load = &result.figures.load;
-    let name = &result.counted_name;
-    let all = number(result.transactions_per_second());
-    if load.counted() != load.transactions() {
-        let short = if name == "new orders" { " (NOPM)" } else { "" };
-        return format!(
-            "{} {name} per minute{short}, {all} transactions of all kinds per second.",
-            number(result.counted_per_second() * 60.0),
-        );
+    let (unit, per) = rate(result);
+    let counted = number(result.counted_per_second() * per);
+    if counts_all(result) {
+        return format!("{counted} {unit}.");
     }
-    format!("{} {name} per second.", number(result.counted_per_second()))
+    let all = number(result.transactions_per_second());
+    let short = if result.counted_name == "new orders" {
+        " (NOPM)"
+    } else {
+        ""
+    };
+    format!("{counted} {unit}{short}, {all} transactions of all kinds per second.")
+}
+
+/// Whether transactions of all kinds are counted.
+fn counts_all(result: &BenchResult) -> bool {
+    result.figures.load.counted() == result.figures.load.transactions()
+}
+
+/// The unit in which counted transactions are told, and how many of it a second has: TPC-C
+/// counts by the minute and TPC-E by the second.
+pub(crate) fn rate(result: &BenchResult) -> (String, f64) {
+    let name = &result.counted_name;
+    match counts_all(result) || name == "trade results" {
+        true => (format!("{name} per second"), 1.0),
+        false => (format!("{name} per minute"), 60.0),
+    }
 }
 
 /// What was measured and how long.

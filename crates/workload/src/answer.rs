@@ -169,6 +169,15 @@ impl<'c> Prepared<'c> {
         }
     }
 
+    /// Runs a change that may meet any number of rows; returns how many it met.
+    pub(crate) fn change_any(
+        &mut self,
+        statement: StatementId,
+        parameters: &[Value<'_>],
+    ) -> Result<u64> {
+        self.connection.execute(statement, parameters)
+    }
+
     /// Runs statements together, in their order. `read` is given the position
     /// of the statement with each row, and answers `None` for one that does
     /// not hold what was declared. The first statement with an unexpected

@@ -21,8 +21,15 @@ impl Audit {
         for line in &other.lines {
             match self.lines.iter_mut().find(|own| own.name == line.name) {
                 Some(own) => {
+                    let all = own.total + line.total;
+                    // What is wanted of a client may depend on what it did.
+                    if own.wanted != line.wanted && all > 0 {
+                        let wanted =
+                            own.wanted * own.total as f64 + line.wanted * line.total as f64;
+                        own.wanted = wanted / all as f64;
+                    }
                     own.count += line.count;
-                    own.total += line.total;
+                    own.total = all;
                 }
                 None => self.lines.push(line.clone()),
             }
@@ -179,6 +186,14 @@ mod tests {
         all.merge(&audit("b", 1, vec![5, 5]));
         all.merge(&audit("a", 4, vec![10, 20]));
         assert_eq!(all.lines.len(), 2);
+        assert_eq!(all.lines[0].wanted, 0.5);
+        // A client of which more is wanted, and twice as many.
+        let mut other = audit("a", 0, vec![0, 0]);
+        other.lines[0].wanted = 0.8;
+        other.lines[0].total = 40;
+        let mut together = all.clone();
+        together.merge(&other);
+        assert!((together.lines[0].wanted - 0.7).abs() < 1e-12);
         assert_eq!((all.lines[0].count, all.lines[0].total), (7, 20));
         assert_eq!(all.distributions[0].counts, [11, 22]);
         assert_eq!(all.distributions[1].counts, [5, 5]);

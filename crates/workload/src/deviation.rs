@@ -16,6 +16,18 @@ pub enum Deviation {
         /// Terminals of the specification at this scale.
         specified: u32,
     },
+    /// TPC-E: fewer customers than the specification wants, or other days of trades or
+    /// another scale factor.
+    Scale {
+        /// Customers, of at least 5,000.
+        customers: u64,
+        /// Days of trades, of 300.
+        trade_days: u64,
+        /// Customers for each trade a second, of 500.
+        scale_factor: u64,
+    },
+    /// TPC-E: the mix is not the specification's.
+    OtherMix,
     /// pgbench: connections wait for each other's branches.
     FewBranches {
         /// Connections of the run.

@@ -188,6 +188,18 @@ pub(crate) fn deviation(deviation: &Deviation) -> String {
             counted(*terminals, "terminal"),
             count(u64::from(*specified))
         ),
+        Deviation::Scale {
+            customers,
+            trade_days,
+            scale_factor,
+        } => format!(
+            "{} customers, {} of trades and a scale factor of {scale_factor} are not what TPC-E \
+             specifies, which is at least 5,000, 300 days and 500. Tables that grow are of other \
+             sizes beside those that do not.",
+            count(*customers),
+            counted(*trade_days, "day"),
+        ),
+        Deviation::OtherMix => "The mix is not TPC-E's.".into(),
         Deviation::FewBranches {
             connections,
             branches,

@@ -15,7 +15,6 @@
 use std::fmt;
 
 use super::{
-    money::{Money, cents},
     schema::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS},
     statements as sql,
 };
@@ -23,6 +22,7 @@ use crate::{
     Condition, Connection, Result,
     answer::{Prepared, integer, or_null, text, timestamp},
     connection::{StatementId, Value},
+    money::{Money, cents},
 };
 
 /// Warehouses whose customers' payments are summed in one scan of `history`:

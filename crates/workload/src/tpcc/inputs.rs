@@ -3,10 +3,9 @@
 
 use super::{
     constants::Constants,
-    kinds::Kind,
     schema::{DISTRICTS, ITEMS},
 };
-use crate::{Mix, random::Draws};
+use crate::random::Draws;
 
 /// The item that no population has, for New-Orders that are rolled back
 /// (clause 2.4.1.5).
@@ -15,38 +14,6 @@ pub(super) const UNUSED_ITEM: i64 = ITEMS + 1;
 /// The smallest deck of clause 5.2.4.2: ten New-Orders, ten Payments and one
 /// of each other.
 pub(super) const CARDS: [u32; 5] = [10, 10, 1, 1, 1];
-
-/// Cards that are dealt one by one and shuffled again when they run out.
-#[derive(Debug)]
-pub(super) struct Deck {
-    cards: Vec<Kind>,
-    next: usize,
-}
-
-impl Deck {
-    /// A deck with as many cards of each kind as the mix gives weight.
-    pub(super) fn new(mix: &Mix) -> Self {
-        let cards: Vec<Kind> = Kind::ALL
-            .iter()
-            .zip(mix.weights())
-            .flat_map(|(kind, weight)| std::iter::repeat_n(*kind, *weight as usize))
-            .collect();
-        Self {
-            next: cards.len(),
-            cards,
-        }
-    }
-
-    pub(super) fn deal(&mut self, draws: &mut Draws) -> Kind {
-        if self.next == self.cards.len() {
-            draws.shuffle(&mut self.cards);
-            self.next = 0;
-        }
-        let card = self.cards[self.next];
-        self.next += 1;
-        card
-    }
-}
 
 /// Where a terminal stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,6 +215,7 @@ mod tests {
     use octavo_units::Seed;
 
     use super::*;
+    use crate::{Mix, deck::Deck, tpcc::kinds::Kind};
 
     fn inputs(warehouses: i64) -> Inputs {
         Inputs {
@@ -260,7 +228,7 @@ mod tests {
     #[test]
     fn every_deck_holds_the_same_cards_in_another_order() {
         let mut draws = Draws::new(Seed::new(1));
-        let mut deck = Deck::new(&Mix::new(&CARDS));
+        let mut deck = Deck::new(&Kind::ALL, &Mix::new(&CARDS));
         let mut orders = Vec::new();
         for _ in 0..50 {
             let dealt: Vec<Kind> = (0..23).map(|_| deck.deal(&mut draws)).collect();

@@ -10,7 +10,6 @@ mod consistency;
 mod constants;
 mod inputs;
 mod kinds;
-mod money;
 mod population;
 mod random;
 mod scaled;

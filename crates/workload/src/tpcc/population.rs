@@ -8,11 +8,12 @@ use super::{
     constants::Constants,
     random::{NuRand, Tenth, push_surname},
     schema::{
-        CENTS, CONSTANT, CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_UNDELIVERED, FRACTION,
-        HISTORY, ITEM, ITEMS, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, TABLES, WAREHOUSE,
+        CONSTANT, CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_UNDELIVERED, FRACTION, HISTORY,
+        ITEM, ITEMS, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, TABLES, WAREHOUSE,
     },
 };
 use crate::{
+    money::CENTS,
     population::{Partition, Population, RowBatch},
     random::Draws,
     schema::TableId,

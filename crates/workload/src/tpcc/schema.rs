@@ -140,8 +140,6 @@ pub(super) const CUSTOMERS: i64 = 3000;
 /// The first order of a district that is not delivered after loading (clause
 /// 4.3.3.1): 900 of the 3,000 wait.
 pub(super) const FIRST_UNDELIVERED: i64 = 2101;
-/// Scale of money.
-pub(super) const CENTS: u8 = 2;
 /// Scale of taxes and discounts.
 pub(super) const FRACTION: u8 = 4;
 

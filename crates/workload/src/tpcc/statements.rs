@@ -18,7 +18,7 @@ const T: ColumnKind = ColumnKind::Timestamp;
 /// Prices and amounts are narrower, but all have cents.
 const MONEY: ColumnKind = ColumnKind::Decimal {
     precision: 12,
-    scale: super::schema::CENTS,
+    scale: crate::money::CENTS,
 };
 const FRACTION: ColumnKind = ColumnKind::Decimal {
     precision: 4,

@@ -11,14 +11,14 @@ use octavo_units::Seed;
 
 use super::{
     audit::Counts,
-    inputs::{Deck, Delivery, Inputs, NewOrder, OrderStatus, Payment, StockLevel, Terminal},
+    inputs::{Delivery, Inputs, NewOrder, OrderStatus, Payment, StockLevel, Terminal},
     kinds::Kind,
     population::POPULATION_DATE,
     scaled::Tpcc,
     schema::DISTRICTS,
     transactions::{NewOrderReply, Runner},
 };
-use crate::{Audit, Client, Connection, ConnectionError, Mix, Outcome, random::Draws};
+use crate::{Audit, Client, Connection, ConnectionError, Mix, Outcome, deck::Deck, random::Draws};
 
 /// Microseconds from one draw of a client to its next on its clock.
 const TICK: i64 = 1000;
@@ -35,7 +35,7 @@ pub struct Terminals {
     /// How many there are, at least one.
     own: u64,
     inputs: Inputs,
-    deck: Deck,
+    deck: Deck<Kind>,
     mix: Mix,
     clock: i64,
     drawn: Drawn,
@@ -95,7 +95,7 @@ impl Terminals {
                 constants: workload.constants,
                 warehouses: i64::from(workload.warehouses),
             },
-            deck: Deck::new(&workload.mix),
+            deck: Deck::new(&Kind::ALL, &workload.mix),
             mix: workload.mix.clone(),
             clock: POPULATION_DATE,
             drawn: Drawn::Nothing,

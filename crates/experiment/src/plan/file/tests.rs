@@ -327,8 +327,8 @@ fn impossible_values_are_refused_with_the_possible_ones() {
         ),
         (
             "name = \"ycsb",
-            "name = \"tpce\"",
-            "\"tpce\"",
+            "name = \"tpch\"",
+            "\"tpch\"",
             &["did you mean tpcc?"],
         ),
         ("records", "records = 0", "0", &["records", "1 to"]),

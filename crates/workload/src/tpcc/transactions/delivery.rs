@@ -13,12 +13,8 @@ use crate::{
     Connection, ConnectionError, Outcome, Result,
     answer::{Prepared, UnexpectedAnswer, integer, or_null},
     connection::{Access, Conflict, Value},
-    tpcc::{
-        inputs::Delivery,
-        money::{cents, money},
-        schema::DISTRICTS,
-        statements as sql,
-    },
+    money::{cents, money},
+    tpcc::{inputs::Delivery, schema::DISTRICTS, statements as sql},
     transact::transact,
 };
 

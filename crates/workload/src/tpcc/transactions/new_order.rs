@@ -12,9 +12,9 @@ use crate::{
     Connection, Outcome, Result,
     answer::{Pipeline, Prepared, decimal, integer, text},
     connection::{Access, Row, Value},
+    money::{cents, money},
     tpcc::{
         inputs::{Line, NewOrder},
-        money::{cents, money},
         random::ORIGINAL,
         schema::FRACTION,
         statements::{self as sql, stock_for},

@@ -11,12 +11,8 @@ use crate::{
     Connection, Outcome, Result,
     answer::{Prepared, decimal, text, timestamp},
     connection::{Access, Row, Value},
-    tpcc::{
-        inputs::Payment,
-        money::{cents, money},
-        schema::FRACTION,
-        statements as sql,
-    },
+    money::{cents, money},
+    tpcc::{inputs::Payment, schema::FRACTION, statements as sql},
     transact::transact,
 };
 

@@ -7,9 +7,9 @@ use crate::{
     Connection, Outcome, Result,
     answer::{Pipeline, Prepared, UnexpectedAnswer, integer, or_null, text, timestamp},
     connection::{Access, Row, Value},
+    money::cents,
     tpcc::{
         inputs::{Customer, OrderStatus, StockLevel},
-        money::cents,
         random::push_surname,
         statements as sql,
     },

@@ -3,14 +3,16 @@
 
 use std::fmt;
 
-use super::schema::CENTS;
 use crate::{
     answer::decimal,
     connection::{Row, Value},
 };
 
+/// Scale of money.
+pub(crate) const CENTS: u8 = 2;
+
 /// A parameter with cents.
-pub(super) fn money(cents: i64) -> Value<'static> {
+pub(crate) fn money(cents: i64) -> Value<'static> {
     Value::Decimal {
         unscaled: cents,
         scale: CENTS,
@@ -18,12 +20,12 @@ pub(super) fn money(cents: i64) -> Value<'static> {
 }
 
 /// A column with cents; `None` when it cannot be read.
-pub(super) fn cents(row: &dyn Row, column: usize) -> Option<i64> {
+pub(crate) fn cents(row: &dyn Row, column: usize) -> Option<i64> {
     decimal(row, column, CENTS)
 }
 
 /// Cents, for people.
-pub(super) struct Money(pub(super) i64);
+pub(crate) struct Money(pub(crate) i64);
 
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,294 @@
+//! What customers really asked for, counted at the first try.
+
+use super::{
+    customers::place_share,
+    ids::{LOAD_UNIT, TRADE_SHIFT},
+    inputs::{
+        CustomerPosition, Look, MarketWatch, SecurityDetail, TradeOrder, Watched, trade_numbers,
+    },
+    kinds::{KINDS, Kind, TRANSACTIONS},
+    nurand::NuRnd,
+    scaled::Scale,
+    trade_kind::{QUANTITIES, TradeKind},
+};
+use crate::{
+    Audit, AuditDistribution, AuditLine, AuditRule, Mix,
+    audit::{range_of, range_shares},
+};
+
+/// Ranges of customers by how often they are chosen, and of securities.
+const RANGES: usize = 20;
+
+/// Counts of one client.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    ran: [u64; KINDS],
+    positions_by_tax_id: u64,
+    positions_with_history: u64,
+    /// By industry, by list and by account.
+    watches: [u64; 3],
+    whole_news: u64,
+    lookups: [u64; 4],
+    updates: [u64; 3],
+    orders_of_shared: u64,
+    orders_by_others: u64,
+    orders_by_company: u64,
+    orders_on_margin: u64,
+    orders_lifo: u64,
+    rolled_back: u64,
+    kinds: [u64; 5],
+    quantities: [u64; 4],
+    customers: [u64; RANGES],
+    securities: [u64; RANGES],
+    trades: [u64; NuRnd::BINS],
+}
+
+impl Counts {
+    /// A transaction of any kind; its inputs are counted beside it.
+    pub(super) fn ran(&mut self, kind: Kind) {
+        self.ran[kind as usize] += 1;
+    }
+
+    fn customer(&mut self, customer: i64) {
+        let place = super::customers::place(customer).unsigned_abs();
+        self.customers[range_of(place, LOAD_UNIT.unsigned_abs(), RANGES as u64)] += 1;
+    }
+
+    pub(super) fn customer_position(&mut self, input: &CustomerPosition) {
+        self.positions_by_tax_id += u64::from(input.by_tax_id);
+        self.positions_with_history += u64::from(input.history.is_some());
+        self.customer(input.customer);
+    }
+
+    pub(super) fn market_watch(&mut self, input: &MarketWatch) {
+        self.watches[match input.watched {
+            Watched::Industry(..) => 0,
+            Watched::List(_) => 1,
+            Watched::Account(_) => 2,
+        }] += 1;
+    }
+
+    pub(super) fn security_detail(&mut self, scale: &Scale, input: &SecurityDetail) {
+        self.whole_news += u64::from(input.with_whole_news);
+        let all = scale.securities().unsigned_abs();
+        self.securities[range_of(input.security.unsigned_abs(), all, RANGES as u64)] += 1;
+    }
+
+    pub(super) fn trade_lookup(&mut self, scale: &Scale, look: &Look) {
+        self.lookups[self.frame(scale, look)] += 1;
+    }
+
+    pub(super) fn trade_update(&mut self, scale: &Scale, look: &Look) {
+        let frame = self.frame(scale, look);
+        self.updates[frame.min(2)] += 1;
+    }
+
+    fn frame(&mut self, scale: &Scale, look: &Look) -> usize {
+        match look {
+            Look::Trades(trades) => {
+                let of = trade_numbers(scale);
+                // The first one was drawn without regard to others.
+                self.trades[of.bin(trades[0] - TRADE_SHIFT)] += 1;
+                0
+            }
+            Look::Account { .. } => 1,
+            Look::Security { .. } => 2,
+            Look::First { .. } => 3,
+        }
+    }
+
+    pub(super) fn trade_order(&mut self, input: &TradeOrder) {
+        let owner = super::ids::ident(input.customer);
+        self.orders_of_shared += u64::from(input.has_others);
+        self.orders_by_others += u64::from(input.executor != owner);
+        self.orders_by_company += u64::from(input.by_company_name);
+        self.orders_on_margin += u64::from(input.on_margin);
+        self.orders_lifo += u64::from(input.is_lifo);
+        self.rolled_back += u64::from(input.rolls_back);
+        self.kinds[input.kind as usize] += 1;
+        let quantity = QUANTITIES
+            .iter()
+            .position(|quantity| *quantity == input.quantity);
+        self.quantities[quantity.unwrap_or_default()] += 1;
+        self.customer(input.customer);
+    }
+
+    /// `due` is how many orders were to be done. Until the first limits are reached, which
+    /// takes 900 s at the nominal rate, they are fewer than the mix has.
+    pub(super) fn audit(&self, scale: &Scale, mix: &Mix, due: u64, trade_shares: &[f64]) -> Audit {
+        let ran = |kind: Kind| self.ran[kind as usize];
+        let line =
+            |name: &str, count, total, wanted| AuditLine::independent(name, count, total, wanted);
+        let orders = ran(Kind::TradeOrder);
+        let positions = ran(Kind::CustomerPosition);
+        let watches = ran(Kind::MarketWatch);
+        let lookups = ran(Kind::TradeLookup);
+        let updates = ran(Kind::TradeUpdate);
+        let of_customers = |kind: &Kind| kind.is_of_customers();
+        let all: u64 = Kind::ALL.into_iter().filter(of_customers).map(ran).sum();
+        let shares = Kind::ALL.into_iter().filter(of_customers);
+        let sum: f64 = shares.clone().map(|kind| mix.share(kind as usize)).sum();
+        let mut lines: Vec<AuditLine> = shares
+            .map(|kind| {
+                let name = TRANSACTIONS[kind as usize].name;
+                let name = format!("{name} among what customers ask for");
+                line(&name, ran(kind), all, mix.share(kind as usize) / sum)
+            })
+            .collect();
+        let results = ran(Kind::TradeResult);
+        let per_customers = |count: f64| match all {
+            0 => 0.0,
+            all => count / all as f64,
+        };
+        lines.extend([
+            line(
+                "Trade-Results, for orders that are due",
+                results,
+                all,
+                per_customers(due as f64),
+            ),
+            line(
+                "Market-Feeds, for ten results each",
+                ran(Kind::MarketFeed),
+                all,
+                per_customers(results as f64 / 10.0),
+            ),
+            line(
+                "Customer-Positions by tax number",
+                self.positions_by_tax_id,
+                positions,
+                0.5,
+            ),
+            line(
+                "Customer-Positions with history",
+                self.positions_with_history,
+                positions,
+                0.5,
+            ),
+            line(
+                "Market-Watches of an industry",
+                self.watches[0],
+                watches,
+                0.05,
+            ),
+            line("Market-Watches of a list", self.watches[1], watches, 0.6),
+            line(
+                "Market-Watches of an account",
+                self.watches[2],
+                watches,
+                0.35,
+            ),
+            line(
+                "Security-Details with whole news",
+                self.whole_news,
+                ran(Kind::SecurityDetail),
+                0.01,
+            ),
+            line(
+                "Trade-Lookups of known trades",
+                self.lookups[0],
+                lookups,
+                0.3,
+            ),
+            line("Trade-Lookups of an account", self.lookups[1], lookups, 0.3),
+            line("Trade-Lookups of a security", self.lookups[2], lookups, 0.3),
+            line(
+                "Trade-Lookups of a first trade",
+                self.lookups[3],
+                lookups,
+                0.1,
+            ),
+            line(
+                "Trade-Updates of known trades",
+                self.updates[0],
+                updates,
+                0.33,
+            ),
+            line(
+                "Trade-Updates of an account",
+                self.updates[1],
+                updates,
+                0.33,
+            ),
+            line(
+                "Trade-Updates of a security",
+                self.updates[2],
+                updates,
+                0.34,
+            ),
+            line(
+                "Trade-Orders rolled back",
+                self.rolled_back,
+                orders,
+                1.0 / 101.0,
+            ),
+            line(
+                "Trade-Orders by company and issue",
+                self.orders_by_company,
+                orders,
+                0.4,
+            ),
+            line(
+                "Trade-Orders on margin",
+                self.orders_on_margin,
+                orders,
+                0.08,
+            ),
+            line(
+                "Trade-Orders that sell the newest first",
+                self.orders_lifo,
+                orders,
+                0.35,
+            ),
+            // A quarter of those of accounts that two of five have shared with others: who
+            // has, is the same in all of a run.
+            AuditLine {
+                rule: AuditRule::Dispersed(4.0),
+                ..line("Trade-Orders by others", self.orders_by_others, orders, 0.1)
+            },
+            line(
+                "Trade-Orders by others of shared accounts",
+                self.orders_by_others,
+                self.orders_of_shared,
+                0.25,
+            ),
+        ]);
+        let distribution = |name: &str, counts: &[u64], wanted: Vec<f64>| AuditDistribution {
+            name: name.into(),
+            counts: counts.to_vec(),
+            wanted,
+        };
+        let mut places = vec![0.0; RANGES];
+        for place in 0..LOAD_UNIT {
+            let range = range_of(
+                place.unsigned_abs(),
+                LOAD_UNIT.unsigned_abs(),
+                RANGES as u64,
+            );
+            places[range] += place_share(place);
+        }
+        let of_kinds = TradeKind::PERCENT
+            .map(|percent| percent as f64 / 100.0)
+            .to_vec();
+        let of_securities = range_shares(scale.securities().unsigned_abs(), RANGES as u64);
+        let distributions = vec![
+            distribution("kinds of trades", &self.kinds, of_kinds),
+            AuditDistribution::uniform("shares of an order", &self.quantities),
+            distribution(
+                "customers by how often they are chosen",
+                &self.customers,
+                places,
+            ),
+            distribution("securities", &self.securities, of_securities.collect()),
+            distribution(
+                "known trades, NURnd(65535, 7)",
+                &self.trades,
+                trade_shares.to_vec(),
+            ),
+        ];
+        Audit {
+            lines,
+            distributions,
+        }
+    }
+}

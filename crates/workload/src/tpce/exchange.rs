@@ -1,0 +1,270 @@
+//! The market: what becomes of orders after they are given (EGen 1.14, `MEE.cpp` and its
+//! neighbours).
+//!
+//! Each client has a market of its own, as EGen allows, and all have one time (see
+//! [`super::clock`]). Orders at the
+//! market's price are done after a second on average. Of an order with a limit the market
+//! knows when the price gets there, and has it told to all: the feed of the market then
+//! finds the order in the database, and only then it is done.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+};
+
+use octavo_units::Seed;
+
+use super::{prices, scaled::Scale, trade_kind::TradeKind, trading::completion_delay};
+use crate::random::Draws;
+
+/// Entries of a feed (clause 5.4.1).
+pub(super) const FEED: usize = 20;
+
+/// Shares that an entry is of that no trade made: of an order's limit that is reached, and
+/// of a security by chance.
+const OF_LIMIT: i64 = 375;
+const BY_CHANCE: [i64; 2] = [325, 425];
+
+/// An order that the market does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Order {
+    /// T_ID.
+    pub(super) trade: i64,
+    /// By its ordinal.
+    pub(super) security: i64,
+    pub(super) quantity: i64,
+    pub(super) kind: TradeKind,
+    /// In cents: of an order with a limit the limit.
+    pub(super) bid: i64,
+}
+
+/// What happened to a security.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Entry {
+    /// By its ordinal.
+    pub(super) security: i64,
+    /// In cents.
+    pub(super) price: i64,
+    pub(super) quantity: i64,
+    /// The order whose limit is reached, where that is what happened.
+    pub(super) reached: Option<Order>,
+}
+
+/// An order that is done at a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) trade: i64,
+    pub(super) price: i64,
+}
+
+#[derive(Debug)]
+pub(super) struct Exchange {
+    draws: Draws,
+    securities: i64,
+    /// A moment of trading, in microseconds.
+    now: i64,
+    /// When orders are done, and in which order they came.
+    to_do: BinaryHeap<Reverse<(i64, u64, Order)>>,
+    /// When limits are reached.
+    limits: BinaryHeap<Reverse<(i64, u64, Entry)>>,
+    came: u64,
+    reached: VecDeque<Entry>,
+    due: u64,
+    feed: [Entry; FEED],
+    entries: usize,
+}
+
+/// Room for as many orders from the beginning.
+const ORDERS: usize = 4096;
+
+impl Exchange {
+    pub(super) fn new(scale: &Scale, seed: Seed) -> Self {
+        Self {
+            draws: Draws::new(seed.derive("exchange", 0)),
+            securities: scale.securities(),
+            now: scale.end(),
+            to_do: BinaryHeap::with_capacity(ORDERS),
+            limits: BinaryHeap::with_capacity(ORDERS),
+            came: 0,
+            reached: VecDeque::with_capacity(ORDERS),
+            due: 0,
+            feed: [Entry::default(); FEED],
+            entries: 0,
+        }
+    }
+
+    /// Lets time pass up to a moment.
+    pub(super) fn pass_to(&mut self, moment: i64) {
+        self.now = moment;
+    }
+
+    /// Orders that were to be done by now: at the market's price, or when their limit was
+    /// reached.
+    pub(super) fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// An order that was committed.
+    pub(super) fn submit(&mut self, order: Order) {
+        if order.kind.is_market() {
+            self.due += 1;
+            self.process(order);
+            return;
+        }
+        let wait = prices::wait(order.security, self.now, order.kind, order.bid);
+        let price = match wait {
+            0 => prices::at(order.security, self.now),
+            _ => order.bid,
+        };
+        let entry = Entry {
+            security: order.security,
+            price,
+            quantity: OF_LIMIT,
+            reached: Some(order),
+        };
+        self.came += 1;
+        self.limits
+            .push(Reverse((self.now + wait, self.came, entry)));
+    }
+
+    /// An order that is to be done: at the market's price, or one whose limit is reached.
+    pub(super) fn process(&mut self, order: Order) {
+        let done = self.now + completion_delay(&mut self.draws);
+        self.came += 1;
+        self.to_do.push(Reverse((done, self.came, order)));
+    }
+
+    /// The entries of a feed that is full. What comes next begins another.
+    pub(super) fn full_feed(&mut self) -> Option<[Entry; FEED]> {
+        if self.entries < FEED {
+            return None;
+        }
+        self.entries = 0;
+        Some(self.feed)
+    }
+
+    /// The next order that is done by now. It goes into the feed, and behind it a limit that
+    /// was reached, or a security by chance.
+    pub(super) fn done(&mut self) -> Option<Done> {
+        let Reverse((moment, _, _)) = self.to_do.peek()?;
+        if *moment > self.now || self.entries + 2 > FEED {
+            return None;
+        }
+        let Reverse((_, _, order)) = self.to_do.pop()?;
+        let price = prices::at(order.security, self.now);
+        self.tell(Entry {
+            security: order.security,
+            price,
+            quantity: order.quantity,
+            reached: None,
+        });
+        while let Some(&Reverse((moment, _, entry))) = self.limits.peek()
+            && moment <= self.now
+        {
+            self.limits.pop();
+            self.due += 1;
+            self.reached.push_back(entry);
+        }
+        let other = match self.reached.pop_front() {
+            Some(entry) => entry,
+            None => {
+                let security = self.draws.uniform(0, self.securities - 1);
+                Entry {
+                    security,
+                    price: prices::at(security, self.now),
+                    quantity: BY_CHANCE[self.draws.position(0, 1)],
+                    reached: None,
+                }
+            }
+        };
+        self.tell(other);
+        Some(Done {
+            trade: order.trade,
+            price: order.kind.paid(price, order.bid),
+        })
+    }
+
+    fn tell(&mut self, entry: Entry) {
+        self.feed[self.entries] = entry;
+        self.entries += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange() -> Exchange {
+        let scale = Scale::new(Seed::new(1), 1000, 1, 500).unwrap();
+        Exchange::new(&scale, Seed::new(2))
+    }
+
+    fn pass(exchange: &mut Exchange, microseconds: i64) {
+        exchange.pass_to(exchange.now + microseconds);
+    }
+
+    fn order(trade: i64, kind: TradeKind, bid: i64) -> Order {
+        Order {
+            trade,
+            security: 5,
+            quantity: 100,
+            kind,
+            bid,
+        }
+    }
+
+    #[test]
+    fn orders_at_the_markets_price_are_done_in_seconds_and_fill_the_feed() {
+        let mut exchange = exchange();
+        for trade in 0..10 {
+            exchange.submit(order(trade, TradeKind::MarketBuy, 2500));
+        }
+        assert_eq!(exchange.done(), None);
+        pass(&mut exchange, 5_000_000);
+        let price = prices::at(5, exchange.now);
+        let done: Vec<Done> = std::iter::from_fn(|| exchange.done()).collect();
+        assert_eq!(done.len(), 10);
+        assert!(done.iter().all(|done| done.price == price));
+        let feed = exchange.full_feed().unwrap();
+        let own = feed.iter().step_by(2);
+        assert!(
+            own.clone()
+                .all(|entry| entry.security == 5 && entry.quantity == 100)
+        );
+        assert!(
+            feed.iter()
+                .skip(1)
+                .step_by(2)
+                .all(|entry| entry.quantity % 100 == 25)
+        );
+        assert_eq!(exchange.full_feed(), None);
+    }
+
+    #[test]
+    fn limits_are_told_when_they_are_reached() {
+        let mut exchange = exchange();
+        let limit = 2100;
+        let wait = prices::wait(5, exchange.now, TradeKind::LimitBuy, limit);
+        assert!(wait > 10_000_000);
+        exchange.submit(order(1, TradeKind::LimitBuy, limit));
+        let told = |exchange: &mut Exchange, trade| {
+            exchange.submit(order(trade, TradeKind::MarketSell, 2500));
+            pass(exchange, 5_000_000);
+            assert_eq!(exchange.done().unwrap().trade, trade);
+            exchange.feed[exchange.entries - 1]
+        };
+        assert_ne!(told(&mut exchange, 2).quantity, OF_LIMIT);
+        pass(&mut exchange, wait);
+        let entry = told(&mut exchange, 3);
+        assert_eq!(
+            (entry.security, entry.price, entry.quantity),
+            (5, limit, OF_LIMIT)
+        );
+        // Nobody pays more than the limit.
+        exchange.process(order(1, TradeKind::LimitBuy, limit));
+        pass(&mut exchange, 5_000_000);
+        let done = exchange.done().unwrap();
+        assert_eq!(done.trade, 1);
+        assert!(done.price <= limit);
+    }
+}

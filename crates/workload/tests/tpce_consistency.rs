@@ -125,3 +125,24 @@ fn conditions_hold_and_each_notices_what_it_is_for() {
         );
     }
 }
+
+/// Where databases are checked there may be no room for a table that is sorted.
+#[test]
+fn checks_sort_nothing() {
+    let workload = Tpce::new(1000, 1, 5000, Seed::new(7)).unwrap();
+    let database = Sqlite::loaded(&workload);
+    database.raw.execute_batch("ANALYZE").unwrap();
+    let statements = workload.statements();
+    let mut all = statements.iter().map(|statement| statement.sql);
+    let first = all.position(|sql| sql.starts_with("SELECT b_id, b_num_trades"));
+    for statement in &statements[first.unwrap()..] {
+        let sql = format!("EXPLAIN QUERY PLAN {}", statement.sql);
+        let mut explain = database.raw.prepare(&sql).unwrap();
+        let nulls = vec![rusqlite::types::Null; statement.parameters.len()];
+        let mut rows = explain.query(rusqlite::params_from_iter(nulls)).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let step: String = row.get(3).unwrap();
+            assert!(!step.contains("TEMP B-TREE"), "{}: {step}", statement.sql);
+        }
+    }
+}

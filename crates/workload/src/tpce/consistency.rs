@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Condition, Connection, Result,
     answer::{Prepared, integer, or_null, text},
-    connection::{StatementId, Value},
+    connection::{Row, StatementId, Value},
     money::{Money, cents},
 };
 
@@ -59,10 +59,11 @@ fn count(connection: &mut Prepared<'_>, statement: StatementId) -> Result<i64> {
 
 /// 7.3.1.1 and 7.3.1.2: brokers' trades and commissions are those of the completed trades.
 fn brokers(connection: &mut Prepared<'_>) -> Result<[Condition; 2]> {
-    let mut completed = BTreeMap::new();
+    let mut completed: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     connection.all(sql::CHECK_COMPLETED, &[Value::Text("CMPT")], |row| {
-        let of_broker = (integer(row, 1)?, cents(row, 2)?);
-        completed.insert(integer(row, 0)?, of_broker);
+        let (trades, sum) = completed.entry(integer(row, 0)?).or_default();
+        *trades += 1;
+        *sum = sum.saturating_add(cents(row, 1)?);
         Some(())
     })?;
     let mut trades = Condition::new("7.3.1.1");
@@ -122,40 +123,18 @@ fn holdings(connection: &mut Prepared<'_>, scale: &Scale) -> Result<Condition> {
     Ok(condition)
 }
 
-/// Trades of a status.
-#[derive(Clone, Copy, Debug, Default)]
-struct Status {
-    trades: i64,
-    cash: i64,
-    with_limit: i64,
-}
-
 /// Beyond the specification: what each trade leaves is there.
 fn trades(connection: &mut Prepared<'_>) -> Result<Vec<Condition>> {
-    let mut by_status: BTreeMap<String, Status> = BTreeMap::new();
-    connection.all(sql::CHECK_STATUSES, &[], |row| {
-        let status = Status {
-            trades: integer(row, 1)?,
-            cash: integer(row, 2)?,
-            with_limit: integer(row, 3)?,
-        };
-        by_status.insert(text(row, 0)?.to_owned(), status);
-        Some(())
-    })?;
-    let mut history: BTreeMap<String, i64> = BTreeMap::new();
-    connection.all(sql::CHECK_HISTORY, &[], |row| {
-        history.insert(text(row, 0)?.to_owned(), integer(row, 1)?);
-        Some(())
-    })?;
-    let of = |status: &str| by_status.get(status).copied().unwrap_or_default();
-    let entries = |status: &str| history.get(status).copied().unwrap_or(0);
-    let all = by_status
-        .values()
-        .fold(Status::default(), |sum, one| Status {
-            trades: sum.trades + one.trades,
-            cash: sum.cash + one.cash,
-            with_limit: sum.with_limit + one.with_limit,
-        });
+    let [
+        all,
+        completed,
+        completed_cash,
+        pending,
+        cancelled,
+        with_limit,
+    ] = connection.one(sql::CHECK_STATUSES, &[], integers)?;
+    let [was_completed, was_cancelled, was_pending, was_submitted] =
+        connection.one(sql::CHECK_HISTORY, &[], integers)?;
     let mut conditions = Vec::new();
     let mut expect = |clause: &str, what: &str, found: i64, wanted: i64| {
         let mut condition = Condition::new(clause);
@@ -164,42 +143,41 @@ fn trades(connection: &mut Prepared<'_>) -> Result<Vec<Condition>> {
         });
         conditions.push(condition);
     };
-    let completed = of("CMPT");
     expect(
         "settlements",
         "settlements of completed trades",
         count(connection, sql::COUNT_SETTLEMENTS)?,
-        completed.trades,
+        completed,
     );
     expect(
         "requests",
         "requests of pending trades",
         count(connection, sql::COUNT_REQUESTS)?,
-        of("PNDG").trades,
+        pending,
     );
     expect(
         "history, CMPT",
         "trades that were completed",
-        entries("CMPT"),
-        completed.trades,
+        was_completed,
+        completed,
     );
     expect(
         "history, CNCL",
         "trades that were cancelled",
-        entries("CNCL"),
-        of("CNCL").trades,
+        was_cancelled,
+        cancelled,
     );
     expect(
         "history, PNDG",
         "trades that waited for a price",
-        entries("PNDG"),
-        all.with_limit,
+        was_pending,
+        with_limit,
     );
     expect(
         "history, SBMT",
         "trades that were submitted",
-        entries("SBMT"),
-        all.trades - of("PNDG").trades,
+        was_submitted,
+        all - pending,
     );
     let sums = |connection: &mut Prepared<'_>, statement| {
         connection.one(statement, &[], |row| {
@@ -224,7 +202,7 @@ fn trades(connection: &mut Prepared<'_>) -> Result<Vec<Condition>> {
         "cash trades",
         "cash transactions of completed cash trades",
         paid,
-        completed.cash,
+        completed_cash,
     );
     let changed = connection.one(sql::CHECK_CHANGES, &[], |row| {
         integer(row, 0)?;
@@ -240,4 +218,13 @@ fn trades(connection: &mut Prepared<'_>) -> Result<Vec<Condition>> {
         shares.unwrap_or(0),
     );
     Ok(conditions)
+}
+
+/// The first columns of a row, whole numbers all.
+fn integers<const COUNT: usize>(row: &dyn Row) -> Option<[i64; COUNT]> {
+    let mut found = [0; COUNT];
+    for (column, number) in found.iter_mut().enumerate() {
+        *number = integer(row, column)?;
+    }
+    Some(found)
 }

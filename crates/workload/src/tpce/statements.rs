@@ -321,9 +321,10 @@ statements! {
     // The conditions of clause 7.3, and those beyond them.
     CHECK_BROKERS: [] -> [I, I, MONEY] =
         "SELECT b_id, b_num_trades, b_comm_total FROM broker ORDER BY b_id";
-    CHECK_COMPLETED: [STATUS] -> [I, I, MONEY] =
-        "SELECT ca_b_id, COUNT(*), SUM(t_comm) FROM trade, customer_account \
-         WHERE t_st_id = ?1 AND ca_id = t_ca_id GROUP BY ca_b_id ORDER BY ca_b_id";
+    /// All of them, since a sum of each broker's may need more memory than there is.
+    CHECK_COMPLETED: [STATUS] -> [I, MONEY] =
+        "SELECT ca_b_id, t_comm FROM trade, customer_account \
+         WHERE t_st_id = ?1 AND ca_id = t_ca_id";
     CHECK_SUMMARIES: [I, I] -> [I, SYMBOL, I] =
         "SELECT hs_ca_id, hs_s_symb, hs_qty FROM holding_summary \
          WHERE hs_ca_id >= ?1 AND hs_ca_id <= ?2 ORDER BY hs_ca_id, hs_s_symb";
@@ -331,12 +332,18 @@ statements! {
         "SELECT h_ca_id, h_s_symb, SUM(h_qty) FROM holding \
          WHERE h_ca_id >= ?1 AND h_ca_id <= ?2 GROUP BY h_ca_id, h_s_symb \
          ORDER BY h_ca_id, h_s_symb";
-    CHECK_STATUSES: [] -> [STATUS, I, I, I] =
-        "SELECT t_st_id, COUNT(*), COALESCE(SUM(t_is_cash), 0), \
+    CHECK_STATUSES: [] -> [I, I, I, I, I, I] =
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN t_st_id = 'CMPT' THEN 1 ELSE 0 END), 0), \
+         COALESCE(SUM(CASE WHEN t_st_id = 'CMPT' THEN t_is_cash ELSE 0 END), 0), \
+         COALESCE(SUM(CASE WHEN t_st_id = 'PNDG' THEN 1 ELSE 0 END), 0), \
+         COALESCE(SUM(CASE WHEN t_st_id = 'CNCL' THEN 1 ELSE 0 END), 0), \
          COALESCE(SUM(CASE WHEN t_tt_id = 'TMB' THEN 0 WHEN t_tt_id = 'TMS' THEN 0 ELSE 1 END), 0) \
-         FROM trade GROUP BY t_st_id";
-    CHECK_HISTORY: [] -> [STATUS, I] =
-        "SELECT th_st_id, COUNT(*) FROM trade_history GROUP BY th_st_id";
+         FROM trade";
+    CHECK_HISTORY: [] -> [I, I, I, I] =
+        "SELECT COALESCE(SUM(CASE WHEN th_st_id = 'CMPT' THEN 1 ELSE 0 END), 0), \
+         COALESCE(SUM(CASE WHEN th_st_id = 'CNCL' THEN 1 ELSE 0 END), 0), \
+         COALESCE(SUM(CASE WHEN th_st_id = 'PNDG' THEN 1 ELSE 0 END), 0), \
+         COALESCE(SUM(CASE WHEN th_st_id = 'SBMT' THEN 1 ELSE 0 END), 0) FROM trade_history";
     CHECK_CASH: [] -> [I, MONEY] =
         "SELECT COUNT(*), COALESCE(SUM(ct_amt), 0) FROM cash_transaction";
     CHECK_SETTLED_CASH: [] -> [I, MONEY] =

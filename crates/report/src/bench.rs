@@ -11,6 +11,7 @@ use octavo_workload::connection::Conflict;
 
 use crate::{
     document::{Block, Cell, Document, Section, Table, Tone},
+    naming,
     number::{
         bytes, count, counted, join, joules, number, percent, percent_fine, plain, seconds, time,
     },
@@ -130,33 +131,16 @@ fn us(microseconds: u64) -> String {
 
 /// The sentence that people came for.
 fn throughput(result: &BenchResult) -> String {
-    let (unit, per) = rate(result);
+    let (load, name) = (&result.figures.load, &result.counted_name);
+    let are_all_counted = load.counted() == load.transactions();
+    let (unit, per) = naming::counted_by(name, are_all_counted);
     let counted = number(result.counted_per_second() * per);
-    if counts_all(result) {
-        return format!("{counted} {unit}.");
+    if are_all_counted {
+        return format!("{counted} {name} per {unit}.");
     }
     let all = number(result.transactions_per_second());
-    let short = if result.counted_name == "new orders" {
-        " (NOPM)"
-    } else {
-        ""
-    };
-    format!("{counted} {unit}{short}, {all} transactions of all kinds per second.")
-}
-
-/// Whether transactions of all kinds are counted.
-fn counts_all(result: &BenchResult) -> bool {
-    result.figures.load.counted() == result.figures.load.transactions()
-}
-
-/// The unit in which counted transactions are told, and how many of it a second has: TPC-C
-/// counts by the minute and TPC-E by the second.
-pub(crate) fn rate(result: &BenchResult) -> (String, f64) {
-    let name = &result.counted_name;
-    match counts_all(result) || name == "trade results" {
-        true => (format!("{name} per second"), 1.0),
-        false => (format!("{name} per minute"), 60.0),
-    }
+    let short = if name == "new orders" { " (NOPM)" } else { "" };
+    format!("{counted} {name} per {unit}{short}, {all} transactions of all kinds per second.")
 }
 
 /// What was measured and how long.

@@ -163,6 +163,15 @@ pub(crate) fn reference_word(findings: &Findings) -> &'static str {
     if defaults { "default" } else { "reference" }
 }
 
+/// The time in which counted transactions of a bench are told, and its seconds: TPC-E counts
+/// by the second, and so does whoever counts all that runs.
+pub(crate) fn counted_by(counted_name: &str, are_all_counted: bool) -> (&'static str, f64) {
+    match are_all_counted || counted_name == "trade results" {
+        true => ("second", 1.0),
+        false => ("minute", 60.0),
+    }
+}
+
 /// Whether new orders are counted.
 pub(crate) fn has_nopm(findings: &Findings) -> bool {
     findings.counted_name == "new orders"
@@ -216,6 +225,13 @@ mod tests {
             names(&fixture::clients())[..2],
             ["4 KiB pages", "64 KiB pages"]
         );
+    }
+
+    #[test]
+    fn trade_results_are_counted_by_the_second() {
+        assert_eq!(counted_by("trade results", false), ("second", 1.0));
+        assert_eq!(counted_by("new orders", false), ("minute", 60.0));
+        assert_eq!(counted_by("operations", true), ("second", 1.0));
     }
 
     #[test]

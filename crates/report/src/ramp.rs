@@ -9,6 +9,7 @@ use octavo_experiment::{
 use crate::{
     chart,
     document::{Block, Figure, Section, Table},
+    naming,
     number::{bytes, count, counted, number, percent, percent_fine, plain},
     table::ms,
 };
@@ -28,13 +29,10 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// Of transactions that are called so: per second where all that ran are counted.
+    /// Of transactions that are called so.
     pub(crate) fn of(counted_name: &str, ramp: &RampFinding) -> Self {
         let is_all = |step: &StepFinding| step.counted_per_second == step.transactions_per_second;
-        let (unit, per) = match ramp.steps.iter().all(is_all) {
-            true => ("second", 1.0),
-            false => ("minute", 60.0),
-        };
+        let (unit, per) = naming::counted_by(counted_name, ramp.steps.iter().all(is_all));
         Self {
             unit: format!("{counted_name} per {unit}"),
             per,

@@ -67,8 +67,9 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         }
         Caveat::MissesNotAtDevice { share } => format!(
             "Only {} of cache misses reached the disk in the worst cell, so figures may show the \
-             OS cache. Use storage with direct I/O, or more data (--warehouses).",
-            percent(*share)
+             OS cache. Use storage with direct I/O, or more data ({}).",
+            percent(*share),
+            scale(findings)
         ),
         Caveat::NoDeviceCounters => "The disk under the directory has no counters, so only the \
                                      database's own counts show that reads reached it. Name a \
@@ -117,7 +118,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         ),
         Caveat::SmallData { data, memory } => format!(
             "The data ({data}) is less than 8 times the largest memory ({memory}), so much of it \
-             fits in the cache. Use more data (--warehouses) or less --memory."
+             fits in the cache. Use more data ({}) or less --memory.",
+            scale(findings)
         ),
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
@@ -172,6 +174,14 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
         "{}{runs}, so figures may be too low. {remedy}",
         what.replace("{}", &amount)
     )
+}
+
+/// The option that says how much data there is.
+fn scale(findings: &Findings) -> String {
+    let data = findings.plan.data.first();
+    data.map_or_else(String::new, |data| {
+        format!("--{}", data.kind().scale().name)
+    })
 }
 
 /// In what a bench differs from what its workload's name promises.

@@ -164,7 +164,7 @@ fn another_run_goes_on_where_one_ended() {
     let workload = tpce();
     let mut database = Sqlite::loaded(&workload);
     let mut clients = workload.clients(Seed::new(1), 3);
-    for _ in 0..10 {
+    for _ in 0..20 {
         for client in &mut clients {
             run(&mut **client, &mut database, 100);
         }
@@ -173,7 +173,7 @@ fn another_run_goes_on_where_one_ended() {
     let last = number(&database, "SELECT MAX(t_id) FROM trade");
     let left = "SELECT COUNT(*) FROM trade WHERE t_st_id IN ('PNDG', 'SBMT')";
     let unfinished = number(&database, left);
-    assert!(unfinished > 10, "{unfinished}");
+    assert!(unfinished > 20, "{unfinished}");
     let mut client = workload.clients(Seed::new(2), 1).remove(0);
     until(&workload, &mut *client, &mut database, "Trade-Order");
     client.run(&mut database).unwrap();

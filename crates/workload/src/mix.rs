@@ -25,6 +25,9 @@ pub enum MixError {
     /// A kind is named twice.
     #[error("mix '{0}' is not possible: name {1} once")]
     Twice(String, String),
+    /// It has only kinds that follow from others.
+    #[error("mix '{0}' is not possible: name a kind that does not follow from others, such as {1}")]
+    Follows(String, String),
     /// All weights are zero, or they are too large together.
     #[error("mix '{0}' is not possible: the weights must sum to 1 to {max}", max = Mix::SUM_MAX)]
     Sum(String),

@@ -200,6 +200,20 @@ mod tests {
     }
 
     #[test]
+    fn a_mix_of_what_follows_from_others_is_refused() {
+        let name: WorkloadName = "tpce".parse().unwrap();
+        let spec = |mix: &str| WorkloadSpec {
+            mix: Some(mix.into()),
+            ..WorkloadSpec::new(name, name.data_spec(&[]).unwrap(), SEED)
+        };
+        for mix in ["trade-result=1", "market-feed=2,data-maintenance=1"] {
+            let error = spec(mix).build().err().unwrap().to_string();
+            assert!(error.contains("trade-order=1"), "{error}");
+        }
+        assert!(spec("trade-result=1,trade-status=1").build().is_ok());
+    }
+
+    #[test]
     fn data_specs_print_and_are_stored_by_their_parameters() {
         let default = |name: &str| {
             let name: WorkloadName = name.parse().unwrap();

@@ -81,6 +81,12 @@ const fn kind(name: &'static str, limit: u64) -> TransactionKind {
 /// maintained beside the mix.
 pub(super) const WEIGHTS: [u32; KINDS] = [49, 130, 10, 180, 140, 80, 101, 100, 190, 20, 0];
 
+/// Whether a mix has anything that customers ask for.
+pub(super) fn has_customers(mix: &Mix) -> bool {
+    let mut kinds = Kind::ALL.into_iter().zip(mix.weights());
+    kinds.any(|(kind, weight)| kind.is_of_customers() && *weight > 0)
+}
+
 /// A mix with the results and feeds that follow from its orders, whatever weights it gives
 /// them.
 pub(super) fn with_what_follows(mix: &Mix) -> Mix {
@@ -91,9 +97,6 @@ pub(super) fn with_what_follows(mix: &Mix) -> Mix {
     }
     let orders = weights[Kind::TradeOrder as usize];
     let sum: u32 = weights.iter().sum();
-    if sum == 0 {
-        return Mix::new(&WEIGHTS);
-    }
     // Larger weights are made smaller, so that there is room for what follows.
     let (times, parts) = match Mix::SUM_MAX / (sum + 2 * orders) {
         0 => (1, 3),
@@ -160,6 +163,7 @@ mod tests {
         }
         let mut results = [0; KINDS];
         results[Kind::TradeResult as usize] = 1;
-        assert_eq!(with_what_follows(&Mix::new(&results)).weights(), WEIGHTS);
+        assert!(!has_customers(&Mix::new(&results)));
+        assert!(has_customers(&Mix::new(&WEIGHTS)));
     }
 }

@@ -42,8 +42,8 @@ use octavo_units::Seed;
 
 use crate::{
     Client, Condition, Connection, DataError, DataKind, DataSpec, Deviation, Family, Member, Mix,
-    Result, TransactionKind, Trial, Workload, boxed, connection::Statement, population::Population,
-    schema::Table, touch::Pretence,
+    MixError, Result, TransactionKind, Trial, Workload, boxed, connection::Statement,
+    population::Population, schema::Table, touch::Pretence,
 };
 use client::TpceClient;
 use clock::Clock;
@@ -81,6 +81,10 @@ pub static FAMILY: Family = Family {
             .map(|parameter| spec.data.get(parameter.name).unwrap_or_default());
         let tpce = Tpce::new(customers, days, factor, spec.seed)?;
         let mix = spec.mix_for(&tpce)?;
+        if !kinds::has_customers(&mix) {
+            let text = spec.mix.clone().unwrap_or_default();
+            return Err(MixError::Follows(text, "trade-order=1".into()).into());
+        }
         Ok(Box::new(tpce.with_mix(&mix)))
     },
 };
@@ -117,6 +121,9 @@ impl Tpce {
 
     /// The same with another mix. What follows from orders, results and feeds of the market,
     /// has the share that follows from them.
+    ///
+    /// # Panics
+    /// When it has nothing that customers ask for.
     #[must_use]
     pub fn with_mix(self, mix: &Mix) -> Self {
         let mix = match mix.weights() == WEIGHTS {

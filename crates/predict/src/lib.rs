@@ -13,6 +13,7 @@ mod error;
 mod in_place;
 mod innodb;
 mod io;
+mod latch;
 mod locks;
 mod model;
 mod paced;
@@ -26,7 +27,7 @@ mod sqlite;
 mod system;
 mod tree;
 
-pub use cpu::CpuCost;
+pub use cpu::{CpuCost, Latched};
 pub use engine::{EngineError, Referred};
 pub use error::PredictError;
 pub use in_place::InPlaceKind;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Processors {
     free: u32,
-    waiting: VecDeque<(usize, u64)>,
+    waiting: VecDeque<usize>,
 }
 
 impl Processors {
@@ -19,18 +19,18 @@ impl Processors {
         }
     }
 
-    /// A client wants one for so many nanoseconds: whether it has it from now on.
-    pub(crate) fn take(&mut self, client: usize, ns: u64) -> bool {
+    /// A client wants one: whether it has it from now on.
+    pub(crate) fn take(&mut self, client: usize) -> bool {
         if self.free == 0 {
-            self.waiting.push_back((client, ns));
+            self.waiting.push_back(client);
             return false;
         }
         self.free -= 1;
         true
     }
 
-    /// A client is done with one: who has it next, and for how long.
-    pub(crate) fn release(&mut self) -> Option<(usize, u64)> {
+    /// A client is done with one: who has it next.
+    pub(crate) fn release(&mut self) -> Option<usize> {
         let next = self.waiting.pop_front();
         self.free += u32::from(next.is_none());
         next
@@ -44,13 +44,13 @@ mod tests {
     #[test]
     fn who_came_first_is_served_first() {
         let mut processors = Processors::new(2);
-        assert!(processors.take(0, 5));
-        assert!(processors.take(1, 5));
-        assert!(!processors.take(2, 7));
-        assert!(!processors.take(3, 8));
-        assert_eq!(processors.release(), Some((2, 7)));
-        assert_eq!(processors.release(), Some((3, 8)));
+        assert!(processors.take(0));
+        assert!(processors.take(1));
+        assert!(!processors.take(2));
+        assert!(!processors.take(3));
+        assert_eq!(processors.release(), Some(2));
+        assert_eq!(processors.release(), Some(3));
         assert_eq!(processors.release(), None);
-        assert!(processors.take(0, 1));
+        assert!(processors.take(0));
     }
 }

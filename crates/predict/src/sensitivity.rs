@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    cpu::CpuCost,
     error::PredictError,
     io::Purpose,
     system::{Slowness, System},
@@ -48,11 +47,7 @@ impl System {
     /// What [`Self::run`] refuses.
     pub fn sensitivity(&mut self, slice: u64) -> Result<Sensitivity, PredictError> {
         let (cpu, slowness) = self.times();
-        let cpu_longer = CpuCost {
-            transaction_ns: LONGER * cpu.transaction_ns,
-            log_byte_ns: LONGER * cpu.log_byte_ns,
-            read_byte_ns: LONGER * cpu.read_byte_ns,
-        };
+        let cpu_longer = cpu.times(LONGER);
         let mut reads_longer = slowness;
         reads_longer.0[Purpose::Read as usize] *= LONGER;
         // What is written in the background has the device's pace alone.

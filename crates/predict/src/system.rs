@@ -14,10 +14,11 @@ use crate::{
     arriving::Want,
     background::Background,
     commits::Commits,
-    cpu::CpuCost,
+    cpu::{CpuCost, Work},
     engine::{Engine, Referred},
     error::PredictError,
     io::{Asked, Io, Purpose},
+    latch::Latch,
     locks::Locks,
     model::Model,
     paced::{Paced, whole_sectors},
@@ -118,6 +119,7 @@ pub struct System {
     behind: Vec<(usize, Moment)>,
     commits: Commits,
     processors: Processors,
+    latch: Latch,
     locks: Locks,
     cpu: CpuCost,
     slowness: Slowness,
@@ -132,8 +134,10 @@ pub struct System {
 /// What happens by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A client's work on a processor ends.
+    /// A client's work on a processor beside others ends.
     Worked(usize),
+    /// A client's work on a processor under the latch ends.
+    Unlatched(usize),
     /// What a client waited for of the device is over.
     Waited(usize),
     /// The log's request is over.
@@ -153,8 +157,10 @@ struct Seat {
     ios: Vec<Io>,
     /// How many of them are done.
     next: usize,
-    /// What it works on a processor before each wait, and at its end, in nanoseconds.
-    burst_ns: u64,
+    /// What it works on a processor in all, before each wait, and now.
+    work: Work,
+    burst: Work,
+    working: Work,
     /// When what it waits for began.
     since: Moment,
     began: Moment,
@@ -194,6 +200,7 @@ impl System {
             behind: Vec::new(),
             commits: Commits::default(),
             processors: Processors::new(setup.processors),
+            latch: Latch::default(),
             cpu: setup.cpu,
             slowness: setup.slowness,
             events: BinaryHeap::new(),
@@ -285,12 +292,8 @@ impl System {
         };
         self.now = at;
         match event {
-            Event::Worked(client) => {
-                if let Some((next, ns)) = self.processors.release() {
-                    self.schedule(self.now.after(ns), Event::Worked(next));
-                }
-                self.go_on(client)
-            }
+            Event::Worked(client) => self.worked(client),
+            Event::Unlatched(client) => self.unlatched(client),
             Event::Waited(client) => {
                 let seat = &mut self.seats[client];
                 let io = seat.ios[seat.next];
@@ -359,22 +362,67 @@ impl System {
                 .transaction(client, &seat.touches, is_committed, &mut seat.ios);
         let shared_bytes = self.engine.arriving().shared_bytes();
         let logged = seat.done.referred.logged;
-        seat.done.cpu_ns = self.cpu.of(&seat.ios, shared_bytes, logged);
-        seat.burst_ns = seat.done.cpu_ns / (waits(&seat.ios) + 1);
+        seat.work = self.cpu.of(&seat.ios, shared_bytes, logged);
+        seat.done.cpu_ns = seat.work.all_ns();
+        seat.burst = seat.work.part(waits(&seat.ios) + 1);
         self.work(client);
     }
 
     /// A client needs a processor until it waits next.
     fn work(&mut self, client: usize) {
-        let seat = &self.seats[client];
-        let ns = match seat.next == seat.ios.len() {
+        let seat = &mut self.seats[client];
+        seat.working = match seat.next == seat.ios.len() {
             // What the division left goes here.
-            true => seat.done.cpu_ns - seat.burst_ns * waits(&seat.ios),
-            false => seat.burst_ns,
+            true => seat.work.without(seat.burst, waits(&seat.ios)),
+            false => seat.burst,
         };
-        if self.processors.take(client, ns) {
-            self.schedule(self.now.after(ns), Event::Worked(client));
+        if self.processors.take(client) {
+            self.start(client);
         }
+    }
+
+    /// A client has a processor, and the latch if it waited for that.
+    fn start(&mut self, client: usize) {
+        let Work {
+            free_ns,
+            latched_ns,
+        } = self.seats[client].working;
+        match self.latch.is_held_by(client) {
+            true => self.schedule(self.now.after(latched_ns), Event::Unlatched(client)),
+            false => self.schedule(self.now.after(free_ns), Event::Worked(client)),
+        }
+    }
+
+    /// A client is done with its processor: who has waited for it works.
+    fn release_processor(&mut self) {
+        if let Some(next) = self.processors.release() {
+            self.start(next);
+        }
+    }
+
+    /// A client has worked beside others. If it has the latch at once, it keeps its
+    /// processor for what needs that.
+    fn worked(&mut self, client: usize) -> Result<Option<usize>, PredictError> {
+        if self.seats[client].working.latched_ns > 0 {
+            match self.latch.take(client) {
+                true => self.start(client),
+                false => self.release_processor(),
+            }
+            return Ok(None);
+        }
+        self.release_processor();
+        self.go_on(client)
+    }
+
+    /// A client has worked under the latch. Who has that next needs a processor.
+    fn unlatched(&mut self, client: usize) -> Result<Option<usize>, PredictError> {
+        if let Some(next) = self.latch.release()
+            && self.processors.take(next)
+        {
+            self.start(next);
+        }
+        self.release_processor();
+        self.go_on(client)
     }
 
     /// A client asks for what it waits for next; itself if its transaction has ended.
@@ -527,7 +575,9 @@ impl Seat {
             touches: Vec::new(),
             ios: Vec::new(),
             next: 0,
-            burst_ns: 0,
+            work: Work::default(),
+            burst: Work::default(),
+            working: Work::default(),
             since: Moment::START,
             began: Moment::START,
             done: Done::nothing(),

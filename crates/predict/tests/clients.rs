@@ -2,7 +2,9 @@
 //! bounds, Little's law, and what a row that all want allows.
 
 use octavo_device::simulated::Constant;
-use octavo_predict::{CpuCost, Done, Model, PostgresSettings, Purpose, Setup, Slowness, System};
+use octavo_predict::{
+    CpuCost, Done, Latched, Model, PostgresSettings, Purpose, Setup, Slowness, System,
+};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Pgbench, Workload, Ycsb, pgbench::Script};
 
@@ -37,7 +39,12 @@ fn cold(
     cpu_ns: f64,
     request_ns: u64,
 ) -> System {
-    let setup = Setup {
+    let device = Constant::new(ByteCount::mib(4096), request_ns);
+    System::new(workload, &setup(model, clients, cpu_ns), Box::new(device)).unwrap()
+}
+
+fn setup(model: Model, clients: u32, cpu_ns: f64) -> Setup {
+    Setup {
         model,
         page_size: PageSize::kib(8),
         memory: ByteCount::mib(16),
@@ -49,9 +56,7 @@ fn cold(
             ..CpuCost::default()
         },
         slowness: Slowness::default(),
-    };
-    let device = Constant::new(ByteCount::mib(4096), request_ns);
-    System::new(workload, &setup, Box::new(device)).unwrap()
+    }
 }
 
 /// Likewise on PostgreSQL, with warm caches.
@@ -99,6 +104,39 @@ fn processors_bound_throughput() {
         "{}",
         ran.a_second()
     );
+}
+
+#[test]
+fn what_is_latched_has_one_processor() {
+    // Half of a transaction's millisecond is under the latch: two processors make 2,000 a
+    // second of it, as of work that is not; four make no more.
+    let throughput = |processors, latched| {
+        let setup = Setup {
+            processors,
+            cpu: CpuCost {
+                transaction_ns: 1e6 - latched,
+                latched: Latched {
+                    transaction_ns: latched,
+                    ..Latched::default()
+                },
+                ..CpuCost::default()
+            },
+            ..setup(POSTGRES, 8, 0.0)
+        };
+        let workload = simple_update();
+        let device = Constant::new(ByteCount::mib(4096), 1);
+        let mut system = System::new(&workload, &setup, Box::new(device)).unwrap();
+        system.run(TRANSACTIONS, &mut |_| ()).unwrap();
+        let elapsed_ns = system.run(TRANSACTIONS, &mut |_| ()).unwrap();
+        TRANSACTIONS as f64 / (elapsed_ns as f64 / 1e9)
+    };
+    let near = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 0.03, "{found}, {expected}");
+    };
+    near(throughput(1, 5e5), 1000.0);
+    near(throughput(4, 0.0), 4000.0);
+    near(throughput(4, 5e5), 2000.0);
+    near(throughput(2, 8e5), 1250.0);
 }
 
 #[test]

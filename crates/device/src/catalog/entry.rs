@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use octavo_units::Seed;
+use octavo_units::{ByteCount, Seed};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{MapAccess, SeqAccess, Visitor, value},
@@ -276,6 +276,23 @@ impl Entry {
             }
             _ => own,
         }
+    }
+
+    /// The same with room for at least so many bytes, if it is made of flash drives that
+    /// are nested in it: these are doubled in capacity as often as that takes. Of some arrays
+    /// the entry has a fraction of what drives hold; rates depend on the share of spare flash,
+    /// which stays.
+    #[must_use]
+    pub fn holding(mut self, needed: ByteCount) -> Self {
+        let capacity = self.open(Seed::new(0)).geometry().capacity.get().max(1);
+        let times = needed.get().div_ceil(capacity).next_power_of_two();
+        if let Some(raid) = &mut self.raid
+            && let Member::Nested(member) = &mut raid.member
+            && let Some(flash) = &mut member.flash
+        {
+            flash.capacity_bytes.value = flash.capacity_bytes.value.saturating_mul(times);
+        }
+        self
     }
 
     /// The simulated device, at rest. One seed gives one behaviour.

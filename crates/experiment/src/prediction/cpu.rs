@@ -65,6 +65,7 @@ impl Cpu {
                 transaction_ns: (took.other_ns - moved_ns).max(0.0),
                 log_byte_ns,
                 read_byte_ns,
+                ..CpuCost::default()
             },
             source,
             is_measured: false,

@@ -12,10 +12,10 @@ pub(crate) struct Paced {
 }
 
 impl Paced {
-    /// From now on.
-    pub(crate) fn new(device: Box<dyn Device>, pace: f64) -> Self {
+    /// From now on, which is `now` in the system's time.
+    pub(crate) fn new(device: Box<dyn Device>, pace: f64, now: Moment) -> Self {
         Self {
-            since: [device.now(); 2],
+            since: [device.now(), now],
             pace: possible(pace),
             device,
         }
@@ -111,7 +111,7 @@ mod tests {
     fn everything_takes_so_many_times_as_long() {
         for (pace, takes) in [(1.0, 1000), (0.5, 500), (3.0, 3000)] {
             let device = Constant::new(ByteCount::mib(1), 1000);
-            let mut paced = Paced::new(Box::new(device), pace);
+            let mut paced = Paced::new(Box::new(device), pace, Moment::START);
             let mut now = paced.now();
             for number in 0..5 {
                 paced
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn another_pace_is_for_what_comes_then() {
         let device = Constant::new(ByteCount::mib(1), 1000);
-        let mut paced = Paced::new(Box::new(device), 2.0);
+        let mut paced = Paced::new(Box::new(device), 2.0, Moment::START);
         let mut now = paced.now();
         for (pace, takes) in [(2.0, 2000), (0.5, 500), (4.0, 4000), (1.0, 1000)] {
             paced.set_pace(pace);

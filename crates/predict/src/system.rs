@@ -111,6 +111,8 @@ impl Done {
 pub struct System {
     engine: Box<dyn Engine>,
     seats: Vec<Seat>,
+    /// How many of them execute transactions, the first ones.
+    active: usize,
     /// One for all: what rows there are does not depend on who made them.
     pretence: Pretence,
     device: Paced,
@@ -188,13 +190,15 @@ impl System {
         }
         load(device.as_mut(), needed)?;
         let clients = workload.clients(setup.seed, clients);
-        let device = Paced::new(device, setup.slowness.least());
+        let now = device.now();
+        let device = Paced::new(device, setup.slowness.least(), now);
         Ok(Self {
             locks: Locks::new(engine.grain()),
             engine,
+            active: clients.len(),
             seats: clients.into_iter().map(Seat::new).collect(),
             pretence: workload.pretence(),
-            now: device.now(),
+            now,
             device,
             background: Background::default(),
             behind: Vec::new(),
@@ -228,11 +232,7 @@ impl System {
         let began = self.now;
         let mut left = transactions;
         let mut working = 0;
-        for client in 0..self
-            .seats
-            .len()
-            .min(usize::try_from(left).unwrap_or(usize::MAX))
-        {
+        for client in 0..self.active.min(usize::try_from(left).unwrap_or(usize::MAX)) {
             left -= 1;
             working += 1;
             self.draw(client)?;
@@ -254,6 +254,36 @@ impl System {
             self.step()?;
         }
         Ok(self.now.since(began))
+    }
+
+    /// Has only the first `clients` execute transactions from now on: at least one, and at
+    /// most those of [`Setup::clients`], which the database was made for. The others keep
+    /// their inputs for when they are wanted again.
+    ///
+    /// A load that rises in steps is so predicted on one database, as it is measured: its
+    /// buffer stays warm from one step to the next.
+    pub fn set_clients(&mut self, clients: u32) {
+        self.active = (clients as usize).clamp(1, self.seats.len());
+    }
+
+    /// Has the data on another device from now on, with the buffer as it is: two media are
+    /// so compared after one warm-up. What the device before had yet to write it writes
+    /// first, and that one is dropped; [`System::device_counters`] are the new one's.
+    ///
+    /// # Errors
+    /// [`PredictError::Capacity`] for a device that is too small, with which nothing is
+    /// changed; [`PredictError::Device`] and [`PredictError::Silent`].
+    pub fn exchange_device(&mut self, mut device: Box<dyn Device>) -> Result<(), PredictError> {
+        let (needed, capacity) = (self.engine.size(), device.geometry().capacity);
+        if needed > capacity {
+            return Err(PredictError::Capacity { needed, capacity });
+        }
+        while !self.background.is_idle() {
+            self.step()?;
+        }
+        load(device.as_mut(), needed)?;
+        self.device = Paced::new(device, self.slowness.least(), self.now);
+        Ok(())
     }
 
     /// Has what processors and storage take be this from now on.

@@ -309,3 +309,58 @@ fn times_are_taken_back() {
     let again = system.run(500, &mut |_| ()).unwrap() as f64;
     assert!((again / usual - 1.0).abs() < 0.1, "{usual} {again}");
 }
+
+#[test]
+fn fewer_clients_of_one_database_take_as_long_as_if_there_were_no_others() {
+    let workload = simple_update();
+    let mut stepped = system(&workload, 8, 1e6, 1);
+    for (clients, a_second) in [(1, 1000.0), (2, 2000.0), (8, 2000.0), (1, 1000.0)] {
+        stepped.set_clients(clients);
+        let mut most = 0;
+        let mut count = 0;
+        let elapsed_ns = stepped.run(TRANSACTIONS, &mut |done| {
+            most = most.max(done.elapsed_ns);
+            count += 1;
+        });
+        let ran = TRANSACTIONS as f64 / (elapsed_ns.unwrap() as f64 / 1e9);
+        assert_eq!(count, TRANSACTIONS);
+        assert!((ran / a_second - 1.0).abs() < 0.01, "{clients}: {ran}");
+        // Whoever has a processor for itself waits for nobody.
+        assert_eq!(most < 1_100_000, clients <= 2, "{clients}: {most}");
+    }
+    // As many as there are, and one at least.
+    stepped.set_clients(0);
+    stepped.run(10, &mut |_| ()).unwrap();
+    stepped.set_clients(1000);
+    stepped.run(10, &mut |_| ()).unwrap();
+}
+
+#[test]
+fn another_device_has_the_same_buffer_in_front_of_it() {
+    let read = |system: &mut System| {
+        let (mut reads, mut waited_ns) = (0, 0);
+        let each = &mut |done: &Done| {
+            reads += done.asked(Purpose::Read).requests;
+            waited_ns += done.asked(Purpose::Read).waited_ns;
+        };
+        system.run(TRANSACTIONS, each).unwrap();
+        (reads, waited_ns)
+    };
+    let workload = Ycsb::new(40_000, Seed::new(1)).unwrap();
+    let mut exchanged = cold(POSTGRES, &workload, 1, 1e5, 1000);
+    let mut kept = cold(POSTGRES, &workload, 1, 1e5, 1000);
+    assert_eq!(read(&mut exchanged), read(&mut kept));
+    let slow = |bytes| Box::new(Constant::new(bytes, 1_000_000));
+    let too_small = exchanged.exchange_device(slow(ByteCount::mib(1)));
+    assert!(too_small.is_err());
+    exchanged
+        .exchange_device(slow(ByteCount::mib(4096)))
+        .unwrap();
+    assert_eq!(exchanged.device_counters().reads, 0);
+    let ((reads, waited_ns), (as_many, fast_ns)) = (read(&mut exchanged), read(&mut kept));
+    assert!(reads > 100);
+    assert_eq!(reads, as_many);
+    assert_eq!(exchanged.device_counters().reads, reads);
+    let longer = waited_ns as f64 / fast_ns as f64;
+    assert!((longer / 1000.0 - 1.0).abs() < 0.01, "{longer}");
+}

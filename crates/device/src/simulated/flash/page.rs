@@ -71,6 +71,10 @@ pub(crate) struct PageMapped {
     copy_back: bool,
     wear_gap: u32,
     protected: bool,
+    /// Picoseconds that a flush takes for each byte that was written since the last one.
+    flush_ps_per_byte: u64,
+    /// These bytes.
+    unflushed: u64,
     buffer_ns: u64,
     /// Units that the write buffer has room for, and that it holds.
     buffer_capacity: u32,
@@ -195,6 +199,10 @@ impl PageMapped {
             copy_back: parameters.copying.value == Copying::CopyBack,
             wear_gap: parameters.wear_gap.value,
             protected: parameters.buffer.value == Buffer::Protected,
+            // 1000 ns a us and 1000 ps a ns, over 1024 bytes a KiB.
+            flush_ps_per_byte: (super::or_default(&parameters.flush_us_per_kib, 0.0) * 1e6 / 1024.0)
+                .round() as u64,
+            unflushed: 0,
             buffer_ns: ns(parameters.buffer_us.value),
             buffer_capacity: u32::try_from(buffered).unwrap_or(u32::MAX / 2),
             buffered: 0,
@@ -525,6 +533,9 @@ impl Translation for PageMapped {
 
     fn write(&mut self, nand: &mut Nand, at: Moment, extent: Extent) -> Moment {
         let mut at = at;
+        if nand.is_timed() {
+            self.unflushed += u64::from(extent.length);
+        }
         for logical in self.units(extent) {
             while self.buffered >= self.buffer_capacity
                 && let Some(over) = self.work.earliest()
@@ -571,7 +582,9 @@ impl Translation for PageMapped {
             self.program(nand, at, die, HOST);
             self.clean(nand, at, die, units_per_page);
         }
-        self.work.finish(nand, at)
+        let bytes = std::mem::take(&mut self.unflushed);
+        let programmed = self.work.finish(nand, at);
+        programmed.after(bytes * self.flush_ps_per_byte / 1000)
     }
 
     fn trim(&mut self, extent: Extent) {

@@ -28,6 +28,12 @@ parameters! {
         /// Erases that a block may lag behind its die's mean before it is cleaned
         /// for that; 0 for never.
         pub wear_gap: Sourced<u32>,
+        /// Microseconds that a flush takes for each KiB that was written since the last
+        /// one, besides the programs that it waits for: drives that write what has to be
+        /// durable at once in less parallel ways, or twice. A protected buffer's take
+        /// none. Default: 0.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub flush_us_per_kib: Option<Sourced<f64>> = 0.0..=US_MAX,
     }
 }
 

@@ -65,6 +65,7 @@ pub(in super::super) fn flash(capacity: u64, over_provisioning: f64) -> Flash {
             cleaning: sourced(Cleaning::Apart),
             copying: sourced(Copying::Channel),
             wear_gap: sourced(0),
+            flush_us_per_kib: None,
         }),
     }
 }
@@ -420,6 +421,37 @@ fn flushes_wait_for_programs_unless_the_buffer_is_protected() {
     // were programmed in 200.
     let durable = 21_384 + 102_400 + 200_000;
     assert_eq!(latency_ns(Buffer::Volatile), (written, durable + 20_000));
+}
+
+#[test]
+fn a_flush_takes_its_time_for_each_byte_since_the_last() {
+    let mut parameters = flash(64 << 20, 0.3);
+    let mut flushes_ns = |us_per_kib: f64, writes: &[u64]| {
+        let page = parameters.page.as_mut().unwrap();
+        page.flush_us_per_kib = Some(sourced(us_per_kib));
+        let mut device = open(&parameters);
+        let mut now = Moment::START;
+        let mut ask = |request| {
+            let began = now;
+            device.submit(now, Tag(0), request).unwrap();
+            now = device.next(Moment::NEVER).unwrap().unwrap().at;
+            now.since(began)
+        };
+        let flushes = writes.iter().map(|&count| {
+            for number in 0..count {
+                ask(Request::write(number * 8192, 4096));
+            }
+            ask(Request::FLUSH)
+        });
+        flushes.collect::<Vec<u64>>()
+    };
+    let writes = [1, 3, 0, 2];
+    let without = flushes_ns(0.0, &writes);
+    for (flush, (count, plain)) in writes.iter().zip(&without).enumerate() {
+        let longer = flushes_ns(10.0, &writes)[flush] - plain;
+        // 10 us a KiB, in whole picoseconds a byte.
+        assert!(longer.abs_diff(count * 40_000) <= count * 4, "{longer}");
+    }
 }
 
 #[test]

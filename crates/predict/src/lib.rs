@@ -30,7 +30,7 @@ mod tree;
 pub use cpu::{CpuCost, Latched};
 pub use engine::{EngineError, Referred};
 pub use error::PredictError;
-pub use in_place::InPlaceKind;
+pub use in_place::{InPlaceKind, OracleSettings};
 pub use io::{Asked, Purpose};
 pub use model::Model;
 pub use pages::ObjectPages;

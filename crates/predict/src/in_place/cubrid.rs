@@ -147,6 +147,7 @@ impl Rules for Cubrid {
             first_last: true,
             size: 512 << 20,
             checkpoint: 10_000 * u64::from(page),
+            is_elsewhere: false,
             commit: COMMIT,
         }
     }

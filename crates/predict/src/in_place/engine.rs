@@ -23,7 +23,7 @@ use crate::{
 
 /// See the module.
 pub(crate) struct InPlace {
-    rules: &'static dyn Rules,
+    rules: Box<dyn Rules>,
     relations: Vec<Relation>,
     pages: Pages,
     frames: u64,
@@ -37,7 +37,7 @@ pub(crate) struct InPlace {
 impl InPlace {
     /// A database after loading, with an empty buffer.
     pub(super) fn new(
-        rules: &'static dyn Rules,
+        rules: Box<dyn Rules>,
         workload: &dyn Workload,
         page_size: PageSize,
         memory: ByteCount,
@@ -50,12 +50,12 @@ impl InPlace {
         let mut pages = Pages::default();
         let undo = rules.undo(page);
         let undo = undo.map(|format| Undo::new(format, page, &mut pages));
-        let relations = lay_out(rules, workload, page, &mut pages);
+        let relations = lay_out(rules.as_ref(), workload, page, &mut pages);
         Ok(Self {
+            storage: Storage::new(rules.as_ref(), page, cached, pages.count()),
             rules,
             relations,
             frames,
-            storage: Storage::new(rules, page, cached, pages.count()),
             pages,
             undo,
             steps: Steps::default(),
@@ -185,7 +185,8 @@ impl Engine for InPlace {
         for touch in touches {
             self.touch(touch);
         }
-        self.storage.take(&self.steps, &mut referred, ios);
+        let undo = self.undo.as_ref();
+        self.storage.take(&self.steps, undo, &mut referred, ios);
         if self.has_changed {
             if is_committed {
                 self.storage.log.commit(ios);
@@ -222,9 +223,16 @@ mod tests {
     use octavo_workload::{Pgbench, pgbench::Script, touch::Pretence};
 
     use super::*;
-    use crate::{in_place::InPlaceKind, io::Purpose};
+    use crate::{
+        in_place::{InPlaceKind, OracleSettings},
+        io::Purpose,
+    };
 
-    const KINDS: [InPlaceKind; 2] = [InPlaceKind::OracleLike, InPlaceKind::CubridLike];
+    const ORACLE: InPlaceKind = InPlaceKind::OracleLike(OracleSettings {
+        redo: ByteCount::mib(150),
+        is_log_elsewhere: false,
+    });
+    const KINDS: [InPlaceKind; 2] = [ORACLE, InPlaceKind::CubridLike];
 
     fn pgbench() -> Pgbench {
         let workload = Pgbench::new(1, Seed::new(1)).unwrap();
@@ -244,7 +252,7 @@ mod tests {
         // of 8,070 - 807.
         let a_page = (8070 - 807) / (3 + 5 + 3 + 2 + 85 + 2);
         let wanted = 100_000_u64.div_ceil(a_page);
-        let predicted = pages(InPlaceKind::OracleLike, "pgbench_accounts");
+        let predicted = pages(ORACLE, "pgbench_accounts");
         assert!(
             (wanted - 12..=wanted).contains(&predicted),
             "{predicted}, not {wanted}"
@@ -285,14 +293,14 @@ mod tests {
             let count = |purpose| ios.iter().filter(|io| io.purpose == purpose).count();
             let flushes = count(Purpose::LogSync);
             match kind {
-                InPlaceKind::OracleLike => assert_eq!(flushes, 1000),
+                InPlaceKind::OracleLike(_) => assert_eq!(flushes, 1000),
                 // The first block is written last, where there are two.
                 InPlaceKind::CubridLike => assert!((1001..1100).contains(&flushes), "{flushes}"),
             }
             // A balance and a row of the history.
             let each = referred.logged / 1000;
             let wanted = match kind {
-                InPlaceKind::OracleLike => 310 + 16 + 100 + 240 + 45 + 96,
+                InPlaceKind::OracleLike(_) => 310 + 16 + 100 + 240 + 45 + 96,
                 InPlaceKind::CubridLike => 32 + 248 + 32 + 80 + 40,
             };
             assert!(
@@ -319,7 +327,7 @@ mod tests {
             assert!((1300..2500).contains(&written), "{kind:?}: {written}");
         }
         let all = ByteCount::mib(64);
-        let oracle = InPlaceKind::OracleLike;
+        let oracle = ORACLE;
         let mut engine = oracle.open(&pgbench(), PageSize::kib(8), all).unwrap();
         // 45 MiB of two blocks each.
         let (_, ios) = run(&mut engine, 45_000);

@@ -49,9 +49,17 @@ impl Log {
         self.format.checkpoint
     }
 
-    /// Where on the device pages begin: the log is first.
+    /// Whether it is on another device.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.format.is_elsewhere
+    }
+
+    /// Where on the device pages begin: the log is first, if it is there.
     pub(super) fn size(&self) -> u64 {
-        self.format.size
+        match self.format.is_elsewhere {
+            true => 0,
+            false => self.format.size,
+        }
     }
 
     /// Adds a commit, and makes all durable.
@@ -74,6 +82,9 @@ impl Log {
             self.block = first + count;
         }
         self.pending = 0;
+        if self.format.is_elsewhere {
+            return;
+        }
         if first_last && count > 1 {
             self.write(first + 1, count - 1, ios);
             self.write(first, 1, ios);
@@ -115,6 +126,7 @@ mod tests {
         first_last: false,
         size: 4 * 512,
         checkpoint: 1000,
+        is_elsewhere: false,
         commit: 96,
     };
 

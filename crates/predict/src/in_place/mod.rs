@@ -20,22 +20,23 @@ use crate::{engine::EngineError, pages::ObjectPages};
 use cubrid::Cubrid;
 pub(crate) use engine::InPlace;
 use oracle::Oracle;
+pub use oracle::OracleSettings;
 use rules::Rules;
 
 /// Which of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InPlaceKind {
     /// As Oracle 11.2.
-    OracleLike,
+    OracleLike(OracleSettings),
     /// As CUBRID 8.4.
     CubridLike,
 }
 
 impl InPlaceKind {
-    fn rules(self) -> &'static dyn Rules {
+    fn rules(self) -> Box<dyn Rules> {
         match self {
-            Self::OracleLike => &Oracle,
-            Self::CubridLike => &Cubrid,
+            Self::OracleLike(settings) => Box::new(Oracle(settings)),
+            Self::CubridLike => Box::new(Cubrid),
         }
     }
 
@@ -51,6 +52,6 @@ impl InPlaceKind {
 
     /// How many pages each table and index has.
     pub(crate) fn sizes(self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
-        layout::sizes(self.rules(), workload, page_size.get())
+        layout::sizes(self.rules().as_ref(), workload, page_size.get())
     }
 }

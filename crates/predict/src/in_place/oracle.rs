@@ -6,7 +6,7 @@
 //! Foote, "Indexes and Initrans" (2016). Nothing here was compared with a server.
 
 use octavo_buffer::{Frames, TouchCount, TouchRule};
-use octavo_units::Moment;
+use octavo_units::{ByteCount, Moment};
 use octavo_workload::schema::{Column, ColumnKind};
 
 use super::rules::{Buffer, Change, IndexPages, LogFormat, Rules, UndoFormat};
@@ -62,8 +62,37 @@ const REDO_FIRST: u32 = 100;
 /// A commit: 96 in 11g.
 const REDO_COMMIT: u32 = 96;
 
+/// What of an Oracle-like database can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OracleSettings {
+    /// Bytes of the redo log, all of its three files. A page is written when it has been
+    /// dirty for nine tenths of a file, unless it leaves the buffer before.
+    pub redo: ByteCount,
+    /// Whether redo and undo are on another device than tables and indexes. That one is not
+    /// modeled: it takes no time.
+    pub is_log_elsewhere: bool,
+}
+
+impl OracleSettings {
+    /// Three files of 50 MiB, as a database has them that is created with its defaults
+    /// (Administrator's Guide 11.2).
+    const REDO: ByteCount = ByteCount::mib(150);
+}
+
+impl Default for OracleSettings {
+    fn default() -> Self {
+        Self {
+            redo: Self::REDO,
+            is_log_elsewhere: false,
+        }
+    }
+}
+
+/// Of the same size.
+const REDO_FILES: u64 = 3;
+
 /// See the module.
-pub(super) struct Oracle;
+pub(super) struct Oracle(pub(super) OracleSettings);
 
 impl Rules for Oracle {
     fn heap(&self, page: u32) -> Room {
@@ -147,9 +176,9 @@ impl Rules for Oracle {
             header: 16,
             rewrites: false,
             first_last: false,
-            size: 150 << 20,
-            // Nine tenths of the smallest of three files.
-            checkpoint: 45 << 20,
+            size: self.0.redo.get(),
+            checkpoint: self.0.redo.get() / REDO_FILES / 10 * 9,
+            is_elsewhere: self.0.is_log_elsewhere,
             commit: REDO_COMMIT,
         }
     }
@@ -229,6 +258,11 @@ mod tests {
     use super::*;
     use crate::packed::Packed;
 
+    const ORACLE: Oracle = Oracle(OracleSettings {
+        redo: OracleSettings::REDO,
+        is_log_elsewhere: false,
+    });
+
     fn columns(kinds: &[ColumnKind]) -> Vec<Column> {
         kinds.iter().map(|&kind| Column::new("c", kind)).collect()
     }
@@ -237,11 +271,11 @@ mod tests {
     fn rows_a_block(kinds: &[ColumnKind], fields: impl Fn(i64) -> Vec<Field>) -> u32 {
         let columns = columns(kinds);
         let sizes: Vec<u32> = (1..3000)
-            .map(|n| Oracle.row(&columns, &fields(n)))
+            .map(|n| ORACLE.row(&columns, &fields(n)))
             .collect();
         let all = Room {
             reserve: 0,
-            ..Oracle.heap(8192)
+            ..ORACLE.heap(8192)
         };
         let packed = Packed::new(3000, &sizes, all);
         (0..3000).find(|&row| packed.page_of(row) > 0).unwrap() as u32
@@ -261,9 +295,9 @@ mod tests {
         let fields = |n| vec![Field::Integer(n), Field::Integer(n % 100), Field::Text(14)];
         // The first block: numbers are short in it.
         let sizes: Vec<u32> = (1..400)
-            .map(|n| Oracle.row(&columns(&kinds), &fields(n)))
+            .map(|n| ORACLE.row(&columns(&kinds), &fields(n)))
             .collect();
-        let room = Oracle.heap(8192).bytes;
+        let room = ORACLE.heap(8192).bytes;
         let mut used = 0;
         let fitting = sizes.iter().take_while(|bytes| {
             used += **bytes + DIRECTORY;
@@ -281,7 +315,7 @@ mod tests {
         let leaves = |numbers: std::ops::Range<i64>, is_unique, room: u32| {
             let (mut counts, mut used) = (vec![0], 0);
             for n in numbers {
-                let bytes = Oracle.entry(&columns, &[Field::Integer(n)], is_unique);
+                let bytes = ORACLE.entry(&columns, &[Field::Integer(n)], is_unique);
                 if used + bytes > room {
                     counts.push(0);
                     used = 0;
@@ -291,7 +325,7 @@ mod tests {
             }
             counts
         };
-        let IndexPages { room, reserve, .. } = Oracle.index(8192);
+        let IndexPages { room, reserve, .. } = ORACLE.index(8192);
         assert_eq!(leaves(1..10_001, true, room).len(), 18);
         let built = leaves(1..3000, false, room - reserve);
         assert!((484..=486).contains(&built[0]), "{built:?}");
@@ -314,7 +348,7 @@ mod tests {
             row: 100,
             changed: 2,
         };
-        let bytes = Oracle.logged(change, true) + Oracle.log(8192).commit;
+        let bytes = ORACLE.logged(change, true) + ORACLE.log(8192).commit;
         assert!((500..=520).contains(&bytes), "{bytes}");
     }
 }

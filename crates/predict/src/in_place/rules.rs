@@ -60,6 +60,9 @@ pub(super) struct LogFormat {
     pub(super) size: u64,
     /// Bytes of it after which pages are written that have been dirty for so long.
     pub(super) checkpoint: u64,
+    /// Whether it is on another device, with undo: there it asks nothing of this one, and
+    /// takes no time.
+    pub(super) is_elsewhere: bool,
     /// Of the record of a commit.
     pub(super) commit: u32,
 }

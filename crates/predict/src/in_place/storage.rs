@@ -7,6 +7,7 @@ use octavo_units::Moment;
 use super::{
     log::Log,
     rules::{Buffer, Rules},
+    undo::Undo,
 };
 use crate::{
     arriving::Arriving,
@@ -58,11 +59,20 @@ impl Storage {
         self.log.size() + u64::from(page.number()) * u64::from(self.page)
     }
 
-    /// Does all steps.
-    pub(super) fn take(&mut self, steps: &Steps, referred: &mut Referred, ios: &mut Vec<Io>) {
+    /// Does all steps. Pages of `undo` ask nothing of the device where they are on another
+    /// one, with the log.
+    pub(super) fn take(
+        &mut self,
+        steps: &Steps,
+        undo: Option<&Undo>,
+        referred: &mut Referred,
+        ios: &mut Vec<Io>,
+    ) {
+        let elsewhere = undo.filter(|_| self.log.is_elsewhere());
+        let is_here = |page| !elsewhere.is_some_and(|undo| undo.has(page));
         for &step in steps.as_slice() {
             let (reference, is_new) = step.reference();
-            self.refer(reference, is_new, referred, ios);
+            self.refer(reference, is_new, &is_here, referred, ios);
         }
     }
 
@@ -70,6 +80,7 @@ impl Storage {
         &mut self,
         reference: Reference,
         is_new: bool,
+        is_here: &dyn Fn(Page) -> bool,
         referred: &mut Referred,
         ios: &mut Vec<Io>,
     ) {
@@ -91,17 +102,22 @@ impl Storage {
                 }) = evicted
                 {
                     self.dirty.clean(old);
-                    ios.push(self.write(old));
+                    if is_here(old) {
+                        ios.push(self.write(old));
+                    }
                 }
                 if is_new {
                     referred.hits += 1;
                 } else {
                     referred.misses += 1;
-                    self.arriving.miss(page, read, ios);
+                    if is_here(page) {
+                        self.arriving.miss(page, read, ios);
+                    }
                 }
             }
         }
-        if reference.is_change() {
+        // A checkpoint has nothing to do with pages that are elsewhere.
+        if reference.is_change() && is_here(page) {
             self.dirty.change(page, self.log.place());
         }
     }

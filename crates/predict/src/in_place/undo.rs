@@ -4,7 +4,7 @@
 //! earlier transaction has left partly filled, or an empty one. Full pages are used again
 //! once nobody may want to read what was before.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use octavo_buffer::Page;
 use octavo_units::Moment;
@@ -20,6 +20,8 @@ pub(super) struct Undo {
     page: u32,
     segments: Vec<Segment>,
     turn: usize,
+    /// All of its pages.
+    own: HashSet<Page>,
     /// The page of the transaction, and what is left of it.
     current: Option<(Page, u32)>,
     /// Full pages, with when they became so.
@@ -40,10 +42,12 @@ impl Undo {
             header: pages.extend(1),
             kept: None,
         };
+        let segments: Vec<Segment> = (0..format.segments).map(segment).collect();
         Self {
             format,
             page,
-            segments: (0..format.segments).map(segment).collect(),
+            own: segments.iter().map(|segment| segment.header).collect(),
+            segments,
             turn: 0,
             current: None,
             full: VecDeque::new(),
@@ -96,7 +100,16 @@ impl Undo {
             }
             _ => None,
         }
-        .unwrap_or_else(|| pages.extend(1))
+        .unwrap_or_else(|| {
+            let page = pages.extend(1);
+            self.own.insert(page);
+            page
+        })
+    }
+
+    /// Whether a page is one of these.
+    pub(super) fn has(&self, page: Page) -> bool {
+        self.own.contains(&page)
     }
 
     /// The transaction ends, and its page is for later ones.

@@ -148,6 +148,7 @@ impl Rules for Cubrid {
             size: 512 << 20,
             checkpoint: 10_000 * u64::from(page),
             is_elsewhere: false,
+            flushes_pages: true,
             commit: COMMIT,
         }
     }

@@ -231,6 +231,7 @@ mod tests {
     const ORACLE: InPlaceKind = InPlaceKind::OracleLike(OracleSettings {
         redo: ByteCount::mib(150),
         is_log_elsewhere: false,
+        flushes_pages: true,
     });
     const KINDS: [InPlaceKind; 2] = [ORACLE, InPlaceKind::CubridLike];
 
@@ -345,6 +346,63 @@ mod tests {
             "{}",
             background.len()
         );
+    }
+
+    #[test]
+    fn what_is_on_another_device_asks_nothing_of_this_one() {
+        let settings = OracleSettings {
+            is_log_elsewhere: true,
+            ..OracleSettings::default()
+        };
+        let oracle = InPlaceKind::OracleLike(settings);
+        let little = ByteCount::mib(2);
+        let open = |kind: InPlaceKind| kind.open(&pgbench(), PageSize::kib(8), little).unwrap();
+        let (mut apart, mut together) = (open(oracle), open(ORACLE));
+        let size = |engine: &InPlace| engine.size().get();
+        assert_eq!(size(&together) - size(&apart), 150 << 20);
+        let [(referred, ios), (_, all)] = [&mut apart, &mut together].map(|engine| {
+            run(engine, 1000);
+            run(engine, 2000)
+        });
+        assert!(ios.iter().all(|io| !io.is_log()));
+        assert!(referred.logged > 2000 * 500, "{referred:?}");
+        let written = |ios: &[Io]| {
+            let background = ios.iter().filter(|io| io.purpose == Purpose::Background);
+            background.count()
+        };
+        // Undo fills a page with some twenty transactions.
+        let undo = written(&all) - written(&ios);
+        assert!((70..1000).contains(&undo), "{undo}");
+        // No page of undo is among those that are left.
+        let is_undo = |io: &Io| {
+            let page = Page::new((io.request.offset / 8192) as u32);
+            apart.undo.as_ref().is_some_and(|undo| undo.has(page))
+        };
+        assert!(!ios.iter().any(is_undo));
+    }
+
+    #[test]
+    fn checkpoints_come_with_the_redo_log_and_flush_where_they_are_to() {
+        for (mib, flushes_pages, wanted) in [(9, true, 1), (9, false, 0), (90, true, 0)] {
+            let oracle = InPlaceKind::OracleLike(OracleSettings {
+                redo: ByteCount::mib(mib),
+                flushes_pages,
+                ..OracleSettings::default()
+            });
+            let all = ByteCount::mib(64);
+            let mut engine = oracle.open(&pgbench(), PageSize::kib(8), all).unwrap();
+            // 1 KiB each: 3 MiB, of which 2.7 may be needed.
+            run(&mut engine, 3100);
+            engine.advance(Moment::nanoseconds(2_000_000_000), true);
+            let (_, ios) = run(&mut engine, 1);
+            let background = ios.iter().filter(|io| io.purpose == Purpose::Background);
+            let flushes = background
+                .clone()
+                .filter(|io| io.request.length == 0)
+                .count();
+            assert_eq!(flushes, wanted, "{mib} {flushes_pages}");
+            assert_eq!(background.count() > 0, mib == 9, "{mib} {flushes_pages}");
+        }
     }
 
     /// All is done again backwards, and not made durable.

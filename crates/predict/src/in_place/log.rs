@@ -49,6 +49,11 @@ impl Log {
         self.format.checkpoint
     }
 
+    /// Whether the device is to make pages durable that a checkpoint wrote.
+    pub(super) fn flushes_pages(&self) -> bool {
+        self.format.flushes_pages
+    }
+
     /// Whether it is on another device.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.format.is_elsewhere
@@ -127,6 +132,7 @@ mod tests {
         size: 4 * 512,
         checkpoint: 1000,
         is_elsewhere: false,
+        flushes_pages: true,
         commit: 96,
     };
 

@@ -71,6 +71,10 @@ pub struct OracleSettings {
     /// Whether redo and undo are on another device than tables and indexes. That one is not
     /// modeled: it takes no time.
     pub is_log_elsewhere: bool,
+    /// Whether a checkpoint has the device make durable what it wrote. Without, a cache in
+    /// the device keeps pages for as long as it likes: so did raw devices of Linux before
+    /// 2.6.33, whose `fsync` flushed no drive's cache.
+    pub flushes_pages: bool,
 }
 
 impl OracleSettings {
@@ -84,6 +88,7 @@ impl Default for OracleSettings {
         Self {
             redo: Self::REDO,
             is_log_elsewhere: false,
+            flushes_pages: true,
         }
     }
 }
@@ -179,6 +184,7 @@ impl Rules for Oracle {
             size: self.0.redo.get(),
             checkpoint: self.0.redo.get() / REDO_FILES / 10 * 9,
             is_elsewhere: self.0.is_log_elsewhere,
+            flushes_pages: self.0.flushes_pages,
             commit: REDO_COMMIT,
         }
     }
@@ -261,6 +267,7 @@ mod tests {
     const ORACLE: Oracle = Oracle(OracleSettings {
         redo: OracleSettings::REDO,
         is_log_elsewhere: false,
+        flushes_pages: true,
     });
 
     fn columns(kinds: &[ColumnKind]) -> Vec<Column> {

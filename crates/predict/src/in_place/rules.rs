@@ -63,6 +63,8 @@ pub(super) struct LogFormat {
     /// Whether it is on another device, with undo: there it asks nothing of this one, and
     /// takes no time.
     pub(super) is_elsewhere: bool,
+    /// Whether the device is to make pages durable that a checkpoint wrote.
+    pub(super) flushes_pages: bool,
     /// Of the record of a commit.
     pub(super) commit: u32,
 }

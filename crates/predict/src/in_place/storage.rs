@@ -130,7 +130,8 @@ impl Storage {
     }
 
     /// Writes the pages that have been dirty for longest, until the log that is needed for
-    /// them is no longer than it may be, and makes that durable. Once a second.
+    /// them is no longer than it may be, and has the device make that durable where it is to.
+    /// Once a second.
     pub(super) fn check_point(&mut self, ios: &mut Vec<Io>) {
         if self.now.since(self.checked) < CHECKED_NS {
             return;
@@ -145,7 +146,7 @@ impl Storage {
             ios.push(self.write(page));
             has_written = true;
         }
-        if has_written {
+        if has_written && self.log.flushes_pages() {
             ios.push(Io {
                 purpose: Purpose::Background,
                 request: Request::FLUSH,

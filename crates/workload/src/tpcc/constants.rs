@@ -36,6 +36,15 @@ impl Constants {
             item: NuRand::item(draws.uniform(0, 8191)),
         }
     }
+
+    /// The same, with customers and items as likely as each other.
+    pub(super) fn with_uniform_numbers(self) -> Self {
+        Self {
+            customer: self.customer.uniform(),
+            item: self.item.uniform(),
+            ..self
+        }
+    }
 }
 
 /// The difference of C-Run and C-Load is 65 to 119, but neither 96 nor 112
@@ -64,6 +73,24 @@ mod tests {
         }
         let wanted = (65..=119).filter(|difference| ![96, 112].contains(difference));
         assert_eq!(differences, wanted.collect());
+    }
+
+    #[test]
+    fn uniform_numbers_are_as_likely_as_each_other_and_surnames_are_not() {
+        let usual = Constants::new(Seed::new(9));
+        let uniform = usual.with_uniform_numbers();
+        assert_eq!(uniform.surname, usual.surname);
+        for (of, values) in [(uniform.customer, 3000), (uniform.item, 100_000)] {
+            assert_eq!(of.ways(), vec![1; values]);
+        }
+        let mut draws = Draws::new(Seed::new(1));
+        let mut tenths = [0; 10];
+        for _ in 0..100_000 {
+            let item = draws.nurand(&uniform.item);
+            tenths[(item - 1) as usize / 10_000] += 1;
+        }
+        // 10,000 each; the standard deviation is 95.
+        assert!(tenths.iter().all(|count| (9500..10_500).contains(count)));
     }
 
     #[test]

@@ -83,6 +83,11 @@ impl NuRand {
         }
     }
 
+    /// The same range, with all values as likely as each other: what is mixed in is 0.
+    pub(super) const fn uniform(self) -> Self {
+        Self { a: 0, c: 0, ..self }
+    }
+
     /// Position of a value among [`Self::BINS`] equally wide ranges.
     pub(super) fn bin(&self, value: i64) -> usize {
         let values = self.low.abs_diff(self.high) + 1;
@@ -204,7 +209,13 @@ mod tests {
 
     #[test]
     fn ways_are_those_of_enumerating_all_pairs() {
-        for (a, c, low, high) in [(7, 3, 1, 20), (15, 0, 0, 9), (3, 2, 5, 5), (31, 17, 1, 100)] {
+        for (a, c, low, high) in [
+            (7, 3, 1, 20),
+            (15, 0, 0, 9),
+            (3, 2, 5, 5),
+            (31, 17, 1, 100),
+            (0, 0, 1, 9),
+        ] {
             let of = NuRand { a, c, low, high };
             let values = high - low + 1;
             let mut enumerated = vec![0u64; values as usize];

@@ -8,8 +8,8 @@ use octavo_workload::{Workload, schema::Table};
 
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, Database, DatabaseError, DatabaseKind, Defaults,
-    Inspection, LoadReport, PageSizes, Progress, RestoreMethod, Result, Running, Settings,
-    estimate::sum_of_tables,
+    Inspection, LoadReport, OptionKind, PageSizes, Progress, RestoreMethod, Result, Running,
+    Settings, ValueKind, estimate::sum_of_tables,
 };
 
 /// Heaps, undo records in pages of their own, touch counts: as Oracle has them.
@@ -22,7 +22,27 @@ pub(crate) static ORACLE_LIKE: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "Oracle-like",
     is_server: true,
-    options: &[],
+    options: &[
+        // Three files of 50 MiB are the default.
+        OptionKind::new(
+            "redo",
+            ValueKind::Bytes(REDO_MIN..=ByteCount::mib(1 << 20)),
+            Some("150MiB"),
+            "size of the redo log, all of its three files",
+        ),
+        OptionKind::new(
+            "log-elsewhere",
+            ValueKind::Switch,
+            Some("off"),
+            "redo and undo on another device, which takes no time",
+        ),
+        OptionKind::new(
+            "checkpoint-flush",
+            ValueKind::Switch,
+            Some("on"),
+            "whether checkpoints flush the cache of the device",
+        ),
+    ],
     page_sizes: PageSizes {
         smallest: PageSize::kib(2),
         largest: PageSize::kib(32),
@@ -111,6 +131,9 @@ pub(crate) static CUBRID_LIKE: DatabaseKind = DatabaseKind {
         }))
     },
 };
+
+/// The least redo log of an Oracle-like database: three files of 4 MiB. Chosen.
+const REDO_MIN: ByteCount = ByteCount::mib(12);
 
 /// Pages of a buffer below which nothing works: a transaction's pages find no room. Chosen.
 const PAGES_MIN: u64 = 64;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use octavo_database::{DatabaseError, Registry};
-use octavo_predict::{InPlaceKind, Model, PostgresSettings};
+use octavo_predict::{InPlaceKind, Model, OracleSettings, PostgresSettings};
 use octavo_units::{ByteCount, PageSize};
 
 use crate::plan::TestedDatabase;
@@ -61,7 +61,11 @@ pub(crate) fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model
                 )),
             }
         }
-        "oracle-like" => Ok(Model::InPlace(InPlaceKind::OracleLike)),
+        "oracle-like" => Ok(Model::InPlace(InPlaceKind::OracleLike(OracleSettings {
+            redo: options.get::<ByteCount>("redo"),
+            is_log_elsewhere: options.get::<bool>("log-elsewhere"),
+            flushes_pages: options.get::<bool>("checkpoint-flush"),
+        }))),
         "cubrid-like" => Ok(Model::InPlace(InPlaceKind::CubridLike)),
         name => Err(kind.refuse(
             "database",

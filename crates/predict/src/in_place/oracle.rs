@@ -78,8 +78,7 @@ pub struct OracleSettings {
 }
 
 impl OracleSettings {
-    /// Three files of 50 MiB, as a database has them that is created with its defaults
-    /// (Administrator's Guide 11.2).
+    /// Three files of 50 MiB: the default. Chosen.
     const REDO: ByteCount = ByteCount::mib(150);
 }
 

@@ -51,6 +51,9 @@ pub(crate) enum Command {
     /// Predict what advise would measure: page and cache sizes on storage that
     /// is not at hand
     Predict(PredictFlags),
+    /// Repeat a published study: what it found, what models predict of it, and
+    /// what real databases do here
+    Reproduce(ReproduceFlags),
     /// Print the results of an earlier advise, run or predict again
     Report(ReportFlags),
     /// Compare the results of two experiments, cell by cell
@@ -466,6 +469,60 @@ pub(crate) struct EmulateFlags {
     /// Print statistics as JSON when it is unmounted
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceFlags {
+    /// The study, or all of them
+    #[arg(value_name = "STUDY", value_parser = studies())]
+    pub(crate) study: String,
+
+    /// Measure what its database can repeat here, with the ratio of data to
+    /// buffer kept; under 40 minutes
+    #[arg(long)]
+    pub(crate) measure: bool,
+
+    /// Scale of the measured rows (warehouses, or pgbench's scale); memory
+    /// follows it
+    #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) scale: Option<u64>,
+
+    /// Time for measuring, building programs included [default: 35m]
+    #[arg(long, value_name = "TIME", requires = "measure", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
+
+    /// Where measurements are kept, in a directory for each study
+    #[arg(long, value_name = "DIR", default_value = "octavo-studies", value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    /// Predict anew with each constant 20% smaller and larger, and print what
+    /// that does to the score
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
+
+    /// Keep the loaded databases
+    #[arg(long, requires = "measure")]
+    pub(crate) keep_data: bool,
+
+    /// Write the report as a page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Print all tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+}
+
+/// The studies' names, and one for all of them.
+fn studies() -> clap::builder::PossibleValuesParser {
+    octavo_study::names().chain([crate::reproduce::ALL]).into()
 }
 
 #[derive(Debug, Args)]

@@ -21,6 +21,7 @@ mod predict;
 mod print;
 mod progress;
 mod report;
+mod reproduce;
 mod run;
 mod system;
 mod usage;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Emulate(flags) => emulate::emulate(flags),
         Command::Lead(flags) => emulate::lead(&flags),
         Command::Predict(flags) => predict::predict(flags),
+        Command::Reproduce(flags) => reproduce::reproduce(flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
         Command::Load(flags) => load::load(flags),

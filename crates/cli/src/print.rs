@@ -12,16 +12,12 @@ use crate::failure::Failure;
 
 /// Prints findings: the answer alone, or with all tables.
 pub(crate) fn findings(findings: &Findings, json: bool, verbose: bool) -> Result<(), Failure> {
-    if json {
-        return text(&format!("{}\n", octavo_report::findings_json(findings)));
-    }
-    let (width, color) = screen();
-    let document = octavo_report::findings(findings);
-    write(&if verbose {
-        document.verbose(width, color)
-    } else {
-        document.terminal(width, color)
-    })
+    result_in_depth(
+        json,
+        verbose,
+        || octavo_report::findings_json(findings),
+        || octavo_report::findings(findings),
+    )
 }
 
 /// Prints a result as JSON or as text for this terminal.
@@ -30,11 +26,24 @@ pub(crate) fn result(
     json: impl FnOnce() -> String,
     document: impl FnOnce() -> Document,
 ) -> Result<(), Failure> {
+    result_in_depth(as_json, false, json, document)
+}
+
+/// Prints a result as JSON or as text for this terminal, of that all tables if `verbose`.
+pub(crate) fn result_in_depth(
+    as_json: bool,
+    verbose: bool,
+    json: impl FnOnce() -> String,
+    document: impl FnOnce() -> Document,
+) -> Result<(), Failure> {
     if as_json {
         return text(&format!("{}\n", json()));
     }
     let (width, color) = screen();
-    write(&document().terminal(width, color))
+    write(&match verbose {
+        true => document().verbose(width, color),
+        false => document().terminal(width, color),
+    })
 }
 
 /// Prints a value as JSON.

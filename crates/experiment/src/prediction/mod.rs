@@ -27,7 +27,7 @@ pub use expected::Expected;
 pub(crate) use expected::expect;
 pub use fit::FitError;
 pub(crate) use known::Known;
-pub(crate) use model::model_of;
+pub use model::model_of;
 
 /// What a prediction is made from, beside the plan.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ const MODELED_TIMEOUT: Duration = Duration::from_hours(24);
 ///
 /// # Errors
 /// [`DatabaseError::Setting`] for a database or an option that is not modeled.
-pub(crate) fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model, DatabaseError> {
+pub fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model, DatabaseError> {
     let kind = Registry::with_models().find(&database.name)?;
     let options = kind.read(&database.options)?;
     match kind.name {

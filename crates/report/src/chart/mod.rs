@@ -12,6 +12,7 @@ mod plot;
 mod ramp;
 mod rows;
 mod scale;
+mod study;
 mod throughput;
 
 use octavo_experiment::{findings::Findings, ramp::RampFinding};
@@ -31,6 +32,11 @@ pub(crate) fn ramp(found: &RampFinding, of: &str, unit: &str, per: f64) -> Optio
     (!found.steps.is_empty())
         .then(|| ramp::draw(found, of, unit, per))
         .flatten()
+}
+
+/// A figure of a study; `None` where nothing is known of it.
+pub(crate) fn study(drawn: &octavo_study::Drawn) -> Option<Figure> {
+    study::draw(drawn)
 }
 
 /// Bytes read and written.

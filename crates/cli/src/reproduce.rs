@@ -1,0 +1,163 @@
+//! `octavo reproduce`: published studies, predicted, and measured where that is asked for.
+
+use std::{path::Path, sync::Mutex, time::Instant};
+
+use anyhow::Context;
+use octavo_experiment::{
+    campaign::{CampaignSettings, campaign},
+    directory::STORE,
+    findings::Findings,
+    plan::file::{Known, PlanFile},
+    store::Store,
+};
+use octavo_report::Reproduction;
+use octavo_study::{
+    Study, StudyError,
+    measured::{measured, set_scale},
+    predict, score, sensitivity,
+};
+
+use crate::{
+    devices::emulator, failure::Failure, flags::ReproduceFlags, interrupt::Interrupt, outcome,
+    output, print, progress::Progress, watcher::Watcher,
+};
+
+/// Stands for all studies.
+pub(crate) const ALL: &str = "all";
+
+pub(crate) fn reproduce(flags: ReproduceFlags) -> Result<(), Failure> {
+    let names: Vec<&str> = match flags.study.as_str() {
+        ALL => octavo_study::names().collect(),
+        name => vec![name],
+    };
+    let studies: Result<Vec<Study>, StudyError> =
+        names.into_iter().map(octavo_study::find).collect();
+    let studies = studies.map_err(Failure::input)?;
+    if let Some(page) = &flags.html {
+        output::keep_foreign_page(page)?;
+        output::probe(page)?;
+    }
+    let mut all = Vec::new();
+    for study in studies {
+        all.push(repeat(study, &flags)?);
+    }
+    print::result_in_depth(
+        flags.json,
+        flags.verbose,
+        || octavo_report::reproduction_json(&all),
+        || octavo_report::reproduction(&all),
+    )?;
+    if let Some(page) = &flags.html {
+        output::write(page, &octavo_report::reproduction(&all).html())?;
+        if !flags.json {
+            print::text(&format!("Report: {}\n", page.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure> {
+    let directory = flags.directory.join(&study.name);
+    let found = match flags.measure {
+        true => Some(measure(&study, &directory, flags)?),
+        false => kept(&directory)?,
+    };
+    let measured_in = found.as_ref().map(|_| directory.display().to_string());
+    let measured = found.map_or_else(Vec::new, |findings| measured(&study, &findings));
+    let interrupt = Interrupt::listen()?;
+    let progress = Mutex::new(Progress::new(flags.progress));
+    let began = Instant::now();
+    let step = |done: usize, total: usize, name: &str| {
+        let spent = began.elapsed();
+        let whole = total as f64 / (done as f64).max(0.5);
+        if let Ok(progress) = progress.lock() {
+            let text = format!("{}: {name}", study.name);
+            progress.show(&text, spent, spent.mul_f64(whole));
+        }
+        !interrupt.is_set()
+    };
+    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    let result = predict(&study, true, threads, &step).and_then(|predicted| {
+        let constants = match flags.sensitivity {
+            true => sensitivity(&study, threads, &step)?,
+            false => Vec::new(),
+        };
+        let charts: Result<Vec<_>, StudyError> = study
+            .charts
+            .iter()
+            .map(|chart| study.draw(chart, &predicted))
+            .collect();
+        Ok((
+            score(&study, &predicted, &measured)?,
+            charts?,
+            predicted,
+            constants,
+        ))
+    });
+    if let Ok(progress) = progress.into_inner() {
+        progress.finish();
+    }
+    let (score, charts, predicted, constants) = result.map_err(|error| match error {
+        StudyError::Stopped => Failure::Interrupted("nothing was changed".into()),
+        error => Failure::of(anyhow::Error::from(error), false),
+    })?;
+    Ok(Reproduction {
+        title: study.title.clone(),
+        question: study.question.clone(),
+        answer: study.answer.clone(),
+        study,
+        score,
+        charts,
+        predicted,
+        constants,
+        measured_in,
+    })
+}
+
+/// What was measured earlier.
+fn kept(directory: &Path) -> Result<Option<Findings>, Failure> {
+    let store = directory.join(STORE);
+    if !store.is_file() {
+        return Ok(None);
+    }
+    let store = Store::open(&store).with_context(|| format!("read {}", store.display()))?;
+    let findings = Findings::of(&store).with_context(|| "read the measurements of a study")?;
+    Ok(findings)
+}
+
+/// Carries out the plan of a study, or what is left of it.
+fn measure(study: &Study, directory: &Path, flags: &ReproduceFlags) -> Result<Findings, Failure> {
+    let Some(text) = octavo_study::plan_text(study) else {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "{} cannot be measured here: its database is only modeled; leave --measure out",
+            study.name
+        )));
+    };
+    let mut file =
+        PlanFile::parse(&study.name, text, &Known::standard()).map_err(Failure::input)?;
+    if let Some(scale) = flags.scale {
+        set_scale(&mut file.plan, scale)
+            .with_context(|| format!("--scale for {}", study.name))
+            .map_err(Failure::Input)?;
+    }
+    file.budget = flags.budget.or(file.budget);
+    file.check(directory).map_err(Failure::input)?;
+    let settings = CampaignSettings {
+        prediction: None,
+        directory: directory.to_owned(),
+        plan: file.plan.clone(),
+        budget: file.budget,
+        passes: file.passes,
+        slices: file.slices,
+        calibrate: false,
+        predict_first: false,
+        emulator: emulator()?,
+        keep_data: flags.keep_data,
+        command: Some(outcome::command()),
+        octavo_version: env!("CARGO_PKG_VERSION"),
+    };
+    let watcher = Watcher::new(flags.progress)?;
+    let result = campaign(&settings, &watcher);
+    watcher.finish();
+    result.map_err(|error| outcome::failure(error, &settings.directory))
+}

@@ -1,0 +1,228 @@
+//! The score card: what was published, predicted and measured, side by side.
+
+use octavo_device::catalog::{Compared, Relation as DeviceRelation};
+use octavo_units::ByteCount;
+use serde::Serialize;
+
+use crate::{
+    claim::{Claim, Relation, Shape},
+    error::StudyError,
+    experiment::{Axis, Cell},
+    measured::Measured,
+    predict::{CellFigures, Predicted},
+    shape,
+    study::Study,
+};
+
+/// A study's rows, and how many hold.
+#[derive(Clone, Debug, Serialize)]
+pub struct Score {
+    /// The study's name.
+    pub study: String,
+    /// Claims in the study's order, then the figures of its devices.
+    pub rows: Vec<Row>,
+}
+
+/// One claim.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// What is claimed.
+    pub text: String,
+    /// Where.
+    pub source: String,
+    /// The published figure, or its lower end.
+    pub published: Option<f64>,
+    /// Its upper end, where it is a range.
+    pub published_to: Option<f64>,
+    /// How it is meant.
+    pub relation: Relation,
+    /// The unit of all figures; empty of ratios and shares.
+    pub unit: &'static str,
+    /// What the models say.
+    pub predicted: Option<f64>,
+    /// How far off that is, as a share of the published figure; 0 where a bound is met.
+    pub error: Option<f64>,
+    /// What real databases gave here, a ratio.
+    pub measured: Option<Measured>,
+    /// What comes of it.
+    pub outcome: Outcome,
+}
+
+/// What comes of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The prediction is as near as the study's file asks for.
+    Holds,
+    /// It is not.
+    Off,
+    /// Constants were fitted to the figure: it tests nothing.
+    Fitted(String),
+    /// No model says anything of it, and why.
+    Untested(String),
+}
+
+impl Score {
+    /// Rows that are predictions, and those of them that hold.
+    pub fn held(&self) -> (usize, usize) {
+        let holds = self.rows.iter().filter(|row| row.outcome == Outcome::Holds);
+        let off = self.rows.iter().filter(|row| row.outcome == Outcome::Off);
+        let holds = holds.count();
+        (holds, holds + off.count())
+    }
+
+    /// The mean of how far predictions are off, as a share; `None` without any.
+    pub fn mean_error(&self) -> Option<f64> {
+        let predictions = self
+            .rows
+            .iter()
+            .filter(|row| matches!(row.outcome, Outcome::Holds | Outcome::Off));
+        let errors: Vec<f64> = predictions
+            .filter_map(|row| Some(row.error?.abs()))
+            .collect();
+        (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
+    }
+}
+
+/// Puts a study's claims beside what was predicted, and what was measured where that is
+/// given.
+///
+/// # Errors
+/// [`StudyError::Invalid`] for claims that name what the study does not have.
+pub fn score(
+    study: &Study,
+    predicted: &Predicted,
+    measured: &[(usize, Measured)],
+) -> Result<Score, StudyError> {
+    let mut rows = Vec::new();
+    for (number, claim) in study.claims.iter().enumerate() {
+        let found = found(study, claim, predicted)?;
+        let outcome = match (&claim.untested, &claim.fitted, found) {
+            (Some(why), _, _) => Outcome::Untested(why.clone()),
+            (None, Some(fitted), _) => Outcome::Fitted(fitted.clone()),
+            (None, None, Some(found)) if claim.holds(found) => Outcome::Holds,
+            (None, None, Some(_)) => Outcome::Off,
+            (None, None, None) => Outcome::Untested("the models give no such figure".into()),
+        };
+        let measured = measured.iter().find(|(of, _)| *of == number);
+        rows.push(Row {
+            text: claim.text.clone(),
+            source: claim.source.clone(),
+            published: claim.published,
+            published_to: claim.published_to,
+            relation: claim.relation,
+            unit: claim.unit(),
+            predicted: found,
+            error: found.and_then(|found| claim.error(found)),
+            measured: measured.map(|(_, measured)| *measured),
+            outcome,
+        });
+    }
+    let tolerance = study.device_tolerance.as_ref().map_or(0.0, |of| of.value);
+    for (device, compared) in &predicted.devices {
+        rows.extend(compared.iter().map(|of| of_device(device, of, tolerance)));
+    }
+    Ok(Score {
+        study: study.name.clone(),
+        rows,
+    })
+}
+
+fn of_device(device: &str, compared: &Compared, tolerance: f64) -> Row {
+    use octavo_device::catalog::Figure;
+    let published = &compared.published;
+    let over = published.over.as_ref().map(|over| {
+        let whose = published.over_device.as_ref();
+        let whose = whose.map_or(String::new(), |whose| format!(" of {whose}"));
+        format!(" over {over}{whose}")
+    });
+    let is_fitted = published.source.contains("fitted");
+    Row {
+        text: format!("{device}: {}{}", published.at, over.unwrap_or_default()),
+        source: published.source.clone(),
+        published: Some(published.value),
+        published_to: None,
+        relation: match published.relation {
+            DeviceRelation::About => Relation::About,
+            DeviceRelation::AtLeast => Relation::AtLeast,
+            DeviceRelation::AtMost => Relation::AtMost,
+        },
+        unit: match (&published.over, published.figure) {
+            (Some(_), _) => "",
+            (None, Figure::Iops) => "IOPS",
+            (None, Figure::LatencyMs) => "ms",
+            (None, Figure::MbPerS) => "MB/s",
+        },
+        predicted: Some(compared.simulated),
+        error: Some(compared.error),
+        measured: None,
+        outcome: match compared.error.abs() <= tolerance {
+            _ if is_fitted => Outcome::Fitted("the device's model".into()),
+            true => Outcome::Holds,
+            false => Outcome::Off,
+        },
+    }
+}
+
+/// What the models say of a claim.
+fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Option<f64>, StudyError> {
+    let (Some(experiment), Some(figure)) = (&claim.experiment, claim.figure) else {
+        return Ok(None);
+    };
+    let kind = claim.kind.as_deref();
+    let of = |place| -> Result<Option<f64>, StudyError> {
+        let cells = study.cells(experiment, place, &claim.axes())?;
+        let figures: Vec<(&CellFigures, f64)> = predicted
+            .of(study, &cells)
+            .filter_map(|of| Some((of, of.figure(figure, kind)?)))
+            .collect();
+        Ok(match (claim.shape, claim.along) {
+            (Some(shape), Some(along)) => of_curve(shape, along, &figures),
+            _ => figures.first().map(|(_, figure)| *figure),
+        })
+    };
+    let own = of(&claim.at)?;
+    match &claim.over {
+        None => Ok(own),
+        Some(over) => Ok(own.zip(of(over)?).map(|(own, other)| own / other)),
+    }
+}
+
+/// Where a cell is along an axis, as a number.
+fn place(cell: &Cell, along: Axis) -> f64 {
+    match along {
+        Axis::Memory => cell.memory.get() as f64 / ByteCount::mib(1024).get() as f64,
+        Axis::PageSize => f64::from(cell.page_size.get()),
+        Axis::Cpus => f64::from(cell.cpus),
+        Axis::Clients => f64::from(cell.clients),
+        Axis::Device => 0.0,
+    }
+}
+
+fn of_curve(of: Shape, along: Axis, figures: &[(&CellFigures, f64)]) -> Option<f64> {
+    let mut points: Vec<(f64, f64)> = figures
+        .iter()
+        .map(|(of, figure)| (place(&of.cell, along), *figure))
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let values: Vec<f64> = points.iter().map(|point| point.1).collect();
+    match of {
+        Shape::Knee => shape::knee(&points),
+        Shape::Peak => shape::peak(&points),
+        Shape::Growth => Some(values.last()? / values.first()?),
+        Shape::Spread => shape::spread(&values),
+        Shape::Saturating => shape::saturating(&points),
+        Shape::Rising => shape::rising(&points),
+        Shape::SteepestStep => shape::steepest_step(&points),
+        Shape::Apart => {
+            let at = |place: f64| {
+                let here = points.iter().filter(|point| point.0 == place);
+                shape::spread(&here.map(|point| point.1).collect::<Vec<f64>>())
+            };
+            points
+                .iter()
+                .filter_map(|point| at(point.0))
+                .max_by(f64::total_cmp)
+        }
+    }
+}

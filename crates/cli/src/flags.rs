@@ -10,7 +10,10 @@ use octavo_database::{Defaults, Isolation, Registry};
 use octavo_device::point::PointSpec;
 use octavo_driver::{ClientSteps, RETRIES};
 use octavo_emulate::Faults;
-use octavo_experiment::dataset::Manifest;
+use octavo_experiment::{
+    dataset::Manifest,
+    value::{Currency, MemoryPrice, Price},
+};
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
 use octavo_workload::{WorkloadSpec, ycsb::Distribution};
 
@@ -18,6 +21,7 @@ use crate::{
     failure::Failure,
     progress::ProgressFlags,
     system::{SystemFlags, database_name, defaults, sizes},
+    value::NamedPrice,
     workload::{WorkloadFlags, without_loaded_rows},
 };
 
@@ -58,6 +62,9 @@ pub(crate) enum Command {
     Report(ReportFlags),
     /// Compare the results of two experiments, cell by cell
     Compare(CompareFlags),
+    /// Say what throughput is worth at prices: per money, of more memory, of
+    /// another storage, and which pages belong in memory
+    Value(ValueFlags),
     /// Load a workload's rows into a database of its own, for bench
     Load(LoadFlags),
     /// Run one workload on one database, loading its rows first if needed
@@ -553,6 +560,62 @@ pub(crate) struct CompareFlags {
     pub(crate) second: PathBuf,
 
     /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValueFlags {
+    /// Directories of earlier advise, run or predict, or their octavo.db. Several
+    /// stand beside each other
+    #[arg(value_name = "DIR", default_value = "octavo-advice", value_parser = directory())]
+    pub(crate) results: Vec<PathBuf>,
+
+    /// Prices in a file: [prices] alone, or a plan that has it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+
+    /// Price of memory, such as 5/GiB
+    #[arg(long, value_name = "PRICE/GiB", allow_hyphen_values = true)]
+    pub(crate) memory_price: Option<MemoryPrice>,
+
+    /// Price of the machine without memory and storage
+    #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
+    pub(crate) machine_price: Option<Price>,
+
+    /// Price of a storage: a path or device of the results, which may be left
+    /// out where there is one, and 600 or '0.08/GB for 500GB'; may be repeated
+    #[arg(long, value_name = "[STORAGE=]PRICE", allow_hyphen_values = true)]
+    pub(crate) storage_price: Vec<NamedPrice>,
+
+    /// Ask the five-minute rule of this device too: a name that octavo devices
+    /// lists, or the path of a file, with its price; may be repeated
+    #[arg(long, value_name = "DEVICE=PRICE", allow_hyphen_values = true)]
+    pub(crate) device: Vec<NamedPrice>,
+
+    /// How many times the memory of the results is bought: 1024 where each MiB
+    /// of cache and data stands for a GiB
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1.0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) scale: f64,
+
+    /// Currency of all prices, such as EUR or $
+    #[arg(long, value_name = "NAME")]
+    pub(crate) currency: Option<Currency>,
+
+    /// Write the report to this file as well, a page that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Print all tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+
+    /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -25,6 +25,7 @@ mod reproduce;
 mod run;
 mod system;
 mod usage;
+mod value;
 mod watcher;
 mod workload;
 
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Reproduce(flags) => reproduce::reproduce(flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
+        Command::Value(flags) => value::value(flags),
         Command::Load(flags) => load::load(flags),
         Command::Bench(flags) => bench::bench(flags),
         Command::Check(flags) => check::check(flags),

@@ -12,12 +12,20 @@ use crate::failure::Failure;
 
 /// Prints findings: the answer alone, or with all tables.
 pub(crate) fn findings(findings: &Findings, json: bool, verbose: bool) -> Result<(), Failure> {
-    result_in_depth(
-        json,
-        verbose,
-        || octavo_report::findings_json(findings),
-        || octavo_report::findings(findings),
-    )
+    if json {
+        return text(&format!("{}\n", octavo_report::findings_json(findings)));
+    }
+    document(&octavo_report::findings(findings), verbose)
+}
+
+/// Prints a document: its short text, or all of it.
+pub(crate) fn document(document: &Document, verbose: bool) -> Result<(), Failure> {
+    let (width, color) = screen();
+    write(&if verbose {
+        document.verbose(width, color)
+    } else {
+        document.terminal(width, color)
+    })
 }
 
 /// Prints a result as JSON or as text for this terminal.
@@ -26,24 +34,11 @@ pub(crate) fn result(
     json: impl FnOnce() -> String,
     document: impl FnOnce() -> Document,
 ) -> Result<(), Failure> {
-    result_in_depth(as_json, false, json, document)
-}
-
-/// Prints a result as JSON or as text for this terminal, of that all tables if `verbose`.
-pub(crate) fn result_in_depth(
-    as_json: bool,
-    verbose: bool,
-    json: impl FnOnce() -> String,
-    document: impl FnOnce() -> Document,
-) -> Result<(), Failure> {
     if as_json {
         return text(&format!("{}\n", json()));
     }
     let (width, color) = screen();
-    write(&match verbose {
-        true => document().verbose(width, color),
-        false => document().terminal(width, color),
-    })
+    write(&document().terminal(width, color))
 }
 
 /// Prints a value as JSON.

@@ -41,12 +41,10 @@ pub(crate) fn reproduce(flags: ReproduceFlags) -> Result<(), Failure> {
     for study in studies {
         all.push(repeat(study, &flags)?);
     }
-    print::result_in_depth(
-        flags.json,
-        flags.verbose,
-        || octavo_report::reproduction_json(&all),
-        || octavo_report::reproduction(&all),
-    )?;
+    match flags.json {
+        true => print::text(&format!("{}\n", octavo_report::reproduction_json(&all)))?,
+        false => print::document(&octavo_report::reproduction(&all), flags.verbose)?,
+    }
     if let Some(page) = &flags.html {
         output::write(page, &octavo_report::reproduction(&all).html())?;
         if !flags.json {

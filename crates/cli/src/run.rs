@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use octavo_experiment::{
     campaign::{CampaignError, CampaignSettings, campaign},
+    directory::STORE,
     forecast::Forecast,
     plan::{
         Storage,
@@ -66,8 +67,23 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
+    // Not in a store that this plan was refused by.
+    if matches!(result, Ok(_) | Err(CampaignError::Stopped)) {
+        keep_prices(&file, &settings.directory)?;
+    }
     let findings = result.map_err(failure)?;
     outcome::publish(&findings, &settings.directory, flags.json, flags.verbose)
+}
+
+/// Keeps a plan's prices with its results, also with those of a plan that was interrupted.
+fn keep_prices(file: &PlanFile, directory: &Path) -> Result<(), Failure> {
+    let store = directory.join(STORE);
+    match &file.prices {
+        Some(prices) if store.exists() => prices
+            .keep(&store)
+            .map_err(|error| Failure::Fault(error.into())),
+        _ => Ok(()),
+    }
 }
 
 /// Puts a device in the place of the storage that a plan does not name.

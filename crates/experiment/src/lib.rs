@@ -4,7 +4,7 @@
 //! runs sitting by sitting on an [`executor`], which has [`octavo_driver`] put
 //! the load on the database; the [`store`] keeps each run and its slices;
 //! [`findings`] reads the store, with [`lockstep`], [`statistics`] and
-//! [`verdict`], into the one value that reports print.
+//! [`verdict`], into the one value that reports print; [`mod@value`] says what that is worth.
 //!
 //! Beside it stands the single measurement: [`dataset`] keeps loaded rows in a
 //! directory, [`bench`](mod@bench) makes one run on a copy of it ([`ramp`] has the steps of
@@ -42,5 +42,6 @@ mod resolved;
 mod run;
 pub mod statistics;
 pub mod store;
+pub mod value;
 pub mod verdict;
 mod watch;

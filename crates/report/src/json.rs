@@ -6,7 +6,9 @@
 
 use octavo_device::catalog::{Compared, Entry};
 use octavo_driver::Percentiles;
-use octavo_experiment::{bench::BenchResult, compare::Comparison, findings::Findings};
+use octavo_experiment::{
+    bench::BenchResult, compare::Comparison, findings::Findings, value::Value,
+};
 use serde::Serialize;
 
 use crate::{compare, experiment, sentence, visible::escaped};
@@ -64,6 +66,16 @@ pub fn compare_json(comparison: &Comparison) -> String {
         sentences: compare::sentences(comparison),
         warnings: None,
         value: comparison,
+    })
+}
+
+/// What throughput is worth as indented JSON, with what it says in words under `sentences`
+/// and what to know before under `warnings`.
+pub fn value_json(value: &Value) -> String {
+    json(Told {
+        sentences: sentence::value_sentences(value),
+        warnings: Some(sentence::value_warnings(value)),
+        value,
     })
 }
 

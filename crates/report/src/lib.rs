@@ -34,6 +34,7 @@ mod study;
 mod svg;
 mod table;
 mod terminal;
+mod value;
 mod visible;
 
 pub use bench::{bench, bench_csv};
@@ -43,8 +44,11 @@ pub use devices::{described, devices, twin};
 pub use document::Document;
 pub use experiment::findings;
 pub use forecast::forecast;
-pub use json::{FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json};
+pub use json::{
+    FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json, value_json,
+};
 pub use profile::profile;
 pub use sentence::standings;
 pub use study::{Reproduction, reproduction, reproduction_json};
+pub use value::value;
 pub use visible::visible;

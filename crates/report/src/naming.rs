@@ -193,8 +193,13 @@ pub(crate) fn rate_in_full(findings: &Findings) -> String {
 
 /// The unit of throughput where there is little room: "orders/min".
 pub(crate) fn rate_in_short(findings: &Findings) -> String {
-    let name = &findings.counted_name;
-    format!("{}/min", name.rsplit(' ').next().unwrap_or(name))
+    per_minute(&findings.counted_name)
+}
+
+/// The same of what counted transactions are called.
+pub(crate) fn per_minute(counted_name: &str) -> String {
+    let last = counted_name.rsplit(' ').next();
+    format!("{}/min", last.unwrap_or(counted_name))
 }
 
 /// The text, with a capital at its beginning.

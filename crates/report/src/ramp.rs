@@ -184,7 +184,7 @@ pub(crate) fn figure(ramp: &RampFinding, rate: &Rate, of: &str) -> Option<Figure
 }
 
 /// A share of the most, in characters.
-fn bar(share: f64) -> String {
+pub(crate) fn bar(share: f64) -> String {
     const CELLS: usize = 16;
     let full = (share * CELLS as f64).round() as usize;
     "█".repeat(full.min(CELLS)) + &"·".repeat(CELLS.saturating_sub(full))

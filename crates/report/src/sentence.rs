@@ -14,6 +14,7 @@ mod place;
 mod stability;
 mod standing;
 mod time;
+mod value;
 
 use octavo_experiment::{
     caveats::Caveat,
@@ -38,6 +39,10 @@ pub(crate) use stability::{stability, stall, why};
 pub(crate) use standing::standing;
 pub use standing::standings;
 pub(crate) use time::{tails, why as why_so};
+pub(crate) use value::{
+    answers as value_answers, before, is_predicted, money, per_money, rate as worth_rate,
+    sentences as value_sentences, share, warnings as value_warnings,
+};
 
 use crate::{
     naming,

@@ -14,6 +14,7 @@ mod predict;
 mod ramps;
 mod run;
 mod servers;
+mod value;
 
 use std::{
     path::Path,

@@ -12,6 +12,7 @@
 mod build;
 mod keys;
 mod known;
+mod prices;
 mod refusal;
 mod section;
 #[cfg(test)]
@@ -29,11 +30,13 @@ use toml::de::DeTable;
 
 pub use keys::FORMAT;
 pub use known::Known;
+pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
 
 use super::{Plan, SliceLength, Storage};
-use crate::cpus;
+use crate::{cpus, value::Prices};
 use keys::Places;
+use prices::PriceKeys;
 use refusal::{Refusal, Source};
 use section::Sections;
 
@@ -49,6 +52,9 @@ pub struct PlanFile {
     pub passes: Option<u32>,
     /// How long slices and warm-ups are, where the file says.
     pub slices: SliceLength,
+    /// What the file says that things cost, which is no part of the plan: prices change, and
+    /// what was measured stays. `None` where it says nothing.
+    pub prices: Option<Prices>,
     source: Source,
     places: Places,
     storages: Vec<Range<usize>>,
@@ -107,6 +113,7 @@ impl PlanFile {
             plan: built.plan,
             budget: experiment.budget.as_ref().map(|entry| entry.value),
             passes: experiment.passes.as_ref().map(|entry| entry.value.get()),
+            prices: sections.prices.as_ref().map(PriceKeys::prices),
             source: source.clone(),
             places,
             storages: built.storages,

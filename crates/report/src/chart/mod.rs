@@ -14,8 +14,9 @@ mod rows;
 mod scale;
 mod study;
 mod throughput;
+mod value;
 
-use octavo_experiment::{findings::Findings, ramp::RampFinding};
+use octavo_experiment::{findings::Findings, ramp::RampFinding, value::Value};
 
 use crate::document::Figure;
 
@@ -42,6 +43,11 @@ pub(crate) fn study(drawn: &octavo_study::Drawn) -> Option<Figure> {
 /// Bytes read and written.
 pub(crate) fn bytes(findings: &Findings) -> Option<Figure> {
     bytes::draw(findings)
+}
+
+/// What throughput is worth.
+pub(crate) fn value(value: &Value) -> Vec<Figure> {
+    value::draw(value)
 }
 
 /// The device's curves.

@@ -9,12 +9,17 @@ use toml::{
 use super::{
     keys::{Cells, ClientKeys, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys},
     known::Known,
+    prices::PriceKeys,
     refusal::Refusal,
     value::{Entry, List, Number, Whole},
 };
 
 /// The names of the sections.
-pub(super) const SECTIONS: [&str; 5] = ["experiment", "run", "workload", "cells", "clients"];
+pub(super) const SECTIONS: [&str; 6] =
+    ["experiment", "run", "workload", "cells", "clients", PRICES];
+
+/// The section of prices, which say nothing of what is measured.
+pub(super) const PRICES: &str = "prices";
 
 /// A plan file's sections, each key read by itself.
 pub(super) struct Sections {
@@ -29,6 +34,8 @@ pub(super) struct Sections {
     pub(super) options: Vec<(&'static str, List<String>)>,
     /// `None` of a file without this section.
     pub(super) clients: Option<ClientKeys>,
+    /// `None` of a file without this section.
+    pub(super) prices: Option<PriceKeys>,
 }
 
 impl Sections {
@@ -41,6 +48,8 @@ impl Sections {
         let mut cells = table(&mut document, "cells")?;
         let has_clients = document.contains_key("clients");
         let clients = table(&mut document, "clients")?;
+        let has_prices = document.contains_key(PRICES);
+        let prices = table(&mut document, PRICES)?;
         let head = read(document, "a plan", &SECTIONS)?;
         let (parameter_names, option_names) = (known.parameter_names(), known.option_names());
         let parameters = take_lists(&mut workload, "[workload]", &parameter_names)?;
@@ -62,12 +71,16 @@ impl Sections {
                 true => Some(read(clients, "[clients]", &[])?),
                 false => None,
             },
+            prices: match has_prices {
+                true => Some(read(prices, "[prices]", &[])?),
+                false => None,
+            },
         })
     }
 }
 
 /// Takes a section out of the document; an empty one where there is none.
-fn table<'i>(document: &mut DeTable<'i>, name: &str) -> Result<DeTable<'i>, Refusal> {
+pub(super) fn table<'i>(document: &mut DeTable<'i>, name: &str) -> Result<DeTable<'i>, Refusal> {
     let Some(value) = document.remove(name) else {
         return Ok(DeTable::new());
     };
@@ -118,7 +131,7 @@ fn make_list(name: &str, value: &mut Spanned<DeValue<'_>>) -> Result<(), Refusal
 }
 
 /// Reads a section, of which `others` are keys that it does not have itself.
-fn read<'i, T: Deserialize<'i>>(
+pub(super) fn read<'i, T: Deserialize<'i>>(
     table: DeTable<'i>,
     section: &str,
     others: &[&str],
@@ -153,7 +166,10 @@ pub(super) fn places(document: &DeTable<'_>) -> Places {
     let mut places = Places::new();
     for (name, value) in document {
         places.insert(name.get_ref().to_string(), value.span());
-        if let DeValue::Table(table) = value.get_ref() {
+        // Prices have keys of the same names, which nothing asks for.
+        if let DeValue::Table(table) = value.get_ref()
+            && name.get_ref() != PRICES
+        {
             for (key, value) in table {
                 // The name of a plan is no key of a section.
                 let key = match (name.get_ref().as_ref(), key.get_ref().as_ref()) {

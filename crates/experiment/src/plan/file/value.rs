@@ -163,7 +163,7 @@ impl Written for PageSize {
     }
 }
 
-fn text_of(error: impl ToString) -> String {
+pub(super) fn text_of(error: impl ToString) -> String {
     error.to_string()
 }
 

@@ -1,0 +1,168 @@
+//! `octavo value`: prices and results to what throughput is worth, and what is printed.
+
+use std::{path::Path, str::FromStr};
+
+use anyhow::anyhow;
+use octavo_device::catalog::Entry;
+use octavo_experiment::{
+    directory::STORE,
+    findings::Findings,
+    plan::file::read_prices,
+    store::Store,
+    value::{PriceError, Prices, Results, StoragePrice, Value, ValueError},
+};
+
+use crate::{devices, failure::Failure, flags::ValueFlags, output, print, report};
+
+/// A storage or device with its price.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedPrice {
+    /// Empty where none is given.
+    name: String,
+    price: StoragePrice,
+}
+
+impl FromStr for NamedPrice {
+    type Err = PriceError;
+
+    /// Reads `NAME=PRICE` or `PRICE`; a path may have `=` in it, a price not.
+    fn from_str(text: &str) -> Result<Self, PriceError> {
+        let (name, price) = text.rsplit_once('=').unwrap_or(("", text));
+        Ok(Self {
+            name: name.trim().to_owned(),
+            price: price.parse()?,
+        })
+    }
+}
+
+pub(crate) fn value(flags: ValueFlags) -> Result<(), Failure> {
+    let value = found(&flags)?;
+    if let Some(page) = &flags.html {
+        output::keep_foreign_page(page)?;
+        output::write(page, &octavo_report::value(&value).html())?;
+    }
+    if flags.json {
+        return print::text(&format!("{}\n", octavo_report::value_json(&value)));
+    }
+    print::document(&octavo_report::value(&value), flags.verbose)
+}
+
+fn found(flags: &ValueFlags) -> Result<Value, Failure> {
+    let devices = named_devices(flags)?;
+    let mut prices = of_flags(flags);
+    if let Some(path) = &flags.prices {
+        prices = prices.or(read_prices(path).map_err(Failure::input)?);
+    }
+    let mut read: Vec<(String, Findings)> = Vec::new();
+    for path in &flags.results {
+        let findings = report::findings(path)?;
+        let store = match path.is_dir() {
+            true => path.join(STORE),
+            false => path.clone(),
+        };
+        let kept = Store::open(&store).and_then(|store| Prices::kept(&store));
+        prices = prices.or(kept.map_err(Failure::input)?);
+        read.push((name(path), findings));
+    }
+    let results: Vec<Results<'_>> = read
+        .iter()
+        .map(|(name, findings)| Results { name, findings })
+        .collect();
+    let value = Value::of(&results, prices, &devices, flags.scale).map_err(|error| {
+        Failure::Input(match error {
+            ValueError::NoPrice => anyhow!(
+                "nothing has a price; add --memory-price 5/GiB, --machine-price 2000 and \
+                 --storage-price 600, or --prices FILE"
+            ),
+            ValueError::Scale { .. } => anyhow!("--{error}"),
+            error => anyhow!(error),
+        })
+    })?;
+    check_names(flags, &value)?;
+    Ok(value)
+}
+
+/// The directory of results as it was given.
+fn name(path: &Path) -> String {
+    let directory = match path.is_dir() {
+        true => path,
+        false => path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(path),
+    };
+    directory.display().to_string()
+}
+
+fn of_flags(flags: &ValueFlags) -> Prices {
+    let named = flags.storage_price.iter().chain(&flags.device);
+    Prices {
+        currency: flags.currency.clone(),
+        memory: flags.memory_price,
+        machine: flags.machine_price,
+        storages: named
+            .map(|of| (of.name.clone(), of.price.clone()))
+            .collect(),
+    }
+}
+
+/// The devices of `--device`, which have to be there.
+fn named_devices(flags: &ValueFlags) -> Result<Vec<(String, Entry)>, Failure> {
+    let entry = |of: &NamedPrice| {
+        if of.name.is_empty() {
+            return Err(Failure::Input(anyhow!(
+                "--device needs a name and a price; write --device nvme-tlc=120"
+            )));
+        }
+        let entry = devices::named(&of.name).map_err(Failure::Input)?;
+        Ok((of.name.clone(), entry))
+    };
+    flags.device.iter().map(entry).collect()
+}
+
+/// Refuses names of `--storage-price` that are no storage's. Those of a file, which may be of
+/// many stores, are told instead.
+fn check_names(flags: &ValueFlags, value: &Value) -> Result<(), Failure> {
+    let is_unused = |of: &&NamedPrice| value.unused.contains(&of.name);
+    match flags.storage_price.iter().find(is_unused) {
+        None => Ok(()),
+        Some(of) => {
+            let known: Vec<&str> = value.storages.iter().map(|of| of.name.as_str()).collect();
+            Err(Failure::Input(anyhow!(
+                "--storage-price: no storage '{}' here; name {} or a device that octavo devices \
+                 lists",
+                of.name,
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_may_have_a_name() {
+        for (text, name, price) in [
+            ("600", "", 600.0),
+            ("ec=600", "ec", 600.0),
+            ("device:ec = 600", "device:ec", 600.0),
+            ("/mnt/a=b=2/GB for 3GB", "/mnt/a=b", 6.0),
+        ] {
+            let of: NamedPrice = text.parse().unwrap();
+            assert_eq!((of.name.as_str(), of.price.get()), (name, price), "{text}");
+        }
+        assert!("ec=".parse::<NamedPrice>().is_err());
+        assert!("ec".parse::<NamedPrice>().is_err());
+    }
+
+    #[test]
+    fn results_are_named_by_their_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        assert_eq!(name(path), path.display().to_string());
+        assert_eq!(name(&path.join("octavo.db")), path.display().to_string());
+        assert_eq!(name(Path::new("octavo.db")), "octavo.db");
+    }
+}

@@ -1,0 +1,328 @@
+//! The cells of stores with what they cost.
+
+use octavo_units::{ByteCount, PageSize};
+use serde::Serialize;
+
+use super::{
+    Results, ValueError,
+    choice::Configuration,
+    money::{Bill, per_thousand},
+    prices::{Prices, plain},
+};
+use crate::{
+    findings::{CellRamp, Findings},
+    plan::{Cell, Factor, Plan, Storage},
+    record::Source,
+    statistics::Interval,
+};
+
+/// A storage of the cells.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValuedStorage {
+    /// What it is called here: the device, the path, or the results that it is under.
+    pub name: String,
+    /// What it costs, where it has a price.
+    pub price: Option<f64>,
+    /// A device of the catalog or of a file.
+    #[serde(skip)]
+    pub(super) device: Option<String>,
+    /// The results that it was found in first.
+    #[serde(skip)]
+    pub(super) results: usize,
+}
+
+/// A cell with what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValuedCell {
+    /// What sets it apart beside memory, page size and storage, as after "with"; may be
+    /// empty.
+    pub setting: String,
+    /// The storage's name.
+    pub storage: String,
+    /// The page size.
+    pub page_size: PageSize,
+    /// The memory that is bought and may hold data.
+    pub memory: ByteCount,
+    /// The memory that its throughput was found with.
+    pub tested_memory: ByteCount,
+    /// How its throughput came about.
+    pub source: Source,
+    /// Whether it is what another disk would change, which was predicted from measured
+    /// results.
+    pub elsewhere: bool,
+    /// Counted transactions a minute, with the interval of the cell alone; of a ramp those of
+    /// its best step.
+    pub throughput: Interval,
+    /// What its parts cost.
+    pub bill: Bill,
+    /// What is paid for it; `None` where nothing has a price, or its storage has none while
+    /// another has.
+    pub cost: Option<f64>,
+    /// Counted transactions a minute per 1000 of the currency.
+    pub per_thousand: Option<f64>,
+}
+
+impl ValuedCell {
+    /// The machine that it needs; `None` where its cost is not known.
+    pub fn configuration(&self) -> Option<Configuration> {
+        Some(Configuration {
+            storage: self.storage.clone(),
+            memory: self.memory,
+            page_size: self.page_size,
+            throughput: self.throughput.estimate,
+            cost: self.cost?,
+        })
+    }
+}
+
+/// A cell before it has a price.
+struct Found {
+    results: usize,
+    cell: Cell,
+    storage: String,
+    device: Option<String>,
+    throughput: Interval,
+    source: Source,
+    elsewhere: bool,
+    setting: String,
+}
+
+/// The storages and cells of results, at these prices.
+///
+/// # Errors
+/// Results without any throughput, and a nameless price where there are several storages.
+pub(super) fn valued(
+    results: &[Results<'_>],
+    prices: &Prices,
+    scale: f64,
+) -> Result<(Vec<ValuedStorage>, Vec<ValuedCell>), ValueError> {
+    let mut found = Vec::new();
+    for (number, of) in results.iter().enumerate() {
+        let before = found.len();
+        collect(number, of, &mut found);
+        if found.len() == before {
+            return Err(ValueError::NoThroughput {
+                name: of.name.to_owned(),
+            });
+        }
+    }
+    elsewhere(results, prices, &mut found);
+    name_settings(results, &mut found);
+    let mut storages: Vec<ValuedStorage> = Vec::new();
+    for one in &found {
+        if !storages.iter().any(|of| of.name == one.storage) {
+            storages.push(ValuedStorage {
+                name: one.storage.clone(),
+                price: None,
+                device: one.device.clone(),
+                results: one.results,
+            });
+        }
+    }
+    price(&mut storages, results, prices)?;
+    let are_some_priced = storages.iter().any(|of| of.price.is_some());
+    let valued = |one: Found| {
+        let storage = storages.iter().find(|of| of.name == one.storage);
+        let storage_price = storage.and_then(|of| of.price);
+        let tested_memory = one.cell.memory;
+        let bytes = tested_memory.get() as f64 * scale;
+        let gib = bytes / (1u64 << 30) as f64;
+        let bill = Bill {
+            machine: prices.machine.map(super::Price::get),
+            memory: prices.memory.map(|of| of.get() * gib),
+            storage: storage_price,
+        };
+        // Beside storages with a price, one without would look free.
+        let is_known = storage_price.is_some() || !are_some_priced;
+        let cost = bill.total().filter(|_| is_known);
+        ValuedCell {
+            setting: one.setting,
+            storage: one.storage,
+            page_size: one.cell.page_size,
+            // As large as a number of bytes can be, at most.
+            memory: ByteCount::new(bytes.round() as u64),
+            tested_memory,
+            source: one.source,
+            elsewhere: one.elsewhere,
+            bill,
+            cost,
+            per_thousand: cost.and_then(|cost| per_thousand(one.throughput.estimate, cost)),
+            throughput: one.throughput,
+        }
+    };
+    let cells = found.into_iter().map(valued).collect();
+    Ok((storages, cells))
+}
+
+fn collect(number: usize, of: &Results<'_>, found: &mut Vec<Found>) {
+    let findings = of.findings;
+    let one = |cell: &Cell, throughput: Interval| Found {
+        results: number,
+        storage: storage_name(&cell.storage, of.name),
+        device: device(&cell.storage),
+        cell: cell.clone(),
+        throughput,
+        source: findings.source,
+        elsewhere: false,
+        setting: String::new(),
+    };
+    let cells = findings.groups.iter().flat_map(|group| &group.cells);
+    found.extend(cells.filter_map(|cell| {
+        let is_known = |of: &Interval| of.estimate.is_finite() && of.estimate > 0.0;
+        Some(one(&cell.cell, cell.throughput.filter(is_known)?))
+    }));
+    let ramps = findings.ramps.iter();
+    found.extend(ramps.filter_map(|ramp| Some(one(&ramp.cell, best_step(ramp)?))));
+}
+
+/// What the step of a ramp with the most throughput had a minute, within two standard errors.
+fn best_step(ramp: &CellRamp) -> Option<Interval> {
+    let steps = ramp.found.steps.iter();
+    let best = steps.max_by(|a, b| a.counted_per_second.total_cmp(&b.counted_per_second))?;
+    let (rate, error) = (best.counted_per_second, best.counted_error);
+    (rate.is_finite() && rate > 0.0).then(|| Interval {
+        estimate: 60.0 * rate,
+        low: 60.0 * (rate - 2.0 * error).max(0.0),
+        high: 60.0 * (rate + 2.0 * error),
+        batches: ramp.found.steps.len(),
+    })
+}
+
+/// What other disks that have a price would change, which was predicted from measured
+/// results: with the default page size, and with the best one.
+fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<Found>) {
+    for (number, of) in results.iter().enumerate() {
+        for one in &of.findings.elsewhere {
+            let is_priced = |(name, _): &(String, _)| plain(name) == one.device;
+            let is_there = found.iter().any(|of| of.storage == one.device);
+            let Some(here) = default_cell(of.findings, one.memory) else {
+                continue;
+            };
+            if is_there || !prices.storages.iter().any(is_priced) {
+                continue;
+            }
+            let (cell, throughput) = here;
+            let mut add = |page_size: PageSize, ratio: f64| {
+                // How well a prediction is known is not kept with it.
+                let estimate = throughput * ratio;
+                found.push(Found {
+                    results: number,
+                    storage: one.device.clone(),
+                    device: Some(one.device.clone()),
+                    cell: Cell {
+                        page_size,
+                        storage: Storage::Device(one.device.clone()),
+                        ..cell.clone()
+                    },
+                    throughput: Interval {
+                        estimate,
+                        low: 0.0,
+                        high: f64::INFINITY,
+                        batches: 1,
+                    },
+                    source: one.source,
+                    elsewhere: true,
+                    setting: String::new(),
+                });
+            };
+            let default = cell.page_size;
+            add(default, one.over_here);
+            if one.page_size != default {
+                add(one.page_size, one.over_here * one.over_default);
+            }
+        }
+    }
+}
+
+/// The cell with the default page size and so much memory, with its throughput.
+fn default_cell(findings: &Findings, memory: ByteCount) -> Option<(&Cell, f64)> {
+    let mut cells = findings.groups.iter().flat_map(|group| &group.cells);
+    let cell = cells.find(|of| {
+        of.cell.memory == memory && of.cell.page_size == of.cell.database.default_page_size
+    })?;
+    Some((&cell.cell, cell.throughput?.estimate))
+}
+
+/// The factors that set settings apart.
+const FACTORS: [Factor; 5] = [
+    Factor::Database,
+    Factor::Rows,
+    Factor::Cpus,
+    Factor::Clients,
+    Factor::Copy,
+];
+
+/// Names what sets cells apart beside memory, page size and storage.
+fn name_settings(results: &[Results<'_>], found: &mut [Found]) {
+    let mut names: Vec<Vec<String>> = vec![Vec::new(); found.len()];
+    for factor in FACTORS {
+        let level = |one: &Found| one.cell.level(factor).with_noun();
+        let first = found.first().map(level);
+        if found.iter().all(|one| Some(level(one)) == first) {
+            continue;
+        }
+        for (one, names) in found.iter().zip(&mut names) {
+            let plan = &results[one.results].findings.plan;
+            names.push(match factor_varies(plan, factor) {
+                // By what sets databases of a plan apart.
+                true => plan.level(&one.cell, factor).with_noun(),
+                false => level(one),
+            });
+        }
+    }
+    for (one, names) in found.iter_mut().zip(names) {
+        one.setting = names.join(", ");
+    }
+}
+
+fn factor_varies(plan: &Plan, factor: Factor) -> bool {
+    plan.count(factor) > 1
+}
+
+/// What a storage is called: the directory that an experiment works in by the results.
+fn storage_name(storage: &Storage, results: &str) -> String {
+    match storage {
+        Storage::Own => plain(results).to_owned(),
+        Storage::Directory(path) => plain(&path.to_string_lossy()).to_owned(),
+        Storage::Device(device) => device.clone(),
+    }
+}
+
+fn device(storage: &Storage) -> Option<String> {
+    match storage {
+        Storage::Device(device) => Some(device.clone()),
+        Storage::Own | Storage::Directory(_) => None,
+    }
+}
+
+/// Gives storages their prices.
+fn price(
+    storages: &mut [ValuedStorage],
+    results: &[Results<'_>],
+    prices: &Prices,
+) -> Result<(), ValueError> {
+    for (name, price) in &prices.storages {
+        let place = match plain(name) {
+            "" | "." => Some(nameless(storages, results)?),
+            name => storages.iter().position(|of| plain(&of.name) == name),
+        };
+        if let Some(place) = place {
+            storages[place].price = Some(price.get());
+        }
+    }
+    Ok(())
+}
+
+/// The only storage, or the only directory that an experiment works in.
+fn nameless(storages: &[ValuedStorage], results: &[Results<'_>]) -> Result<usize, ValueError> {
+    let is_own =
+        |of: &ValuedStorage| of.device.is_none() && plain(results[of.results].name) == of.name;
+    let mut own = (0..storages.len()).filter(|&place| is_own(&storages[place]));
+    match (storages.len(), own.next(), own.next()) {
+        (1, _, _) => Ok(0),
+        (_, Some(own), None) => Ok(own),
+        _ => Err(ValueError::Nameless {
+            known: storages.iter().map(|of| of.name.clone()).collect(),
+        }),
+    }
+}

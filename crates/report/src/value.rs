@@ -1,0 +1,328 @@
+//! The report of what throughput is worth.
+
+use octavo_experiment::{
+    record::Source,
+    value::{
+        BreakEven, BreakEvenPage, BufferCurve, Configuration, MemoryStep, Setting, Value,
+        ValuedCell,
+    },
+};
+use octavo_units::PageSize;
+
+use crate::{
+    chart,
+    document::{Block, Cell, Depth, Document, EXTRA, Section, Table, Tone},
+    number::{UNKNOWN, ends, join, number, seconds},
+    ramp::bar,
+    sentence::{
+        before, is_predicted, money, per_money, share, value_answers, value_warnings, worth_rate,
+    },
+};
+
+/// Rows of the short table.
+const FIRST_ROWS: usize = 16;
+
+/// What throughput is worth.
+pub fn value(value: &Value) -> Document {
+    let sections = [
+        summary, all_cells, steps, frontier, intervals, prices, method,
+    ];
+    let mut document = Document {
+        origin: origin(value),
+        ..Document::of(title(value), sections.map(|section| section(value)))
+    };
+    if is_predicted(value) {
+        document.mark("predicted");
+    }
+    document
+}
+
+fn title(value: &Value) -> String {
+    format!("What throughput is worth: {}", value.workload)
+}
+
+fn origin(value: &Value) -> String {
+    let results = value.results.iter().map(|of| match of.source {
+        Source::Predicted => format!("{} (predicted, not measured)", of.name),
+        Source::Measured => format!("{} (measured)", of.name),
+        Source::Replayed => format!("{} (replayed)", of.name),
+    });
+    format!("{}: {}", join(results, ", "), value.workload)
+}
+
+fn summary(value: &Value) -> Section {
+    let mut section = Section::new("answer", "Summary");
+    section.extend(
+        value_answers(value)
+            .into_iter()
+            .map(|answer| Block::Decision {
+                what: answer.what,
+                why: answer.why,
+            }),
+    );
+    let figures = chart::value(value).into_iter().map(Block::Figure);
+    section.push(Block::Columns(figures.collect()));
+    section.push(Block::Brief(brief(value)));
+    section.push(Block::Brief(rules(value)));
+    section.push(Block::Warnings(value_warnings(value)));
+    section
+}
+
+/// Of each setting, storage and memory the page size with the most throughput; those of the
+/// most throughput per money where they are too many.
+fn brief(value: &Value) -> Table {
+    let mut best: Vec<(usize, &ValuedCell)> = Vec::new();
+    for one in value.cells.iter().enumerate() {
+        let (_, cell) = one;
+        let own = best.iter_mut().find(|(_, of)| {
+            (&of.setting, &of.storage, of.memory) == (&cell.setting, &cell.storage, cell.memory)
+        });
+        match own {
+            None => best.push(one),
+            Some(known) if cell.throughput.estimate > known.1.throughput.estimate => *known = one,
+            Some(_) => {}
+        }
+    }
+    let rate = |cell: &ValuedCell| cell.per_thousand.unwrap_or(0.0);
+    if best.len() > FIRST_ROWS {
+        best.sort_by(|(_, a), (_, b)| rate(b).total_cmp(&rate(a)));
+        best.truncate(FIRST_ROWS);
+    }
+    let most = best.iter().map(|(_, cell)| rate(cell)).fold(0.0, f64::max);
+    let caption = "Best page size of each storage and memory".to_owned();
+    let mut table = Table::of(caption, &best)
+        .label("storage", |(_, cell)| cell.storage.clone())
+        .figure("memory", |(_, cell)| cell.memory.to_string())
+        .figure("page", |(_, cell)| cell.page_size.to_string());
+    if best.iter().any(|(_, cell)| !cell.setting.is_empty()) {
+        table = table.prose("with", |(_, cell)| cell.setting.clone());
+    }
+    table
+        .figure(worth_rate(value), |(_, cell)| {
+            number(cell.throughput.estimate)
+        })
+        .figure("cost", |(_, cell)| cost(value, cell))
+        .figure(per_money(value), |&(place, cell)| {
+            per_thousand(value, place, cell)
+        })
+        .drawing(("", 1), |(_, cell)| bar(rate(cell) / most.max(1e-300)))
+        .build()
+}
+
+fn cost(value: &Value, cell: &ValuedCell) -> String {
+    cell.cost
+        .map_or_else(|| UNKNOWN.into(), |cost| money(value, cost))
+}
+
+/// Throughput per money; what is best stands out.
+fn per_thousand(value: &Value, place: usize, cell: &ValuedCell) -> Cell {
+    let text = cell.per_thousand.map_or_else(|| UNKNOWN.into(), number);
+    let is_best = value.best == Some(place) || value.as_good.contains(&place);
+    Cell::toned(text, if is_best { Tone::Good } else { Tone::Plain })
+}
+
+fn all_cells(value: &Value) -> Section {
+    let mut section = Section::new("cells", "Throughput for the money").at(Depth::Evidence);
+    let cells: Vec<(usize, &ValuedCell)> = value.cells.iter().enumerate().collect();
+    let mut table = Table::of("All cells", &cells)
+        .label("storage", |(_, cell)| cell.storage.clone())
+        .figure("memory", |(_, cell)| cell.memory.to_string())
+        .figure("page", |(_, cell)| cell.page_size.to_string());
+    if value.scale != 1.0 {
+        table = table.figure(("tested with", 2), |(_, cell)| {
+            cell.tested_memory.to_string()
+        });
+    }
+    if cells.iter().any(|(_, cell)| !cell.setting.is_empty()) {
+        table = table.prose("with", |(_, cell)| cell.setting.clone());
+    }
+    let sources = cells.iter().map(|(_, cell)| cell.source);
+    if sources
+        .clone()
+        .any(|source| Some(source) != sources.clone().next())
+    {
+        table = table.words("source", |(_, cell)| match cell.source {
+            Source::Measured => "measured",
+            Source::Predicted => "predicted",
+            Source::Replayed => "replayed",
+        });
+    }
+    let part = |part: Option<f64>| part.map_or_else(|| UNKNOWN.into(), |of| money(value, of));
+    let table = table
+        .figure(worth_rate(value), |(_, cell)| {
+            number(cell.throughput.estimate)
+        })
+        .words(("95% CI of it alone", EXTRA), |(_, cell)| {
+            ends(&cell.throughput, number)
+        })
+        .figure(("machine", EXTRA), |(_, cell)| part(cell.bill.machine))
+        .figure(("memory costs", EXTRA), |(_, cell)| part(cell.bill.memory))
+        .figure(("storage costs", EXTRA), |(_, cell)| {
+            part(cell.bill.storage)
+        })
+        .figure("cost", |(_, cell)| cost(value, cell))
+        .figure(per_money(value), |&(place, cell)| {
+            per_thousand(value, place, cell)
+        });
+    section.push(Block::Table(table.build()));
+    section
+}
+
+fn steps(value: &Value) -> Section {
+    let mut section = Section::new("steps", "What each step of memory gives").at(Depth::Evidence);
+    let mut steps: Vec<(&Setting, &BufferCurve, &MemoryStep)> = Vec::new();
+    for setting in &value.settings {
+        for curve in &setting.curves {
+            let own = curve.knee.iter().flat_map(|knee| &knee.steps);
+            steps.extend(own.map(|step| (setting, curve, step)));
+        }
+    }
+    let base = |setting, curve, step: &MemoryStep| before(value, setting, curve, step.from);
+    let of_before = |of: Option<f64>| of.map_or_else(|| UNKNOWN.into(), share);
+    let caption = "A step pays if it gives at least as much for its money as everything before it";
+    let mut table = Table::of(caption, &steps)
+        .label("storage", |(_, curve, _)| curve.storage.clone())
+        .figure("page", |(_, curve, _)| curve.page_size.to_string());
+    if steps.iter().any(|(setting, ..)| !setting.name.is_empty()) {
+        table = table.prose("with", |(setting, ..)| setting.name.clone());
+    }
+    let table = table
+        .words("memory", |(_, _, step)| {
+            format!("{} to {}", step.from, step.to)
+        })
+        .figure("throughput", |(setting, curve, step)| {
+            of_before(base(setting, curve, step).map(|(throughput, _)| step.gain / throughput))
+        })
+        .figure("money", |(setting, curve, step)| {
+            of_before(base(setting, curve, step).map(|(_, cost)| step.cost / cost))
+        })
+        .figure((per_money(value), 2), |(_, _, step)| {
+            number(step.per_thousand)
+        })
+        .words("pays", |(_, _, step)| match step.pays {
+            true => Cell::toned("yes", Tone::Good),
+            false => Cell::toned("no", Tone::Plain),
+        });
+    section.push(Block::Table(table.build()));
+    section
+}
+
+fn frontier(value: &Value) -> Section {
+    let mut section =
+        Section::new("frontier", "The cheapest way to each throughput").at(Depth::Evidence);
+    for setting in &value.settings {
+        let caption = match setting.name.as_str() {
+            "" => String::new(),
+            name => format!("With {name}"),
+        };
+        let table = Table::of(caption, &setting.frontier)
+            .figure("cost", |of: &Configuration| money(value, of.cost))
+            .figure(worth_rate(value), |of| number(of.throughput))
+            .words("storage", |of| of.storage.clone())
+            .figure("memory", |of| of.memory.to_string())
+            .figure("page", |of| of.page_size.to_string());
+        section.push(Block::Table(table.build()));
+    }
+    section
+}
+
+/// Break-even intervals, a column for each storage.
+fn rules(value: &Value) -> Table {
+    let known: Vec<&BreakEven> = value
+        .break_even
+        .iter()
+        .filter(|of| !of.pages.is_empty())
+        .collect();
+    let mut sizes: Vec<PageSize> = known
+        .iter()
+        .flat_map(|of| &of.pages)
+        .map(|page| page.reads.page_size)
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let caption = "Five-minute rule: keep a page in memory if it is read at least every";
+    let mut table = Table::of(caption, &sizes).label("page", PageSize::to_string);
+    for of in known {
+        table = table.figure(of.storage.as_str(), |size| {
+            let mut pages = of.pages.iter();
+            let page = pages.find(|page| page.reads.page_size == *size);
+            page.map_or_else(|| UNKNOWN.into(), |page| seconds(page.interval_s))
+        });
+    }
+    table.build()
+}
+
+fn intervals(value: &Value) -> Section {
+    let mut section = Section::new("intervals", "Five-minute rule").at(Depth::Evidence);
+    let pages: Vec<(&BreakEven, &BreakEvenPage)> = value
+        .break_even
+        .iter()
+        .flat_map(|of| of.pages.iter().map(move |page| (of, page)))
+        .collect();
+    let table = Table::of(
+        "A page that is read more often than its break-even interval is cheaper to keep in memory",
+        &pages,
+    )
+    .label("storage", |(of, _)| of.storage.clone())
+    .figure("costs", |(of, _)| money(value, of.price))
+    .figure("page", |(_, page)| page.reads.page_size.to_string())
+    .figure("random reads/s", |(_, page)| number(page.reads.per_s))
+    .figure(("depth", 3), |(_, page)| page.reads.depth.to_string())
+    .figure(("over", 4), |(_, page)| page.reads.range.to_string())
+    .words(("rate is", 5), |(of, _)| match of.source {
+        Source::Measured => "calibrated",
+        Source::Predicted | Source::Replayed => "of its model",
+    })
+    .figure("break-even interval", |(_, page)| seconds(page.interval_s));
+    section.push(Block::Table(table.build()));
+    section
+}
+
+fn prices(value: &Value) -> Section {
+    let mut section = Section::new("prices", "Prices").at(Depth::Evidence);
+    let prices = &value.prices;
+    let unknown = || "not known".to_owned();
+    let mut values = vec![
+        (
+            "memory".to_owned(),
+            prices
+                .memory
+                .map_or_else(unknown, |of| format!("{} per GiB", money(value, of.get()))),
+        ),
+        (
+            "machine".to_owned(),
+            prices
+                .machine
+                .map_or_else(unknown, |of| money(value, of.get())),
+        ),
+    ];
+    values.extend(value.storages.iter().map(|of| {
+        let price = of.price.map_or_else(unknown, |of| money(value, of));
+        (of.name.clone(), price)
+    }));
+    let others = value.break_even.iter();
+    let others = others.filter(|of| value.storages.iter().all(|own| own.name != of.storage));
+    values.extend(others.map(|of| (of.storage.clone(), money(value, of.price))));
+    section.values(values);
+    section
+}
+
+fn method(_: &Value) -> Section {
+    let mut section = Section::new("method", "Method").at(Depth::Method);
+    for sentence in [
+        "A cell costs the machine, its memory (all that may hold data) and its storage. What has \
+         no price is not counted. Power, space and people are not counted either.",
+        "The knee is the memory with the most throughput for the money. A step of memory pays if \
+         its throughput for its money is at least the average of everything before it.",
+        "Another storage is compared with more memory on the cheapest one, from the cheapest cell \
+         on.",
+        "Break-even interval = (pages per MiB of memory ÷ random reads per second of the storage) \
+         × (price of the storage ÷ price of a MiB of memory). Gray and Putzolu, SIGMOD 1987; Gray \
+         and Graefe, SIGMOD Record 26(4), 1997.",
+        "Random reads are of one page each, with 32 in flight, over 16 GiB or all of a smaller \
+         range: by the calibrated profile, or by the device's model in virtual time.",
+    ] {
+        section.paragraph(sentence);
+    }
+    section
+}

@@ -326,3 +326,90 @@ fn method(_: &Value) -> Section {
     }
     section
 }
+
+#[cfg(test)]
+mod tests {
+    use octavo_experiment::{
+        findings::Findings,
+        value::{Prices, Results},
+    };
+
+    use super::*;
+    use crate::{fixture, json::value_json};
+
+    fn of(findings: &Findings, machine: Option<&str>) -> Value {
+        let prices = Prices {
+            currency: "EUR".parse().ok(),
+            memory: "5/GiB".parse().ok(),
+            machine: machine.map(|price| price.parse().unwrap()),
+            storages: vec![(String::new(), "90".parse().unwrap())],
+        };
+        let results = [Results {
+            name: "here",
+            findings,
+        }];
+        Value::of(&results, prices, &[], 1024.0).unwrap()
+    }
+
+    /// Without line breaks and unbreakable blanks.
+    fn words(text: &str) -> String {
+        let text = text.replace('\u{a0}', " ");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn measured_results_have_answers_tables_and_charts() {
+        let found = of(&fixture::findings(), Some("500"));
+        let text = value(&found).verbose(100, false);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        let said = words(&text);
+        for wanted in [
+            "here (measured): tpcc",
+            // 500, 32 GiB and the storage.
+            "8 KiB pages with 32 GiB of memory on here.",
+            "and costs 750 EUR.",
+            "On here, the knee of memory is not known yet. Only 2 cache sizes of 8 KiB pages have",
+            "On here, keep a 2 KiB page in memory if it is read every",
+            "(calibrated, queue depth 32); memory costs 5 EUR per GiB.",
+            "stands for 1,024 times its memory and data",
+            "Best page size of each storage and memory storage",
+            "█",
+        ] {
+            assert!(said.contains(wanted), "{wanted} in {said}");
+        }
+        assert!(!said.contains("redicted"), "{said}");
+        // 262,144 pages of 4 KiB a GiB, about 69,000 reads a second, 90 for 5.
+        let page = found.break_even[0].pages[1];
+        assert!((page.reads.per_s / 69_000.0 - 1.0).abs() < 0.05, "{page:?}");
+        assert!((page.interval_s / 68.4 - 1.0).abs() < 0.05, "{page:?}");
+        let html = value(&found).html();
+        assert_eq!(html.matches("<svg").count(), 3);
+        assert!(!html.contains("NaN"));
+    }
+
+    #[test]
+    fn what_has_no_price_and_what_is_predicted_is_said() {
+        let mut findings = fixture::findings();
+        fixture::predict(&mut findings);
+        findings.calibration = None;
+        let found = of(&findings, None);
+        let said = words(&value(&found).terminal(100, false));
+        for wanted in [
+            "Predicted, not measured",
+            "The machine has no price",
+            "No five-minute rule of here at all: it was not calibrated",
+            "(predicted)",
+        ] {
+            assert!(said.contains(wanted), "{wanted} in {said}");
+        }
+        let json: serde_json::Value = serde_json::from_str(&value_json(&found)).unwrap();
+        assert_eq!(json["format"], crate::json::FORMAT);
+        let warnings = json["warnings"].as_array().unwrap();
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert_eq!(json["settings"][0]["curves"][0]["lacks"]["found"], 2);
+        assert_eq!(json["cells"][0]["bill"]["machine"], serde_json::Value::Null);
+    }
+}

@@ -75,7 +75,6 @@ fn predictions_of_two_devices_are_compared_by_money() {
         "From ",
         "sata-tlc",
         "On st373455ss, keep a 4 KiB page in memory if it is read every",
-        "Memory is less than 1% of every cost",
         "Predicted, not measured",
         "Best page size of each storage and memory (predicted)",
         "████",

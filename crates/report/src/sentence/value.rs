@@ -433,7 +433,7 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
         let why = match &of.lacks {
             None => continue,
             Some(BreakEvenLacks::Calibration) => {
-                "it was not calibrated: repeat octavo advise without --no-calibrate".into()
+                "it was not calibrated: octavo advise does that, and octavo run --calibrate".into()
             }
             Some(BreakEvenLacks::Buffered) => {
                 "its calibration did not bypass the page cache: use a file system with direct I/O"

@@ -1,16 +1,6 @@
 //! Means and spreads of series: pure functions over slices.
 
-/// The arithmetic mean; NaN of nothing.
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The sample standard deviation (n - 1); NaN of fewer than two.
-pub fn standard_deviation(values: &[f64]) -> f64 {
-    let centre = mean(values);
-    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
-    (squares / (values.len() as f64 - 1.0)).sqrt()
-}
+pub use octavo_units::spread::{mean, standard_deviation};
 
 /// Means of `batch` values each; what is left at the end is left out.
 pub(crate) fn batch_means(values: &[f64], batch: usize) -> Vec<f64> {

@@ -1,21 +1,12 @@
-//! How even a run was: a result of its own.
-//!
-//! Of two devices with the same mean one may stall for seconds. Lee, Moon &
-//! Park, "Advances in flash memory SSD technology for enterprise database
-//! applications" (SIGMOD 2009), compare throughputs sampled every 10 s: disks
-//! 181.6 TPS with a standard deviation of 3.1, a flash device 377.0 with 18.3.
+//! How even a run was: a result of its own. What windows are is [`octavo_units::spread`]'s.
 
+use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     sample::Sample,
-    series::{mean, standard_deviation},
-    steady::{Tick, longest_gap_s, throughput},
+    steady::{Tick, longest_gap_s},
 };
-
-/// The longest window that throughputs are compared over, s, as Lee et al.
-/// take it.
-const WINDOW_MAX_S: f64 = 10.0;
 
 /// Windows in a run that is too short for as many of the longest.
 const WINDOWS: f64 = 10.0;
@@ -46,10 +37,12 @@ pub fn stability(ticks: &[Tick], samples: &[Sample]) -> Stability {
     let length_s: f64 = ticks.iter().map(|tick| tick.length_s).sum();
     let counted: u64 = ticks.iter().map(|tick| tick.counted).sum();
     let level = counted as f64 / length_s.max(1e-9);
-    let window_s = WINDOW_MAX_S.min(length_s / WINDOWS);
-    let windows = throughput(&windows(ticks, window_s));
-    let variation =
-        (windows.len() > 1 && counted > 0).then(|| standard_deviation(&windows) / mean(&windows));
+    let window_s = WINDOW_S.min(length_s / WINDOWS);
+    let spans = ticks.iter().map(|tick| Span {
+        length_s: tick.length_s,
+        counted: tick.counted,
+    });
+    let spread = Spread::of(&windows(spans, window_s), window_s);
     let lowest_second = samples
         .iter()
         .filter(|sample| sample.measured && sample.length.as_secs_f64() >= SECOND_MIN_S)
@@ -59,28 +52,10 @@ pub fn stability(ticks: &[Tick], samples: &[Sample]) -> Stability {
         .map(|lowest| lowest / level);
     Stability {
         window_s,
-        variation,
+        variation: spread.map(|spread| spread.variation),
         longest_stall_s: longest_gap_s(ticks),
         lowest_second,
     }
-}
-
-/// Ticks put together to windows, by where their middles lie. A last window of
-/// less than half the length is left out, and so are those that a longer tick
-/// skips.
-fn windows(ticks: &[Tick], window_s: f64) -> Vec<Tick> {
-    let mut windows: Vec<Tick> = Vec::new();
-    let mut at_s = 0.0;
-    for tick in ticks {
-        let number = ((at_s + tick.length_s / 2.0) / window_s.max(1e-9)) as usize;
-        at_s += tick.length_s;
-        if number >= windows.len() {
-            windows.resize(number + 1, Tick::default());
-        }
-        windows[number].merge(tick);
-    }
-    windows.retain(|window| window.length_s >= window_s / 2.0);
-    windows
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod sensitivity;
 mod sqlite;
 mod system;
 mod tree;
+mod windows;
 
 pub use cpu::{CpuCost, Latched};
 pub use engine::{EngineError, Referred};
@@ -37,3 +38,4 @@ pub use pages::ObjectPages;
 pub use postgres::PostgresSettings;
 pub use sensitivity::Sensitivity;
 pub use system::{Done, Setup, Slowness, System};
+pub use windows::Windows;

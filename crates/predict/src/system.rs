@@ -229,25 +229,38 @@ impl System {
         transactions: u64,
         each: &mut dyn FnMut(&Done),
     ) -> Result<u64, PredictError> {
+        let begin = usize::try_from(transactions).unwrap_or(usize::MAX);
+        let begin = self.active.min(begin);
+        let mut left = transactions - begin as u64;
+        self.run_while(begin, &mut |_, done| {
+            each(done);
+            let is_left = left > 0;
+            left = left.saturating_sub(1);
+            is_left
+        })
+    }
+
+    /// Has so many clients begin, and each begin again when its transaction has ended, as long
+    /// as `each` wants that, which is told how long after the beginning that was, in
+    /// nanoseconds; how long all of it took, as [`Self::run`] says it.
+    pub(crate) fn run_while(
+        &mut self,
+        clients: usize,
+        each: &mut dyn FnMut(u64, &Done) -> bool,
+    ) -> Result<u64, PredictError> {
         let began = self.now;
-        let mut left = transactions;
-        let mut working = 0;
-        for client in 0..self.active.min(usize::try_from(left).unwrap_or(usize::MAX)) {
-            left -= 1;
-            working += 1;
+        for client in 0..clients {
             self.draw(client)?;
         }
+        let mut working = clients;
         while working > 0 {
             let Some(client) = self.step()? else {
                 continue;
             };
-            each(&self.seats[client].done);
-            match left.checked_sub(1) {
-                Some(rest) => {
-                    left = rest;
-                    self.draw(client)?;
-                }
-                None => working -= 1,
+            let goes_on = each(self.now.since(began), &self.seats[client].done);
+            match goes_on {
+                true => self.draw(client)?,
+                false => working -= 1,
             }
         }
         while self.engine.is_cached() && !self.background.is_idle() {

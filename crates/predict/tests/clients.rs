@@ -1,9 +1,11 @@
 //! Several clients of one modeled database, beside what is known without a model: capacity
 //! bounds, Little's law, and what a row that all want allows.
 
+use std::time::Duration;
+
 use octavo_device::simulated::Constant;
 use octavo_predict::{
-    CpuCost, Done, Latched, Model, PostgresSettings, Purpose, Setup, Slowness, System,
+    CpuCost, Done, Latched, Model, PostgresSettings, Purpose, Setup, Slowness, System, Windows,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Pgbench, Workload, Ycsb, pgbench::Script};
@@ -363,4 +365,50 @@ fn another_device_has_the_same_buffer_in_front_of_it() {
     assert_eq!(exchanged.device_counters().reads, reads);
     let longer = waited_ns as f64 / fast_ns as f64;
     assert!((longer / 1000.0 - 1.0).abs() < 0.01, "{longer}");
+}
+
+#[test]
+fn a_system_runs_for_a_time() {
+    // Each transaction takes a processor for 1 ms, of which there are 2: 2000 a second.
+    let mut system = system(&simple_update(), 8, 1e6, 1);
+    let second = Duration::from_secs(1);
+    let (mut ended, mut late, mut latest) = (0, 0, Duration::ZERO);
+    let took = system.run_for(second, &mut |after, _| {
+        assert!(after >= latest, "in the order in which they end");
+        latest = after;
+        ended += u64::from(after < second);
+        late += u64::from(after >= second);
+    });
+    assert!((1980..=2000).contains(&ended), "{ended}");
+    // Those that were under way: one a client.
+    assert!((1..=8).contains(&late), "{late}");
+    assert!(Duration::from_nanos(took.unwrap()) >= latest);
+}
+
+#[test]
+fn throughput_is_even_where_processors_bound_it() {
+    let windows = Windows {
+        count: 20,
+        length: Duration::from_millis(250),
+    };
+    let workload = simple_update();
+    let kinds = workload.transactions();
+    let mut even = system(&workload, 8, 1e6, 1);
+    let spread = even.spread(windows, &mut |done| done.is_counted(kinds));
+    let spread = spread.unwrap().unwrap();
+    assert_eq!((spread.windows, spread.window_s), (20, 0.25));
+    assert!((spread.mean / 2000.0 - 1.0).abs() < 0.01, "{spread:?}");
+    assert!(spread.variation < 0.01, "{spread:?}");
+    // Of 500 transactions in a window, all count in two windows and none in the next two: the
+    // mean is half, and as much the standard deviation.
+    let mut ended = 0;
+    let by_turns = even.spread(windows, &mut |_| {
+        ended += 1;
+        ended / 1000 % 2 == 0
+    });
+    let by_turns = by_turns.unwrap().unwrap();
+    assert!((by_turns.mean / 1000.0 - 1.0).abs() < 0.1, "{by_turns:?}");
+    assert!((0.9..1.1).contains(&by_turns.variation), "{by_turns:?}");
+    // Nothing counts.
+    assert_eq!(even.spread(windows, &mut |_| false).unwrap(), None);
 }

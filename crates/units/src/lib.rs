@@ -6,7 +6,8 @@
 //! [`parse_duration`] reads. Sizes print in powers of two (KiB, MiB, GiB) and
 //! parse from the same notation.
 //!
-//! Besides them, what simulations share: [`Moment`], their time, and [`prefetch`].
+//! Besides them, what simulations share: [`Moment`], their time, and [`prefetch`]; and
+//! [`spread`], how much throughput differs between windows, of whatever ran.
 
 mod bytes;
 mod moment;
@@ -14,6 +15,7 @@ mod prefetch;
 mod rate;
 mod request;
 mod seed;
+pub mod spread;
 mod time;
 
 pub use bytes::{ByteCount, PageSize, ParseSizeError};

@@ -2,7 +2,7 @@
 
 use octavo_device::Device;
 use octavo_predict::{Done, PredictError, Setup, System};
-use octavo_workload::{Outcome, Workload};
+use octavo_workload::Workload;
 
 /// Transactions that fill the buffer, at most and in steps.
 const WARM_UP_MAX: u64 = 100_000;
@@ -37,8 +37,7 @@ pub(super) fn throughput(
     let kinds = workload.transactions();
     let mut counted: u64 = 0;
     let elapsed_ns = system.run(COUNTED, &mut |done| {
-        let is_counted = done.outcome == Outcome::Committed && kinds[done.kind].counted;
-        counted += u64::from(is_counted);
+        counted += u64::from(done.is_counted(kinds));
     })?;
     Ok(Some(counted as f64 / (elapsed_ns as f64 / 1e9)))
 }

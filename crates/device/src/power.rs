@@ -2,7 +2,7 @@
 //!
 //! A device draws its idle power always, and the difference to its active
 //! power while it is busy, which its [`Counters::busy_ns`](crate::Counters)
-//! tell.
+//! tell. [`machine`](crate::machine) has the machines around them.
 
 use std::time::Duration;
 
@@ -147,68 +147,5 @@ mod tests {
             active_w: 1.0,
         });
         assert_eq!((both.idle_w, both.active_w), (11.5, 15.5));
-    }
-
-    /// The server of lee-2009 without the storage under test: idle, and about
-    /// 135 W with CPU load alone. Assumed: in between it draws in proportion
-    /// to its CPUs' use, as two points are all that the study tells.
-    const SERVER: Draw = Draw {
-        idle_w: 113.1,
-        active_w: 135.0,
-    };
-
-    /// Watts of the server with this CPU use, and of a device that is busy for
-    /// this share of the time.
-    fn watts(cpu: f64, device: Option<(Draw, f64)>) -> f64 {
-        let at = |(draw, busy): (Draw, f64)| draw.idle_w + (draw.active_w - draw.idle_w) * busy;
-        at((SERVER, cpu)) + device.map_or(0.0, at)
-    }
-
-    /// The share by which `found` is off.
-    fn off(found: f64, published: f64) -> f64 {
-        (found / published - 1.0).abs()
-    }
-
-    /// Nothing here is more than sums of a few figures of the study itself,
-    /// which keeps the arithmetic right but says little of other machines.
-    ///
-    /// Inputs, which hold by construction: 113.1 W idle and 135 W with all CPUs
-    /// busy, 2.1 W of EC at rest (115.2 W less 113.1 W), 10.5 W of a disk at
-    /// rest (197.2 W less 113.1 W, by eight), 6 W of a busy EC (141.0 W at its
-    /// peak less 135 W), and 14.5 W of a busy disk (232.0 W with a 10 % buffer
-    /// less machine and CPUs, by eight).
-    ///
-    /// Predicted: RAID-0 at its peak, for which the study does not tell how
-    /// busy the disks are, so that there is a range; EC with a 10 % buffer from
-    /// the use of the CPUs, and with it the ratio of joules a transaction.
-    #[test]
-    fn watts_match_lee_2009_within_nine_percent() {
-        let ec = crate::catalog::find("ec").unwrap().draw().unwrap();
-        let raid = crate::catalog::find("raid0-8x15k").unwrap().draw().unwrap();
-        // Inputs: bare, with EC, with the eight disks; EC at its peak.
-        assert!(off(watts(0.0, None), 113.1) < 1e-9);
-        assert!(off(watts(0.0, Some((ec, 0.0))), 115.2) < 1e-3);
-        assert!(off(watts(0.0, Some((raid, 0.0))), 197.2) < 1e-3);
-        assert!(off(watts(1.0, None), 135.0) < 1e-9);
-        assert!(off(watts(1.0, Some((ec, 1.0))), 141.0) < 1e-3);
-        // And RAID-0 with a 10 % buffer, the CPU at 14 %.
-        let on_raid = watts(0.14, Some((raid, 1.0)));
-        assert!(off(on_raid, 232.0) < 0.01, "{on_raid}");
-        // Predicted: RAID-0 at its peak lies between disks at rest, 5 % below
-        // what was measured, and busy ones, 8 % above.
-        let at_rest = watts(1.0, Some((raid, 0.0)));
-        let busy = watts(1.0, Some((raid, 1.0)));
-        assert!(at_rest < 231.4 && 231.4 < busy, "{at_rest} to {busy}");
-        assert!(off(at_rest, 231.4) < 0.06 && off(busy, 231.4) < 0.09);
-        // Predicted: EC with a 10 % buffer (4026 TPS, CPU at 54 %) 7.8 % below
-        // the 142.0 W measured: the server drew as much as with its CPUs busy,
-        // which no line through its idle power gives.
-        let on_ec = watts(0.54, Some((ec, 1.0)));
-        assert!(off(on_ec, 142.0) < 0.08, "{on_ec}");
-        // RAID-0 did 845 TPS. That makes the joules of a transaction 8 % too
-        // favourable to EC.
-        let ratio = (on_raid / 845.0) / (on_ec / 4026.0);
-        let published = (232.0 / 845.0) / (142.0 / 4026.0);
-        assert!(off(ratio, published) < 0.09, "{ratio} and {published}");
     }
 }

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use octavo_device::{catalog::Entry, profile::Profile};
+use octavo_device::{
+    catalog::{Entry, machine::MachineEntry},
+    profile::Profile,
+};
 use octavo_experiment::plan::file::{Known, PlanFile};
 
 use crate::reader::{Reader, as_text, refuse, render};
@@ -21,6 +24,13 @@ pub(crate) const ENTRY: Reader = Reader {
     name: "entry",
     sound: || files("../device/catalog", "toml"),
     read: read_entry,
+    cost: 1,
+};
+
+pub(crate) const MACHINE: Reader = Reader {
+    name: "machine",
+    sound: || files("../device/catalog/machines", "toml"),
+    read: read_machine,
     cost: 1,
 };
 
@@ -65,6 +75,16 @@ fn read_entry(bytes: &[u8]) -> bool {
                 Entry::from_toml(&entry.to_toml()).is_ok(),
                 "it is read again"
             );
+            true
+        }
+        Err(error) => refuse(&error),
+    }
+}
+
+fn read_machine(bytes: &[u8]) -> bool {
+    match MachineEntry::from_toml(&as_text(bytes)) {
+        Ok(entry) => {
+            render(&octavo_report::machines(std::slice::from_ref(&entry)));
             true
         }
         Err(error) => refuse(&error),

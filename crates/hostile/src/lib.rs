@@ -16,9 +16,10 @@ pub use reader::Reader;
 pub use servers::record;
 
 /// All of them.
-pub const READERS: [Reader; 8] = [
+pub const READERS: [Reader; 9] = [
     files::PLAN,
     files::ENTRY,
+    files::MACHINE,
     files::PROFILE,
     stores::BYTES,
     stores::VALUES,

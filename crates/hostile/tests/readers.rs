@@ -78,6 +78,11 @@ fn device_entries_are_read_or_refused() {
 }
 
 #[test]
+fn machine_entries_are_read_or_refused() {
+    survives("machine");
+}
+
+#[test]
 fn device_profiles_are_read_or_refused() {
     survives("profile");
 }

@@ -130,11 +130,11 @@ const MODELS: &[&str] = &[
 /// # Errors
 /// [`EntryError::Unknown`], with the nearest name that there is.
 pub fn find(name: &str) -> Result<Entry, EntryError> {
-    match texts::text(name) {
+    match texts::DEVICES.text(name) {
         Some(text) => Entry::from_toml(text),
         None => Err(EntryError::Unknown {
             name: name.to_owned(),
-            nearest: texts::nearest(name),
+            nearest: texts::DEVICES.nearest(name),
         }),
     }
 }
@@ -146,10 +146,7 @@ impl Entry {
     /// Which entry is missing, unknown or impossible, and why.
     pub fn from_toml(text: &str) -> Result<Self, EntryError> {
         let entry: Self = toml::from_str(text).map_err(|error| EntryError::Toml {
-            line: error
-                .span()
-                .and_then(|span| text.get(..span.start))
-                .map_or(0, |before| before.matches('\n').count() + 1),
+            line: line_of(&error, text),
             message: error.message().to_owned(),
         })?;
         entry.check()?;
@@ -220,10 +217,7 @@ impl Entry {
 
     /// All parameters, in the order of the file.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let mut found = Vec::new();
-        let table = toml::Table::try_from(self).expect("every field of an entry has a TOML form");
-        collect("", &toml::Value::Table(table), &mut found);
-        found
+        parameters_of(self)
     }
 
     /// How it behaves.
@@ -333,6 +327,25 @@ pub struct Parameter {
     pub value: String,
     /// Where it comes from.
     pub source: String,
+}
+
+/// All parameters of an entry, in the order of the file.
+///
+/// # Panics
+/// For a value that has no TOML form.
+pub(super) fn parameters_of(entry: &impl Serialize) -> Vec<Parameter> {
+    let mut found = Vec::new();
+    let table = toml::Table::try_from(entry).expect("every field of an entry has a TOML form");
+    collect("", &toml::Value::Table(table), &mut found);
+    found
+}
+
+/// The line of a text at which its reader found an error, from 1; 0 when it is not known.
+pub(super) fn line_of(error: &toml::de::Error, text: &str) -> usize {
+    error
+        .span()
+        .and_then(|span| text.get(..span.start))
+        .map_or(0, |before| before.matches('\n').count() + 1)
 }
 
 /// Finds pairs of a value and a text, which is what [`Sourced`] is written as.

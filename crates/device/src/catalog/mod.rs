@@ -4,10 +4,12 @@
 //! the program, others can be read with [`Entry::from_toml`]. It has a name, a
 //! title, one table of parameters named after its model (`[disk]`, `[flash]`,
 //! ...), perhaps `[power]`, and `[[published]]` figures, with which the model
-//! is compared. See docs/devices.md.
+//! is compared. See docs/devices.md. Beside devices stand the [machines](machine) under
+//! databases.
 
 mod compare;
 mod entry;
+pub mod machine;
 mod published;
 mod texts;
 

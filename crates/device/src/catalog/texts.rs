@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-/// Names of entries, each with the text of its file.
+/// Texts of files, each with its name, in the order in which they are listed.
+pub(super) struct Texts(&'static [(&'static str, &'static str)]);
+
+/// Names of entries in a directory, each with the text of its file.
 macro_rules! texts {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../catalog/", $name, ".toml")))),*]
+    ($directory:literal: $($name:literal),* $(,)?) => {
+        Texts(&[$(($name, include_str!(concat!("../../", $directory, "/", $name, ".toml")))),*])
     };
 }
 
-/// The entries that are part of the program, by name.
-const TEXTS: &[(&str, &str)] = &texts![
+/// The devices that are part of the program.
+pub(super) const DEVICES: Texts = texts!["catalog":
     "coelho-ssd",
     "cubrid-hdd",
     "cubrid-ssd",
@@ -33,32 +36,48 @@ const TEXTS: &[(&str, &str)] = &texts![
     "st373455ss",
 ];
 
+/// The machines that are part of the program.
+pub(super) const MACHINES: Texts = texts!["catalog/machines":
+    "coelho-2014",
+    "lee-2009",
+    "petrov-2010",
+    "server-2021",
+];
+
 /// Names of all devices that are part of the program, in the order in which
 /// they are listed.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TEXTS.iter().map(|(name, _)| *name)
-}
-
-/// The entry of this name.
-pub(super) fn text(name: &str) -> Option<&'static str> {
-    let (_, text) = TEXTS.iter().find(|(known, _)| *known == name)?;
-    Some(text)
+    DEVICES.names()
 }
 
 /// Names less alike than this (Jaro-Winkler) are not suggested.
 const LIKENESS_MIN: f64 = 0.7;
 
-/// The name that is most like `name`, if any is like it at all.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    names()
-        .map(|known| (strsim::jaro_winkler(known, name), known))
-        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
+impl Texts {
+    /// All names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
+    /// The entry of this name.
+    pub(super) fn text(&self, name: &str) -> Option<&'static str> {
+        let (_, text) = self.0.iter().find(|(known, _)| *known == name)?;
+        Some(text)
+    }
+
+    /// The name that is most like `name`, if any is like it at all.
+    pub(super) fn nearest(&self, name: &str) -> Option<&'static str> {
+        self.names()
+            .map(|known| (strsim::jaro_winkler(known, name), known))
+            .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, known)| known)
+    }
 }
 
-/// The file that a user means by `text`, if not a device of the catalog: it has a
-/// `/` or ends in `.toml`. What is in it is for [`Entry::from_toml`](super::Entry::from_toml).
+/// The file that a user means by `text`, if not a device or machine of the catalog: it has a
+/// `/` or ends in `.toml`. What is in it is for [`Entry::from_toml`](super::Entry::from_toml)
+/// or [`MachineEntry::from_toml`](super::machine::MachineEntry::from_toml).
 pub fn as_file(text: &str) -> Option<&Path> {
     (text.contains('/') || text.ends_with(".toml")).then(|| Path::new(text))
 }

@@ -13,12 +13,13 @@ use std::{
 use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_device::profile::Profile;
 use octavo_driver::KindCounts;
+use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
 use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
     caveats::Caveat,
-    energy::{CellEnergy, RunEnergy},
+    energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
     lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
     machine,
@@ -201,6 +202,10 @@ pub struct CellFindings {
     /// not known, as of real devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<CellEnergy>,
+    /// What they took of the machine's energy, the device included where its watts are known;
+    /// `None` where the machine does not count it and none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_energy: Option<CellMachineEnergy>,
     /// Outcomes and latencies by kind of transaction, all runs together.
     pub kinds: Vec<KindCounts>,
     /// Runs whose warm-up did not fill the buffer.
@@ -274,6 +279,10 @@ pub struct CellStability {
     pub batch_s: f64,
     /// The longest transaction, in seconds.
     pub longest_s: f64,
+    /// How throughput differs between windows of 10 s of the cell's own slices; `None` where
+    /// these last for fewer than five such windows, or are too long for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Spread>,
 }
 
 impl Findings {
@@ -549,6 +558,13 @@ impl<'a> ByCell<'a> {
             .collect()
     }
 
+    fn machine_energy(&self, cell: usize) -> BTreeMap<u32, RunMachineEnergy> {
+        self.figures[cell]
+            .iter()
+            .filter_map(|(sitting, figures)| Some((*sitting, RunMachineEnergy::of(figures)?)))
+            .collect()
+    }
+
     fn group(&self, group: &Group, judged: &GroupJudgement) -> GroupFindings {
         GroupFindings {
             name: self.plan.group_name(&self.cells[group.cells[0]]),
@@ -596,6 +612,12 @@ impl<'a> ByCell<'a> {
                 &self.energy(number),
                 (place != group.reference)
                     .then(|| self.energy(group.cells[group.reference]))
+                    .as_ref(),
+            ),
+            machine_energy: CellMachineEnergy::of(
+                &self.machine_energy(number),
+                (place != group.reference)
+                    .then(|| self.machine_energy(group.cells[group.reference]))
                     .as_ref(),
             ),
             kinds,
@@ -715,7 +737,37 @@ fn stability(slices: &[&Slice], batches: &[Batch], kinds: &[KindCounts]) -> Opti
         variation: standard_deviation(&throughput) / mean(&throughput),
         batch_s: elapsed.as_secs_f64() / batches.len() as f64,
         longest_s: longest_us as f64 / 1e6,
+        windows: spread(slices),
     })
+}
+
+/// Windows of 10 s below which nothing is said: the standard deviation of five is known to
+/// about a third (1 / sqrt(2 (n - 1))). Chosen.
+const WINDOWS_MIN: usize = 5;
+
+/// The longest slice in a window, as a share of it: from there on windows are of different
+/// lengths, and what happens within them is not seen. Chosen.
+const SLICE_MAX: f64 = 0.5;
+
+/// How throughput differs between windows of 10 s of a cell's slices, which are put end to
+/// end within each sitting.
+fn spread(slices: &[&Slice]) -> Option<Spread> {
+    let mut by_sitting: BTreeMap<u32, Vec<&Slice>> = BTreeMap::new();
+    for slice in slices {
+        by_sitting.entry(slice.key.sitting).or_default().push(slice);
+    }
+    let mut all = Vec::new();
+    for mut of_sitting in by_sitting.into_values() {
+        of_sitting.sort_by_key(|slice| slice.key.pass);
+        let spans = of_sitting.into_iter().map(|slice| Span {
+            length_s: slice.elapsed.as_secs_f64(),
+            counted: slice.counted,
+        });
+        all.extend(windows(spans, WINDOW_S));
+    }
+    let longest = slices.iter().map(|slice| slice.elapsed).max()?;
+    let is_enough = all.len() >= WINDOWS_MIN && longest.as_secs_f64() <= SLICE_MAX * WINDOW_S;
+    Spread::of(&all, WINDOW_S).filter(|_| is_enough)
 }
 
 /// What each kind of transaction did, all runs together.

@@ -6,7 +6,7 @@ use octavo_storage::location::{EmulatedReading, Location};
 use octavo_units::ByteCount;
 
 use crate::{
-    machine::{MachineUse, MachineWatch, Reading},
+    machine::{EnergyMeter, MachineUse, MachineWatch, Metered, Reading},
     record::DeviceUse,
 };
 
@@ -50,14 +50,23 @@ impl DeviceReading {
     }
 }
 
+/// What is read at one point in time.
+struct Readings {
+    device: Option<DeviceReading>,
+    machine: Option<Reading>,
+    energy: Option<Metered>,
+}
+
 /// Reads the machine's counters at each place where the figures may begin or
 /// end.
 pub(crate) struct Watch<'a> {
     location: Option<&'a Location>,
     observer: &'a mut dyn DriverObserver,
     machine: MachineWatch,
+    /// Where the database is on this machine.
+    energy: Option<EnergyMeter>,
     /// At the beginning of the measured part, then at each edge.
-    readings: Vec<(Option<DeviceReading>, Option<Reading>)>,
+    readings: Vec<Readings>,
     /// The one with which the figures begin.
     first: usize,
 }
@@ -72,31 +81,50 @@ impl<'a> Watch<'a> {
             location,
             observer,
             machine: MachineWatch::default(),
+            energy: location.map(|_| EnergyMeter::here()),
             readings: Vec::new(),
             first: 0,
         }
     }
 
     fn read(&mut self) {
-        let device = self.location.and_then(DeviceReading::of);
-        self.readings.push((device, self.machine.reading()));
+        self.add_energy();
+        self.readings.push(Readings {
+            device: self.location.and_then(DeviceReading::of),
+            machine: self.machine.reading(),
+            energy: self.energy.as_ref().and_then(EnergyMeter::so_far),
+        });
     }
 
-    fn ends(&self) -> Option<[&(Option<DeviceReading>, Option<Reading>); 2]> {
+    fn add_energy(&mut self) {
+        if let Some(meter) = &mut self.energy {
+            meter.add();
+        }
+    }
+
+    fn ends(&self) -> Option<[&Readings; 2]> {
         Some([self.readings.get(self.first)?, self.readings.last()?])
     }
 
     /// What the device counted in the time of the figures.
     pub(crate) fn device(&self) -> Option<DeviceUse> {
-        let [(before, _), (after, _)] = self.ends()?;
-        Some((*after)?.since(&(*before)?))
+        let [before, after] = self.ends()?;
+        Some(after.device?.since(&before.device?))
     }
 
     /// How the machine was used in the time of the figures.
     pub(crate) fn machine(&self) -> MachineUse {
-        match self.ends() {
-            Some([(_, Some(before)), (_, Some(after))]) => MachineUse::between(before, after),
+        let Some([before, after]) = self.ends() else {
+            return MachineUse::default();
+        };
+        let used = match (&before.machine, &after.machine) {
+            (Some(before), Some(after)) => MachineUse::between(before, after),
             _ => MachineUse::default(),
+        };
+        let energy = after.energy.zip(before.energy);
+        MachineUse {
+            energy: energy.and_then(|(after, before)| after.since(&before)),
+            ..used
         }
     }
 }
@@ -122,6 +150,8 @@ impl DriverObserver for Watch<'_> {
     }
 
     fn second(&mut self, second: &Second<'_>) {
+        // Counters begin again at 0 after some minutes.
+        self.add_energy();
         self.observer.second(second);
     }
 }

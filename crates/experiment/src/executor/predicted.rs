@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::{Counters, Settings};
-use octavo_device::{Counters as DeviceCounters, power::Draw};
+use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
 use octavo_driver::{Counts, DriverError, Measurement, WarmUpSlices};
 use octavo_predict::{Done, PredictError, Purpose, Setup, System};
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::{Outcome, Workload};
+use octavo_workload::Workload;
 
 use super::{Executor, Facts, Monitor, Sitting};
 use crate::{
@@ -91,12 +91,20 @@ impl Executor for PredictedExecutor<'_> {
     }
 
     fn facts(&self) -> Facts {
-        let Prediction { device, cpu, .. } = self.prediction;
-        let facts = vec![
+        let Prediction {
+            device,
+            cpu,
+            machine,
+            ..
+        } = self.prediction;
+        let mut facts = vec![
             ("source", "predicted by models, not measured".to_owned()),
             ("device", device.name()),
             ("processor", cpu.source.clone()),
         ];
+        if let Some(machine) = machine {
+            facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
+        }
         vec![("storage".to_owned(), facts)]
     }
 
@@ -140,6 +148,7 @@ impl Executor for PredictedExecutor<'_> {
             let seat = Seat {
                 known: self.prediction.known(cell),
                 draw: self.prediction.device.draw(),
+                machine: self.prediction.machine.as_ref().map(|of| of.power()),
                 ..Seat::new(system, workload)
             };
             seats.insert(number, seat);
@@ -165,6 +174,8 @@ struct Seat<'a> {
     known: Known,
     /// What the device draws, and what it had done when the warm-up ended.
     draw: Option<Draw>,
+    /// What the machine around it draws.
+    machine: Option<MachinePower>,
     before: DeviceCounters,
     /// What it had done before transactions followed that do not count.
     after: Option<DeviceCounters>,
@@ -200,6 +211,7 @@ impl<'a> Seat<'a> {
             slice: 0,
             known: Known::default(),
             draw: None,
+            machine: None,
             before: DeviceCounters::default(),
             after: None,
         }
@@ -215,11 +227,12 @@ impl<'a> Seat<'a> {
             slice.counters = slice.counters + counters(done);
             let elapsed = Duration::from_nanos(done.elapsed_ns);
             slice.counts.count(done.kind, done.outcome, elapsed);
-            counted += u64::from(done.outcome == Outcome::Committed && kinds[done.kind].counted);
+            counted += u64::from(done.is_counted(kinds));
         })?;
         slice.elapsed = Duration::from_nanos(elapsed_ns);
         self.slice = transactions;
         self.total.elapsed += slice.elapsed;
+        self.total.cpu += slice.cpu;
         self.total.counters = self.total.counters + slice.counters;
         self.total.counts.add(&slice.counts);
         let counters = slice.counters;
@@ -244,22 +257,29 @@ impl<'a> Seat<'a> {
     fn figures(&self) -> Figures {
         let Total {
             elapsed,
+            cpu,
             counters,
             counts,
-            ..
         } = self.total.clone();
         let warm_up = WarmUpSlices {
             elapsed: self.warm_up.elapsed,
             misses: self.warm_up.counters.buffer_misses,
             frames: self.system.frames(),
         };
+        let device = self.device(elapsed);
+        let energy = self
+            .machine
+            .map(|machine| machine.energy(elapsed, cpu, device.energy).into());
         Figures {
             load: Measurement::in_slices(warm_up, elapsed, counts, counters),
             overhead: Duration::ZERO,
             restored_by: None,
             storage_path: None,
-            device: Some(self.device(elapsed)),
-            machine: MachineUse::default(),
+            device: Some(device),
+            machine: MachineUse {
+                energy,
+                ..MachineUse::default()
+            },
             conditions: Vec::new(),
             checks: Vec::new(),
         }

@@ -10,7 +10,7 @@ use super::Sitting;
 use crate::{
     error::CampaignError,
     lockstep::{Slice, SliceKey, Spent},
-    machine::{MachineUse, MachineWatch},
+    machine::{EnergyMeter, EnergyUse, MachineUse, MachineWatch, Metered},
     record::{DeviceUse, Figures},
     run::{FreshCopy, RunError, Started, Subject},
     watch::DeviceReading,
@@ -29,6 +29,9 @@ pub(super) struct Seat<'a> {
     /// `None` once it was stopped.
     open: Option<(Started, SlicedLoad)>,
     machine: MachineWatch,
+    energy: EnergyMeter,
+    /// What it had counted when the warm-up ended.
+    energy_before: Option<Metered>,
     total: Total,
     warm_up: Option<Total>,
     counts: Option<Counts>,
@@ -61,6 +64,8 @@ impl<'a> Seat<'a> {
             workload,
             open: Some((started, load)),
             machine: MachineWatch::default(),
+            energy: EnergyMeter::here(),
+            energy_before: None,
             total: Total::default(),
             warm_up: None,
             counts: None,
@@ -94,10 +99,12 @@ impl<'a> Seat<'a> {
         let location = self.subject.location;
         running.thaw()?;
         let before = (running.counters(), DeviceReading::of(location));
+        self.energy.start();
         let done = load.slice(transactions, interrupted)?;
         let flushing = std::time::Instant::now();
         running.flush()?;
         let elapsed = done.elapsed + flushing.elapsed();
+        self.energy.add();
         let counters = running.counters() - before.0;
         let device = DeviceReading::of(location)
             .zip(before.1)
@@ -130,6 +137,7 @@ impl<'a> Seat<'a> {
 
     fn end_warm_up(&mut self) {
         self.machine.begin();
+        self.energy_before = self.energy.so_far();
         self.warm_up = Some(std::mem::take(&mut self.total));
         if let Some((_, load)) = &mut self.open {
             let _warm_up = load.take_counts();
@@ -158,7 +166,17 @@ impl<'a> Seat<'a> {
             counts.unwrap_or_else(|| Counts::new(self.workload.transactions())),
             self.total.counters,
         );
-        (load, self.total.device, self.machine.result())
+        let machine = MachineUse {
+            energy: self.energy(),
+            ..self.machine.result()
+        };
+        (load, self.total.device, machine)
+    }
+
+    /// What the machine took within the slices since the warm-up, where it counts that.
+    fn energy(&self) -> Option<EnergyUse> {
+        let before = self.energy_before.unwrap_or_default();
+        self.energy.so_far()?.since(&before)
     }
 
     fn figures(&mut self) -> Option<Figures> {

@@ -325,3 +325,74 @@ fn the_share_of_misses_at_the_device_is_that_of_the_worst_cell() {
     let found = findings_of(fewer, |_| {});
     assert!((found.misses_at_device_min().unwrap() - 0.25).abs() < 0.001);
 }
+
+/// Slices of 1 s with 100 counted transactions, of which each other ten have 140.
+fn of_a_second(key: SliceKey) -> Slice {
+    Slice {
+        elapsed: Duration::from_secs(1),
+        counted: if key.pass / 10 % 2 == 0 { 100 } else { 140 },
+        ..slice(key)
+    }
+}
+
+#[test]
+fn windows_of_ten_seconds_tell_how_even_a_cell_was() {
+    let of = |seconds: u64, passes: u32| {
+        let slices: Vec<Slice> = (0..passes)
+            .map(|pass| Slice {
+                elapsed: Duration::from_secs(seconds),
+                ..of_a_second(SliceKey {
+                    sitting: pass % 2,
+                    pass: pass / 2,
+                    position: 0,
+                    cell: 0,
+                })
+            })
+            .collect();
+        spread(&slices.iter().collect::<Vec<_>>())
+    };
+    // Two sittings of 40 s, which no window crosses.
+    let found = of(1, 80).unwrap();
+    assert_eq!((found.windows, found.window_s), (8, 10.0));
+    assert!((found.mean - 120.0).abs() < 1e-9, "{found:?}");
+    let expected = 20.0 * (8.0_f64 / 7.0).sqrt();
+    assert!((found.standard_deviation - expected).abs() < 1e-9);
+    // Four windows are too few, and slices of 6 s too long.
+    assert_eq!(of(1, 40), None);
+    assert_eq!(of(6, 80), None);
+    assert_eq!(spread(&[]), None);
+}
+
+#[test]
+fn a_machine_that_counts_its_energy_has_joules_a_transaction() {
+    use crate::machine::{Covers, EnergyUse};
+
+    let none = findings_with(|_| {});
+    let cells = |of: &Findings| of.groups[0].cells.clone();
+    assert!(
+        cells(&none)
+            .iter()
+            .all(|cell| cell.machine_energy.is_none())
+    );
+    let found = findings_with(|figures| {
+        figures.machine.energy = Some(EnergyUse {
+            covers: Covers::PackagesAndMemory,
+            joules: 500.0,
+            elapsed_s: 10.0,
+            idle_joules: None,
+            cpu_joules: None,
+            device_joules: None,
+            memory_joules: Some(50.0),
+            platform_joules: Some(900.0),
+        });
+    });
+    for cell in cells(&found) {
+        let energy = cell.machine_energy.unwrap();
+        let transactions = cell.per_transaction.unwrap().transactions as f64;
+        let all = 500.0 * f64::from(SITTINGS);
+        assert!((energy.joules_per_transaction - all / transactions).abs() < 1e-9);
+        assert!((energy.watts - 50.0).abs() < 1e-9);
+        assert_eq!(energy.idle_joules_per_transaction, None);
+        assert_eq!(energy.ratio.is_none(), cell.reference);
+    }
+}

@@ -14,6 +14,7 @@ mod cpu;
 mod disturbances;
 mod family;
 mod guest;
+mod powercap;
 mod source;
 mod usage;
 
@@ -25,6 +26,8 @@ pub use disturbances::{
     Cause, Disturbance, IO_PRESSURE_TOLERATED, MEMORY_PRESSURE_TOLERATED, OTHERS_TOLERATED,
     STEAL_TOLERATED, SWAPPED_TOLERATED, THROTTLED_TOLERATED, disturbances,
 };
+pub use powercap::{Covers, EnergyUse};
+pub(crate) use powercap::{EnergyMeter, Metered};
 use source::{Fact, kib, text};
 pub use usage::{MachineUse, MachineWatch, Reading};
 
@@ -85,6 +88,7 @@ fn describe_below(root: &Path) -> Vec<Fact> {
     add("hardware", guest::hardware(root));
     add("virtual machine", Some(guest::virtual_machine(root)));
     add("container", Some(guest::container(root)));
+    add("energy counters", Some(powercap::fact(root)));
     let limits = cgroup::Limits::read(root);
     if limits.known {
         let or_none = |limit: Option<String>| limit.unwrap_or_else(|| "none".into());

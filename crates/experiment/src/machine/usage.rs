@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     cgroup, family,
+    powercap::EnergyUse,
     source::{sum, text},
 };
 
@@ -62,6 +63,9 @@ pub struct MachineUse {
     /// Load average over a minute at the beginning: earlier runs are in it.
     #[serde(default)]
     pub load_average_1m: Option<f64>,
+    /// What the machine took, where it counts that or was said what it draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyUse>,
 }
 
 impl MachineUse {

@@ -11,7 +11,7 @@ mod throughput;
 
 use octavo_device::{
     Device,
-    catalog::Entry,
+    catalog::{Entry, machine::MachineEntry},
     power::Draw,
     profile::Profile,
     profiled::{Profiled, ProfiledError},
@@ -40,6 +40,9 @@ pub struct Prediction {
     pub processors: u32,
     /// How much slower the storage was under a database than the device is.
     pub slowness: Slowness,
+    /// The machine around the storage, of which it is known what it draws; `None` for no
+    /// energy but the storage's.
+    pub machine: Option<MachineEntry>,
 }
 
 /// Storage that is asked in virtual time.

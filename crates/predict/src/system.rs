@@ -316,8 +316,9 @@ impl System {
         self.device.counters()
     }
 
+    /// Clients that work.
     pub(crate) fn clients(&self) -> usize {
-        self.seats.len()
+        self.active
     }
 
     /// What happens next; the client whose transaction that ended.

@@ -16,7 +16,7 @@ use crate::{
         bytes, count, counted, join, joules, number, percent, percent_fine, plain, seconds, time,
     },
     ramp,
-    sentence::{deviation, disturbed, stall, storage_path, why},
+    sentence::{covered, deviation, disturbed, stall, storage_path, why},
     table::ms,
 };
 
@@ -123,6 +123,10 @@ fn answer(result: &BenchResult) -> Section {
     }
     section.push(Block::Warnings(warnings(result)));
     section
+}
+
+fn watts(watts: f64) -> String {
+    format!("{} W", number(watts))
 }
 
 fn us(microseconds: u64) -> String {
@@ -434,6 +438,19 @@ fn work(result: &BenchResult) -> Section {
                 joules(energy.joules / transactions),
                 joules(energy.idle_joules / transactions),
                 percent_fine(energy.busy()),
+            ),
+        ));
+    }
+    let energy = result.figures.machine.energy;
+    if let Some(energy) = energy.filter(|_| load.transactions() > 0) {
+        values.push((
+            "machine energy",
+            format!(
+                "{}, {} in the mean: {}, which counted it (RAPL), without disks, fans and \
+                 supplies",
+                joules(energy.joules / transactions),
+                watts(energy.joules / energy.elapsed_s),
+                covered(energy.covers),
             ),
         ));
     }

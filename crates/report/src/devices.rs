@@ -1,7 +1,7 @@
 //! Reports of the catalog of devices and of twins.
 
 use octavo_device::{
-    catalog::{Compared, Entry, Figure, Published, Relation},
+    catalog::{Compared, Entry, Figure, Parameter, Published, Relation, machine::MachineEntry},
     fit::Fit,
 };
 
@@ -24,6 +24,36 @@ pub fn devices(entries: &[Entry]) -> Document {
         statements: vec!["octavo devices show NAME".into()],
     });
     Document::of("Devices", [section])
+}
+
+/// The machines, one a line, then where their numbers come from.
+pub fn machines(entries: &[MachineEntry]) -> Document {
+    let table = Table::of("", entries)
+        .label("name", |entry| entry.name.clone())
+        .figure("processors", |entry| entry.processors.to_string())
+        .figure("W idle", |entry| number(*entry.idle_w))
+        .figure("W per busy CPU", |entry| number(*entry.cpu_w))
+        .prose("study", |entry| entry.study.clone().unwrap_or_default())
+        .prose("machine", |entry| entry.title.clone());
+    let mut section = Section::new("machines", "");
+    section.push(Block::Table(table.build()));
+    let sources: Vec<(&str, Parameter)> = entries
+        .iter()
+        .flat_map(|entry| {
+            let parameters = entry.parameters().into_iter();
+            parameters.map(|parameter| (&*entry.name, parameter))
+        })
+        .collect();
+    let sources = Table::of("Where the numbers come from", &sources)
+        .label("name", |(name, _)| (*name).to_owned())
+        .prose("number", |(_, of)| format!("{} = {}", of.key, of.value))
+        .prose("source", |(_, of)| of.source.clone());
+    section.push(Block::Table(sources.build()));
+    section.push(Block::Commands {
+        purpose: "Joules a transaction of a whole machine".into(),
+        statements: vec!["octavo predict --device DEVICE --machine NAME".into()],
+    });
+    Document::of("Machines", [section])
 }
 
 /// One device: its parameters with their sources, and the published figures
@@ -116,7 +146,7 @@ fn what(published: &Published) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octavo_device::catalog;
+    use octavo_device::catalog::{self, machine};
 
     use super::*;
 
@@ -134,6 +164,21 @@ mod tests {
             simulated: 10_300.0 * (1.0 + error),
             error,
         }
+    }
+
+    #[test]
+    fn machines_come_with_their_sources() {
+        let entries: Vec<MachineEntry> = machine::names()
+            .map(|name| machine::find(name).unwrap())
+            .collect();
+        let text = machines(&entries).terminal(100, false);
+        for said in ["lee-2009", "113.1", "10.95", "server-2021", "assumed"] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
     }
 
     #[test]

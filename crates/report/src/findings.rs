@@ -237,6 +237,7 @@ fn io(findings: &Findings) -> Section {
         section.extend(paragraphs(energy));
         for group in naming::groups(findings) {
             section.push(Block::Table(table::energy(findings, group)));
+            section.push(Block::Table(table::machine_energy(findings, group)));
         }
     }
     let inputs = sentence::inputs(findings);

@@ -17,9 +17,10 @@ use octavo_driver::{Load, Ramp, RunLength};
 #[cfg(test)]
 use octavo_experiment::{
     bench::{BenchResult, BenchSettings, Target},
-    energy::CellEnergy,
+    energy::{CellEnergy, CellMachineEnergy},
     findings::{CellRamp, RampEnd},
     forecast::{Forecast, ForecastCell, ForecastSnapshot, ForecastSpace},
+    machine::Covers,
     observer::Observer,
     plan::SliceLength,
     ramp::{RampFinding, StepRecord},
@@ -163,6 +164,32 @@ pub(crate) fn give_energy(findings: &mut Findings) {
             idle_joules_per_transaction: idle,
             busy: 0.25,
             ratio: cell.ratio,
+        });
+    }
+}
+
+/// Has every cell with figures know the energy of its machine, ten times the device's of
+/// [`give_energy`].
+#[cfg(test)]
+pub(crate) fn give_machine_energy(findings: &mut Findings, covers: Covers) {
+    let mut of_device = findings.clone();
+    give_energy(&mut of_device);
+    let of_device = of_device.groups.iter().flat_map(|group| &group.cells);
+    let cells = findings
+        .groups
+        .iter_mut()
+        .flat_map(|group| &mut group.cells);
+    for (cell, of_device) in cells.zip(of_device) {
+        let calculated = |joules: f64| (!covers.is_counted()).then_some(joules);
+        cell.machine_energy = of_device.energy.map(|device| CellMachineEnergy {
+            covers,
+            joules_per_transaction: 10.0 * device.joules_per_transaction,
+            idle_joules_per_transaction: calculated(10.0 * device.idle_joules_per_transaction),
+            cpu_joules_per_transaction: calculated(device.joules_per_transaction),
+            device_joules_per_transaction: calculated(device.joules_per_transaction),
+            platform_joules_per_transaction: None,
+            watts: 140.0,
+            ratio: device.ratio,
         });
     }
 }
@@ -619,6 +646,7 @@ fn cell(
             variation: if is_largest { 0.21 } else { 0.064 },
             batch_s: 0.4,
             longest_s: if is_largest { 2.6 } else { 0.031 },
+            windows: None,
         }),
         per_transaction: is_measured.then(|| PerTransaction {
             transactions: 14_000,
@@ -636,6 +664,7 @@ fn cell(
             sync_us_mean: 118.0,
         }),
         energy: None,
+        machine_energy: None,
         kinds: kinds(plan, measured),
         buffer_not_filled: 0,
     }

@@ -4,7 +4,7 @@
 //! expect. It grows when a field is removed or changes its meaning; a new
 //! field leaves it.
 
-use octavo_device::catalog::{Compared, Entry};
+use octavo_device::catalog::{Compared, Entry, machine::MachineEntry};
 use octavo_driver::Percentiles;
 use octavo_experiment::{
     bench::BenchResult, compare::Comparison, findings::Findings, value::Value,
@@ -107,6 +107,15 @@ pub fn devices_json(entries: &[Entry]) -> String {
         devices: &'a [Entry],
     }
     json(Devices { devices: entries })
+}
+
+/// The catalog of machines as indented JSON.
+pub fn machines_json(entries: &[MachineEntry]) -> String {
+    #[derive(Serialize)]
+    struct Machines<'a> {
+        machines: &'a [MachineEntry],
+    }
+    json(Machines { machines: entries })
 }
 
 /// One device with its published figures beside the model's, as indented

@@ -40,12 +40,13 @@ mod visible;
 pub use bench::{bench, bench_csv};
 pub use check::check;
 pub use compare::compare;
-pub use devices::{described, devices, twin};
+pub use devices::{described, devices, machines, twin};
 pub use document::Document;
 pub use experiment::findings;
 pub use forecast::forecast;
 pub use json::{
-    FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json, value_json,
+    FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json,
+    machines_json, value_json,
 };
 pub use profile::profile;
 pub use sentence::standings;

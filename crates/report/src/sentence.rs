@@ -30,7 +30,7 @@ pub(crate) use caveat::{caveats, deviation, disturbed};
 pub(crate) use commands::commands;
 pub(crate) use conditions::{conditions, storage_path};
 pub(crate) use elsewhere::{elsewhere, elsewhere_heading};
-pub(crate) use energy::energy;
+pub(crate) use energy::{covered, energy};
 pub(crate) use inputs::inputs;
 pub(crate) use interaction::{contrast, interactions, word};
 pub(crate) use method::method;

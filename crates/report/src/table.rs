@@ -2,7 +2,7 @@
 
 use octavo_driver::{KindCounts, Percentiles};
 use octavo_experiment::{
-    energy::CellEnergy,
+    energy::{CellEnergy, CellMachineEnergy},
     findings::{
         Age, CellFindings, CellStability, Findings, GroupFindings, PerTransaction, Tail,
         TransactionTime, share,
@@ -11,6 +11,7 @@ use octavo_experiment::{
     plan::{Factor, SnapshotKey},
     statistics::Interval,
 };
+use octavo_units::spread::Spread;
 
 use crate::{
     bar::Bar,
@@ -20,7 +21,7 @@ use crate::{
         UNKNOWN, bytes, count, join, joules, number, percent, percent_fine, ratio_interval,
         seconds, signed,
     },
-    sentence::{contrast, place, share_of_data, stall, word},
+    sentence::{contrast, covered, place, share_of_data, stall, word},
 };
 
 /// What is known, in words, or the dash.
@@ -179,7 +180,21 @@ pub(crate) fn stability(findings: &Findings, group: &GroupFindings) -> Table {
     };
     let age =
         |figure: fn(&Age) -> String| move |cell: &CellFindings| known(cell.age.as_ref(), figure);
-    of_cells(findings, group, naming::capital(naming::group(group)))
+    let mut table = of_cells(findings, group, naming::capital(naming::group(group)));
+    let stabilities = || group.cells.iter().filter_map(|cell| cell.stability);
+    if stabilities().any(|of| of.windows.is_some()) {
+        let windows = |figure: fn(&Spread) -> String| {
+            move |cell: &CellFindings| {
+                known(cell.stability.and_then(|of| of.windows).as_ref(), figure)
+            }
+        };
+        table = table
+            .figure("per second, 10-s windows", windows(|of| number(of.mean)))
+            .figure("SD", windows(|of| number(of.standard_deviation)))
+            .figure("variation", windows(|of| percent_fine(of.variation)))
+            .figure(("windows", 9), windows(|of| of.windows.to_string()));
+    }
+    table
         .figure("variation of batches", of(|s| percent(s.variation)))
         .figure(("batch", 8), of(|s| seconds(s.batch_s)))
         .figure("slowest transaction", of(|s| stall(s.longest_s)))
@@ -257,6 +272,49 @@ pub(crate) fn energy(findings: &Findings, group: &GroupFindings) -> Table {
         })
         .build();
     if group.cells.iter().all(|cell| cell.energy.is_none()) {
+        table.rows.clear();
+    }
+    table
+}
+
+/// What transactions took of the machine's energy; without rows where that is not known of
+/// any cell.
+pub(crate) fn machine_energy(findings: &Findings, group: &GroupFindings) -> Table {
+    let of = |figure: fn(&CellMachineEnergy) -> Option<String>| {
+        move |cell: &CellFindings| {
+            known(cell.machine_energy.and_then(|of| figure(&of)), |text| text)
+        }
+    };
+    let mut cells = group.cells.iter();
+    let covers = cells.find_map(|cell| Some(cell.machine_energy?.covers));
+    let caption = covers.map_or("", covered);
+    let caption = format!("{}{}", naming::capital(caption), naming::in_group(group));
+    let mut table = of_cells(findings, group, caption).figure(
+        "energy per transaction",
+        of(|e| Some(joules(e.joules_per_transaction))),
+    );
+    if covers.is_some_and(|covers| !covers.is_counted()) {
+        table = table
+            .figure(
+                ("when idle", 8),
+                of(|e| e.idle_joules_per_transaction.map(joules)),
+            )
+            .figure(
+                ("busy CPUs", 8),
+                of(|e| e.cpu_joules_per_transaction.map(joules)),
+            )
+            .figure(
+                ("storage", 8),
+                of(|e| e.device_joules_per_transaction.map(joules)),
+            );
+    }
+    let mut table = table
+        .figure("mean W", of(|e| Some(number(e.watts))))
+        .words((vs_reference(findings), 7), |cell| {
+            compared(cell, cell.machine_energy.and_then(|energy| energy.ratio))
+        })
+        .build();
+    if covers.is_none() {
         table.rows.clear();
     }
     table

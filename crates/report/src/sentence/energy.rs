@@ -1,18 +1,16 @@
-//! What transactions took of the energy of emulated devices.
+//! What transactions took of energy: of emulated and modeled devices, and of machines.
 
 use octavo_experiment::{
-    energy::CellEnergy,
     findings::{CellFindings, Findings, GroupFindings},
+    machine::Covers,
 };
 
 use crate::{naming, number::joules};
 
-/// One sentence for each group of which it is known, then how it is known.
+/// One sentence for each group of which it is known, then how it is known: first of the
+/// device alone, then of the machine.
 pub(crate) fn energy(findings: &Findings) -> Vec<String> {
-    let mut sentences: Vec<String> = naming::groups(findings)
-        .into_iter()
-        .filter_map(|group| least(findings, group))
-        .collect();
+    let mut sentences = told(findings, device);
     if !sentences.is_empty() {
         sentences.push(
             "Calculated from the device's idle and active power and its busy time. The rest of \
@@ -20,42 +18,114 @@ pub(crate) fn energy(findings: &Findings) -> Vec<String> {
                 .into(),
         );
     }
+    sentences.extend(told(findings, machine));
+    let cells = findings.groups.iter().flat_map(|group| &group.cells);
+    let mut seen = Vec::new();
+    for covers in cells.filter_map(|cell| Some(cell.machine_energy?.covers)) {
+        if !seen.contains(&covers) {
+            seen.push(covers);
+            sentences.push(how(covers).into());
+        }
+    }
     sentences
 }
 
+/// Of what an energy is, at the beginning of a table.
+pub(crate) fn covered(covers: Covers) -> &'static str {
+    match covers {
+        Covers::Machine => "the whole machine",
+        Covers::MachineWithoutStorage => "the machine without its storage",
+        Covers::PackagesAndMemory => "processors and memory",
+        Covers::Packages => "the processors",
+    }
+}
+
+/// How it is known, and what it leaves out.
+fn how(covers: Covers) -> &'static str {
+    match covers {
+        Covers::Machine => {
+            "The machine's energy is calculated: its idle power for all of the time, the power of \
+             each busy processor, and the device's energy."
+        }
+        Covers::MachineWithoutStorage => {
+            "The machine's energy is calculated: its idle power for all of the time, and the \
+             power of each busy processor. The storage is not included: its power is not known."
+        }
+        Covers::PackagesAndMemory => {
+            "Processors and memory counted their energy themselves (RAPL) while the transactions \
+             ran, other programs included. Disks, fans, network and power supplies are not."
+        }
+        Covers::Packages => {
+            "The processors counted their energy themselves (RAPL) while the transactions ran, \
+             other programs included. Memory, disks, fans, network and power supplies are not."
+        }
+    }
+}
+
+/// What is told of a cell.
+#[derive(Clone, Copy)]
+struct Told {
+    /// Whose energy it is.
+    whose: &'static str,
+    joules: f64,
+    idle_joules: Option<f64>,
+}
+
+fn device(cell: &CellFindings) -> Option<Told> {
+    let energy = cell.energy?;
+    Some(Told {
+        whose: "the device alone",
+        joules: energy.joules_per_transaction,
+        idle_joules: Some(energy.idle_joules_per_transaction),
+    })
+}
+
+fn machine(cell: &CellFindings) -> Option<Told> {
+    let energy = cell.machine_energy?;
+    Some(Told {
+        whose: covered(energy.covers),
+        joules: energy.joules_per_transaction,
+        idle_joules: energy.idle_joules_per_transaction,
+    })
+}
+
+fn told(findings: &Findings, of: fn(&CellFindings) -> Option<Told>) -> Vec<String> {
+    let groups = naming::groups(findings).into_iter();
+    groups
+        .filter_map(|group| least(findings, group, of))
+        .collect()
+}
+
 /// The cell of the least energy, and what is told beside it.
-fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
-    let known: Vec<(&CellFindings, CellEnergy)> = group
+fn least(
+    findings: &Findings,
+    group: &GroupFindings,
+    of: fn(&CellFindings) -> Option<Told>,
+) -> Option<String> {
+    let known: Vec<(&CellFindings, Told)> = group
         .cells
         .iter()
-        .filter_map(|cell| Some((cell, cell.energy?)))
+        .filter_map(|cell| Some((cell, of(cell)?)))
         .collect();
-    let (cell, energy) = known.iter().min_by(|(_, a), (_, b)| {
-        a.joules_per_transaction
-            .total_cmp(&b.joules_per_transaction)
-    })?;
+    let (cell, energy) = known
+        .iter()
+        .min_by(|(_, a), (_, b)| a.joules.total_cmp(&b.joules))?;
     let with = |cell: &CellFindings| naming::own_level(findings, cell).with_noun();
+    let whose = energy.whose;
     let mut sentence = match known.len() {
-        1 if group.cells.len() == 1 => "the device alone took".to_owned(),
-        1 => format!("with {} the device alone took", with(cell)),
-        _ => format!(
-            "the device alone took the least energy with {},",
-            with(cell)
-        ),
+        1 if group.cells.len() == 1 => format!("{whose} took"),
+        1 => format!("with {} {whose} took", with(cell)),
+        _ => format!("{whose} took the least energy with {},", with(cell)),
     };
-    sentence += &format!(
-        " {} per transaction ({} idle)",
-        joules(energy.joules_per_transaction),
-        joules(energy.idle_joules_per_transaction)
-    );
+    let each = |energy: &Told, unit: &str| {
+        let idle = energy.idle_joules.map(joules);
+        let idle = idle.map_or_else(String::new, |idle| format!(" ({idle} idle)"));
+        format!("{}{unit}{idle}", joules(energy.joules))
+    };
+    sentence += &format!(" {}", each(energy, " per transaction"));
     if let Some((other, most, energy)) = beside(&known, cell) {
         let most = if most { "the most " } else { "" };
-        sentence += &format!(
-            "; {most}with {}, {} ({} idle)",
-            with(other),
-            joules(energy.joules_per_transaction),
-            joules(energy.idle_joules_per_transaction)
-        );
+        sentence += &format!("; {most}with {}, {}", with(other), each(energy, ""));
     }
     sentence.push('.');
     Some(naming::with(&group.name, &sentence))
@@ -64,13 +134,11 @@ fn least(findings: &Findings, group: &GroupFindings) -> Option<String> {
 /// What to tell beside the cell of the least energy: the reference, or, where it
 /// is that itself, the cell of the most, then true.
 fn beside<'a>(
-    known: &'a [(&'a CellFindings, CellEnergy)],
+    known: &'a [(&'a CellFindings, Told)],
     least: &CellFindings,
-) -> Option<(&'a CellFindings, bool, &'a CellEnergy)> {
-    let by_joules = |a: &&(&CellFindings, CellEnergy), b: &&(&CellFindings, CellEnergy)| {
-        a.1.joules_per_transaction
-            .total_cmp(&b.1.joules_per_transaction)
-    };
+) -> Option<(&'a CellFindings, bool, &'a Told)> {
+    let by_joules =
+        |a: &&(&CellFindings, Told), b: &&(&CellFindings, Told)| a.1.joules.total_cmp(&b.1.joules);
     let (other, most) = if least.reference {
         (known.iter().max_by(by_joules), known.len() > 2)
     } else {
@@ -122,5 +190,29 @@ mod tests {
             energy(&findings)[0],
             "With 4 KiB pages the device alone took 15.0 mJ per transaction (12.0 mJ idle)."
         );
+    }
+
+    #[test]
+    fn machines_are_told_with_what_they_cover() {
+        let mut findings = fixture::one_memory();
+        fixture::give_machine_energy(&mut findings, Covers::Machine);
+        let said = energy(&findings);
+        assert_eq!(
+            said[0],
+            "The whole machine took the least energy with 8 KiB pages, 123 mJ per transaction \
+             (101 mJ idle); with 4 KiB pages, 150 mJ (120 mJ idle)."
+        );
+        assert!(said[1].contains("is calculated"), "{said:?}");
+        assert_eq!(said.len(), 2);
+        let mut findings = fixture::one_memory();
+        fixture::give_machine_energy(&mut findings, Covers::PackagesAndMemory);
+        let said = energy(&findings);
+        assert_eq!(
+            said[0],
+            "Processors and memory took the least energy with 8 KiB pages, 123 mJ per \
+             transaction; with 4 KiB pages, 150 mJ."
+        );
+        assert!(said[1].contains("RAPL"), "{said:?}");
+        assert!(said[1].contains("Disks, fans"), "{said:?}");
     }
 }

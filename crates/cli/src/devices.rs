@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, time::Instant};
 
 use anyhow::{Context, anyhow};
 use octavo_device::{
-    catalog::{self, Compared, Entry},
+    catalog::{self, Compared, Entry, machine},
     fit::{self, FitError},
     profile::Profile,
 };
@@ -20,6 +20,7 @@ use crate::{
 
 pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
     match flags.command {
+        None if flags.machines => machines(flags.json),
         None => list(flags.json),
         Some(DevicesCommand::Show(flags)) => show(&flags),
         Some(DevicesCommand::Fit(flags)) => fit(&flags),
@@ -55,6 +56,16 @@ fn list(json: bool) -> Result<(), Failure> {
         json,
         || octavo_report::devices_json(&entries),
         || octavo_report::devices(&entries),
+    )
+}
+
+fn machines(json: bool) -> Result<(), Failure> {
+    let entries: Result<Vec<_>, _> = machine::names().map(entry::named_machine).collect();
+    let entries = entries.map_err(|error| Failure::Input(error.into()))?;
+    print::result(
+        json,
+        || octavo_report::machines_json(&entries),
+        || octavo_report::machines(&entries),
     )
 }
 

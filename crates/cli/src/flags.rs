@@ -207,6 +207,12 @@ pub(crate) struct PredictFlags {
     #[arg(long, value_name = "OCTAVO.DB")]
     pub(crate) calibrated_by: Option<PathBuf>,
 
+    /// The machine around the storage, for the energy of a transaction: a name
+    /// that octavo devices --machines lists, or the path of a file. Clients
+    /// and database share its processors
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+
     /// Database
     #[arg(long, value_name = "NAME", default_value = Registry::standard().default_kind().name,
         value_parser = database_name(Registry::with_models(), &[]))]
@@ -344,6 +350,11 @@ pub(crate) struct CalibrateFlags {
 pub(crate) struct DevicesFlags {
     #[command(subcommand)]
     pub(crate) command: Option<DevicesCommand>,
+
+    /// List machines instead, with their power and its sources, for octavo
+    /// predict --machine
+    #[arg(long)]
+    pub(crate) machines: bool,
 
     /// Print the catalog as JSON
     #[arg(long)]

@@ -10,6 +10,7 @@ use octavo_experiment::{
     plan::{Design, SliceLength, Storage},
     prediction::{Calibrated, Cpu, PredictedDevice, Prediction, Slowness},
 };
+use octavo_storage::entry;
 
 use crate::{
     advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, watcher::Watcher,
@@ -58,6 +59,11 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             None,
         ),
     };
+    let machine = match &flags.machine {
+        Some(machine) => Some(entry::named_machine(machine)?),
+        None => None,
+    };
+    let processors = machine.as_ref().map_or(processors, |of| *of.processors);
     let (device, slowness) = match (&flags.device, storage) {
         (Some(device), _) => {
             let entry = devices::named(device)?;
@@ -77,6 +83,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             cpu,
             processors,
             slowness,
+            machine,
         }),
         budget: None,
         passes: Some(flags.passes),

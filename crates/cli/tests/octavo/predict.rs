@@ -120,6 +120,82 @@ fn measured_results_calibrate_a_prediction_and_are_not_mixed_with_it() {
     assert_eq!(slices(&measured), before);
 }
 
+/// Joules a transaction of the whole machine follow from its watts, the time that processors
+/// worked, and the device's own.
+#[test]
+fn a_named_machine_gives_the_energy_of_all_of_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("predicted");
+    let mut command = predict(&directory);
+    command.args(["--device=ec", "--machine=lee-2009", "--json"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let figure = |of: &serde_json::Value| of.as_f64().unwrap();
+    for group in findings["groups"].as_array().unwrap() {
+        for cell in group["cells"].as_array().unwrap() {
+            let (machine, device) = (&cell["machine_energy"], &cell["energy"]);
+            assert_eq!(machine["covers"], "machine");
+            let joules = figure(&machine["joules_per_transaction"]);
+            let cpu = figure(&machine["cpu_joules_per_transaction"]);
+            // One client: what the processor takes for each transaction, at 10.95 W.
+            let cpu_s = figure(&cell["time"]["cpu_us"]) / 1e6;
+            assert!((cpu / (10.95 * cpu_s) - 1.0).abs() < 0.01, "{cell}");
+            let elapsed_s = figure(&cell["time"]["total_us"]) / 1e6;
+            let all = 113.1 * elapsed_s + cpu + figure(&device["joules_per_transaction"]);
+            assert!((joules / all - 1.0).abs() < 0.01, "{joules} and {all}");
+            let watts = figure(&machine["watts"]);
+            assert!((115.0..142.0).contains(&watts), "{watts} W");
+        }
+    }
+    let sentences = findings["sentences"].to_string();
+    assert!(sentences.contains("whole machine"), "{sentences}");
+    let named = findings["storage"].to_string();
+    assert!(named.contains("lee-2009"), "{named}");
+
+    let mut list = octavo();
+    let output = list.args(["devices", "--machines"]).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("lee-2009") && text.contains("assumed"),
+        "{text}"
+    );
+    refused(
+        &["predict", "--device=ec", "--machine=lee-2008"],
+        &parent.path().join("none"),
+        &["lee-2008", "did you mean lee-2009?"],
+    );
+}
+
+/// Enough virtual time for windows of 10 s: TPC-C on disks.
+#[test]
+fn long_predictions_tell_how_even_throughput_is() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("predicted");
+    let mut command = octavo();
+    command.arg("predict").arg(&directory).args([
+        "--warehouses=1",
+        "--memory=1MiB",
+        "--page-sizes=4K",
+        "--passes=200",
+        "--transactions=10",
+        "--warm-up=400",
+        "--device=hdd-7200",
+        "--json",
+    ]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cell = &findings["groups"][0]["cells"][0];
+    let windows = &cell["stability"]["windows"];
+    let per_minute = cell["throughput"]["estimate"].as_f64().unwrap();
+    let mean = windows["mean"].as_f64().unwrap();
+    assert!((60.0 * mean / per_minute - 1.0).abs() < 0.05, "{windows}");
+    assert!(windows["windows"].as_u64().unwrap() >= 5, "{windows}");
+    assert_eq!(windows["window_s"], 10.0);
+}
+
 #[test]
 fn a_repeated_command_predicts_anew() {
     let parent = tempfile::tempdir().unwrap();

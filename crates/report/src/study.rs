@@ -181,7 +181,7 @@ fn rows(score: &Score) -> Table {
     let tested: Vec<&Row> = score
         .rows
         .iter()
-        .filter(|row| row.published.is_some())
+        .filter(|row| !matches!(row.outcome, Outcome::Untested(_)))
         .collect();
     let has_measured = tested.iter().any(|row| row.measured.is_some());
     let mut table = Table::of("Score card (predicted by models)", &tested)
@@ -205,12 +205,16 @@ fn rows(score: &Score) -> Table {
             Outcome::Holds => Cell::toned("near", Tone::Good),
             Outcome::Off => Cell::toned("off", Tone::Bad),
             Outcome::Fitted(_) => "fitted".into(),
+            Outcome::Asked => "no figure".into(),
             Outcome::Untested(_) => "not tested".into(),
         })
         .build()
 }
 
 fn published(row: &Row) -> String {
+    if row.published.is_none() {
+        return "none".into();
+    }
     let relation = match row.relation {
         Relation::About => "",
         Relation::AtLeast => "at least ",

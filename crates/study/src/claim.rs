@@ -50,6 +50,9 @@ pub struct Claim {
     /// The constants that were fitted to it: then it is no prediction.
     #[serde(default)]
     pub fitted: Option<String>,
+    /// That the study asks for it and has no figure: the prediction answers, and is not scored.
+    #[serde(default)]
+    pub is_asked: bool,
     /// Why no model and no measurement says anything of it.
     #[serde(default)]
     pub untested: Option<String>,
@@ -68,8 +71,8 @@ pub enum Figure {
     Tps,
     /// Counted transactions a minute.
     Nopm,
-    /// Mean response of a kind of transaction, in seconds, with the time that it waited to
-    /// be let into the database.
+    /// Mean response of transactions, of a kind where one is named, in seconds, with the time
+    /// that they waited to be let into the database.
     ResponseS,
     /// Hits of all page references, 0 to 1.
     HitRatio,
@@ -85,6 +88,8 @@ pub enum Figure {
     JoulesPerTransaction,
     /// Standard deviation of transactions a second between windows of 10 s.
     DeviationTps,
+    /// Transactions of all kinds a second for each 1000 of the study's currency.
+    TpsPerThousand,
 }
 
 impl Figure {
@@ -98,6 +103,7 @@ impl Figure {
             Self::RequestsPerSecond => "IOPS",
             Self::Watts => "W",
             Self::JoulesPerTransaction => "J",
+            Self::TpsPerThousand => "tps per 1000",
         }
     }
 }
@@ -117,6 +123,11 @@ pub enum Shape {
     /// How far the widest lines are apart where they are, as a share: of all lines of
     /// `lines`, the highest over the lowest less 1, at most along the axis.
     Apart,
+    /// The same as a difference, in the figure's unit.
+    ApartBy,
+    /// From where on no more than a tenth of the curve's rise is left, as a number of its
+    /// axis (GiB of memory).
+    Level,
     /// How well a saturating exponential follows it: 1 less the share of variance that it
     /// leaves.
     Saturating,
@@ -184,10 +195,11 @@ impl Claim {
     /// Its unit: none of ratios and shares.
     pub fn unit(&self) -> &'static str {
         match (self.shape, self.figure) {
-            (Some(Shape::Knee | Shape::Peak), _) => match self.along {
+            (Some(Shape::Knee | Shape::Peak | Shape::Level), _) => match self.along {
                 Some(Axis::Memory) => "GiB",
                 _ => "",
             },
+            (Some(Shape::ApartBy), Some(figure)) => figure.unit(),
             (Some(_), _) => "",
             (None, Some(figure)) if self.over.is_none() => figure.unit(),
             _ => "",
@@ -230,24 +242,19 @@ impl Claim {
                 Some(_) => Err("it is untested and has an experiment".into()),
             };
         }
-        let (Some(experiment), Some(_), Some(published)) =
-            (&self.experiment, self.figure, self.published)
-        else {
-            return Err("it needs experiment, figure and published, or untested".into());
+        let (Some(experiment), Some(_)) = (&self.experiment, self.figure) else {
+            return Err("it needs experiment and figure, or untested".into());
         };
-        if !published.is_finite() || published <= 0.0 {
+        if self.published.is_none() != self.is_asked {
+            return Err("it needs a published figure, or is-asked, and not both".into());
+        }
+        if self.published.is_some_and(|published| !published.is_finite() || published <= 0.0) {
             return Err("published must be more than 0".into());
         }
         if self.shape.is_some() != self.along.is_some() {
             return Err("shape and along go together".into());
         }
-        if self.kind.is_none() && self.figure == Some(Figure::ResponseS) {
-            return Err("a response is of a kind".into());
-        }
-        let free: Vec<Axis> = match self.shape {
-            Some(Shape::Apart) => self.along.into_iter().chain([Axis::PageSize]).collect(),
-            _ => self.along.into_iter().collect(),
-        };
+        let free = self.axes();
         for place in std::iter::once(&self.at).chain(&self.over) {
             let name = place.experiment.as_ref().unwrap_or(experiment);
             let experiment = study.experiment(name).map_err(|error| error.to_string())?;
@@ -277,6 +284,7 @@ mod tests {
             tolerance: Some(0.1),
             within: None,
             fitted: None,
+            is_asked: false,
             untested: None,
             measured: None,
             source: String::new(),

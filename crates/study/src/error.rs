@@ -1,7 +1,7 @@
 //! Why a study cannot be repeated.
 
 use octavo_database::DatabaseError;
-use octavo_device::catalog::{EntryError, SimulateError};
+use octavo_device::catalog::{EntryError, SimulateError, machine::MachineError};
 use octavo_predict::PredictError;
 use octavo_workload::{DataError, WorkloadError};
 
@@ -39,6 +39,9 @@ pub enum StudyError {
     /// A published figure of a device.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
+    /// A machine of a study.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
     /// A database of a study.
     #[error(transparent)]
     Database(#[from] DatabaseError),

@@ -28,4 +28,4 @@ pub use experiment::{Axis, Cell, Constants, Experiment};
 pub use predict::{CellFigures, Predicted, Progress, predict};
 pub use score::{Outcome, Row, Score, score};
 pub use sensitivity::{BY, Moved, sensitivity};
-pub use study::{Chart, Study, ValueQuestion};
+pub use study::{Chart, Study, StudyPrices};

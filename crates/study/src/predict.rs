@@ -6,17 +6,20 @@ use std::{
         Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use octavo_database::{DatabaseSpec, Registry};
 use octavo_device::{
     Device,
     catalog::{self, Compared, Entry},
+    machine::MachinePower,
+    power::Draw,
     sourced::Sourced,
 };
-use octavo_experiment::{plan::TestedDatabase, prediction::model_of};
-use octavo_predict::{Done, PredictError, Purpose, Setup, Slowness, System};
-use octavo_units::{ByteCount, Seed};
+use octavo_experiment::{plan::TestedDatabase, prediction::model_of, value::per_thousand};
+use octavo_predict::{Done, PredictError, Purpose, Setup, Slowness, System, Windows};
+use octavo_units::{ByteCount, Seed, spread::Spread};
 use octavo_workload::{Mix, Outcome, Tpcc, Workload, WorkloadName, WorkloadSpec};
 use serde::Serialize;
 
@@ -52,6 +55,8 @@ pub struct CellFigures {
     pub tps: f64,
     /// Counted transactions a minute.
     pub counted_per_minute: f64,
+    /// Mean response of all transactions, in seconds, as of each kind.
+    pub response_s: f64,
     /// Mean response by kind of transaction, in seconds, with what a transaction waits to be
     /// let into the database.
     pub responses_s: BTreeMap<&'static str, f64>,
@@ -67,6 +72,15 @@ pub struct CellFigures {
     pub cpu_busy: f64,
     /// Share of the time in which the device was busy.
     pub device_busy: f64,
+    /// Mean watts of the machine with its storage; `None` where those of either are not
+    /// known.
+    pub watts: Option<f64>,
+    /// Transactions of all kinds a second in windows of 10 s; `None` where that was not
+    /// asked for.
+    pub windows: Option<Spread>,
+    /// Transactions of all kinds a second for each 1000 of the study's currency; `None`
+    /// where it has no prices.
+    pub tps_per_thousand: Option<f64>,
 }
 
 impl CellFigures {
@@ -75,12 +89,18 @@ impl CellFigures {
         match figure {
             Figure::Tps => Some(self.tps),
             Figure::Nopm => Some(self.counted_per_minute),
-            Figure::ResponseS => self.responses_s.get(kind?).copied(),
+            Figure::ResponseS => match kind {
+                Some(kind) => self.responses_s.get(kind).copied(),
+                None => Some(self.response_s),
+            },
+            Figure::TpsPerThousand => self.tps_per_thousand,
             Figure::HitRatio => Some(self.hit_ratio),
             Figure::RequestsPerSecond => Some(self.requests_per_second),
             Figure::WritesPerRead => self.writes_per_read,
             Figure::CpuBusy => Some(self.cpu_busy),
-            Figure::Watts | Figure::JoulesPerTransaction | Figure::DeviationTps => None,
+            Figure::Watts => self.watts,
+            Figure::JoulesPerTransaction => Some(self.watts? / self.tps),
+            Figure::DeviationTps => Some(self.windows?.standard_deviation),
         }
     }
 }
@@ -122,7 +142,7 @@ impl Study {
         Ok(cells.into_iter().map(with_number).collect())
     }
 
-    /// All cells that claims, charts and prices want.
+    /// All cells that claims and charts want.
     fn wanted(&self) -> Result<Vec<Cell>, StudyError> {
         let mut wanted = BTreeSet::new();
         for claim in &self.claims {
@@ -136,14 +156,6 @@ impl Study {
         for chart in &self.charts {
             let axes = [chart.along, chart.lines];
             wanted.extend(self.cells(&chart.experiment, &chart.at, &axes)?);
-        }
-        if let Some(value) = &self.value {
-            let place = Place {
-                page_size: value.page_size,
-                ..Place::default()
-            };
-            let axes = [Axis::Memory, Axis::Device];
-            wanted.extend(self.cells(&value.experiment, &place, &axes)?);
         }
         Ok(wanted.into_iter().collect())
     }
@@ -171,7 +183,8 @@ impl Study {
 impl Claim {
     /// What varies among the cells of one of its figures.
     pub(crate) fn axes(&self) -> Vec<Axis> {
-        let lines = (self.shape == Some(Shape::Apart)).then_some(Axis::PageSize);
+        let has_lines = matches!(self.shape, Some(Shape::Apart | Shape::ApartBy));
+        let lines = has_lines.then_some(Axis::PageSize);
         self.along.into_iter().chain(lines).collect()
     }
 }
@@ -208,7 +221,14 @@ pub fn predict(
         match groups.get(number) {
             Some(cells) => {
                 let place = cells[0].experiment;
-                let figures = figures(&study.experiments[place], workloads[place].as_ref(), cells)?;
+                let experiment = &study.experiments[place];
+                let mut figures = figures(experiment, workloads[place].as_ref(), cells)?;
+                if let Some(prices) = study.value.as_ref().filter(|of| of.experiment == experiment.name) {
+                    for of in &mut figures {
+                        let cost = prices.cost(&of.cell);
+                        of.tps_per_thousand = cost.and_then(|cost| per_thousand(of.tps, cost));
+                    }
+                }
                 lock(&results).0.insert(number, figures);
             }
             None => {
@@ -377,7 +397,8 @@ fn figures(
             device = &cell.device;
         }
         system.set_clients(cell.clients);
-        let figures = count(experiment, workload, cell, &mut system);
+        let draws = draws(experiment, &catalog::find(&cell.device)?)?;
+        let figures = count(experiment, workload, cell, draws, &mut system);
         all.push(figures.map_err(failed(cell))?);
     }
     Ok(all)
@@ -399,11 +420,24 @@ fn warm_up(experiment: &Experiment, system: &mut System) -> Result<(), PredictEr
     Ok(())
 }
 
+/// What machine and device draw, where both are known.
+fn draws(
+    experiment: &Experiment,
+    device: &Entry,
+) -> Result<Option<(MachinePower, Draw)>, StudyError> {
+    let Some(machine) = &experiment.machine else {
+        return Ok(None);
+    };
+    let power = catalog::machine::find(machine)?.power();
+    Ok(device.draw().map(|draw| (power, draw)))
+}
+
 /// Counts what the next transactions give.
 fn count(
     experiment: &Experiment,
     workload: &dyn Workload,
     cell: &Cell,
+    draws: Option<(MachinePower, Draw)>,
     system: &mut System,
 ) -> Result<CellFigures, PredictError> {
     let kinds = workload.transactions();
@@ -436,18 +470,40 @@ fn count(
     let response = |(kind, (count, ns)): (usize, (u64, u64))| {
         (kinds[kind].name, ns as f64 / count as f64 / 1e9 + waits_s)
     };
-    let busy_cpus = cpu_ns as f64 / 1e9 / elapsed_s;
+    let windows = match &experiment.windows {
+        Some(windows) => {
+            let windows = Windows::of_ten_seconds(windows.value);
+            system.spread(windows, &mut |_| true)?
+        }
+        None => None,
+    };
+    let elapsed = Duration::from_nanos(elapsed_ns);
+    let watts = draws.map(|(machine, device)| {
+        let energy = machine.energy(
+            elapsed,
+            Duration::from_nanos(cpu_ns),
+            Some(device.energy(elapsed, did.busy_ns)),
+        );
+        energy.joules / elapsed_s
+    });
     Ok(CellFigures {
         experiment: experiment.name.clone(),
         cell: cell.clone(),
         tps,
         counted_per_minute: counted as f64 * 60.0 / elapsed_s,
+        response_s: waits_s
+            + by_kind.values().map(|(_, ns)| *ns as f64).sum::<f64>()
+                / 1e9
+                / transactions as f64,
         responses_s: by_kind.into_iter().map(response).collect(),
         hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
         requests_per_second: (did.reads + did.writes) as f64 / elapsed_s,
         reads_per_transaction: read as f64 / transactions as f64,
         writes_per_read: (read > 0).then(|| written as f64 / read as f64),
-        cpu_busy: busy_cpus / f64::from(cell.cpus),
+        cpu_busy: cpu_ns as f64 / 1e9 / elapsed_s / f64::from(cell.cpus),
         device_busy: (did.busy_ns as f64 / 1e9 / elapsed_s).min(1.0),
+        watts,
+        windows,
+        tps_per_thousand: None,
     })
 }

@@ -58,6 +58,8 @@ pub enum Outcome {
     Off,
     /// Constants were fitted to the figure: it tests nothing.
     Fitted(String),
+    /// The study asks for it and has no figure.
+    Asked,
     /// No model says anything of it, and why.
     Untested(String),
 }
@@ -100,6 +102,7 @@ pub fn score(
         let outcome = match (&claim.untested, &claim.fitted, found) {
             (Some(why), _, _) => Outcome::Untested(why.clone()),
             (None, Some(fitted), _) => Outcome::Fitted(fitted.clone()),
+            (None, None, Some(_)) if claim.is_asked => Outcome::Asked,
             (None, None, Some(found)) if claim.holds(found) => Outcome::Holds,
             (None, None, Some(_)) => Outcome::Off,
             (None, None, None) => Outcome::Untested("the models give no such figure".into()),
@@ -120,7 +123,8 @@ pub fn score(
     }
     let tolerance = study.device_tolerance.as_ref().map_or(0.0, |of| of.value);
     for (device, compared) in &predicted.devices {
-        rows.extend(compared.iter().map(|of| of_device(device, of, tolerance)));
+        let is_fitted = study.fitted_devices.contains(device);
+        rows.extend(compared.iter().map(|of| of_device(device, of, tolerance, is_fitted)));
     }
     Ok(Score {
         study: study.name.clone(),
@@ -128,7 +132,7 @@ pub fn score(
     })
 }
 
-fn of_device(device: &str, compared: &Compared, tolerance: f64) -> Row {
+fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool) -> Row {
     use octavo_device::catalog::Figure;
     let published = &compared.published;
     let over = published.over.as_ref().map(|over| {
@@ -136,7 +140,6 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64) -> Row {
         let whose = whose.map_or(String::new(), |whose| format!(" of {whose}"));
         format!(" over {over}{whose}")
     });
-    let is_fitted = published.source.contains("fitted");
     Row {
         text: format!("{device}: {}{}", published.at, over.unwrap_or_default()),
         source: published.source.clone(),
@@ -214,15 +217,18 @@ fn of_curve(of: Shape, along: Axis, figures: &[(&CellFigures, f64)]) -> Option<f
         Shape::Saturating => shape::saturating(&points),
         Shape::Rising => shape::rising(&points),
         Shape::SteepestStep => shape::steepest_step(&points),
-        Shape::Apart => {
+        Shape::Level => shape::level(&points),
+        Shape::Apart | Shape::ApartBy => {
             let at = |place: f64| {
                 let here = points.iter().filter(|point| point.0 == place);
-                shape::spread(&here.map(|point| point.1).collect::<Vec<f64>>())
+                let here: Vec<f64> = here.map(|point| point.1).collect();
+                match of {
+                    Shape::ApartBy => shape::width(&here),
+                    _ => shape::spread(&here),
+                }
             };
-            points
-                .iter()
-                .filter_map(|point| at(point.0))
-                .max_by(f64::total_cmp)
+            let apart = points.iter().filter_map(|point| at(point.0));
+            apart.max_by(f64::total_cmp)
         }
     }
 }

@@ -70,6 +70,25 @@ pub(crate) fn saturating(points: &[(f64, f64)]) -> Option<f64> {
     Some(1.0 - best)
 }
 
+/// Of a rise, the share that may be left where a curve counts as level. Chosen.
+const LEVEL: f64 = 0.1;
+
+/// From where on no more than [`LEVEL`] of the rise is left; `None` of a curve that does not
+/// rise.
+pub(crate) fn level(points: &[(f64, f64)]) -> Option<f64> {
+    let (first, last) = (points.first()?.1, points.last()?.1);
+    let from = last - LEVEL * (last - first);
+    let place = points.iter().find(|point| point.1 >= from)?;
+    (last > first).then_some(place.0)
+}
+
+/// The highest less the lowest.
+pub(crate) fn width(values: &[f64]) -> Option<f64> {
+    let most = values.iter().copied().max_by(f64::total_cmp)?;
+    let least = values.iter().copied().min_by(f64::total_cmp)?;
+    Some(most - least)
+}
+
 /// The highest over the lowest, less 1.
 pub(crate) fn spread(values: &[f64]) -> Option<f64> {
     let most = values.iter().copied().max_by(f64::total_cmp)?;
@@ -114,5 +133,10 @@ mod tests {
     fn a_spread_is_of_the_ends() {
         assert!((spread(&[10.0, 10.3, 10.1]).unwrap() - 0.03).abs() < 1e-12);
         assert_eq!(spread(&[]), None);
+        assert_eq!((width(&[3.0, 1.0, 2.5]), width(&[])), (Some(2.0), None));
+        // From 2 to 12 a tenth of the rise is left at 11.
+        assert_eq!(level(&curve(|x| x)), Some(11.0));
+        assert_eq!(level(&curve(|x| x.min(8.0))), Some(8.0));
+        assert_eq!(level(&curve(|x| -x)), None);
     }
 }

@@ -1,15 +1,14 @@
 //! A study: its question, experiments, claims and charts.
 
 use octavo_device::sourced::Sourced;
+use octavo_units::ByteCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     claim::{Claim, Figure, Place},
     error::StudyError,
-    experiment::{Axis, Experiment},
-    text::Text,
+    experiment::{Axis, Cell, Experiment},
 };
-use octavo_units::PageSize;
 
 /// The version of the format that this reads.
 const FORMAT: u32 = 1;
@@ -33,6 +32,9 @@ pub struct Study {
     /// How near the models of its devices have to come to what it says of them, as a share.
     #[serde(default)]
     pub device_tolerance: Option<Sourced<f64>>,
+    /// Devices whose models were fitted to what the study says of them, which is no test then.
+    #[serde(default)]
+    pub fitted_devices: Vec<String>,
     /// The plan of what is measured of it here, of the directory `studies/`.
     #[serde(default)]
     pub plan: Option<Sourced<String>>,
@@ -47,7 +49,7 @@ pub struct Study {
     pub charts: Vec<Chart>,
     /// What its devices and memory are worth.
     #[serde(default)]
-    pub value: Option<ValueQuestion>,
+    pub value: Option<StudyPrices>,
 }
 
 /// A chart of predicted cells, with the published figures that claims have at the same places.
@@ -72,15 +74,12 @@ pub struct Chart {
     pub at: Place,
 }
 
-/// Prices of a study, and which of its cells they are of.
+/// What the cells of one of a study's experiments cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ValueQuestion {
+pub struct StudyPrices {
     /// Of which experiment.
     pub experiment: String,
-    /// At which page size; its default where it has one alone.
-    #[serde(default)]
-    pub page_size: Option<Text<PageSize>>,
     /// Unit of all prices.
     pub currency: Sourced<String>,
     /// A GiB of memory.
@@ -89,6 +88,15 @@ pub struct ValueQuestion {
     pub machine: Sourced<f64>,
     /// Each device, by its name.
     pub devices: std::collections::BTreeMap<String, Sourced<f64>>,
+}
+
+impl StudyPrices {
+    /// What a cell costs: machine, memory and storage; `None` of a device without a price.
+    pub fn cost(&self, cell: &Cell) -> Option<f64> {
+        let gib = cell.memory.get() as f64 / ByteCount::mib(1024).get() as f64;
+        let device = self.devices.get(&cell.device)?;
+        Some(*self.machine + *self.memory_gib * gib + **device)
+    }
 }
 
 impl Study {
@@ -147,6 +155,10 @@ impl Study {
         }
         if let Some(value) = &self.value {
             self.experiment(&value.experiment)?;
+            let prices = value.devices.values().chain([&value.memory_gib, &value.machine]);
+            if prices.into_iter().any(|price| !(0.0..1e12).contains(&price.value)) {
+                return Err(self.invalid("a price must be at least 0".into()));
+            }
         }
         Ok(())
     }

@@ -496,8 +496,9 @@ pub(crate) struct ReproduceFlags {
     pub(crate) study: String,
 
     /// Measure what its database can repeat here, with the ratio of data to
-    /// buffer kept; under 40 minutes
-    #[arg(long)]
+    /// buffer kept. Results stay in --directory, and --html shows them in a
+    /// later call
+    #[arg(long, conflicts_with = "html")]
     pub(crate) measure: bool,
 
     /// Scale of the measured rows (warehouses, or pgbench's scale); memory

@@ -37,6 +37,15 @@ pub(crate) fn reproduce(flags: ReproduceFlags) -> Result<(), Failure> {
         output::keep_foreign_page(page)?;
         output::probe(page)?;
     }
+    if flags.measure
+        && let [study] = &studies[..]
+        && octavo_study::plan_text(study).is_none()
+    {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "{} cannot be measured here: its database is only modeled; leave --measure out",
+            study.name
+        )));
+    }
     let mut all = Vec::new();
     for study in studies {
         all.push(repeat(study, &flags)?);
@@ -56,28 +65,33 @@ pub(crate) fn reproduce(flags: ReproduceFlags) -> Result<(), Failure> {
 
 fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure> {
     let directory = flags.directory.join(&study.name);
-    let found = match flags.measure {
-        true => Some(measure(&study, &directory, flags)?),
-        false => kept(&directory)?,
+    let plan = octavo_study::plan_text(&study).filter(|_| flags.measure);
+    let found = match plan {
+        Some(plan) => Some(measure(&study, plan, &directory, flags)?),
+        None => kept(&directory)?,
     };
     let measured_in = found.as_ref().map(|_| directory.display().to_string());
     let measured = found.map_or_else(Vec::new, |findings| measured(&study, &findings));
     let interrupt = Interrupt::listen()?;
     let progress = Mutex::new(Progress::new(flags.progress));
-    let began = Instant::now();
+    let began = Mutex::new(Instant::now());
     let step = |done: usize, total: usize, name: &str| {
-        let spent = began.elapsed();
-        let whole = total as f64 / (done as f64).max(0.5);
-        if let Ok(progress) = progress.lock() {
-            let text = format!("{}: {name}", study.name);
-            progress.show(&text, spent, spent.mul_f64(whole));
+        if let (Ok(progress), Ok(mut began)) = (progress.lock(), began.lock()) {
+            // Each constant that is moved begins anew.
+            if done == 0 {
+                *began = Instant::now();
+            }
+            let spent = began.elapsed();
+            let whole = total as f64 / (done as f64).max(0.5);
+            let name = format!("{}: {name}", study.name);
+            progress.show(&name, spent, spent.mul_f64(whole));
         }
         !interrupt.is_set()
     };
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
-    let result = predict(&study, true, threads, &step).and_then(|predicted| {
+    let result = predict(&study, threads, &step).and_then(|predicted| {
         let constants = match flags.sensitivity {
-            true => sensitivity(&study, threads, &step)?,
+            true => sensitivity(&study, &predicted, threads, &step)?,
             false => Vec::new(),
         };
         let charts: Result<Vec<_>, StudyError> = study
@@ -96,7 +110,10 @@ fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure>
         progress.finish();
     }
     let (score, charts, predicted, constants) = result.map_err(|error| match error {
-        StudyError::Stopped => Failure::Interrupted("nothing was changed".into()),
+        StudyError::Stopped => Failure::Interrupted(format!(
+            "predictions begin anew; what was measured stays in {}",
+            flags.directory.display()
+        )),
         error => Failure::of(anyhow::Error::from(error), false),
     })?;
     Ok(Reproduction {
@@ -124,19 +141,18 @@ fn kept(directory: &Path) -> Result<Option<Findings>, Failure> {
 }
 
 /// Carries out the plan of a study, or what is left of it.
-fn measure(study: &Study, directory: &Path, flags: &ReproduceFlags) -> Result<Findings, Failure> {
-    let Some(text) = octavo_study::plan_text(study) else {
-        return Err(Failure::Input(anyhow::anyhow!(
-            "{} cannot be measured here: its database is only modeled; leave --measure out",
-            study.name
-        )));
-    };
+fn measure(
+    study: &Study,
+    text: &str,
+    directory: &Path,
+    flags: &ReproduceFlags,
+) -> Result<Findings, Failure> {
     let mut file =
         PlanFile::parse(&study.name, text, &Known::standard()).map_err(Failure::input)?;
     if let Some(scale) = flags.scale {
-        set_scale(&mut file.plan, scale)
-            .with_context(|| format!("--scale for {}", study.name))
-            .map_err(Failure::Input)?;
+        set_scale(&mut file.plan, scale).map_err(|reason| {
+            Failure::Input(anyhow::anyhow!("--scale for {}: {reason}", study.name))
+        })?;
     }
     file.budget = flags.budget.or(file.budget);
     file.check(directory).map_err(Failure::input)?;

@@ -64,7 +64,6 @@ pub fn reproduction(all: &[Reproduction]) -> Document {
     }
     for of in all {
         sections.push(card(of, all.len() == 1));
-        sections.push(figures(of));
         sections.push(method(of));
     }
     Document::of(title, sections)
@@ -99,17 +98,25 @@ fn overview(all: &[Reproduction]) -> Section {
     section
 }
 
-/// Static names of sections: one for each study there is.
-fn id(of: &Reproduction) -> &'static str {
-    octavo_study::names()
-        .find(|name| *name == of.study.name)
-        .unwrap_or("study")
+/// What links to a study's two sections point to.
+const IDS: [(&str, &str); 5] = [
+    ("petrov-2010", "petrov-2010-method"),
+    ("coelho-2014", "coelho-2014-method"),
+    ("lee-2009", "lee-2009-method"),
+    ("cubrid-ssd", "cubrid-ssd-method"),
+    ("pure-2012", "pure-2012-method"),
+];
+
+fn ids(of: &Reproduction) -> (&'static str, &'static str) {
+    let known = IDS.into_iter().find(|(name, _)| *name == of.study.name);
+    known.unwrap_or(("study", "study-method"))
 }
 
 fn decision(score: &Score) -> String {
     let (holds, tested) = score.held();
     let mean = score.mean_error().unwrap_or(0.0);
     let verdict = match (holds == tested, holds * 2 > tested) {
+        _ if tested == 0 => return "Nothing here tests the models.".into(),
         (true, _) => "The models repeat it",
         (false, true) => "The models repeat most of it",
         (false, false) => "The models do not repeat it",
@@ -123,10 +130,13 @@ fn decision(score: &Score) -> String {
 
 fn card(of: &Reproduction, is_alone: bool) -> Section {
     let study = &of.study;
-    let mut section = Section::new(id(of), "");
+    let id = ids(of).0;
+    let mut section = match is_alone {
+        true => Section::new(id, ""),
+        false => Section::new(id, id).at(Depth::Evidence),
+    };
     if !is_alone {
-        section = section.at(Depth::Evidence);
-        section.heading(format!("{}: {}", study.name, study.title));
+        section.paragraph(&study.title);
     }
     section.push(Block::Decision {
         what: decision(&of.score),
@@ -150,10 +160,11 @@ fn card(of: &Reproduction, is_alone: bool) -> Section {
     section.push(Block::List(untested));
     if let Some(directory) = &of.measured_in {
         section.paragraph(format!(
-            "Measured: ratios of throughput on this machine, in {directory}, with 95% CI where \
-             both cells executed the same passes."
+            "Measured: ratios of throughput on this machine, in {directory}, with intervals (95% \
+             for all cells and looks together) where both cells executed the same passes."
         ));
     }
+    section.extend(of.charts.iter().filter_map(chart::study).map(Block::Figure));
     section
 }
 
@@ -243,16 +254,10 @@ fn measured(row: &Row) -> String {
     }
 }
 
-fn figures(of: &Reproduction) -> Section {
-    let mut section = Section::new(id(of), "").at(Depth::Evidence);
-    section.extend(of.charts.iter().filter_map(chart::study).map(Block::Figure));
-    section
-}
-
 /// Constants with what they were fitted to, and settings with their sources.
 fn method(of: &Reproduction) -> Section {
     let study = &of.study;
-    let mut section = Section::new(id(of), "Constants and settings").at(Depth::Method);
+    let mut section = Section::new(ids(of).1, "Constants and settings").at(Depth::Method);
     if of.constants.is_empty() {
         for experiment in &study.experiments {
             let constants = experiment.cpu.all();
@@ -265,18 +270,23 @@ fn method(of: &Reproduction) -> Section {
             section.push(Block::Table(table.build()));
         }
     } else {
-        let caption = format!(
-            "Constants, and the mean error of predictions where one is {} smaller or larger",
-            percent(BY)
-        );
+        let by = percent(BY);
+        let caption =
+            format!("Constants moved by {by}: mean error of predictions, and how many are near");
+        let of_moved = |error: f64, held: usize| format!("{} ({held})", percent_fine(error));
         let table = Table::of(caption, &of.constants)
-            .label("constant", |of| format!("{} {}", of.experiment, of.name))
+            .label("constant", |of| of.name)
+            .prose("of", |of| of.experiments.join(", "))
             .figure("value", |of| {
                 format!("{} {}", number(of.value.value), of.unit)
             })
-            .figure("as it is", |of| percent_fine(of.mean_error))
-            .figure("smaller", |of| percent_fine(of.mean_error_moved[0]))
-            .figure("larger", |of| percent_fine(of.mean_error_moved[1]))
+            .figure("as it is", |of| of_moved(of.mean_error, of.held))
+            .figure("smaller", |of| {
+                of_moved(of.mean_error_moved[0], of.held_moved[0])
+            })
+            .figure("larger", |of| {
+                of_moved(of.mean_error_moved[1], of.held_moved[1])
+            })
             .prose("source", |of| of.value.source.clone());
         section.push(Block::Table(table.build()));
     }
@@ -291,7 +301,94 @@ fn method(of: &Reproduction) -> Section {
     let claims: Vec<&Row> = of.score.rows.iter().collect();
     let sources = Table::of("Claims and where they were published", &claims)
         .prose("claim", |row| row.text.clone())
-        .prose("source", |row| row.source.clone());
+        .prose("source", |row| row.source.clone())
+        .prose("fitted to it", |row| match &row.outcome {
+            Outcome::Fitted(what) => what.clone(),
+            _ => String::new(),
+        });
     section.push(Block::Table(sources.build()));
     section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(text: &str, predicted: f64, outcome: Outcome) -> Row {
+        Row {
+            text: text.into(),
+            source: "table 2".into(),
+            published: Some(1000.0),
+            published_to: None,
+            relation: Relation::About,
+            unit: "tps",
+            predicted: Some(predicted),
+            error: Some(predicted / 1000.0 - 1.0),
+            measured: None,
+            outcome,
+        }
+    }
+
+    fn reproduction_of(rows: Vec<Row>) -> Reproduction {
+        let study = octavo_study::find("pure-2012").unwrap();
+        Reproduction {
+            title: study.title.clone(),
+            question: study.question.clone(),
+            answer: study.answer.clone(),
+            score: Score {
+                study: study.name.clone(),
+                rows,
+            },
+            charts: Vec::new(),
+            predicted: Predicted::default(),
+            constants: Vec::new(),
+            measured_in: None,
+            study,
+        }
+    }
+
+    #[test]
+    fn a_score_card_says_what_holds_and_what_is_furthest_off() {
+        let rows = vec![
+            row("small", 1010.0, Outcome::Holds),
+            row("large", 700.0, Outcome::Off),
+            row("larger", 1200.0, Outcome::Off),
+            row("fit", 1000.0, Outcome::Fitted("a constant".into())),
+        ];
+        let all = [reproduction_of(rows)];
+        let text = reproduction(&all).terminal(100, false);
+        let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("1 of 3 predicted figures"), "{text}");
+        assert!(
+            said.contains("2 predictions off; furthest: large (-30.0%)"),
+            "{text}"
+        );
+        assert!(said.contains("1,000 tps"), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&reproduction_json(&all)).unwrap();
+        assert_eq!(json["studies"][0]["score"]["rows"][1]["outcome"], "off");
+        assert_eq!(json["format"], json::FORMAT);
+        let page = reproduction(&all).html();
+        assert!(page.contains("Constants and settings"), "{page}");
+    }
+
+    #[test]
+    fn measured_ratios_stand_beside_with_their_intervals() {
+        let mut measured = row("ratio", 1010.0, Outcome::Holds);
+        measured.measured = Some(octavo_study::measured::Measured {
+            estimate: 1.2,
+            interval: Some((1.1, 1.3)),
+        });
+        let other = row("other", 1010.0, Outcome::Holds);
+        let all = [reproduction_of(vec![measured, other])];
+        let text = reproduction(&all).terminal(100, false);
+        assert!(text.contains("1.20 (1.10 to 1.30)"), "{text}");
+    }
+
+    #[test]
+    fn several_studies_have_an_overview() {
+        let one = || reproduction_of(vec![row("small", 1010.0, Outcome::Holds)]);
+        let text = reproduction(&[one(), one()]).terminal(100, false);
+        assert!(text.contains("2 of 2 predicted figures"), "{text}");
+        assert!(text.contains("1 of 1"), "{text}");
+    }
 }

@@ -78,7 +78,7 @@ pub enum Figure {
     HitRatio,
     /// Requests of the device a second.
     RequestsPerSecond,
-    /// Pages written for each page that is read.
+    /// Requests that write pages for each that reads one.
     WritesPerRead,
     /// Share of the processors' time in use, 0 to 1.
     CpuBusy,
@@ -133,7 +133,7 @@ pub enum Shape {
     Saturating,
     /// The share of its steps that go up.
     Rising,
-    /// The largest relative step upwards, as a share of all of the rise.
+    /// The largest step upwards, as a share of all of the rise.
     SteepestStep,
 }
 
@@ -208,7 +208,7 @@ impl Claim {
 
     /// How far a figure is off, as a share of what was published; 0 where that is met.
     pub fn error(&self, found: f64) -> Option<f64> {
-        let low = self.published?;
+        let low = self.published.filter(|_| found.is_finite())?;
         let high = self.published_to.unwrap_or(low);
         Some(match self.relation {
             Relation::AtLeast => (found / low - 1.0).min(0.0),
@@ -248,8 +248,22 @@ impl Claim {
         if self.published.is_none() != self.is_asked {
             return Err("it needs a published figure, or is-asked, and not both".into());
         }
-        if self.published.is_some_and(|published| !published.is_finite() || published <= 0.0) {
+        if self
+            .published
+            .is_some_and(|published| !published.is_finite() || published <= 0.0)
+        {
             return Err("published must be more than 0".into());
+        }
+        if self
+            .published_to
+            .zip(self.published)
+            .is_some_and(|(to, from)| to < from)
+        {
+            return Err("published-to must be at least published".into());
+        }
+        let is_scored = self.fitted.is_none() && !self.is_asked;
+        if is_scored && self.tolerance.or(self.within).is_none() {
+            return Err("it needs tolerance or within, to say how near is near".into());
         }
         if self.shape.is_some() != self.along.is_some() {
             return Err("shape and along go together".into());
@@ -257,7 +271,9 @@ impl Claim {
         let free = self.axes();
         for place in std::iter::once(&self.at).chain(&self.over) {
             let name = place.experiment.as_ref().unwrap_or(experiment);
-            let experiment = study.experiment(name).map_err(|error| error.to_string())?;
+            let experiments = study.experiments.iter();
+            let experiment = experiments.clone().find(|of| of.name == *name);
+            let experiment = experiment.ok_or(format!("there is no experiment '{name}'"))?;
             experiment.cells_at(place, &free)?;
         }
         Ok(())
@@ -305,6 +321,8 @@ mod tests {
         assert!(least.holds(1000.0) && least.holds(9.1) && !least.holds(8.9));
         let most = claim(10.0, None, Relation::AtMost);
         assert!(most.holds(1.0) && most.holds(10.9) && !most.holds(11.1));
+        assert_eq!(about.error(f64::NAN), None);
+        assert!(!about.holds(f64::NAN) && !about.holds(f64::INFINITY));
         let within = Claim {
             tolerance: None,
             within: Some(0.05),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::{
+    claim::Relation,
     error::StudyError,
     experiment::{Axis, Cell},
     predict::Predicted,
@@ -94,6 +95,7 @@ impl Study {
                 && claim.kind == chart.kind
                 && claim.over.is_none()
                 && claim.shape.is_none()
+                && claim.relation == Relation::About
         });
         let mut at = claims.filter_map(|claim| {
             let cells = self.cells(&chart.experiment, &claim.at, &[]).ok()?;

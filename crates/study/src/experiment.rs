@@ -121,7 +121,7 @@ impl Constants {
         }
     }
 
-    /// All of them by name and unit, those that are nothing left out.
+    /// All of them by name and unit, without those that are 0.
     pub fn all(&self) -> Vec<(&'static str, &'static str, &Sourced<f64>)> {
         let all = [
             ("transaction-us", "µs", &self.transaction_us),
@@ -328,9 +328,20 @@ impl Experiment {
         if self.cpus.contains(&0) || self.clients.contains(&0) || *self.transactions == 0 {
             return Err("cpus, clients and transactions must be at least 1".into());
         }
+        let is_positive = |of: &Sourced<f64>| (0.0..1e9).contains(&of.value) && of.value > 0.0;
+        let factors = [&self.under_way, &self.warm_up_fills];
+        if !factors.into_iter().flatten().all(is_positive) {
+            return Err("under-way and warm-up-fills must be more than 0".into());
+        }
+        if self.windows.as_ref().is_some_and(|of| of.value < 2) {
+            return Err("windows must be at least 2".into());
+        }
+        if self.is_uniform.is_some() && self.workload.value != "tpcc" {
+            return Err("is-uniform is for tpcc".into());
+        }
         let is_cost = |(_, _, value): &(_, _, &Sourced<f64>)| (0.0..1e9).contains(&value.value);
         if !self.cpu.all().iter().all(is_cost) {
-            return Err("a constant of the processor must be at least 0".into());
+            return Err("a constant of the processor must be at least 0, and under 1e9".into());
         }
         Ok(())
     }

@@ -8,6 +8,7 @@
 //! scaled plan gave on real databases. Words and pages are the crate `octavo-report`'s.
 
 mod catalog;
+mod cell_figures;
 mod claim;
 mod drawn;
 mod error;
@@ -21,11 +22,12 @@ mod study;
 mod text;
 
 pub use catalog::{find, names, plan_text};
+pub use cell_figures::CellFigures;
 pub use claim::{Claim, Figure, MeasuredPlace, Place, Relation, Shape};
 pub use drawn::{Drawn, DrawnCurve};
 pub use error::StudyError;
 pub use experiment::{Axis, Cell, Constants, Experiment};
-pub use predict::{CellFigures, Predicted, Progress, predict};
+pub use predict::{Predicted, Progress, predict};
 pub use score::{Outcome, Row, Score, score};
 pub use sensitivity::{BY, Moved, sensitivity};
 pub use study::{Chart, Study, StudyPrices};

@@ -15,30 +15,45 @@ use crate::{claim::MeasuredPlace, study::Study};
 pub struct Measured {
     /// The ratio.
     pub estimate: f64,
-    /// Ends of its interval at 95%, of this ratio alone; `None` where there were too few
-    /// batches, or the ratio is of cells of different groups.
+    /// Ends of its interval, at 95% for all cells of its group and all looks together; `None`
+    /// where there were too few batches, or the ratio is of cells of different groups.
     pub interval: Option<(f64, f64)>,
 }
 
 /// Gives a plan rows of another scale, and memories that are as large a share of them as
-/// before.
+/// before, to 64 KiB.
 ///
 /// # Errors
-/// A scale that the workload does not have.
-pub fn set_scale(plan: &mut Plan, scale: u64) -> Result<(), DataError> {
+/// In words, a scale that the workload does not have, or memories that are too small.
+pub fn set_scale(plan: &mut Plan, scale: u64) -> Result<(), String> {
+    let before = plan
+        .data
+        .first()
+        .map_or(1, octavo_workload::DataSpec::scale);
     for data in &mut plan.data {
-        let before = data.scale();
-        *data = data.with(&[(data.kind().scale().name, scale)])?;
-        let share = |memory: &mut ByteCount| {
-            let bytes = u128::from(memory.get()) * u128::from(scale) / u128::from(before.max(1));
-            // Whole MiB, as people name memory.
-            let mib = (bytes >> 20).max(1);
-            *memory = ByteCount::new(u64::try_from(mib << 20).unwrap_or(u64::MAX));
-        };
-        plan.memories.iter_mut().for_each(share);
+        let name = data.kind().scale().name;
+        let scaled = data.with(&[(name, scale)]);
+        *data = scaled.map_err(|error: DataError| error.to_string())?;
+    }
+    for memory in &mut plan.memories {
+        let bytes = u128::from(memory.get()) * u128::from(scale) / u128::from(before.max(1));
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX) / STEP * STEP;
+        if bytes < MEMORY_MIN.get() {
+            return Err(format!(
+                "{scale} leaves {} of memory: at least {MEMORY_MIN} are needed, name a larger scale",
+                ByteCount::new(bytes)
+            ));
+        }
+        *memory = ByteCount::new(bytes);
     }
     Ok(())
 }
+
+/// Memories are multiples of the largest page.
+const STEP: u64 = 64 << 10;
+
+/// The least that all databases start with (MariaDB takes 6 MiB with 16 KiB pages).
+const MEMORY_MIN: ByteCount = ByteCount::mib(6);
 
 /// Ratios by claim, as numbers of the study's list.
 pub fn measured(study: &Study, findings: &Findings) -> Vec<(usize, Measured)> {
@@ -68,18 +83,22 @@ fn ratio(place: &MeasuredPlace, memories: &[ByteCount], findings: &Findings) -> 
     let other = cell(place.over_page_size.0, other_memory)?;
     let is_one_group = place.memory == other_memory;
     // Within a group ratios to the reference are of the same batches.
-    if is_one_group && other.reference {
-        let found = own.ratio?;
+    if is_one_group
+        && other.reference
+        && let Some(found) = own.ratio
+    {
         return Some(Measured {
             estimate: found.estimate,
             interval: ends(found.low, found.high),
         });
     }
-    if is_one_group && own.reference {
-        let found = other.ratio?;
+    if is_one_group
+        && own.reference
+        && let Some(found) = other.ratio
+    {
         return Some(Measured {
             estimate: 1.0 / found.estimate,
-            interval: ends(1.0 / found.high, 1.0 / found.low),
+            interval: ends(found.low, found.high).map(|(low, high)| (1.0 / high, 1.0 / low)),
         });
     }
     Some(Measured {
@@ -90,4 +109,56 @@ fn ratio(place: &MeasuredPlace, memories: &[ByteCount], findings: &Findings) -> 
 
 fn ends(low: f64, high: f64) -> Option<(f64, f64)> {
     (low.is_finite() && high.is_finite() && low > 0.0).then_some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_experiment::plan::file::{Known, PlanFile};
+
+    use super::*;
+    use crate::{find, plan_text};
+
+    #[test]
+    fn memory_follows_the_rows() {
+        let study = find("petrov-2010").unwrap();
+        let text = plan_text(&study).unwrap();
+        let mut plan = PlanFile::parse("plan", text, &Known::standard())
+            .unwrap()
+            .plan;
+        let before = (plan.data[0].scale(), plan.memories.clone());
+        set_scale(&mut plan, before.0 * 2).unwrap();
+        assert_eq!(plan.data[0].scale(), before.0 * 2);
+        let doubled: Vec<ByteCount> = before.1.iter().map(|of| of.saturating_mul(2)).collect();
+        assert_eq!(plan.memories, doubled);
+        let refused = set_scale(&mut plan, 1).unwrap_err();
+        assert!(refused.contains("larger scale"), "{refused}");
+        assert!(set_scale(&mut plan, 0).is_err());
+    }
+
+    #[test]
+    fn claims_name_cells_that_their_plans_have() {
+        for name in crate::names() {
+            let study = find(name).unwrap();
+            let places = study
+                .claims
+                .iter()
+                .filter_map(|claim| claim.measured.as_ref());
+            let Some(text) = plan_text(&study) else {
+                assert_eq!(places.count(), 0, "{name}");
+                continue;
+            };
+            let plan = PlanFile::parse(name, text, &Known::standard())
+                .unwrap()
+                .plan;
+            for place in places {
+                let sizes = [place.page_size.0, place.over_page_size.0];
+                assert!(
+                    sizes.iter().all(|size| plan.page_sizes.contains(size)),
+                    "{place:?}"
+                );
+                let last = place.memory.max(place.over_memory.unwrap_or(0));
+                assert!(last < plan.memories.len(), "{place:?}");
+            }
+        }
+    }
 }

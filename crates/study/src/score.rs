@@ -5,11 +5,12 @@ use octavo_units::ByteCount;
 use serde::Serialize;
 
 use crate::{
+    cell_figures::CellFigures,
     claim::{Claim, Relation, Shape},
     error::StudyError,
     experiment::{Axis, Cell},
     measured::Measured,
-    predict::{CellFigures, Predicted},
+    predict::Predicted,
     shape,
     study::Study,
 };
@@ -124,7 +125,11 @@ pub fn score(
     let tolerance = study.device_tolerance.as_ref().map_or(0.0, |of| of.value);
     for (device, compared) in &predicted.devices {
         let is_fitted = study.fitted_devices.contains(device);
-        rows.extend(compared.iter().map(|of| of_device(device, of, tolerance, is_fitted)));
+        rows.extend(
+            compared
+                .iter()
+                .map(|of| of_device(device, of, tolerance, is_fitted)),
+        );
     }
     Ok(Score {
         study: study.name.clone(),
@@ -189,10 +194,11 @@ fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Option<f
         None => Ok(own),
         Some(over) => Ok(own.zip(of(over)?).map(|(own, other)| own / other)),
     }
+    .map(|found| found.filter(|found| found.is_finite()))
 }
 
 /// Where a cell is along an axis, as a number.
-fn place(cell: &Cell, along: Axis) -> f64 {
+fn position(cell: &Cell, along: Axis) -> f64 {
     match along {
         Axis::Memory => cell.memory.get() as f64 / ByteCount::mib(1024).get() as f64,
         Axis::PageSize => f64::from(cell.page_size.get()),
@@ -202,14 +208,14 @@ fn place(cell: &Cell, along: Axis) -> f64 {
     }
 }
 
-fn of_curve(of: Shape, along: Axis, figures: &[(&CellFigures, f64)]) -> Option<f64> {
+fn of_curve(wanted: Shape, along: Axis, figures: &[(&CellFigures, f64)]) -> Option<f64> {
     let mut points: Vec<(f64, f64)> = figures
         .iter()
-        .map(|(of, figure)| (place(&of.cell, along), *figure))
+        .map(|(of, figure)| (position(&of.cell, along), *figure))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
-    match of {
+    match wanted {
         Shape::Knee => shape::knee(&points),
         Shape::Peak => shape::peak(&points),
         Shape::Growth => Some(values.last()? / values.first()?),
@@ -222,7 +228,7 @@ fn of_curve(of: Shape, along: Axis, figures: &[(&CellFigures, f64)]) -> Option<f
             let at = |place: f64| {
                 let here = points.iter().filter(|point| point.0 == place);
                 let here: Vec<f64> = here.map(|point| point.1).collect();
-                match of {
+                match wanted {
                     Shape::ApartBy => shape::width(&here),
                     _ => shape::spread(&here),
                 }

@@ -78,7 +78,8 @@ const LEVEL: f64 = 0.1;
 pub(crate) fn level(points: &[(f64, f64)]) -> Option<f64> {
     let (first, last) = (points.first()?.1, points.last()?.1);
     let from = last - LEVEL * (last - first);
-    let place = points.iter().find(|point| point.1 >= from)?;
+    let below = points.iter().rposition(|point| point.1 < from);
+    let place = points.get(below.map_or(0, |below| below + 1))?;
     (last > first).then_some(place.0)
 }
 

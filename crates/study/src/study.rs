@@ -137,7 +137,11 @@ impl Study {
             );
             return Err(self.invalid(reason));
         }
-        for experiment in &self.experiments {
+        for (number, experiment) in self.experiments.iter().enumerate() {
+            let name = &experiment.name;
+            if self.experiments[..number].iter().any(|of| of.name == *name) {
+                return Err(self.invalid(format!("there are two experiments '{name}'")));
+            }
             experiment.check().map_err(|reason| {
                 self.invalid(format!("experiment {}: {reason}", experiment.name))
             })?;
@@ -155,9 +159,15 @@ impl Study {
         }
         if let Some(value) = &self.value {
             self.experiment(&value.experiment)?;
-            let prices = value.devices.values().chain([&value.memory_gib, &value.machine]);
-            if prices.into_iter().any(|price| !(0.0..1e12).contains(&price.value)) {
-                return Err(self.invalid("a price must be at least 0".into()));
+            let prices = value
+                .devices
+                .values()
+                .chain([&value.memory_gib, &value.machine]);
+            if prices
+                .into_iter()
+                .any(|price| !(0.0..1e12).contains(&price.value))
+            {
+                return Err(self.invalid("a price must be at least 0, and under 1e12".into()));
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ mod kill_and_resume;
 mod outside;
 mod predict;
 mod ramps;
+mod reproduce;
 mod run;
 mod servers;
 mod value;

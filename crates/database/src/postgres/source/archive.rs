@@ -205,10 +205,13 @@ impl Apt<'_> {
     ) -> Result<()> {
         let mut all: Vec<OsString> = vec!["-c".into(), self.directory.join("apt.conf").into()];
         all.extend(arguments.iter().map(Into::into));
-        let environment = PASSED_ON
-            .iter()
+        let passed_on = PASSED_ON.iter();
+        let mut environment: Vec<(OsString, OsString)> = passed_on
             .filter_map(|name| Some(((*name).into(), env::var_os(name)?)))
             .collect();
+        // Keys of archives are checked with files there, and a process that is held to its
+        // directories may write nowhere else.
+        environment.push(("TMPDIR".into(), self.directory.clone().into()));
         let since = Instant::now();
         let Self { what, step, .. } = self;
         run_tool(

@@ -330,7 +330,11 @@ fn the_share_of_misses_at_the_device_is_that_of_the_worst_cell() {
 fn of_a_second(key: SliceKey) -> Slice {
     Slice {
         elapsed: Duration::from_secs(1),
-        counted: if key.pass / 10 % 2 == 0 { 100 } else { 140 },
+        counted: if (key.pass / 10).is_multiple_of(2) {
+            100
+        } else {
+            140
+        },
         ..slice(key)
     }
 }

@@ -438,7 +438,7 @@ mod tests {
         );
         for place in ["intel-rapl:0", "intel-rapl:1"] {
             let path = tree.directory(place).join("energy_uj");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
         }
         // Root may read it all the same.
         if !rustix::process::geteuid().is_root() {

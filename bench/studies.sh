@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Repeats the five published studies: predicted, with each constant moved, and measured where
-# a database runs here. Writes what they say to the directory that is named.
+# Repeats the five published studies: measured where a database runs here, predicted, and with
+# each constant moved. Writes what they say to the directory that is named.
 #
 #   bench/studies.sh bench/runs/DATE-studies [BUDGET of each measured study]
 set -euo pipefail
@@ -10,8 +10,8 @@ budget=${2:-35m}
 mkdir -p "$out"
 cargo build --release --quiet
 octavo=$PWD/target/release/octavo
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+studies=$(mktemp -d)
+trap 'rm -rf "$studies"' EXIT
 
 {
     date --utc +%FT%TZ
@@ -19,24 +19,28 @@ trap 'rm -rf "$work"' EXIT
     uname -r
     nproc
     grep -m1 'model name' /proc/cpuinfo || true
-    head -1 /proc/stat
 } > "$out/machine.txt"
 
-# Two runs of the predictions give the same bytes.
-for again in 1 2; do
-    /usr/bin/env time -f '%e s, %M KiB' -o "$out/predicted-time-$again.txt" \
-        "$octavo" reproduce all --directory "$work/none" --json --progress 0 > "$work/$again.json"
-done
-cmp "$work/1.json" "$work/2.json"
-"$octavo" reproduce all --directory "$work/none" --verbose --progress 0 > "$out/predicted.txt"
-for study in petrov-2010 lee-2009 cubrid-ssd pure-2012 coelho-2014; do
-    "$octavo" reproduce "$study" --directory "$work/none" --sensitivity --verbose --progress 0 \
-        | sed -n '/^Constants, and/,/^$/p' > "$out/sensitivity-$study.txt"
+for study in petrov-2010 coelho-2014; do
+    head -1 /proc/stat >> "$out/machine.txt"
+    "$octavo" reproduce "$study" --directory "$studies" --measure --budget "$budget" \
+        --progress 0 > /dev/null
+    head -1 /proc/stat >> "$out/machine.txt"
+    "$octavo" report "$studies/$study" --verbose > "$out/measured-$study.txt"
 done
 
-for study in petrov-2010 coelho-2014; do
-    "$octavo" reproduce "$study" --directory "$work/studies" --measure --budget "$budget" \
-        --progress 0 > "$out/measured-$study.txt"
-    "$octavo" report "$work/studies/$study" --verbose > "$out/measured-$study-report.txt"
+/usr/bin/env time -f '%e s, %M KiB' -o "$out/time.txt" \
+    "$octavo" reproduce all --directory "$studies" --verbose --progress 0 > "$out/all.txt"
+
+for study in coelho-2014 cubrid-ssd pure-2012 lee-2009 petrov-2010; do
+    "$octavo" reproduce "$study" --sensitivity --json --progress 0 |
+        python3 -c '
+import json, sys
+print("constant\tof\tvalue\tmean error\tsmaller\tlarger\tnear\tsmaller\tlarger")
+for c in json.load(sys.stdin)["studies"][0]["constants"]:
+    error, held = c["mean_error_moved"], c["held_moved"]
+    print(c["name"], "+".join(c["experiments"]), "%g %s" % (c["value"], c["unit"]),
+          "%.3f" % c["mean_error"], "%.3f" % error[0], "%.3f" % error[1],
+          c["held"], held[0], held[1], sep="\t")
+' > "$out/constants-$study.tsv"
 done
-head -1 /proc/stat >> "$out/machine.txt"

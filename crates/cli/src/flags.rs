@@ -539,9 +539,12 @@ pub(crate) struct ReproduceFlags {
     pub(crate) progress: ProgressFlags,
 }
 
+/// Stands for all studies.
+pub(crate) const ALL_STUDIES: &str = "all";
+
 /// The studies' names, and one for all of them.
 fn studies() -> clap::builder::PossibleValuesParser {
-    octavo_study::names().chain([crate::reproduce::ALL]).into()
+    octavo_study::names().chain([ALL_STUDIES]).into()
 }
 
 #[derive(Debug, Args)]

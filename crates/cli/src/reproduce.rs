@@ -18,16 +18,18 @@ use octavo_study::{
 };
 
 use crate::{
-    devices::emulator, failure::Failure, flags::ReproduceFlags, interrupt::Interrupt, outcome,
-    output, print, progress::Progress, watcher::Watcher,
+    devices::emulator,
+    failure::Failure,
+    flags::{ALL_STUDIES, ReproduceFlags},
+    interrupt::Interrupt,
+    outcome, output, print,
+    progress::Progress,
+    watcher::Watcher,
 };
-
-/// Stands for all studies.
-pub(crate) const ALL: &str = "all";
 
 pub(crate) fn reproduce(flags: ReproduceFlags) -> Result<(), Failure> {
     let names: Vec<&str> = match flags.study.as_str() {
-        ALL => octavo_study::names().collect(),
+        ALL_STUDIES => octavo_study::names().collect(),
         name => vec![name],
     };
     let studies: Result<Vec<Study>, StudyError> =

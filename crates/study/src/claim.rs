@@ -1,9 +1,13 @@
 //! What a study claims: a figure of cells, the published one, and how near is near.
 
-use octavo_units::{ByteCount, PageSize};
+use octavo_device::catalog::Relation;
+use octavo_units::PageSize;
 use serde::{Deserialize, Serialize};
 
-use crate::{experiment::Axis, study::Study, text::Text};
+use crate::{
+    place::{Axis, Place},
+    text::Text,
+};
 
 /// One row of a score card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,43 +141,6 @@ pub enum Shape {
     SteepestStep,
 }
 
-/// How a published figure is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Relation {
-    /// It was that.
-    #[default]
-    About,
-    /// It was that or more.
-    AtLeast,
-    /// It was that or less.
-    AtMost,
-}
-
-/// Which cell of an experiment: what it does not say has one value there.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Place {
-    /// Another experiment than the claim's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub experiment: Option<String>,
-    /// Page size.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page_size: Option<Text<PageSize>>,
-    /// Memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Text<ByteCount>>,
-    /// Processors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<u32>,
-    /// Clients.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clients: Option<u32>,
-    /// Device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
-}
-
 /// Which cells of the measured plan say what a claim says: the throughput of one over that
 /// of another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -232,51 +199,6 @@ impl Claim {
         error == 0.0
             || self.within.is_some_and(|within| off <= within)
             || self.tolerance.is_some_and(|most| error.abs() <= most)
-    }
-
-    /// Refuses a claim that says too little or names what is not there.
-    pub(crate) fn check(&self, study: &Study) -> Result<(), String> {
-        if self.untested.is_some() {
-            return match self.experiment {
-                None => Ok(()),
-                Some(_) => Err("it is untested and has an experiment".into()),
-            };
-        }
-        let (Some(experiment), Some(_)) = (&self.experiment, self.figure) else {
-            return Err("it needs experiment and figure, or untested".into());
-        };
-        if self.published.is_none() != self.is_asked {
-            return Err("it needs a published figure, or is-asked, and not both".into());
-        }
-        if self
-            .published
-            .is_some_and(|published| !published.is_finite() || published <= 0.0)
-        {
-            return Err("published must be more than 0".into());
-        }
-        if self
-            .published_to
-            .zip(self.published)
-            .is_some_and(|(to, from)| to < from)
-        {
-            return Err("published-to must be at least published".into());
-        }
-        let is_scored = self.fitted.is_none() && !self.is_asked;
-        if is_scored && self.tolerance.or(self.within).is_none() {
-            return Err("it needs tolerance or within, to say how near is near".into());
-        }
-        if self.shape.is_some() != self.along.is_some() {
-            return Err("shape and along go together".into());
-        }
-        let free = self.axes();
-        for place in std::iter::once(&self.at).chain(&self.over) {
-            let name = place.experiment.as_ref().unwrap_or(experiment);
-            let experiments = study.experiments.iter();
-            let experiment = experiments.clone().find(|of| of.name == *name);
-            let experiment = experiment.ok_or(format!("there is no experiment '{name}'"))?;
-            experiment.cells_at(place, &free)?;
-        }
-        Ok(())
     }
 }
 

@@ -1,11 +1,12 @@
 //! A study's charts as numbers: predicted curves and the published points beside them.
 
+use octavo_device::catalog::Relation;
 use serde::Serialize;
 
 use crate::{
-    claim::Relation,
     error::StudyError,
-    experiment::{Axis, Cell},
+    experiment::Cell,
+    place::Axis,
     predict::Predicted,
     study::{Chart, Study},
 };

@@ -7,7 +7,10 @@ use octavo_predict::{CpuCost, Latched};
 use octavo_units::{ByteCount, PageSize};
 use serde::{Deserialize, Serialize};
 
-use crate::{claim::Place, text::Text};
+use crate::{
+    place::{Axis, Place},
+    text::Text,
+};
 
 /// What was run, or stands in for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,22 +157,6 @@ impl Constants {
         };
         Some(&mut found.value)
     }
-}
-
-/// What varies among the cells of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Axis {
-    /// Page size.
-    PageSize,
-    /// Memory of the buffer.
-    Memory,
-    /// Processors.
-    Cpus,
-    /// Clients.
-    Clients,
-    /// Device.
-    Device,
 }
 
 /// One combination.

@@ -14,6 +14,7 @@ mod drawn;
 mod error;
 mod experiment;
 pub mod measured;
+mod place;
 mod predict;
 mod score;
 mod sensitivity;
@@ -22,11 +23,14 @@ mod study;
 mod text;
 
 pub use catalog::{find, names, plan_text};
+pub use octavo_device::catalog::Relation;
+
 pub use cell_figures::CellFigures;
-pub use claim::{Claim, Figure, MeasuredPlace, Place, Relation, Shape};
+pub use claim::{Claim, Figure, MeasuredPlace, Shape};
 pub use drawn::{Drawn, DrawnCurve};
 pub use error::StudyError;
-pub use experiment::{Axis, Cell, Constants, Experiment};
+pub use experiment::{Cell, Constants, Experiment};
+pub use place::{Axis, Place};
 pub use predict::{Predicted, Progress, predict};
 pub use score::{Outcome, Row, Score, score};
 pub use sensitivity::{BY, Moved, sensitivity};

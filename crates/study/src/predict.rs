@@ -13,9 +13,10 @@ use serde::Serialize;
 
 use crate::{
     cell_figures::{CellFigures, SEED, figures, model, workload},
-    claim::{Claim, Place, Shape},
+    claim::{Claim, Shape},
     error::StudyError,
-    experiment::{Axis, Cell},
+    experiment::Cell,
+    place::{Axis, Place},
     study::Study,
 };
 

@@ -1,15 +1,16 @@
 //! The score card: what was published, predicted and measured, side by side.
 
-use octavo_device::catalog::{Compared, Relation as DeviceRelation};
+use octavo_device::catalog::{Compared, Relation};
 use octavo_units::ByteCount;
 use serde::Serialize;
 
 use crate::{
     cell_figures::CellFigures,
-    claim::{Claim, Relation, Shape},
+    claim::{Claim, Shape},
     error::StudyError,
-    experiment::{Axis, Cell},
+    experiment::Cell,
     measured::Measured,
+    place::Axis,
     predict::Predicted,
     shape,
     study::Study,
@@ -150,11 +151,7 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool)
         source: published.source.clone(),
         published: Some(published.value),
         published_to: None,
-        relation: match published.relation {
-            DeviceRelation::About => Relation::About,
-            DeviceRelation::AtLeast => Relation::AtLeast,
-            DeviceRelation::AtMost => Relation::AtMost,
-        },
+        relation: published.relation,
         unit: match (&published.over, published.figure) {
             (Some(_), _) => "",
             (None, Figure::Iops) => "IOPS",

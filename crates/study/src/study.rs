@@ -5,9 +5,10 @@ use octavo_units::ByteCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    claim::{Claim, Figure, Place},
+    claim::{Claim, Figure},
     error::StudyError,
-    experiment::{Axis, Cell, Experiment},
+    experiment::{Cell, Experiment},
+    place::{Axis, Place},
 };
 
 /// The version of the format that this reads.
@@ -147,8 +148,7 @@ impl Study {
             })?;
         }
         for claim in &self.claims {
-            claim
-                .check(self)
+            check_claim(claim, self)
                 .map_err(|reason| self.invalid(format!("claim '{}': {reason}", claim.text)))?;
         }
         for chart in &self.charts {
@@ -172,4 +172,49 @@ impl Study {
         }
         Ok(())
     }
+}
+
+/// Refuses a claim that says too little or names what is not there.
+fn check_claim(claim: &Claim, study: &Study) -> Result<(), String> {
+    if claim.untested.is_some() {
+        return match claim.experiment {
+            None => Ok(()),
+            Some(_) => Err("it is untested and has an experiment".into()),
+        };
+    }
+    let (Some(experiment), Some(_)) = (&claim.experiment, claim.figure) else {
+        return Err("it needs experiment and figure, or untested".into());
+    };
+    if claim.published.is_none() != claim.is_asked {
+        return Err("it needs a published figure, or is-asked, and not both".into());
+    }
+    if claim
+        .published
+        .is_some_and(|published| !published.is_finite() || published <= 0.0)
+    {
+        return Err("published must be more than 0".into());
+    }
+    if claim
+        .published_to
+        .zip(claim.published)
+        .is_some_and(|(to, from)| to < from)
+    {
+        return Err("published-to must be at least published".into());
+    }
+    let is_scored = claim.fitted.is_none() && !claim.is_asked;
+    if is_scored && claim.tolerance.or(claim.within).is_none() {
+        return Err("it needs tolerance or within, to say how near is near".into());
+    }
+    if claim.shape.is_some() != claim.along.is_some() {
+        return Err("shape and along go together".into());
+    }
+    let free = claim.axes();
+    for place in std::iter::once(&claim.at).chain(&claim.over) {
+        let name = place.experiment.as_ref().unwrap_or(experiment);
+        let experiments = study.experiments.iter();
+        let experiment = experiments.clone().find(|of| of.name == *name);
+        let experiment = experiment.ok_or(format!("there is no experiment '{name}'"))?;
+        experiment.cells_at(place, &free)?;
+    }
+    Ok(())
 }

@@ -12,6 +12,7 @@
 mod build;
 mod keys;
 mod known;
+mod price_keys;
 mod prices;
 mod refusal;
 mod section;
@@ -36,7 +37,7 @@ pub use refusal::{PlanFileError, Refused};
 use super::{Plan, SliceLength, Storage};
 use crate::{cpus, value::Prices};
 use keys::Places;
-use prices::PriceKeys;
+use price_keys::PriceKeys;
 use refusal::{Refusal, Source};
 use section::Sections;
 

@@ -11,10 +11,10 @@ use octavo_units::{PageSize, Seed};
 use serde::Serialize;
 
 use super::{
-    Results,
     cells::ValuedStorage,
     five_minutes::{RandomReads, break_even_s, random_reads},
     prices::{Prices, plain},
+    results::Results,
 };
 use crate::{causes::with_causes, plan::Storage, record::Source};
 

@@ -4,10 +4,10 @@ use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
 use super::{
-    Results, ValueError,
     choice::Configuration,
     money::{Bill, per_thousand},
     prices::{Prices, plain},
+    results::{Results, ValueError},
 };
 use crate::{
     findings::{CellRamp, Findings},
@@ -128,7 +128,7 @@ pub(super) fn valued(
         let bytes = tested_memory.get() as f64 * scale;
         let gib = bytes / (1u64 << 30) as f64;
         let bill = Bill {
-            machine: prices.machine.map(super::Price::get),
+            machine: prices.machine.map(super::prices::Price::get),
             memory: prices.memory.map(|of| of.get() * gib),
             storage: storage_price,
         };

@@ -15,12 +15,14 @@ mod five_minutes;
 mod knee;
 mod money;
 mod prices;
+mod results;
 
 use octavo_device::catalog::Entry;
 use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
-use crate::{findings::Findings, plan::Plan, record::Source};
+use crate::{plan::Plan, record::Source};
+use results::{SCALE_MAX, SCALE_MIN};
 
 pub use break_even::{BreakEven, BreakEvenLacks, BreakEvenPage};
 pub use cells::{ValuedCell, ValuedStorage};
@@ -29,15 +31,7 @@ pub use five_minutes::{DEPTH, RANGE_MAX, RandomReads, break_even_s, random_reads
 pub use knee::{BufferPoint, Knee, KneeLacks, KneePlace, MEMORIES_MIN, MemoryStep, knee};
 pub use money::{Bill, PER, per_thousand};
 pub use prices::{Currency, MemoryPrice, Price, PriceError, Prices, StoragePrice};
-
-/// A store's results, and where they are.
-#[derive(Clone, Copy, Debug)]
-pub struct Results<'a> {
-    /// The directory as the user named it: what the storage under it is called.
-    pub name: &'a str,
-    /// What the store says.
-    pub findings: &'a Findings,
-}
+pub use results::{Results, ValueError};
 
 /// What stores are worth at prices.
 #[derive(Clone, Debug, Serialize)]
@@ -109,53 +103,6 @@ pub struct BufferCurve {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lacks: Option<KneeLacks>,
 }
-
-/// Why stores have no value together.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ValueError {
-    /// Nothing was asked.
-    #[error("there are no results")]
-    NoResults,
-    /// No cell has a throughput.
-    #[error("{name} has no cell with a throughput: repeat the command that made it")]
-    NoThroughput {
-        /// Which results.
-        name: String,
-    },
-    /// The results are of different experiments.
-    #[error(
-        "{first} and {second} differ in {what}: throughput per money compares only the same \
-         {what}"
-    )]
-    Different {
-        /// Some results.
-        first: String,
-        /// Others.
-        second: String,
-        /// In what.
-        what: &'static str,
-    },
-    /// Nothing has a price.
-    #[error("nothing has a price")]
-    NoPrice,
-    /// A scale that no machine can be of.
-    #[error("scale {scale} must be from {SCALE_MIN} to {SCALE_MAX}")]
-    Scale {
-        /// What was asked.
-        scale: f64,
-    },
-    /// A storage's price names none where there are several.
-    #[error("a price of storage has no name: write NAME=PRICE, with NAME one of {}", known.join(", "))]
-    Nameless {
-        /// The storages that there are.
-        known: Vec<String>,
-    },
-}
-
-/// Scales between a small test and a large machine. Chosen.
-const SCALE_MIN: f64 = 1e-3;
-const SCALE_MAX: f64 = 1e6;
 
 impl Value {
     /// What the cells of `results` are worth at `prices`. `devices` are those whose names in

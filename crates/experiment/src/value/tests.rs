@@ -5,6 +5,7 @@ use octavo_units::ByteCount;
 
 use super::*;
 use crate::{
+    findings::Findings,
     plan::{Factor, SliceLength, Storage, tests::plan as some_plan},
     prediction::Elsewhere,
     statistics::Interval,

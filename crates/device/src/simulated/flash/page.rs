@@ -200,8 +200,7 @@ impl PageMapped {
             wear_gap: parameters.wear_gap.value,
             protected: parameters.buffer.value == Buffer::Protected,
             // 1000 ns a us and 1000 ps a ns, over 1024 bytes a KiB.
-            flush_ps_per_byte: (super::or_default(&parameters.flush_us_per_kib, 0.0) * 1e6 / 1024.0)
-                .round() as u64,
+            flush_ps_per_byte: (flush_us_per_kib(parameters) * 1e6 / 1024.0).round() as u64,
             unflushed: 0,
             buffer_ns: ns(parameters.buffer_us.value),
             buffer_capacity: u32::try_from(buffered).unwrap_or(u32::MAX / 2),
@@ -461,6 +460,12 @@ impl PageMapped {
         let first = extent.offset >> self.unit_bits;
         first as u32..((extent.end() + last) >> self.unit_bits) as u32
     }
+}
+
+/// 0 where an entry says nothing.
+fn flush_us_per_kib(parameters: &Parameters) -> f64 {
+    let given = parameters.flush_us_per_kib.as_ref();
+    given.map_or(0.0, |sourced| sourced.value)
 }
 
 impl Translation for PageMapped {

@@ -9,7 +9,7 @@ use toml::{
 use super::{
     keys::{Cells, ClientKeys, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys},
     known::Known,
-    prices::PriceKeys,
+    price_keys::PriceKeys,
     refusal::Refusal,
     value::{Entry, List, Number, Whole},
 };

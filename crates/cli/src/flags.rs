@@ -19,9 +19,9 @@ use octavo_workload::{WorkloadSpec, ycsb::Distribution};
 
 use crate::{
     failure::Failure,
+    named_price::NamedPrice,
     progress::ProgressFlags,
     system::{SystemFlags, database_name, defaults, sizes},
-    value::NamedPrice,
     workload::{WorkloadFlags, without_loaded_rows},
 };
 

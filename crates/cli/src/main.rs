@@ -15,6 +15,7 @@ mod flags;
 mod interrupt;
 mod limits;
 mod load;
+mod named_price;
 mod outcome;
 mod output;
 mod predict;

@@ -1,6 +1,6 @@
 //! `octavo value`: prices and results to what throughput is worth, and what is printed.
 
-use std::{path::Path, str::FromStr};
+use std::path::Path;
 
 use anyhow::anyhow;
 use octavo_device::catalog::Entry;
@@ -9,31 +9,12 @@ use octavo_experiment::{
     findings::Findings,
     plan::file::read_prices,
     store::Store,
-    value::{PriceError, Prices, Results, StoragePrice, Value, ValueError},
+    value::{Prices, Results, Value, ValueError},
 };
 
-use crate::{devices, failure::Failure, flags::ValueFlags, output, print, report};
-
-/// A storage or device with its price.
-#[derive(Clone, Debug)]
-pub(crate) struct NamedPrice {
-    /// Empty where none is given.
-    name: String,
-    price: StoragePrice,
-}
-
-impl FromStr for NamedPrice {
-    type Err = PriceError;
-
-    /// Reads `NAME=PRICE` or `PRICE`; a path may have `=` in it, a price not.
-    fn from_str(text: &str) -> Result<Self, PriceError> {
-        let (name, price) = text.rsplit_once('=').unwrap_or(("", text));
-        Ok(Self {
-            name: name.trim().to_owned(),
-            price: price.parse()?,
-        })
-    }
-}
+use crate::{
+    devices, failure::Failure, flags::ValueFlags, named_price::NamedPrice, output, print, report,
+};
 
 pub(crate) fn value(flags: ValueFlags) -> Result<(), Failure> {
     let value = found(&flags)?;

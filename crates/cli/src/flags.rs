@@ -586,7 +586,7 @@ pub(crate) struct ValueFlags {
     #[arg(value_name = "DIR", default_value = "octavo-advice", value_parser = directory())]
     pub(crate) results: Vec<PathBuf>,
 
-    /// Prices in a file: [prices] alone, or a plan that has it
+    /// Prices in a file: a prices section alone, or a plan that has it
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 

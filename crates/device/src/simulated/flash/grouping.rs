@@ -28,7 +28,8 @@ pub enum Victim {
 #[derive(Clone, Debug)]
 struct Group {
     superblock: u32,
-    sectors: u32,
+    /// Sectors of the lines that these take.
+    room: u32,
     /// Neighbours in the list of groups that are as good victims.
     before: u32,
     after: u32,
@@ -46,7 +47,7 @@ const EMPTY: List = List {
     last: NONE,
 };
 
-/// The lists of one way, by sectors in the group; one list alone when the
+/// The lists of one way, by sectors of the group's lines; one list alone when the
 /// number of sectors does not matter.
 #[derive(Clone, Debug)]
 struct Victims {
@@ -61,9 +62,11 @@ pub(super) struct Buffer {
     shape: Shape,
     victim: Victim,
     sectors_max: u64,
-    /// In groups, and evicted but not yet on the flash.
+    /// Sectors of lines in groups, and of those evicted but not yet on the flash.
     sectors_used: u64,
     sectors_per_superpage: u32,
+    /// A line is taken whole, by any sector in it.
+    sectors_per_line: u32,
     sector_bytes: u32,
     /// Index of each superblock's group, or [`NONE`].
     group: Vec<u32>,
@@ -79,11 +82,12 @@ impl Buffer {
         shape: Shape,
         victim: Victim,
         bytes: u64,
+        line_bytes: u32,
         sector_bytes: u32,
         superpage_bytes: u32,
     ) -> Self {
         let sectors_per_superpage = superpage_bytes / sector_bytes;
-        debug_assert!(sectors_per_superpage <= 64);
+        debug_assert!(sectors_per_superpage <= 64 && superpage_bytes.is_multiple_of(line_bytes));
         let lists = match victim {
             Victim::Fullest => (shape.superpages * sectors_per_superpage) as usize + 1,
             Victim::LeastRecent => 1,
@@ -94,6 +98,7 @@ impl Buffer {
             sectors_max: bytes / u64::from(sector_bytes),
             sectors_used: 0,
             sectors_per_superpage,
+            sectors_per_line: line_bytes / sector_bytes,
             sector_bytes,
             group: vec![NONE; shape.superblocks as usize],
             groups: Vec::new(),
@@ -118,6 +123,20 @@ impl Buffer {
     #[cfg(test)]
     pub(super) fn sectors_used(&self) -> u64 {
         self.sectors_used
+    }
+
+    /// Sectors of the lines that those in `mask` take.
+    fn room(&self, mask: u64) -> u32 {
+        let line = u64::MAX >> (64 - self.sectors_per_line);
+        let lines = (0..self.sectors_per_superpage).step_by(self.sectors_per_line as usize);
+        let taken = lines.filter(|first| mask >> first & line != 0).count();
+        taken as u32 * self.sectors_per_line
+    }
+
+    /// Sectors of the lines that the sectors of a superpage in `mask` would take besides.
+    pub(super) fn wanted(&self, superblock: u32, superpage: u32, mask: u64) -> u32 {
+        let held = self.held(superblock, superpage, u64::MAX);
+        self.room(held | mask) - self.room(held)
     }
 
     /// Whether it has room for this many more sectors. One write fits when
@@ -145,9 +164,9 @@ impl Buffer {
             }
         };
         let slot = self.slot(index, superpage);
-        let new = (mask & !self.masks[slot]).count_ones();
+        let new = self.room(self.masks[slot] | mask) - self.room(self.masks[slot]);
         self.masks[slot] |= mask;
-        self.groups[index as usize].sectors += new;
+        self.groups[index as usize].room += new;
         self.sectors_used += u64::from(new);
         self.link(way, index);
     }
@@ -161,11 +180,11 @@ impl Buffer {
         let way = self.shape.way(superblock);
         self.unlink(way, index);
         let slot = self.slot(index, superpage);
-        let old = (mask & self.masks[slot]).count_ones();
+        let old = self.room(self.masks[slot]) - self.room(self.masks[slot] & !mask);
         self.masks[slot] &= !mask;
-        self.groups[index as usize].sectors -= old;
+        self.groups[index as usize].room -= old;
         self.sectors_used -= u64::from(old);
-        if self.groups[index as usize].sectors == 0 {
+        if self.groups[index as usize].room == 0 {
             self.group[superblock as usize] = NONE;
             self.unused.push(index);
         } else {
@@ -174,7 +193,7 @@ impl Buffer {
     }
 
     /// Takes the best victim of a way out: its superblock, and what changes in
-    /// it, into `changes`. Its sectors are used until they are
+    /// it, into `changes`, and the sectors that it leaves once they are
     /// [released](Self::release).
     pub(super) fn evict(&mut self, way: usize, changes: &mut Vec<Change>) -> Option<(u32, u32)> {
         let victims = &mut self.victims[way];
@@ -187,9 +206,7 @@ impl Buffer {
         }
         self.unlink(way, index);
         let Group {
-            superblock,
-            sectors,
-            ..
+            superblock, room, ..
         } = self.groups[index as usize];
         self.group[superblock as usize] = NONE;
         self.unused.push(index);
@@ -205,7 +222,7 @@ impl Buffer {
                 });
             }
         }
-        Some((superblock, sectors))
+        Some((superblock, room))
     }
 
     /// Evicted sectors are on the flash.
@@ -220,7 +237,7 @@ impl Buffer {
     fn add_group(&mut self, superblock: u32) -> u32 {
         let group = Group {
             superblock,
-            sectors: 0,
+            room: 0,
             before: NONE,
             after: NONE,
         };
@@ -242,7 +259,7 @@ impl Buffer {
 
     fn list(&self, index: u32) -> usize {
         match self.victim {
-            Victim::Fullest => self.groups[index as usize].sectors as usize,
+            Victim::Fullest => self.groups[index as usize].room as usize,
             Victim::LeastRecent => 0,
         }
     }
@@ -303,7 +320,7 @@ mod tests {
 
     /// Superpages of 4 sectors; 3 sectors of superblock 5, 4 of 6, 3 of 7.
     fn filled(victim: Victim) -> Buffer {
-        let mut buffer = Buffer::new(shape(), victim, 6144, 512, 2048);
+        let mut buffer = Buffer::new(shape(), victim, 6144, 512, 512, 2048);
         buffer.insert(6, 1, 0b1111);
         buffer.insert(5, 0, 0b0011);
         buffer.insert(7, 3, 0b0111);
@@ -335,6 +352,29 @@ mod tests {
         };
         assert_eq!(touched(Victim::Fullest), [7, 6, 5]);
         assert_eq!(touched(Victim::LeastRecent), [5, 6, 7]);
+    }
+
+    #[test]
+    fn a_line_is_taken_whole_and_once() {
+        let mut buffer = Buffer::new(shape(), Victim::Fullest, 6144, 1024, 512, 2048);
+        assert_eq!(buffer.wanted(5, 0, 0b0110), 4);
+        buffer.insert(5, 0, 0b0010);
+        assert_eq!((buffer.sectors_used(), buffer.wanted(5, 0, 0b0001)), (2, 0));
+        buffer.insert(5, 0, 0b0101);
+        assert_eq!(buffer.sectors_used(), 4);
+        // A line is free when its last sector is forgotten.
+        buffer.forget(5, 0, 0b0001);
+        assert_eq!(buffer.sectors_used(), 4);
+        buffer.forget(5, 0, 0b0010);
+        assert_eq!(buffer.sectors_used(), 2);
+        let mut changes = Vec::new();
+        assert_eq!(buffer.evict(0, &mut changes), Some((5, 2)));
+        let one = Change {
+            superpage: 0,
+            bytes: 512,
+            whole: false,
+        };
+        assert_eq!(changes, [one]);
     }
 
     #[test]

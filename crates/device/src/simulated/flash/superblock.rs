@@ -49,6 +49,9 @@ pub struct Parameters {
     pub levelling_spread: Sourced<u32>,
     /// Bytes of writes that the drive holds back; 0 for one request a way.
     pub buffer_bytes: Sourced<u64>,
+    /// Bytes of a line of that buffer, of which a smaller write takes all; a divisor of a
+    /// superpage, in whole sectors.
+    pub buffer_line_bytes: Sourced<u32>,
     /// What leaves the buffer first.
     pub victim: Sourced<Victim>,
 }
@@ -124,6 +127,15 @@ impl Parameters {
                 format!("it is a multiple of the {ways} ways, from {least} to {most}"),
             )?;
         }
+        let line = self.buffer_line_bytes.value;
+        require(
+            line > 0 && line.is_multiple_of(sector_bytes) && superpage_bytes.is_multiple_of(line),
+            "superblock.buffer_line_bytes",
+            line,
+            format!(
+                "a line has whole sectors of {sector_bytes} bytes, and a superpage of {superpage_bytes} whole lines"
+            ),
+        )?;
         self.buffer_bytes
             .check("superblock.buffer_bytes", ..=capacity_bytes)
     }
@@ -166,6 +178,7 @@ impl Parameters {
                 shape,
                 self.victim.value,
                 self.buffer_bytes.value,
+                self.buffer_line_bytes.value,
                 sector_bytes,
                 chips.page_bytes,
             ),
@@ -240,14 +253,13 @@ impl Superblock {
         })
     }
 
-    /// Sectors of the extent that the buffer does not hold.
+    /// Sectors of lines that the extent takes of the buffer besides those that it has.
     fn new_sectors(&self, extent: Extent) -> u64 {
-        self.parts(extent)
-            .map(|part| {
-                let held = self.buffer.held(part.superblock, part.superpage, part.mask);
-                u64::from((part.mask & !held).count_ones())
-            })
-            .sum()
+        let wanted = |part: Part| {
+            self.buffer
+                .wanted(part.superblock, part.superpage, part.mask)
+        };
+        self.parts(extent).map(|part| u64::from(wanted(part))).sum()
     }
 
     /// Lets everything up to `at` happen.

@@ -53,6 +53,7 @@ fn parameters(replacements: u32, ways: u32, buffer_bytes: u64) -> Parameters {
         copying: Sourced::new(Copying::Controller, "test"),
         levelling_spread: Sourced::new(0, "test"),
         buffer_bytes: Sourced::new(buffer_bytes, "test"),
+        buffer_line_bytes: Sourced::new(512, "test"),
         victim: Sourced::new(Victim::Fullest, "test"),
     }
 }
@@ -123,15 +124,16 @@ fn the_buffer_answers_at_once_and_flushing_empties_it() {
 
 #[test]
 fn a_superblock_drive_matches_the_slow_reference() {
-    for (seed, ways, replacements, buffer, through_controller) in [
-        (1, 1, 4, 64, true),
-        (2, 2, 8, 300, true),
-        (3, 4, 4, 900, true),
-        (4, 4, 8, 900, false),
-        (5, 3, 3, 2_000, false),
+    for (seed, ways, replacements, buffer, line, through_controller) in [
+        (1, 1, 4, 64, 1, true),
+        (2, 2, 8, 300, 1, true),
+        (3, 4, 4, 900, 8, true),
+        (4, 4, 8, 900, 1, false),
+        (5, 3, 3, 2_000, 16, false),
     ] {
         let superblocks = 60;
         let mut parameters = parameters(replacements, ways, buffer * 512);
+        parameters.buffer_line_bytes.value = line as u32 * 512;
         if !through_controller {
             parameters.copying.value = Copying::CopyBack;
         }
@@ -143,6 +145,7 @@ fn a_superblock_drive_matches_the_slow_reference() {
             replacements_a_way: (replacements / ways) as usize,
             sectors_a_superpage: 32,
             buffer_sectors: buffer as usize,
+            sectors_a_line: line,
             sense: CHIPS.read_ns[0],
             program: CHIPS.program_ns[0],
             erase: CHIPS.erase_ns,
@@ -241,7 +244,7 @@ fn impossible_parameters_are_named() {
     let capacity = 64 << 20;
     assert_eq!(check(|_| (), capacity, 512), Ok(()));
     assert_eq!(check(|_| (), capacity - 512, 512), Ok(()));
-    let cases: [(&str, Spoil); 10] = [
+    let cases: [(&str, Spoil); 13] = [
         ("superblock.ways", |p| p.ways.value = 0),
         ("superblock.ways", |p| p.ways.value = 5),
         ("superblock.replacements", |p| p.replacements.value = 7),
@@ -258,6 +261,15 @@ fn impossible_parameters_are_named() {
         ("superblock.spares", |p| p.spares.value = u32::MAX - 1),
         ("superblock.buffer_bytes", |p| {
             p.buffer_bytes.value = u64::MAX;
+        }),
+        ("superblock.buffer_line_bytes", |p| {
+            p.buffer_line_bytes.value = 0;
+        }),
+        ("superblock.buffer_line_bytes", |p| {
+            p.buffer_line_bytes.value = 768;
+        }),
+        ("superblock.buffer_line_bytes", |p| {
+            p.buffer_line_bytes.value = 32_768;
         }),
     ];
     for (key, change) in cases {

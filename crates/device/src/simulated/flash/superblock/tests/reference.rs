@@ -14,6 +14,8 @@ pub(super) struct Drive {
     pub(super) replacements_a_way: usize,
     pub(super) sectors_a_superpage: u64,
     pub(super) buffer_sectors: usize,
+    /// Of the buffer's lines, each of which any of its sectors takes.
+    pub(super) sectors_a_line: u64,
     pub(super) sense: u64,
     pub(super) program: u64,
     pub(super) erase: u64,
@@ -94,13 +96,9 @@ impl Reference {
         let sectors_a_superblock = self.drive.superpages * self.drive.sectors_a_superpage;
         loop {
             self.play_until(self.now);
-            let new = (first..end)
-                .filter(|sector| {
-                    let group = self.buffer.get(&(sector / sectors_a_superblock));
-                    group.is_none_or(|(_, sectors)| !sectors.contains(sector))
-                })
-                .count();
-            let held: usize = self.buffer.values().map(|(_, sectors)| sectors.len()).sum();
+            let sectors = self.buffer.values().flat_map(|(_, sectors)| sectors);
+            let held = self.room(sectors.clone().copied());
+            let new = self.room(sectors.copied().chain(first..end)) - held;
             let flying: usize = self.in_flight.iter().sum();
             if held + flying == 0 || held + flying + new <= self.drive.buffer_sectors {
                 break;
@@ -133,17 +131,28 @@ impl Reference {
         }
     }
 
+    /// Sectors of the lines that these take.
+    fn room(&self, sectors: impl Iterator<Item = u64>) -> usize {
+        let lines: BTreeSet<u64> = sectors
+            .map(|sector| sector / self.drive.sectors_a_line)
+            .collect();
+        lines.len() * self.drive.sectors_a_line as usize
+    }
+
     /// Starts writing the fullest superblock of a way.
     fn evict(&mut self, way: u64) {
         let fullest = self
             .buffer
             .iter()
             .filter(|(superblock, _)| *superblock % self.drive.ways == way)
-            .max_by_key(|(_, (since, sectors))| (sectors.len(), std::cmp::Reverse(*since)))
+            .max_by_key(|(_, (since, sectors))| {
+                let room = self.room(sectors.iter().copied());
+                (room, std::cmp::Reverse(*since))
+            })
             .map(|(superblock, _)| *superblock);
         let Some(superblock) = fullest else { return };
         let (_, sectors) = self.buffer.remove(&superblock).unwrap();
-        self.in_flight[way as usize] = sectors.len();
+        self.in_flight[way as usize] = self.room(sectors.iter().copied());
         let mut superpages: BTreeMap<u64, u64> = BTreeMap::new();
         for sector in sectors {
             *superpages

@@ -5,7 +5,7 @@
 //! "Index Efficiency 2" (2010), "Undo extremes" (2009) and "Index splits" (2018); Richard
 //! Foote, "Indexes and Initrans" (2016). Nothing here was compared with a server.
 
-use octavo_buffer::{Frames, TouchCount, TouchRule};
+use octavo_buffer::{Frames, Page, TouchCount, TouchRule};
 use octavo_units::{ByteCount, Moment};
 use octavo_workload::schema::{Column, ColumnKind};
 
@@ -208,7 +208,7 @@ impl Rules for Oracle {
     }
 
     fn buffer(&self, pages: u32, frames: Frames) -> Box<dyn Buffer> {
-        Box::new(TouchCount::new(pages, frames, TouchRule::ORACLE))
+        Box::new(TouchCount::new(pages, frames, TouchRule::ORACLE_WRITING))
     }
 }
 
@@ -219,6 +219,10 @@ impl Buffer for TouchCount {
 
     fn advance(&mut self, now: Moment) {
         self.advance(now);
+    }
+
+    fn take_written(&mut self) -> Option<Page> {
+        self.take_written()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What differs among databases that change rows where they are.
 
-use octavo_buffer::{Frames, Policy};
+use octavo_buffer::{Frames, Page, Policy};
 use octavo_units::Moment;
 use octavo_workload::schema::Column;
 
@@ -129,4 +129,9 @@ pub(super) trait Buffer: Policy + Send {
 
     /// It is this late.
     fn advance(&mut self, _now: Moment) {}
+
+    /// A page that is written before its frame is wanted, and is clean from now on.
+    fn take_written(&mut self) -> Option<Page> {
+        None
+    }
 }

@@ -116,6 +116,12 @@ impl Storage {
                 }
             }
         }
+        while let Some(written) = self.buffer.take_written() {
+            self.dirty.clean(written);
+            if is_here(written) {
+                ios.push(self.write(written));
+            }
+        }
         // A checkpoint has nothing to do with pages that are elsewhere.
         if reference.is_change() && is_here(page) {
             self.dirty.change(page, self.log.place());
@@ -152,5 +158,33 @@ impl Storage {
                 request: Request::FLUSH,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::in_place::oracle::{Oracle, OracleSettings};
+
+    /// Of 100 frames the coldest six are written ahead, each once.
+    #[test]
+    fn cold_pages_are_written_before_their_frames_are_wanted() {
+        let rules = Oracle(OracleSettings::default());
+        let mut storage = Storage::new(&rules, 8192, Frames::new(100).unwrap(), 200);
+        let mut written = Vec::new();
+        for number in 0..110 {
+            let mut steps = Steps::default();
+            steps.fill(Page::new(number));
+            let mut ios = Vec::new();
+            storage.take(&steps, None, &mut Referred::default(), &mut ios);
+            written.extend(ios.iter().map(|io| io.request));
+        }
+        // Ten frames were wanted; the tail has six pages before the last of them goes.
+        written.sort_by_key(|request| request.offset);
+        let place = |number| storage.place(Page::new(number));
+        let expected: Vec<Request> = (0..15)
+            .map(|number| Request::write(place(number), 8192))
+            .collect();
+        assert_eq!(written, expected);
     }
 }

@@ -88,10 +88,15 @@ fn overview(all: &[Reproduction]) -> Section {
         .figure("off by, mean", |of| {
             of.score.mean_error().map_or(String::new(), percent_fine)
         })
-        .figure("fitted", |of| {
+        .figure("fitted and near", |of| {
             let rows = of.score.rows.iter();
-            let fitted = rows.filter(|row| matches!(row.outcome, Outcome::Fitted(_)));
-            fitted.count().to_string()
+            let is_near = |row: &Row| match row.outcome {
+                Outcome::Fitted { is_near, .. } => Some(is_near),
+                _ => None,
+            };
+            let fitted: Vec<bool> = rows.filter_map(is_near).collect();
+            let near = fitted.iter().filter(|is_near| **is_near).count();
+            format!("{near} of {}", fitted.len())
         })
         .prose("it said", |of| of.study.answer.clone());
     section.push(Block::Table(table.build()));
@@ -180,10 +185,12 @@ fn misses(score: &Score) -> String {
     match off[..] {
         [] => "No prediction is off.".into(),
         [worst, ..] => format!(
-            "{} off; furthest: {} ({}).",
+            "{} off; furthest: {}{}.",
             counted(off.len(), "prediction"),
             worst.text,
-            off_by(worst.error.unwrap_or(0.0))
+            worst
+                .error
+                .map_or(String::new(), |error| format!(" ({})", off_by(error)))
         ),
     }
 }
@@ -199,7 +206,7 @@ fn rows(score: &Score) -> Table {
         .prose("claim", |row| row.text.clone())
         .words("published", |row| published(row))
         .figure("predicted", |row| {
-            row.predicted.map_or(String::new(), number)
+            row.predicted.map_or("none".into(), number)
         });
     if has_measured {
         table = table.words("measured", |row| measured(row));
@@ -215,7 +222,8 @@ fn rows(score: &Score) -> Table {
         .words("result", |row| match &row.outcome {
             Outcome::Holds => Cell::toned("near", Tone::Good),
             Outcome::Off => Cell::toned("off", Tone::Bad),
-            Outcome::Fitted(_) => "fitted".into(),
+            Outcome::Fitted { is_near: true, .. } => "fitted".into(),
+            Outcome::Fitted { is_near: false, .. } => Cell::toned("fitted, off", Tone::Bad),
             Outcome::Asked => "no figure".into(),
             Outcome::Untested(_) => "not tested".into(),
         })
@@ -303,7 +311,7 @@ fn method(of: &Reproduction) -> Section {
         .prose("claim", |row| row.text.clone())
         .prose("source", |row| row.source.clone())
         .prose("fitted to it", |row| match &row.outcome {
-            Outcome::Fitted(what) => what.clone(),
+            Outcome::Fitted { what, .. } => what.clone(),
             _ => String::new(),
         });
     section.push(Block::Table(sources.build()));
@@ -326,6 +334,13 @@ mod tests {
             error: Some(predicted / 1000.0 - 1.0),
             measured: None,
             outcome,
+        }
+    }
+
+    fn fitted(is_near: bool) -> Outcome {
+        Outcome::Fitted {
+            what: "a constant".into(),
+            is_near,
         }
     }
 
@@ -353,7 +368,8 @@ mod tests {
             row("small", 1010.0, Outcome::Holds),
             row("large", 700.0, Outcome::Off),
             row("larger", 1200.0, Outcome::Off),
-            row("fit", 1000.0, Outcome::Fitted("a constant".into())),
+            row("fit", 1000.0, fitted(true)),
+            row("bad fit", 500.0, fitted(false)),
         ];
         let all = [reproduction_of(rows)];
         let text = reproduction(&all).terminal(100, false);
@@ -364,6 +380,7 @@ mod tests {
             "{text}"
         );
         assert!(said.contains("1,000 tps"), "{text}");
+        assert_eq!(said.matches("fitted, off").count(), 1, "{text}");
         let json: serde_json::Value = serde_json::from_str(&reproduction_json(&all)).unwrap();
         assert_eq!(json["studies"][0]["score"]["rows"][1]["outcome"], "off");
         assert_eq!(json["format"], json::FORMAT);

@@ -118,7 +118,7 @@ impl Figure {
 pub enum Shape {
     /// Where it bends most, as a number of its axis (GiB of memory).
     Knee,
-    /// Where it is highest.
+    /// Where it is highest, if that is more than 1% above both ends.
     Peak,
     /// Its last value over its first.
     Growth,

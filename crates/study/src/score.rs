@@ -59,7 +59,12 @@ pub enum Outcome {
     /// It is not.
     Off,
     /// Constants were fitted to the figure: it tests nothing.
-    Fitted(String),
+    Fitted {
+        /// What was fitted to it.
+        what: String,
+        /// Whether that brought the figure as near as a prediction has to be.
+        is_near: bool,
+    },
     /// The study asks for it and has no figure.
     Asked,
     /// No model says anything of it, and why.
@@ -103,10 +108,15 @@ pub fn score(
         let found = found(study, claim, predicted)?;
         let outcome = match (&claim.untested, &claim.fitted, found) {
             (Some(why), _, _) => Outcome::Untested(why.clone()),
-            (None, Some(fitted), _) => Outcome::Fitted(fitted.clone()),
+            (None, Some(fitted), _) => Outcome::Fitted {
+                what: fitted.clone(),
+                is_near: found.is_some_and(|found| claim.holds(found)),
+            },
             (None, None, Some(_)) if claim.is_asked => Outcome::Asked,
             (None, None, Some(found)) if claim.holds(found) => Outcome::Holds,
             (None, None, Some(_)) => Outcome::Off,
+            // The curve is there, and has no peak or knee.
+            (None, None, None) if claim.shape.is_some() => Outcome::Off,
             (None, None, None) => Outcome::Untested("the models give no such figure".into()),
         };
         let measured = measured.iter().find(|(of, _)| *of == number);
@@ -162,7 +172,10 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool)
         error: Some(compared.error),
         measured: None,
         outcome: match compared.error.abs() <= tolerance {
-            _ if is_fitted => Outcome::Fitted("the device's model".into()),
+            is_near if is_fitted => Outcome::Fitted {
+                what: "the device's model".into(),
+                is_near,
+            },
             true => Outcome::Holds,
             false => Outcome::Off,
         },

@@ -15,10 +15,16 @@ pub(crate) fn knee(points: &[(f64, f64)]) -> Option<f64> {
     Some(most.0)
 }
 
-/// Where a curve is highest.
+/// By which share a peak is above both ends of its curve at least: what throughput is known
+/// to where studies say nothing else. Chosen.
+const PEAK: f64 = 0.01;
+
+/// Where a curve is highest; `None` where that is no more than [`PEAK`] above its ends, as
+/// of one that is level.
 pub(crate) fn peak(points: &[(f64, f64)]) -> Option<f64> {
     let most = points.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(most.0)
+    let ends = points.first()?.1.max(points.last()?.1);
+    (most.1 - ends > PEAK * ends.abs()).then_some(most.0)
 }
 
 /// The share of steps that go up, or stay within a thousandth.
@@ -111,7 +117,10 @@ mod tests {
     fn a_curve_that_is_level_from_eight_on_bends_there() {
         assert_eq!(knee(&curve(|x| x.min(8.0))), Some(8.0));
         assert_eq!(knee(&curve(|x| -x)), None);
-        assert_eq!(peak(&curve(|x| -(x - 6.0).powi(2))), Some(6.0));
+        assert_eq!(peak(&curve(|x| 40.0 - (x - 6.0).powi(2))), Some(6.0));
+        // Level but for noise, and one that only rises: neither has a peak.
+        assert_eq!(peak(&curve(|x| if x == 7.0 { 100.9 } else { 100.0 })), None);
+        assert_eq!(peak(&curve(|x| x)), None);
         assert_eq!(rising(&curve(|x| x)), Some(1.0));
         assert_eq!(rising(&curve(|x| -x)), Some(0.0));
     }

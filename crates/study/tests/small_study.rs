@@ -117,6 +117,17 @@ is-asked = true
 source = "planted"
 
 [[claim]]
+text = "a peak that is not there"
+experiment = "reads"
+figure = "tps"
+at = { page-size = "4K" }
+shape = "peak"
+along = "clients"
+published = 2.0
+within = 1.0
+source = "planted"
+
+[[claim]]
 text = "not tested"
 untested = "it is a wish"
 source = "planted"
@@ -147,10 +158,19 @@ fn claims_by_hand_hold_and_planted_ones_do_not() {
     }
     assert_eq!(*outcomes[6], Outcome::Off);
     assert!((score.rows[6].error.unwrap() + 0.2).abs() < 0.01);
-    assert_eq!(*outcomes[7], Outcome::Fitted("nothing".into()));
+    let fitted = Outcome::Fitted {
+        what: "nothing".into(),
+        // It is a thousand times off.
+        is_near: false,
+    };
+    assert_eq!(*outcomes[7], fitted);
     assert_eq!(*outcomes[8], Outcome::Asked);
-    assert_eq!(*outcomes[9], Outcome::Untested("it is a wish".into()));
-    assert_eq!(score.held(), (6, 7));
+    assert_eq!(
+        (outcomes[9], score.rows[9].predicted),
+        (&Outcome::Off, None)
+    );
+    assert_eq!(*outcomes[10], Outcome::Untested("it is a wish".into()));
+    assert_eq!(score.held(), (6, 8));
     let drawn = study.draw(&study.charts[0], &predicted).unwrap();
     assert_eq!(drawn.places, ["1", "2", "4"]);
     let published: Vec<_> = drawn

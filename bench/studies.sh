@@ -2,7 +2,7 @@
 # Repeats the five published studies: measured where a database runs here, predicted, and with
 # each constant moved. Writes what they say to the directory that is named.
 #
-#   bench/studies.sh bench/runs/DATE-studies [BUDGET of each measured study]
+#   bench/studies.sh bench/runs/DATE-studies [BUDGET of each measured study; 0 measures none]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?name a directory for the results}
@@ -21,7 +21,9 @@ trap 'rm -rf "$studies"' EXIT
     grep -m1 'model name' /proc/cpuinfo || true
 } > "$out/machine.txt"
 
-for study in petrov-2010 coelho-2014; do
+measured=(petrov-2010 coelho-2014)
+if [[ $budget == 0 ]]; then measured=(); fi
+for study in "${measured[@]}"; do
     head -1 /proc/stat >> "$out/machine.txt"
     "$octavo" reproduce "$study" --directory "$studies" --measure --budget "$budget" \
         --progress 0 > /dev/null
@@ -29,8 +31,11 @@ for study in petrov-2010 coelho-2014; do
     "$octavo" report "$studies/$study" --verbose > "$out/measured-$study.txt"
 done
 
+head -1 /proc/stat >> "$out/machine.txt"
 /usr/bin/env time -f '%e s, %M KiB' -o "$out/time.txt" \
     "$octavo" reproduce all --directory "$studies" --verbose --progress 0 > "$out/all.txt"
+
+head -1 /proc/stat >> "$out/machine.txt"
 
 for study in coelho-2014 cubrid-ssd pure-2012 lee-2009 petrov-2010; do
     "$octavo" reproduce "$study" --sensitivity --json --progress 0 |

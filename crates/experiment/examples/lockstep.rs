@@ -84,6 +84,7 @@ fn rules(margin: f64, horizon: Duration) -> Rules {
     Rules {
         margin,
         drop: true,
+        screen: true,
         horizon: Horizon::Time { measured: horizon },
     }
 }
@@ -164,6 +165,7 @@ impl SetUp {
         let single = Rules {
             margin: 0.03,
             drop: false,
+            screen: true,
             horizon: Horizon::Passes { passes: 1 },
         };
         let found = self.each(|trial| {

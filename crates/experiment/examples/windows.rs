@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let rules = Rules {
             margin: plan.margin,
             drop: true,
+            screen: true,
             horizon: Horizon::Passes { passes: window },
         };
         let judgement = judge(&rules, &groups, cells, slices);
@@ -69,6 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 };
                 let once = Rules {
                     drop: false,
+                    screen: true,
                     horizon: Horizon::Passes { passes: 1 },
                     ..rules
                 };

@@ -307,7 +307,8 @@ impl Findings {
         });
         let plan_groups = plan.groups();
         let cells = plan.cells();
-        let rules = plan.rules(judged_to);
+        let source = store.source()?.unwrap_or(Source::Measured);
+        let rules = plan.rules(judged_to, source);
         let mut judgement = judge(&rules, &plan_groups, cells.len(), &slices);
         let inputs = Inputs::all(store, &cells)?;
         for (judged, group) in judgement.groups.iter_mut().zip(&plan_groups) {
@@ -387,7 +388,7 @@ impl Findings {
             storage_path: by_cell.storage_path(),
             snapshots: store.snapshots()?,
             calibration,
-            source: store.source()?.unwrap_or(Source::Measured),
+            source,
             buffers: match is_ramps {
                 true => Vec::new(),
                 false => buffer_findings(&plan, &cells, of_cell, &inputs),

@@ -144,7 +144,7 @@ fn carry_out(
     observer: &dyn Observer,
 ) -> Result<Findings, CampaignError> {
     let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
-    Campaign::new(settings, store, &monitor)?.carry_out(executor)
+    Campaign::new(settings, store, executor.source(), &monitor)?.carry_out(executor)
 }
 
 /// Whether earlier sessions have done all that this one is to do.
@@ -173,7 +173,8 @@ pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
     };
     let groups = plan.groups();
     let slices = store.slices()?;
-    let judgement = judge(&plan.rules(horizon), &groups, plan.cells().len(), &slices);
+    let rules = plan.rules(horizon, store.source()?.unwrap_or(Source::Measured));
+    let judgement = judge(&rules, &groups, plan.cells().len(), &slices);
     let all = judgement.groups.iter().zip(&groups);
     Ok(all.into_iter().all(|(judged, group)| {
         let enough = |passes| passes_of(group, &slices) >= passes as usize;

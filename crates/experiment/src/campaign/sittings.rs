@@ -23,7 +23,7 @@ use crate::{
     lockstep::{BATCH_PASSES, GroupJudgement, Horizon, Judgement, Slice, SliceKey, judge},
     plan::{Cell, Group, Plan},
     prediction::{Expected, expect},
-    record::{RunKey, RunRecord, UNFINISHED},
+    record::{RunKey, RunRecord, Source, UNFINISHED},
     resolved::ResolvedPlan,
     store::{Store, StoreError},
 };
@@ -43,6 +43,7 @@ const WARM_UP_SHARE: f64 = 0.25;
 /// A session in which cells are compared in lockstep.
 pub(super) struct Campaign<'a> {
     settings: &'a CampaignSettings,
+    source: Source,
     session: Session<'a>,
     cells: Vec<Cell>,
     groups: Vec<Group>,
@@ -74,6 +75,7 @@ impl<'a> Campaign<'a> {
     pub(super) fn new(
         settings: &'a CampaignSettings,
         store: Store,
+        source: Source,
         monitor: &'a Monitor<'a>,
     ) -> Result<Self, CampaignError> {
         let groups = settings.plan.groups();
@@ -96,6 +98,7 @@ impl<'a> Campaign<'a> {
             .map_or(Duration::ZERO, |last| around / 2 / (last.key.sitting + 1));
         Ok(Self {
             settings,
+            source,
             cells: settings.plan.cells(),
             first: store.next_sitting()?,
             horizon: settings.passes.map(|passes| Horizon::Passes { passes }),
@@ -177,7 +180,7 @@ impl<'a> Campaign<'a> {
     fn judge(&self) -> Judgement {
         let horizon = self.horizon.unwrap_or(Horizon::Passes { passes: u32::MAX });
         judge(
-            &self.plan().rules(horizon),
+            &self.plan().rules(horizon, self.source),
             &self.groups,
             self.cells.len(),
             &self.slices,
@@ -274,7 +277,7 @@ impl<'a> Campaign<'a> {
         let mut closing = Duration::ZERO;
         for &cell in turn.iter().flat_map(|(_, cells)| cells) {
             let mut record = RunRecord {
-                source: executor.source(),
+                source: self.source,
                 key: RunKey {
                     sitting: number,
                     cell,

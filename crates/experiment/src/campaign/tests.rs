@@ -188,7 +188,7 @@ fn carry_out(
     store.adopt(&settings.plan, settings.slices, "0")?;
     let observer = Asked(executor.stop.clone());
     let monitor = Monitor::new(&observer, store.time_spent()?, None);
-    Campaign::new(&settings, store, &monitor)?.carry_out(&mut executor)
+    Campaign::new(&settings, store, executor.source(), &monitor)?.carry_out(&mut executor)
 }
 
 fn settings(directory: &Path, plan: Plan) -> CampaignSettings {

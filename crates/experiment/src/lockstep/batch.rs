@@ -104,10 +104,15 @@ impl Series {
 }
 
 impl Batches {
-    pub(super) fn of(passes: &[Pass<'_>], cells: usize) -> Self {
+    /// `is_screened`: whether bad passes are left out.
+    pub(super) fn of(passes: &[Pass<'_>], cells: usize, is_screened: bool) -> Self {
         let mut screened = Vec::new();
         let mut kept = Vec::new();
-        for (pass, why) in passes.iter().zip(screen(passes)) {
+        let bad = match is_screened {
+            true => screen(passes),
+            false => vec![None; passes.len()],
+        };
+        for (pass, why) in passes.iter().zip(bad) {
             match why {
                 Some(why) => screened.push(ScreenedPass {
                     sitting: pass.sitting,

@@ -75,7 +75,7 @@ pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice
         }
         looked = false;
         if due {
-            let batches = Batches::of(&passes[..count], cells);
+            let batches = Batches::of(&passes[..count], cells, rules.screen);
             if batches.count() >= BATCHES_MIN {
                 looked = true;
                 for group in &mut groups {
@@ -84,7 +84,7 @@ pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice
             }
         }
     }
-    let batches = Batches::of(&passes, cells);
+    let batches = Batches::of(&passes, cells, rules.screen);
     // Between looks, what the next one will ask for.
     let ahead = match looks.peek() {
         Some(&&next) if !looked => Some(next),

@@ -13,6 +13,9 @@ pub struct Rules {
     pub margin: f64,
     /// Whether cells that are decided leave.
     pub drop: bool,
+    /// Whether passes that were slow, or had foreign traffic, are left out. In virtual time
+    /// there is nobody else: a slow pass is what the model says.
+    pub screen: bool,
     /// Over what the error is spent.
     pub horizon: Horizon,
 }

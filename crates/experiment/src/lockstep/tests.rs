@@ -45,6 +45,7 @@ fn rules(passes: u32) -> Rules {
     Rules {
         margin: 0.03,
         drop: true,
+        screen: true,
         horizon: Horizon::Passes { passes },
     }
 }
@@ -90,6 +91,12 @@ fn slow_passes_are_left_out_whoever_is_slow() {
         assert_eq!(screened(&judgement), [(0, 3, Screened::Slow)]);
         assert_eq!(judgement.passes, 9);
         assert_eq!(judgement.measured, Duration::from_millis(9000 + 1100 + 400));
+        // What a model says has no passes that are worse than others for another reason.
+        let predicted = Rules {
+            screen: false,
+            ..rules(100)
+        };
+        assert_eq!(judge(&predicted, &group(2), 2, &slices).screened, []);
     }
 }
 
@@ -207,6 +214,7 @@ fn who_left_when_depends_on_no_later_slice() {
     let rules = Rules {
         margin: 0.05,
         drop: true,
+        screen: true,
         horizon: Horizon::Time { measured: HORIZON },
     };
     let whole = judge(&rules, &group(5), 5, &slices);
@@ -283,6 +291,7 @@ fn without_dropping_nothing_is_ever_finished() {
     });
     let full = Rules {
         drop: false,
+        screen: true,
         ..rules(100)
     };
     let finished = |rules: &Rules, cells: usize, passes: usize| {
@@ -447,6 +456,7 @@ fn trials(name: &str, effects: &[f64; 5], count: u64) -> Vec<Judgement> {
     let rules = Rules {
         margin: 0.05,
         drop: true,
+        screen: true,
         horizon: Horizon::Time { measured },
     };
     (0..count)
@@ -498,6 +508,7 @@ fn storms_are_left_out_and_intervals_cover() {
     // The only look is at all of it.
     let rules = Rules {
         drop: false,
+        screen: true,
         ..rules(1)
     };
     let (mut covers, mut screened) = (0, 0);

@@ -15,7 +15,10 @@ use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadS
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use crate::lockstep::{Horizon, Rules};
+use crate::{
+    lockstep::{Horizon, Rules},
+    record::Source,
+};
 
 pub use cell::{Cell, SnapshotKey, TestedDatabase};
 pub use level::{Factor, Level};
@@ -249,10 +252,11 @@ impl Plan {
 
     /// How its cells are compared. A cell that is compared with nothing is
     /// measured to the end: there is nothing to decide.
-    pub(crate) fn rules(&self, horizon: Horizon) -> Rules {
+    pub(crate) fn rules(&self, horizon: Horizon, source: Source) -> Rules {
         Rules {
             margin: self.margin,
             drop: self.design == Design::Race && self.count(self.compare) > 1,
+            screen: source != Source::Predicted,
             horizon,
         }
     }

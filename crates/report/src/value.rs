@@ -2,6 +2,7 @@
 
 use octavo_experiment::{
     record::Source,
+    statistics::Interval,
     value::{
         BreakEven, BreakEvenPage, BufferCurve, Configuration, MemoryStep, Setting, Value,
         ValuedCell,
@@ -163,9 +164,24 @@ fn all_cells(value: &Value) -> Section {
         .figure("cost", |(_, cell)| cost(value, cell))
         .figure(per_money(value), |&(place, cell)| {
             per_thousand(value, place, cell)
+        })
+        .words(("95% CI", EXTRA), |(_, cell)| {
+            worth(cell).map_or_else(|| UNKNOWN.into(), |of| ends(&of, number))
         });
     section.push(Block::Table(table.build()));
     section
+}
+
+/// Throughput per money with the interval of the cell alone: its cost is exact.
+fn worth(cell: &ValuedCell) -> Option<Interval> {
+    let per_thousand = cell.per_thousand?;
+    let each = per_thousand / cell.throughput.estimate;
+    Some(Interval {
+        estimate: per_thousand,
+        low: cell.throughput.low * each,
+        high: cell.throughput.high * each,
+        ..cell.throughput
+    })
 }
 
 fn steps(value: &Value) -> Section {
@@ -376,6 +392,7 @@ mod tests {
             "(calibrated, queue depth 32); memory costs 5 EUR per GiB.",
             "stands for 1,024 times its memory and data",
             "Best page size of each storage and memory storage",
+            "per 1000 EUR 95% CI",
             "█",
         ] {
             assert!(said.contains(wanted), "{wanted} in {said}");

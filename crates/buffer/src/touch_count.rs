@@ -202,6 +202,9 @@ impl Policy for TouchCount {
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::Seed;
+    use rand::RngExt;
+
     use super::*;
     use crate::by_hand::{Step, step};
 
@@ -267,7 +270,7 @@ mod tests {
 
     #[test]
     fn who_leaves_does_not_hang_on_what_is_written() {
-        let mut generator = octavo_units::Seed::new(1).generator();
+        let mut generator = Seed::new(1).generator();
         let mut policies = [0, 6, 50].map(|written_share| {
             let rule = TouchRule {
                 written_share,
@@ -276,16 +279,12 @@ mod tests {
             TouchCount::new(100, Frames::new(16).unwrap(), rule)
         });
         for turn in 1..4_000_u64 {
-            let number = rand::RngExt::random_range(&mut generator, 0..60);
-            let number = number / (1 + turn as u32 % 7);
-            let page = if turn % 3 == 0 {
-                -(number as i64) - 1
-            } else {
-                number as i64 + 1
-            };
+            let number: i32 = generator.random_range(0..60);
+            let page = 1 + number / (1 + (turn % 7) as i32);
+            let page = if turn % 3 == 0 { -page } else { page };
             let left = policies.each_mut().map(|policy| {
                 policy.advance(Moment::nanoseconds(turn * 400_000_000));
-                match step(policy, page as i32) {
+                match step(policy, page) {
                     W(page) | E(page) => Some(page),
                     _ => None,
                 }

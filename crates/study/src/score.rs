@@ -194,6 +194,12 @@ fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Option<f
             .of(study, &cells)
             .filter_map(|of| Some((of, of.figure(figure, kind)?)))
             .collect();
+        if let Some(kind) = kind
+            && figures.is_empty()
+        {
+            let reason = format!("claim '{}': no transaction is a {kind}", claim.text);
+            return Err(study.invalid(reason));
+        }
         Ok(match (claim.shape, claim.along) {
             (Some(shape), Some(along)) => of_curve(shape, along, &figures),
             _ => figures.first().map(|(_, figure)| *figure),

@@ -6,6 +6,8 @@
 //! one place. What each of them shows follows from a section's [`Depth`]. JSON
 //! is not rendered from it: programs read the values themselves.
 
+use std::borrow::Cow;
+
 use crate::markup::Markup;
 
 /// A report: sections in the order in which they are read.
@@ -71,18 +73,21 @@ pub(crate) enum Depth {
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     /// What links point to.
-    pub(crate) id: &'static str,
+    pub(crate) id: Cow<'static, str>,
     /// The heading; none where it is empty.
-    pub(crate) title: &'static str,
+    pub(crate) title: Cow<'static, str>,
     pub(crate) depth: Depth,
     pub(crate) blocks: Vec<Block>,
 }
 
 impl Section {
-    pub(crate) fn new(id: &'static str, title: &'static str) -> Self {
+    pub(crate) fn new(
+        id: impl Into<Cow<'static, str>>,
+        title: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
-            id,
-            title,
+            id: id.into(),
+            title: title.into(),
             depth: Depth::First,
             blocks: Vec::new(),
         }

@@ -45,7 +45,7 @@ impl Document {
     fn contents(&self) -> Markup {
         let links = self.sections.iter().map(|section| {
             let link = tag("a").attr("href", format!("#{}", section.id));
-            tag("li").around([link.text(section.title)])
+            tag("li").around([link.text(&section.title)])
         });
         let list = tag("ul").around(links);
         tag("nav").attr("aria-label", "Contents").around([list])
@@ -53,10 +53,10 @@ impl Document {
 }
 
 fn section(section: &Section) -> Markup {
-    let heading = tag("h2").text(section.title);
+    let heading = tag("h2").text(&section.title);
     let content = blocks(&section.blocks);
     let end = Markup::literal("\n");
-    let element = tag("section").attr("id", section.id);
+    let element = tag("section").attr("id", &section.id);
     match section.depth {
         Depth::First => element.class("first").around([content, end]),
         Depth::Evidence => element.around([heading, content, end]),

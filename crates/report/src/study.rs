@@ -103,20 +103,6 @@ fn overview(all: &[Reproduction]) -> Section {
     section
 }
 
-/// What links to a study's two sections point to.
-const IDS: [(&str, &str); 5] = [
-    ("petrov-2010", "petrov-2010-method"),
-    ("coelho-2014", "coelho-2014-method"),
-    ("lee-2009", "lee-2009-method"),
-    ("cubrid-ssd", "cubrid-ssd-method"),
-    ("pure-2012", "pure-2012-method"),
-];
-
-fn ids(of: &Reproduction) -> (&'static str, &'static str) {
-    let known = IDS.into_iter().find(|(name, _)| *name == of.study.name);
-    known.unwrap_or(("study", "study-method"))
-}
-
 fn decision(score: &Score) -> String {
     let (holds, tested) = score.held();
     let mean = score.mean_error().unwrap_or(0.0);
@@ -135,10 +121,10 @@ fn decision(score: &Score) -> String {
 
 fn card(of: &Reproduction, is_alone: bool) -> Section {
     let study = &of.study;
-    let id = ids(of).0;
+    let name = study.name.clone();
     let mut section = match is_alone {
-        true => Section::new(id, ""),
-        false => Section::new(id, id).at(Depth::Evidence),
+        true => Section::new(name, ""),
+        false => Section::new(name.clone(), name).at(Depth::Evidence),
     };
     if !is_alone {
         section.paragraph(&study.title);
@@ -265,7 +251,11 @@ fn measured(row: &Row) -> String {
 /// Constants with what they were fitted to, and settings with their sources.
 fn method(of: &Reproduction) -> Section {
     let study = &of.study;
-    let mut section = Section::new(ids(of).1, "Constants and settings").at(Depth::Method);
+    let mut section = Section::new(
+        format!("{}-method", of.study.name),
+        "Constants and settings",
+    )
+    .at(Depth::Method);
     if of.constants.is_empty() {
         for experiment in &study.experiments {
             let constants = experiment.cpu.all();

@@ -59,7 +59,7 @@ impl Document {
             screen.blank();
             // What was decided needs no heading.
             if !section.title.is_empty() && !std::mem::take(&mut is_first) {
-                screen.prose(BOLD, "", section.title);
+                screen.prose(BOLD, "", &section.title);
             }
             screen.blocks(&section.blocks);
         }

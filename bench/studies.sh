@@ -44,7 +44,7 @@ import json, sys
 print("constant\tof\tvalue\tmean error\tsmaller\tlarger\tnear\tsmaller\tlarger")
 for c in json.load(sys.stdin)["studies"][0]["constants"]:
     error, held = c["mean_error_moved"], c["held_moved"]
-    print(c["name"], "+".join(c["experiments"]), "%g %s" % (c["value"], c["unit"]),
+    print(c["name"], "+".join(c["experiments"]), "%g %s" % (c["value"][0], c["unit"]),
           "%.3f" % c["mean_error"], "%.3f" % error[0], "%.3f" % error[1],
           c["held"], held[0], held[1], sep="\t")
 ' > "$out/constants-$study.tsv"

@@ -171,12 +171,10 @@ fn misses(score: &Score) -> String {
     match off[..] {
         [] => "No prediction is off.".into(),
         [worst, ..] => format!(
-            "{} off; furthest: {}{}.",
+            "{} off; furthest: {} ({}).",
             counted(off.len(), "prediction"),
             worst.text,
-            worst
-                .error
-                .map_or(String::new(), |error| format!(" ({})", off_by(error)))
+            off_by(worst.error.unwrap_or(0.0))
         ),
     }
 }
@@ -310,6 +308,8 @@ fn method(of: &Reproduction) -> Section {
 
 #[cfg(test)]
 mod tests {
+    use octavo_device::sourced::Sourced;
+
     use super::*;
 
     fn row(text: &str, predicted: f64, outcome: Outcome) -> Row {
@@ -389,6 +389,35 @@ mod tests {
         let all = [reproduction_of(vec![measured, other])];
         let text = reproduction(&all).terminal(100, false);
         assert!(text.contains("1.20 (1.10 to 1.30)"), "{text}");
+    }
+
+    #[test]
+    fn moved_constants_are_a_table_and_have_a_json_form() {
+        let mut of = reproduction_of(vec![row("small", 1010.0, Outcome::Holds)]);
+        of.constants.push(Moved {
+            experiments: vec!["reads".into()],
+            name: "transaction-us",
+            unit: "µs",
+            value: Sourced::new(150.0, "chosen"),
+            moved: [120.0, 180.0],
+            mean_error: 0.01,
+            mean_error_moved: [0.02, 0.15],
+            held: 1,
+            held_moved: [1, 0],
+        });
+        let all = [of];
+        let text = reproduction(&all).verbose(100, false);
+        let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for wanted in [
+            "Constants moved by 20%",
+            "150 µs 1.0% (1) 2.0% (1) 15.0% (0) chosen",
+        ] {
+            assert!(said.contains(wanted), "{wanted} in {text}");
+        }
+        let json: serde_json::Value = serde_json::from_str(&reproduction_json(&all)).unwrap();
+        let constant = &json["studies"][0]["constants"][0];
+        assert_eq!(constant["value"], serde_json::json!([150.0, "chosen"]));
+        assert_eq!(constant["held_moved"][1], 0);
     }
 
     #[test]

@@ -392,7 +392,6 @@ mod tests {
             "(calibrated, queue depth 32); memory costs 5 EUR per GiB.",
             "stands for 1,024 times its memory and data",
             "Best page size of each storage and memory storage",
-            "per 1000 EUR 95% CI",
             "█",
         ] {
             assert!(said.contains(wanted), "{wanted} in {said}");
@@ -405,6 +404,10 @@ mod tests {
         let html = value(&found).html();
         assert_eq!(html.matches("<svg").count(), 3);
         assert!(!html.contains("NaN"));
+        // 750 EUR are exact, so the interval is that of throughput.
+        let best = &found.cells[found.best.unwrap()];
+        let low = number(best.throughput.low / 0.750);
+        assert!(words(&html).contains(&format!("{low} to ")), "{low}");
     }
 
     #[test]

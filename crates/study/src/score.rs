@@ -42,7 +42,8 @@ pub struct Row {
     pub unit: &'static str,
     /// What the models say.
     pub predicted: Option<f64>,
-    /// How far off that is, as a share of the published figure; 0 where a bound is met.
+    /// How far off that is, as a share of the published figure; 0 where a bound is met, and
+    /// -1 of a peak, knee or the like that a curve has not.
     pub error: Option<f64>,
     /// What real databases gave here, a ratio.
     pub measured: Option<Measured>,
@@ -128,7 +129,10 @@ pub fn score(
             relation: claim.relation,
             unit: claim.unit(),
             predicted: found,
-            error: found.and_then(|found| claim.error(found)),
+            error: match (found, &outcome) {
+                (None, Outcome::Off) => Some(-1.0),
+                _ => found.and_then(|found| claim.error(found)),
+            },
             measured: measured.map(|(_, measured)| *measured),
             outcome,
         });

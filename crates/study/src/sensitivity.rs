@@ -24,7 +24,6 @@ pub struct Moved {
     /// Its unit.
     pub unit: &'static str,
     /// Its value and source.
-    #[serde(flatten)]
     pub value: Sourced<f64>,
     /// What it is moved to: a fifth smaller and larger, clients to the next whole numbers.
     pub moved: [f64; 2],

@@ -165,9 +165,10 @@ fn claims_by_hand_hold_and_planted_ones_do_not() {
     };
     assert_eq!(*outcomes[7], fitted);
     assert_eq!(*outcomes[8], Outcome::Asked);
+    let without_peak = &score.rows[9];
     assert_eq!(
-        (outcomes[9], score.rows[9].predicted),
-        (&Outcome::Off, None)
+        (outcomes[9], without_peak.predicted, without_peak.error),
+        (&Outcome::Off, None, Some(-1.0))
     );
     assert_eq!(*outcomes[10], Outcome::Untested("it is a wish".into()));
     assert_eq!(score.held(), (6, 8));

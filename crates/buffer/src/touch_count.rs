@@ -10,7 +10,7 @@ use crate::{
 
 const HOT: usize = 0;
 const COLD: usize = 1;
-/// The end of the cold part, of which pages are written before their frames are wanted.
+/// The end of the cold part. Its changed pages are written before their frames are needed.
 const TAIL: usize = 2;
 
 /// How touches are counted.
@@ -26,8 +26,9 @@ pub struct TouchRule {
     pub stay_touches: u8,
     /// Nanoseconds after a touch in which no other one counts.
     pub touch_time: u64,
-    /// The share of the list at its cold end, in percent, in which the database writer writes
-    /// changed pages that were not touched so often as to become hot; at most what is not hot. 0 leaves them until they are evicted.
+    /// The percent of the list, at its cold end, where the database writer writes changed
+    /// pages that have not become hot. At most what is not hot. 0: pages are written when
+    /// they are evicted.
     pub written_share: u32,
 }
 
@@ -35,7 +36,7 @@ impl TouchRule {
     /// The defaults of Oracle 8i and later: `_db_percent_hot_default` 50,
     /// `_db_aging_hot_criteria` 2, `_db_aging_cool_count` 1, `_db_aging_stay_count` 0,
     /// `_db_aging_touch_time` 3 s (Shallahamer, All About Oracle's Touch Count Data
-    /// Block Buffer Cache Algorithm, 2004). The writer is not in it.
+    /// Block Buffer Cache Algorithm, 2004). The database writer is left out.
     pub const ORACLE: Self = Self {
         hot_share: 50,
         hot_touches: 2,
@@ -45,10 +46,10 @@ impl TouchRule {
         written_share: 0,
     };
 
-    /// The same, with the database writer ahead of evictions by the least that it is: 13 of
-    /// 200 buffers, `kcbsdl` of Oracle 8.0.3 (Gopalakrishnan and Reddy, "DBWR Mystery",
-    /// Oracle-L, 31 August and 7 September 2000). It goes deeper where it does not keep up, to
-    /// a quarter of the buffers (`kcbsdh`), which is not modeled.
+    /// The same, with a database writer ahead of evictions. Oracle 8.0.3 with 200 buffers has
+    /// it look at 13 (`kcbsdl`) to 50 (`kcbsdh`) of them for changed ones (Gopalakrishnan and
+    /// Reddy, "DBWR Mystery", Oracle-L, 31 August and 7 September 2000). Assumed: the same
+    /// share at any size and in later versions, and the least, as for a writer that keeps up.
     pub const ORACLE_WRITING: Self = Self {
         written_share: 6,
         ..Self::ORACLE
@@ -115,20 +116,21 @@ impl TouchCount {
         self.written.pop()
     }
 
-    /// Has the writer go on, after a page was evicted: the tail grows by one page at most,
-    /// up to its share.
+    /// Has the writer go on, before a page is evicted: fills the tail to its share, or until
+    /// two pages are written, so that not all of a tail is written at once.
     fn write_ahead(&mut self) {
-        for _ in 0..2 {
-            if self.lists.len(TAIL) < self.tail_max
-                && let Some(page) = self.lists.back(COLD)
-            {
-                self.lists.move_to_front(TAIL, page);
-                // Those that become hot again are not cold, though they are here.
-                let is_cold = self.lists.state(page).count() < self.rule.hot_touches;
-                if is_cold && self.lists.clean(page) {
-                    self.written.push(page);
-                    self.written_count += 1;
-                }
+        let mut left = 2;
+        while left > 0
+            && self.lists.len(TAIL) < self.tail_max
+            && let Some(page) = self.lists.back(COLD)
+        {
+            self.lists.move_to_front(TAIL, page);
+            // Those that become hot again are not cold, though they are here.
+            let is_cold = self.lists.state(page).count() < self.rule.hot_touches;
+            if is_cold && self.lists.clean(page) {
+                self.written.push(page);
+                self.written_count += 1;
+                left -= 1;
             }
         }
     }

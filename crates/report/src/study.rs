@@ -64,6 +64,7 @@ pub fn reproduction(all: &[Reproduction]) -> Document {
     }
     for of in all {
         sections.push(card(of, all.len() == 1));
+        sections.push(devices(of));
         sections.push(method(of));
     }
     Document::of(title, sections)
@@ -138,7 +139,10 @@ fn card(of: &Reproduction, is_alone: bool) -> Section {
         study.question, study.answer
     ));
     section.paragraph(format!("Not seen: {}", study.not_seen));
-    section.push(Block::Table(rows(&of.score)));
+    section.push(Block::Table(rows(
+        "Score card (predicted by models)",
+        &tested(&of.score, false),
+    )));
     let untested: Vec<String> = of
         .score
         .rows
@@ -156,6 +160,18 @@ fn card(of: &Reproduction, is_alone: bool) -> Section {
         ));
     }
     section.extend(of.charts.iter().filter_map(chart::study).map(Block::Figure));
+    section
+}
+
+/// What was published of its devices alone, and their models were fitted to.
+fn devices(of: &Reproduction) -> Section {
+    let name = &of.study.name;
+    let title = format!("{name}: devices that were fitted");
+    let mut section = Section::new(format!("{name}-devices"), title).at(Depth::Evidence);
+    section.push(Block::Table(rows(
+        "Devices (simulated by models)",
+        &tested(&of.score, true),
+    )));
     section
 }
 
@@ -179,14 +195,19 @@ fn misses(score: &Score) -> String {
     }
 }
 
-fn rows(score: &Score) -> Table {
-    let tested: Vec<&Row> = score
-        .rows
-        .iter()
-        .filter(|row| !matches!(row.outcome, Outcome::Untested(_)))
-        .collect();
-    let has_measured = tested.iter().any(|row| row.measured.is_some());
-    let mut table = Table::of("Score card (predicted by models)", &tested)
+/// Rows that say something: figures that devices' models were fitted to, or all others.
+fn tested(score: &Score, are_fitted_devices: bool) -> Vec<&Row> {
+    let says = |row: &&Row| !matches!(row.outcome, Outcome::Untested(_));
+    let is_fitted_device =
+        |row: &Row| row.is_of_device && matches!(row.outcome, Outcome::Fitted { .. });
+    let rows = score.rows.iter().filter(says);
+    rows.filter(|row| is_fitted_device(row) == are_fitted_devices)
+        .collect()
+}
+
+fn rows(caption: &str, rows: &[&Row]) -> Table {
+    let has_measured = rows.iter().any(|row| row.measured.is_some());
+    let mut table = Table::of(caption, rows)
         .prose("claim", |row| row.text.clone())
         .words("published", |row| published(row))
         .figure("predicted", |row| {
@@ -249,11 +270,9 @@ fn measured(row: &Row) -> String {
 /// Constants with what they were fitted to, and settings with their sources.
 fn method(of: &Reproduction) -> Section {
     let study = &of.study;
-    let mut section = Section::new(
-        format!("{}-method", of.study.name),
-        "Constants and settings",
-    )
-    .at(Depth::Method);
+    let name = &study.name;
+    let title = format!("{name}: constants and settings");
+    let mut section = Section::new(format!("{name}-method"), title).at(Depth::Method);
     if of.constants.is_empty() {
         for experiment in &study.experiments {
             let constants = experiment.cpu.all();
@@ -315,6 +334,7 @@ mod tests {
     fn row(text: &str, predicted: f64, outcome: Outcome) -> Row {
         Row {
             text: text.into(),
+            is_of_device: text.starts_with("device"),
             source: "table 2".into(),
             published: Some(1000.0),
             published_to: None,
@@ -360,22 +380,30 @@ mod tests {
             row("larger", 1200.0, Outcome::Off),
             row("fit", 1000.0, fitted(true)),
             row("bad fit", 500.0, fitted(false)),
+            row("device reads", 1000.0, fitted(true)),
+            row("device writes", 1000.0, Outcome::Holds),
         ];
         let all = [reproduction_of(rows)];
         let text = reproduction(&all).terminal(100, false);
         let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains("1 of 3 predicted figures"), "{text}");
+        assert!(said.contains("2 of 4 predicted figures"), "{text}");
         assert!(
             said.contains("2 predictions off; furthest: large (-30.0%)"),
             "{text}"
         );
         assert!(said.contains("1,000 tps"), "{text}");
         assert_eq!(said.matches("fitted, off").count(), 1, "{text}");
+        assert!(!said.contains("device reads"), "{text}");
+        let all_of_it = reproduction(&all).verbose(100, false);
+        let (card, devices) = all_of_it.split_once("devices that were fitted").unwrap();
+        assert!(devices.contains("device reads"), "{all_of_it}");
+        // All that was counted is on the card.
+        assert!(card.contains("device writes"), "{all_of_it}");
         let json: serde_json::Value = serde_json::from_str(&reproduction_json(&all)).unwrap();
         assert_eq!(json["studies"][0]["score"]["rows"][1]["outcome"], "off");
         assert_eq!(json["format"], json::FORMAT);
         let page = reproduction(&all).html();
-        assert!(page.contains("Constants and settings"), "{page}");
+        assert!(page.contains("pure-2012: constants and settings"), "{page}");
     }
 
     #[test]
@@ -423,8 +451,10 @@ mod tests {
     #[test]
     fn several_studies_have_an_overview() {
         let one = || reproduction_of(vec![row("small", 1010.0, Outcome::Holds)]);
-        let text = reproduction(&[one(), one()]).terminal(100, false);
+        let text = reproduction(&[one(), one()]).verbose(100, false);
         assert!(text.contains("2 of 2 predicted figures"), "{text}");
         assert!(text.contains("1 of 1"), "{text}");
+        let headings = text.lines().filter(|line| *line == "pure-2012");
+        assert_eq!(headings.count(), 2, "{text}");
     }
 }

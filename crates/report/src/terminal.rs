@@ -51,14 +51,12 @@ impl Document {
         if !self.origin.is_empty() {
             screen.prose(DIM, "", &self.origin);
         }
-        let mut is_first = true;
-        for section in &self.sections {
-            if section.depth != Depth::First && !verbose {
-                continue;
-            }
+        let shown = self.sections.iter();
+        let shown = shown.filter(|section| verbose || section.depth == Depth::First);
+        for (place, section) in shown.enumerate() {
             screen.blank();
             // What was decided needs no heading.
-            if !section.title.is_empty() && !std::mem::take(&mut is_first) {
+            if place > 0 && !section.title.is_empty() {
                 screen.prose(BOLD, "", &section.title);
             }
             screen.blocks(&section.blocks);

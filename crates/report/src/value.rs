@@ -165,7 +165,7 @@ fn all_cells(value: &Value) -> Section {
         .figure(per_money(value), |&(place, cell)| {
             per_thousand(value, place, cell)
         })
-        .words(("95% CI", EXTRA), |(_, cell)| {
+        .words(("95% CI for the money", EXTRA), |(_, cell)| {
             worth(cell).map_or_else(|| UNKNOWN.into(), |of| ends(&of, number))
         });
     section.push(Block::Table(table.build()));

@@ -30,6 +30,8 @@ pub struct Score {
 pub struct Row {
     /// What is claimed.
     pub text: String,
+    /// Whether it is of a device alone, as the catalog has it.
+    pub is_of_device: bool,
     /// Where.
     pub source: String,
     /// The published figure, or its lower end.
@@ -43,7 +45,7 @@ pub struct Row {
     /// What the models say.
     pub predicted: Option<f64>,
     /// How far off that is, as a share of the published figure; 0 where a bound is met, and
-    /// -1 of a peak, knee or the like that a curve has not.
+    /// -1 where the curve has no such peak or knee.
     pub error: Option<f64>,
     /// What real databases gave here, a ratio.
     pub measured: Option<Measured>,
@@ -107,32 +109,38 @@ pub fn score(
     let mut rows = Vec::new();
     for (number, claim) in study.claims.iter().enumerate() {
         let found = found(study, claim, predicted)?;
+        let predicted = match found {
+            Found::Figure(figure) => Some(figure),
+            _ => None,
+        };
+        // Of a curve that has no peak or knee, nothing is where it was published.
+        let error = match found {
+            Found::NoShape if claim.published.is_some() => Some(-1.0),
+            _ => predicted.and_then(|figure| claim.error(figure)),
+        };
+        let is_near = predicted.is_some_and(|figure| claim.holds(figure));
         let outcome = match (&claim.untested, &claim.fitted, found) {
-            (Some(why), _, _) => Outcome::Untested(why.clone()),
-            (None, Some(fitted), _) => Outcome::Fitted {
+            (Some(why), ..) => Outcome::Untested(why.clone()),
+            (_, _, Found::Nothing) => Outcome::Untested("the models give no such figure".into()),
+            (_, Some(fitted), _) => Outcome::Fitted {
                 what: fitted.clone(),
-                is_near: found.is_some_and(|found| claim.holds(found)),
+                is_near,
             },
-            (None, None, Some(_)) if claim.is_asked => Outcome::Asked,
-            (None, None, Some(found)) if claim.holds(found) => Outcome::Holds,
-            (None, None, Some(_)) => Outcome::Off,
-            // The curve is there, and has no peak or knee.
-            (None, None, None) if claim.shape.is_some() => Outcome::Off,
-            (None, None, None) => Outcome::Untested("the models give no such figure".into()),
+            _ if claim.is_asked => Outcome::Asked,
+            _ if is_near => Outcome::Holds,
+            _ => Outcome::Off,
         };
         let measured = measured.iter().find(|(of, _)| *of == number);
         rows.push(Row {
             text: claim.text.clone(),
+            is_of_device: false,
             source: claim.source.clone(),
             published: claim.published,
             published_to: claim.published_to,
             relation: claim.relation,
             unit: claim.unit(),
-            predicted: found,
-            error: match (found, &outcome) {
-                (None, Outcome::Off) => Some(-1.0),
-                _ => found.and_then(|found| claim.error(found)),
-            },
+            predicted,
+            error,
             measured: measured.map(|(_, measured)| *measured),
             outcome,
         });
@@ -162,6 +170,7 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool)
     });
     Row {
         text: format!("{device}: {}{}", published.at, over.unwrap_or_default()),
+        is_of_device: true,
         source: published.source.clone(),
         published: Some(published.value),
         published_to: None,
@@ -187,12 +196,22 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool)
 }
 
 /// What the models say of a claim.
-fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Option<f64>, StudyError> {
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    /// Nothing: its figure is not known of these cells.
+    Nothing,
+    /// The figures of a curve, which has not the shape that is claimed.
+    NoShape,
+    /// This.
+    Figure(f64),
+}
+
+fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Found, StudyError> {
     let (Some(experiment), Some(figure)) = (&claim.experiment, claim.figure) else {
-        return Ok(None);
+        return Ok(Found::Nothing);
     };
     let kind = claim.kind.as_deref();
-    let of = |place| -> Result<Option<f64>, StudyError> {
+    let of = |place| -> Result<Found, StudyError> {
         let cells = study.cells(experiment, place, &claim.axes())?;
         let figures: Vec<(&CellFigures, f64)> = predicted
             .of(study, &cells)
@@ -204,17 +223,25 @@ fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Option<f
             let reason = format!("claim '{}': no transaction is a {kind}", claim.text);
             return Err(study.invalid(reason));
         }
-        Ok(match (claim.shape, claim.along) {
-            (Some(shape), Some(along)) => of_curve(shape, along, &figures),
-            _ => figures.first().map(|(_, figure)| *figure),
+        Ok(match (claim.shape, claim.along, &figures[..]) {
+            (_, _, []) => Found::Nothing,
+            (Some(shape), Some(along), _) => {
+                of_curve(shape, along, &figures).map_or(Found::NoShape, Found::Figure)
+            }
+            (_, _, [(_, figure), ..]) => Found::Figure(*figure),
         })
     };
-    let own = of(&claim.at)?;
-    match &claim.over {
-        None => Ok(own),
-        Some(over) => Ok(own.zip(of(over)?).map(|(own, other)| own / other)),
-    }
-    .map(|found| found.filter(|found| found.is_finite()))
+    let found = match (of(&claim.at)?, &claim.over) {
+        (Found::Figure(own), Some(over)) => match of(over)? {
+            Found::Figure(other) => Found::Figure(own / other),
+            less => less,
+        },
+        (found, _) => found,
+    };
+    Ok(match found {
+        Found::Figure(figure) if !figure.is_finite() => Found::Nothing,
+        found => found,
+    })
 }
 
 /// Where a cell is along an axis, as a number.

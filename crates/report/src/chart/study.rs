@@ -40,7 +40,11 @@ pub(super) fn draw(drawn: &Drawn) -> Option<Figure> {
     };
     let lines = Lines {
         title: drawn.title.clone(),
-        caption: "Predicted by models, beside what was published.".into(),
+        caption: match drawn.curves.iter().any(|curve| curve.is_published) {
+            true => "Predicted by models, beside what was published.",
+            false => "Predicted by models. No published figures to compare with.",
+        }
+        .into(),
         places: (along, drawn.places.clone()),
         values: drawn.unit,
         curves: curves.collect(),

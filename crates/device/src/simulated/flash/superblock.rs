@@ -49,8 +49,8 @@ pub struct Parameters {
     pub levelling_spread: Sourced<u32>,
     /// Bytes of writes that the drive holds back; 0 for one request a way.
     pub buffer_bytes: Sourced<u64>,
-    /// Bytes of a line of that buffer, of which a smaller write takes all; a divisor of a
-    /// superpage, in whole sectors.
+    /// Bytes of a line of that buffer. A smaller write takes a whole line. It has whole
+    /// sectors, and a superpage has whole lines.
     pub buffer_line_bytes: Sourced<u32>,
     /// What leaves the buffer first.
     pub victim: Sourced<Victim>,

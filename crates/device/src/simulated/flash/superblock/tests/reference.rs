@@ -14,7 +14,7 @@ pub(super) struct Drive {
     pub(super) replacements_a_way: usize,
     pub(super) sectors_a_superpage: u64,
     pub(super) buffer_sectors: usize,
-    /// Of the buffer's lines, each of which any of its sectors takes.
+    /// Sectors of a line of the buffer. Any one of them takes the line.
     pub(super) sectors_a_line: u64,
     pub(super) sense: u64,
     pub(super) program: u64,

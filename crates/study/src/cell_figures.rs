@@ -155,6 +155,9 @@ pub(crate) fn model(
 
 /// Transactions of a step of the warm-up. Chosen.
 const STEP: u64 = 500;
+/// Steps in a row without a miss from which on nothing is missed: in one alone there is none
+/// by chance while one transaction of a hundred still reads. Chosen.
+const QUIET_STEPS: u32 = 20;
 
 /// What is left free beside the data: logs, and what transactions add.
 const ROOM: ByteCount = ByteCount::mib(2048);
@@ -213,12 +216,12 @@ pub(crate) fn figures(
 fn warm_up(experiment: &Experiment, system: &mut System) -> Result<(), PredictError> {
     let fills = experiment.warm_up_fills.as_ref().map(|of| of.value);
     let enough = fills.map_or(f64::INFINITY, |fills| fills * system.frames() as f64);
-    let (mut misses, mut latest, mut done) = (0u64, 1, 0);
-    while done < *experiment.warm_up && (misses as f64) < enough && latest > 0 {
+    let (mut misses, mut quiet, mut done) = (0u64, 0, 0);
+    while done < *experiment.warm_up && (misses as f64) < enough && quiet < QUIET_STEPS {
         let step = STEP.min(*experiment.warm_up - done);
-        latest = 0;
-        system.run(step, &mut |one| latest += one.referred.misses)?;
-        misses += latest;
+        let before = misses;
+        system.run(step, &mut |one| misses += one.referred.misses)?;
+        quiet = if misses == before { quiet + 1 } else { 0 };
         done += step;
     }
     Ok(())

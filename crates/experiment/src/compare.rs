@@ -55,9 +55,9 @@ pub struct CellComparison {
     pub first: Interval,
     /// … and in the second.
     pub second: Interval,
-    /// The second's throughput over the first's, 95 % for all cells together
-    /// (Bonferroni). The batches of two stores share no time, so that what
-    /// changed on the machine between them is part of the ratio.
+    /// The second's throughput over the first's, 95% for all cells together
+    /// (Bonferroni): as wide as the batches of both make it. These share no time, so
+    /// what changed on the machine between them is part of the ratio.
     pub ratio: Interval,
     /// What the interval says of the second.
     pub decision: Decision,
@@ -138,11 +138,15 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
                 let batches = |of: &CellFindings| -> Vec<f64> {
                     of.batches.iter().map(|batch| batch.throughput).collect()
                 };
-                let ratio = ratio_interval(&batches(other), &batches(cell), pairs.len())?;
+                let (first, second) = (cell.throughput?, other.throughput?);
+                // The batches of a cell that left early are of other minutes than the
+                // throughputs beside it: they say how wide, not where.
+                let ratio = ratio_interval(&batches(other), &batches(cell), pairs.len())?
+                    .around(second.estimate / first.estimate);
                 Some(CellComparison {
                     name: (*name).clone(),
-                    first: cell.throughput?,
-                    second: other.throughput?,
+                    first,
+                    second,
                     ratio,
                     decision: decision(&ratio, margin),
                 })

@@ -26,7 +26,7 @@ use crate::{
     plan::{Cell, Group, Plan},
     prediction::{Elsewhere, Expected},
     record::{Figures, RunRecord, Source, UNFINISHED},
-    statistics::{ByBatch, Decision, Interval, mean, standard_deviation},
+    statistics::{Decision, Interval, mean, standard_deviation},
     store::{CHANGED, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
@@ -159,8 +159,9 @@ pub struct CellFindings {
     pub level: String,
     /// Whether others are compared with it.
     pub reference: bool,
-    /// Throughput a minute over all batches of the reference, with its interval
-    /// (95%, this cell alone): of a rival the reference's times the ratio.
+    /// Throughput a minute with its interval (95%, this cell alone), by
+    /// [`Levels`](crate::lockstep::Levels): of two cells that were open together, the ratio
+    /// of these is the ratio that is said of them anywhere.
     pub throughput: Option<Interval>,
     /// Its throughput over the reference's within batches (95% for all cells of
     /// the group and all looks together); `None` for the reference.
@@ -213,7 +214,9 @@ pub struct CellFindings {
 }
 
 /// Where a transaction's time goes, in microseconds: means over all
-/// transactions, of the time that a session spends on one.
+/// transactions, of the time that a session spends on one. The whole follows from the
+/// cell's throughput and so stands to those of other cells as throughputs do, though some
+/// were measured in other minutes; its parts are shares of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TransactionTime {
     /// All of it.
@@ -228,9 +231,8 @@ pub struct TransactionTime {
     pub checkpoint_us: f64,
     /// On a CPU in user mode, database and client.
     pub cpu_us: f64,
-    /// The rest: the kernel's work besides the above, and waiting for a CPU,
-    /// for locks and for other sessions. Negative where the parts, which are
-    /// measured apart, come to more than the whole.
+    /// The rest, 0 or more: the kernel's work besides the above, and waiting for a CPU,
+    /// for locks and for other sessions.
     pub other_us: f64,
 }
 
@@ -335,8 +337,6 @@ impl Findings {
             let runs: Vec<&Figures> = by_cell.figures[cell].values().copied().collect();
             per_transaction(&runs)
         });
-        let throughput = throughput_by_batch(&plan_groups, &judgement, cells.len());
-        let of_cell = |cell: usize| throughput[cell].clone();
         let screened = |why| {
             let passes = judgement.screened.iter();
             passes.filter(|pass| pass.why == why).count()
@@ -391,11 +391,11 @@ impl Findings {
             source,
             buffers: match is_ramps {
                 true => Vec::new(),
-                false => buffer_findings(&plan, &cells, of_cell, &inputs),
+                false => buffer_findings(&plan, &cells, &judgement.levels, &inputs),
             },
             interactions: match is_ramps {
                 true => Vec::new(),
-                false => interactions(&plan, &cells, &plan_groups, of_cell, &inputs),
+                false => interactions(&plan, &cells, &plan_groups, &judgement.levels, &inputs),
             },
             groups,
             ramps,
@@ -436,20 +436,6 @@ impl Findings {
             .map(|figures| figures.misses_read * figures.device_reads_ratio.unwrap_or(1.0).min(1.0))
             .min_by(f64::total_cmp)
     }
-}
-
-/// Throughput of each cell by batch.
-fn throughput_by_batch(groups: &[Group], judgement: &Judgement, cells: usize) -> Vec<ByBatch> {
-    let mut throughput = vec![ByBatch::new(); cells];
-    for (group, judged) in groups.iter().zip(&judgement.groups) {
-        for (&cell, candidate) in group.cells.iter().zip(&judged.candidates) {
-            let batches = candidate.batches.iter();
-            throughput[cell] = batches
-                .map(|batch| ((batch.sitting, batch.pass), batch.throughput))
-                .collect();
-        }
-    }
-    throughput
 }
 
 /// The time of slices that cells would have had, at their mean, in passes that
@@ -604,7 +590,12 @@ impl<'a> ByCell<'a> {
             by_sitting: stands.by_sitting.clone(),
             autocorrelation: stands.autocorrelation,
             batches: stands.batches.clone(),
-            time: transaction_time(slices, cell.clients),
+            time: stands.throughput.and_then(|throughput| {
+                let usual = &self.slices[group.cells[group.reference]];
+                let counted = counted_share(usual).or_else(|| counted_share(slices))?;
+                let apart_us = 60e6 * counted / throughput.estimate;
+                transaction_time(slices, cell.clients.max(1), apart_us)
+            }),
             tail: tail(&runs, &kinds),
             age: age(slices),
             stability: stability(slices, &stands.batches, &kinds),
@@ -634,43 +625,56 @@ impl<'a> ByCell<'a> {
     }
 }
 
-/// Where the time of slices went, a transaction. All of it is the time that
-/// passed, once a session.
-fn transaction_time(slices: &[&Slice], sessions: u32) -> Option<TransactionTime> {
-    let executed = slices.iter().map(|slice| slice.transactions);
-    let transactions = executed.fold(0, u64::saturating_add);
+/// Counted commits a transaction; `None` without any.
+fn counted_share(slices: &[&Slice]) -> Option<f64> {
+    let sum = |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice) as f64).sum::<f64>();
+    let share = sum(|slice| slice.counted) / sum(|slice| slice.transactions);
+    (share.is_finite() && share > 0.0).then_some(share)
+}
+
+/// Where the time of so many sessions went, whose transactions end `apart_us` from each
+/// other: each part has the share of it that it had of slices. Parts are timed apart, so
+/// they may come to more than the whole by a little: then the CPU's is smaller, which is
+/// known the least, or all are where that is not enough.
+fn transaction_time(slices: &[&Slice], sessions: u32, apart_us: f64) -> Option<TransactionTime> {
     let spent: Vec<Spent> = slices.iter().filter_map(|slice| slice.spent).collect();
-    if transactions == 0 || spent.len() < slices.len() {
+    let sessions = f64::from(sessions);
+    let elapsed = slices.iter().map(|slice| slice.elapsed.as_secs_f64());
+    let whole = sessions * elapsed.sum::<f64>();
+    if spent.len() < slices.len() || whole <= 0.0 || !apart_us.is_finite() {
         return None;
     }
-    let micros = |time: Duration| time.as_secs_f64() * 1e6 / transactions as f64;
-    let of = |part: fn(&Spent) -> Duration| micros(spent.iter().map(part).sum());
-    let elapsed: Duration = slices.iter().map(|slice| slice.elapsed).sum();
-    let total_us = micros(elapsed) * f64::from(sessions.max(1));
-    let parts = [
-        of(|spent| spent.read),
-        of(|spent| spent.log_write),
-        of(|spent| spent.log_sync),
-        of(|spent| spent.checkpoint),
-        of(|spent| spent.cpu),
+    let share = |part: fn(&Spent) -> Duration| {
+        let times = spent.iter().map(|spent| part(spent).as_secs_f64());
+        times.sum::<f64>() / whole
+    };
+    let waits = [
+        share(|spent| spent.read),
+        share(|spent| spent.log_write),
+        share(|spent| spent.log_sync),
+        share(|spent| spent.checkpoint),
     ];
-    let [read_us, log_write_us, log_sync_us, checkpoint_us, cpu_us] = parts;
+    let waited: f64 = waits.iter().sum();
+    let fitting = waited.max(1.0);
+    let cpu = share(|spent| spent.cpu).min((1.0 - waited).max(0.0));
+    let total_us = sessions * apart_us;
+    let [read_us, log_write_us, log_sync_us, checkpoint_us] =
+        waits.map(|share| share / fitting * total_us);
     Some(TransactionTime {
         total_us,
         read_us,
         log_write_us,
         log_sync_us,
         checkpoint_us,
-        cpu_us,
-        other_us: rest(total_us, &parts),
+        cpu_us: cpu * total_us,
+        other_us: rest(1.0 - waited.min(1.0) - cpu) * total_us,
     })
 }
 
-/// What parts leave of a whole. Where nothing is left, sums of fractions may miss by a
+/// What parts leave of a whole of 1. Where nothing is left, sums of fractions may miss by a
 /// hair.
-fn rest(whole: f64, parts: &[f64]) -> f64 {
-    let rest = whole - parts.iter().sum::<f64>();
-    if rest.abs() < 1e-9 * whole { 0.0 } else { rest }
+fn rest(share: f64) -> f64 {
+    if share < 1e-9 { 0.0 } else { share }
 }
 
 fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {

@@ -9,11 +9,9 @@ use serde::Serialize;
 
 use crate::{
     inputs::Inputs,
-    lockstep::{Candidate, GroupJudgement, Why},
+    lockstep::{Candidate, GroupJudgement, Levels, Why},
     plan::{Cell, Factor, Group, Level, Plan},
-    statistics::{
-        ByBatch, Decision, Interval, decision, geometric_interval, paired_ratios, ratios_by_batch,
-    },
+    statistics::{Decision, Interval, decision, error_of_one},
 };
 
 /// What to do in one group of cells.
@@ -133,24 +131,22 @@ pub struct Interaction {
     /// What else is the same in both; empty when nothing else varies.
     pub within: String,
     /// Its throughput over the reference's at `at`, over the same at
-    /// `against`: within batches, 95% for all interactions of the plan
-    /// (Bonferroni).
+    /// `against`: 95% for all interactions of the plan (Bonferroni).
     pub ratio: Interval,
     /// What the interval says: [`Decision::Better`] and [`Decision::Worse`]
     /// are interactions that matter.
     pub decision: Decision,
 }
 
-/// All interactions between what is compared and each other factor, the ratio
-/// of two ratios of the same batch being one observation (the 2 x 2 contrast
-/// of the factorial experiment: Box, Hunter and Hunter, Statistics for
-/// Experimenters, 2nd ed. 2005, ch. 5). Pairs that no batch has in common are
-/// left out.
+/// All interactions between what is compared and each other factor: the ratio of the two
+/// ratios that the groups say (the 2 x 2 contrast of the factorial experiment: Box, Hunter
+/// and Hunter, Statistics for Experimenters, 2nd ed. 2005, ch. 5). Cells that were never open
+/// together are left out.
 pub(crate) fn interactions(
     plan: &Plan,
     cells: &[Cell],
     groups: &[Group],
-    throughput: impl Fn(usize) -> ByBatch,
+    levels: &Levels,
     inputs: &Inputs,
 ) -> Vec<Interaction> {
     let mut found = Vec::new();
@@ -159,8 +155,6 @@ pub(crate) fn interactions(
             let Some(first) = first_level_of(plan, cells, groups, group, factor) else {
                 continue;
             };
-            let reference = throughput(group.cells[group.reference]);
-            let first_reference = throughput(first.cells[first.reference]);
             for (place, &cell) in group.cells.iter().enumerate() {
                 let other = first.cells[place];
                 if place == group.reference
@@ -170,16 +164,13 @@ pub(crate) fn interactions(
                 {
                     continue;
                 }
-                let here = ratios_by_batch(&throughput(cell), &reference);
-                let there = ratios_by_batch(&throughput(other), &first_reference);
-                let ratios = paired_ratios(&here, &there);
                 let within: Vec<String> = plan
                     .varied()
                     .into_iter()
                     .filter(|&other| other != factor)
                     .map(|other| plan.level(&cells[cell], other).with_noun())
                     .collect();
-                let levels = (
+                let names = (
                     plan.level(&cells[cell], plan.compare),
                     plan.level(&cells[cell], factor),
                     plan.level(&cells[other], factor),
@@ -190,15 +181,15 @@ pub(crate) fn interactions(
                     (other, -1.0),
                     (first.cells[first.reference], 1.0),
                 ];
-                found.push((levels, within.join(", "), ratios, powers));
+                found.push((names, within.join(", "), powers));
             }
         }
     }
-    let comparisons = found.len();
+    let error = error_of_one(found.len());
     found
         .into_iter()
-        .filter_map(|((level, at, against), within, ratios, powers)| {
-            let ratio = inputs.widen(geometric_interval(&ratios, comparisons)?, &powers);
+        .filter_map(|((level, at, against), within, powers)| {
+            let ratio = inputs.widen(levels.product(&powers, error)?, &powers);
             Some(Interaction {
                 level,
                 at,
@@ -263,6 +254,10 @@ pub enum EqualThroughput {
     About {
         /// The memory.
         memory: ByteCount,
+        /// The memory at the upper ends of the intervals; `None` where the smallest does.
+        low: Option<ByteCount>,
+        /// … and at the lower ends; `None` where not even the largest does.
+        high: Option<ByteCount>,
     },
     /// Not even the largest that was measured does.
     AboveLargest {
@@ -278,7 +273,7 @@ pub enum EqualThroughput {
 pub(crate) fn buffer_findings(
     plan: &Plan,
     cells: &[Cell],
-    throughput: impl Fn(usize) -> ByBatch,
+    levels: &Levels,
     inputs: &Inputs,
 ) -> Vec<BufferFinding> {
     if plan.compare != Factor::PageSize || plan.varied() != [Factor::Memory] {
@@ -295,8 +290,7 @@ pub(crate) fn buffer_findings(
     };
     let ratio = |one: Option<usize>, other: Option<usize>, comparisons| {
         let (one, other) = (one?, other?);
-        let ratios = paired_ratios(&throughput(one), &throughput(other));
-        let interval = geometric_interval(&ratios, comparisons)?;
+        let interval = levels.ratio(one, other, error_of_one(comparisons))?;
         Some(inputs.widen(interval, &[(one, 1.0), (other, -1.0)]))
     };
     let target = find(reference, large);
@@ -310,55 +304,96 @@ pub(crate) fn buffer_findings(
             plan.page_sizes.len(),
         ),
         equal_to_reference: if page_size == reference {
-            EqualThroughput::About { memory: large }
+            EqualThroughput::About {
+                memory: large,
+                low: Some(large),
+                high: Some(large),
+            }
         } else {
             let point = |&memory| Some((memory, ratio(find(page_size, memory), target, 1)?));
             let points: Option<Vec<(ByteCount, Interval)>> = memories.iter().map(point).collect();
-            points.map_or(EqualThroughput::Unknown, |points| crossing(&points))
+            points.map_or(EqualThroughput::Unknown, |points| equal(&points))
         },
     };
     plan.page_sizes.iter().map(finding).collect()
 }
 
-/// Where the line through (ln memory, ln ratio) first reaches ratio 1.
-fn crossing(points: &[(ByteCount, Interval)]) -> EqualThroughput {
+/// Where ratios to the reference at ascending memories first reach 1.
+fn equal(points: &[(ByteCount, Interval)]) -> EqualThroughput {
     let (_, first) = points[0];
     if first.estimate >= 1.0 {
         return EqualThroughput::BelowSmallest { ratio: first };
     }
     let (_, last) = points[points.len() - 1];
-    points
-        .windows(2)
-        .find(|pair| pair[1].1.estimate >= 1.0)
-        .map_or(EqualThroughput::AboveLargest { ratio: last }, |pair| {
-            let place = |(memory, ratio): (ByteCount, Interval)| {
-                ((memory.get() as f64).ln(), ratio.estimate.ln())
-            };
-            let ((x0, y0), (x1, y1)) = (place(pair[0]), place(pair[1]));
-            let x = x0 + (x1 - x0) * -y0 / (y1 - y0);
-            EqualThroughput::About {
-                memory: ByteCount::new(x.exp().round() as u64),
-            }
-        })
+    let at = |of: fn(&Interval) -> f64| {
+        let line: Vec<(ByteCount, f64)> = points
+            .iter()
+            .map(|(memory, ratio)| (*memory, of(ratio)))
+            .collect();
+        crossing(&line)
+    };
+    match at(|ratio| ratio.estimate) {
+        None => EqualThroughput::AboveLargest { ratio: last },
+        Some(memory) => EqualThroughput::About {
+            memory,
+            low: at(|ratio| ratio.high).filter(|_| first.high < 1.0),
+            high: at(|ratio| ratio.low),
+        },
+    }
+}
+
+/// Where the line through (ln memory, ln ratio) first reaches ratio 1; `None` where it does
+/// not. The smallest memory where it begins there.
+fn crossing(line: &[(ByteCount, f64)]) -> Option<ByteCount> {
+    if line[0].1 >= 1.0 {
+        return Some(line[0].0);
+    }
+    let pair = line.windows(2).find(|pair| pair[1].1 >= 1.0)?;
+    let place = |(memory, ratio): (ByteCount, f64)| ((memory.get() as f64).ln(), ratio.ln());
+    let ((x0, y0), (x1, y1)) = (place(pair[0]), place(pair[1]));
+    // A lower end may be 0, and its logarithm without bound.
+    let x = match y0.is_finite() {
+        true => x0 + (x1 - x0) * -y0 / (y1 - y0),
+        false => x1,
+    };
+    Some(ByteCount::new(x.exp().round() as u64))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::plan;
+    use crate::{
+        lockstep::{BATCH_PASSES, Horizon, Rules, Slice, judge, slice::tests::slice},
+        plan::tests::plan,
+    };
 
-    /// Throughput by page size and memory with a wobble that all cells of a
-    /// batch share and a small one of their own.
-    fn measured(batches: u32, own: f64, level: impl Fn(&Cell) -> f64) -> impl Fn(&Cell) -> ByBatch {
-        move |cell| {
-            (0..batches)
-                .map(|batch| {
-                    let shared = 1.0 + 0.3 * f64::from(batch % 3);
-                    let phase = f64::from(batch * 7 + cell.page_size.get() / 512);
-                    ((0, batch), level(cell) * shared * (own * phase.sin()).exp())
-                })
-                .collect()
+    /// Levels of cells that were measured for so many batches: throughput by page size and
+    /// memory with a wobble that all cells of a batch share and a small one of their own.
+    fn levels(batches: u32, own: f64, level: impl Fn(&Cell) -> f64) -> Levels {
+        let plan = plan();
+        let cells = plan.cells();
+        let mut slices = Vec::new();
+        for pass in 0..batches * BATCH_PASSES as u32 {
+            let batch = pass / BATCH_PASSES as u32;
+            for (number, cell) in cells.iter().enumerate() {
+                let shared = 1.0 + 0.3 * f64::from(batch % 3);
+                let phase = f64::from(batch * 7 + cell.page_size.get() / 512);
+                let a_minute = level(cell) * shared * (own * phase.sin()).exp();
+                slices.push(Slice {
+                    elapsed: Duration::from_secs_f64(60.0 * 22.0 / a_minute),
+                    spent: None,
+                    foreign_bytes: None,
+                    ..slice(0, pass, number)
+                });
+            }
         }
+        let rules = Rules {
+            margin: plan.margin,
+            drop: false,
+            screen: false,
+            horizon: Horizon::Passes { passes: 1000 },
+        };
+        judge(&rules, &plan.groups(), cells.len(), &slices).levels
     }
 
     fn size(bytes: u32) -> PageSize {
@@ -379,14 +414,8 @@ mod tests {
             (_, true) => 1000.0,
             (_, false) => 2000.0,
         };
-        let measured = measured(8, 0.001, level);
-        let found = interactions(
-            &plan,
-            &cells,
-            &plan.groups(),
-            |c| measured(&cells[c]),
-            &Inputs::default(),
-        );
+        let levels = levels(8, 0.001, level);
+        let found = interactions(&plan, &cells, &plan.groups(), &levels, &Inputs::default());
         assert_eq!(found.len(), 2);
         let of = |bytes| {
             found
@@ -407,7 +436,7 @@ mod tests {
         // 8 KiB pages at 2 MiB do what the default does at 8 MiB.
         let plan = plan();
         let cells = plan.cells();
-        let of_cell = measured(3, 0.0, |cell| {
+        let levels = levels(3, 0.0, |cell| {
             let memory: f64 = cell.memory.get() as f64 / f64::from(1 << 20);
             match cell.page_size.get() {
                 8192 => 1000.0 * (memory / 4.0),
@@ -415,14 +444,14 @@ mod tests {
                 _ => 1000.0 * (memory / 8.0).sqrt(),
             }
         });
-        let findings = buffer_findings(&plan, &cells, |c| of_cell(&cells[c]), &Inputs::default());
+        let findings = buffer_findings(&plan, &cells, &levels, &Inputs::default());
         let of = |bytes| {
             findings
                 .iter()
                 .find(|f| f.page_size == size(bytes))
                 .unwrap()
         };
-        let EqualThroughput::About { memory } = of(8192).equal_to_reference else {
+        let EqualThroughput::About { memory, .. } = of(8192).equal_to_reference else {
             panic!("{findings:?}");
         };
         // Between 2 MiB (500) and 8 MiB (2000), 1000 is at 4 MiB.

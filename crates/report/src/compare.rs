@@ -191,13 +191,20 @@ mod tests {
         let mut second = fixture::one_memory();
         second.machine[0].1 = "Linux 7.0".into();
         for cell in &mut second.groups[0].cells {
-            for batch in &mut cell.batches {
-                batch.throughput *= 2.0;
+            for of in cell.throughput.iter_mut() {
+                (of.estimate, of.low, of.high) = (2.0 * of.estimate, 2.0 * of.low, 2.0 * of.high);
             }
         }
         let comparison = of(&first, &second);
         assert_eq!(comparison.cells.len(), 5);
         assert_eq!(comparison.only_first.len(), 5);
+        for cell in &comparison.cells {
+            let beside = cell.second.estimate / cell.first.estimate;
+            assert!(
+                (cell.ratio.estimate / beside - 1.0).abs() < 1e-9,
+                "{cell:?}"
+            );
+        }
         assert!(
             comparison
                 .cells

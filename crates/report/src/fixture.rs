@@ -746,12 +746,20 @@ fn buffers(batches: u32) -> Vec<BufferFinding> {
         .zip(levels(large, batches))
         .zip([
             EqualThroughput::AboveLargest { ratio: BELOW },
-            EqualThroughput::About { memory: large },
+            EqualThroughput::About {
+                memory: large,
+                low: Some(large),
+                high: Some(large),
+            },
             EqualThroughput::About {
                 memory: ByteCount::kib(22_600),
+                low: Some(ByteCount::mib(20)),
+                high: Some(ByteCount::mib(26)),
             },
             EqualThroughput::About {
                 memory: ByteCount::mib(31),
+                low: None,
+                high: None,
             },
             EqualThroughput::AboveLargest { ratio: BELOW },
         ])

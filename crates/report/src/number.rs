@@ -214,11 +214,12 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// A ratio as a factor with two digits: `1.8x`, `0.95x`, `12x`.
+/// A ratio as a factor: `0.95x`, `1.07x`, `1.8x`, `12x`. Below 1.5 with two decimals, so that
+/// what is near 1 can be told from it.
 pub(crate) fn factor(ratio: f64) -> String {
     match ratio {
         ratio if !ratio.is_finite() => UNKNOWN.into(),
-        ratio if ratio < 0.995 => format!("{ratio:.2}x"),
+        ratio if ratio < 1.495 => format!("{ratio:.2}x"),
         ratio if ratio < 9.95 => format!("{ratio:.1}x"),
         ratio => format!("{ratio:.0}x"),
     }
@@ -372,8 +373,8 @@ mod tests {
         assert_eq!(percent(0.1249), "12%");
         assert_eq!(percent(-0.0001), "0%");
         assert_eq!(
-            [1.84, 0.954, 12.3, 1.0].map(factor),
-            ["1.8x", "0.95x", "12x", "1.0x"]
+            [1.84, 0.954, 12.3, 1.0, 1.04].map(factor),
+            ["1.8x", "0.95x", "12x", "1.00x", "1.04x"]
         );
         assert_eq!([1.07, 0.45, 0.999].map(signed), ["+7%", "-55%", "0%"]);
     }

@@ -118,9 +118,18 @@ fn small_memory(buffer: &BufferFinding) -> Option<String> {
 fn equal_memory(buffer: &BufferFinding, default: &str) -> Option<String> {
     let (page, small, large) = (buffer.page_size, buffer.small, buffer.large);
     match buffer.equal_to_reference {
-        EqualThroughput::About { memory } => Some(format!(
-            "{page} pages need about {} to match {default} with {large} (interpolated).",
-            whole_mib(memory)
+        // What it needs at least is no answer.
+        EqualThroughput::About { high: None, .. } => None,
+        EqualThroughput::About {
+            memory,
+            low,
+            high: Some(high),
+        } => Some(format!(
+            "{page} pages need about {} to match {default} with {large} (interpolated, 95% CI {} \
+             to {}).",
+            whole_mib(memory),
+            low.map_or_else(|| format!("under {small}"), whole_mib),
+            whole_mib(high)
         )),
         EqualThroughput::BelowSmallest { ratio } => Some(format!(
             "{page} pages with {small} reach {} of {default} with {large} ({}).",
@@ -578,11 +587,10 @@ mod tests {
     #[test]
     fn buffers_are_compared_with_the_default() {
         assert_eq!(
-            buffers(&fixture::findings())[..4],
+            buffers(&fixture::findings())[..3],
             [
-                "8 KiB pages need about 22 MiB to match the default 4 KiB with 32 MiB (interpolated).",
-                "16 KiB pages need about 31 MiB to match the default 4 KiB with 32 MiB \
-                 (interpolated).",
+                "8 KiB pages need about 22 MiB to match the default 4 KiB with 32 MiB \
+                 (interpolated, 95% CI 20 MiB to 26 MiB).",
                 "Slower than the default 4 KiB with 32 MiB, so no smaller cache matches it: 2 KiB \
                  and 64 KiB.",
                 "2 KiB pages with 8 MiB instead of 32 MiB keep 71% of the throughput (66% to 76%).",

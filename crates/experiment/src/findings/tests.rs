@@ -162,6 +162,130 @@ fn the_parts_of_a_transactions_time_add_up() {
     assert_eq!(untold.groups[0].cells[0].time, None);
 }
 
+/// Findings of two memories on a machine that changes: after a third of the passes all
+/// slices take twice as long, and those with little memory four times. 64 KiB leave before
+/// that with much memory, and 8 KiB with little memory a little later.
+fn changing_machine() -> Findings {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
+    let plan = plan_of_two_memories();
+    store.adopt(&plan, SliceLength::default(), "0").unwrap();
+    store
+        .set_horizon(Horizon::Passes { passes: PASSES })
+        .unwrap();
+    let session = store.begin_session().unwrap();
+    for (number, cell) in plan.cells().iter().enumerate() {
+        let is_little = cell.memory == ByteCount::mib(2);
+        let size = cell.page_size.get();
+        let last = match (size, is_little) {
+            (65536, false) => PASSES / 4,
+            (8192, true) => PASSES / 2,
+            _ => PASSES,
+        };
+        let slices: Vec<Slice> = (0..last)
+            .map(|pass| {
+                let changed = match (pass >= PASSES / 3, is_little) {
+                    (false, _) => 1.0,
+                    (true, false) => 2.0,
+                    (true, true) => 4.0,
+                };
+                let own = match size {
+                    4096 => 1.0,
+                    8192 => 1.2,
+                    _ => 2.0,
+                };
+                let wobble = f64::from(pass * 7 + number as u32 * 3).sin();
+                let elapsed = 0.05 * own * changed * (1.0 + 0.01 * wobble);
+                let part = |share: f64| Duration::from_secs_f64(elapsed * share);
+                Slice {
+                    elapsed: Duration::from_secs_f64(elapsed),
+                    spent: Some(Spent {
+                        read: part(0.5),
+                        cpu: part(0.2),
+                        ..Spent::default()
+                    }),
+                    ..some_slice(0, pass, number)
+                }
+            })
+            .collect();
+        let record = RunRecord {
+            source: Source::Measured,
+            key: RunKey {
+                sitting: 0,
+                cell: number,
+            },
+            started_at: Timestamp::now(),
+            result: Ok(Box::new(sound(number))),
+        };
+        store.put_runs(session, &[&record], &slices).unwrap();
+    }
+    Findings::of(&store).unwrap().unwrap()
+}
+
+#[test]
+fn every_ratio_is_the_one_of_the_throughputs_beside_it() {
+    let found = changing_machine();
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    let throughput = |bytes: u32, memory: ByteCount| {
+        let mut cells = found.groups.iter().flat_map(|group| &group.cells);
+        let cell = cells.find(|of| of.cell.page_size.get() == bytes && of.cell.memory == memory);
+        cell.unwrap().throughput.unwrap()
+    };
+    let (little, much) = (ByteCount::mib(2), ByteCount::mib(8));
+    for group in &found.groups {
+        let reference = group.cells.iter().find(|cell| cell.reference).unwrap();
+        let usual = reference.throughput.unwrap().estimate;
+        for cell in group.cells.iter().filter(|cell| !cell.reference) {
+            let own = cell.throughput.unwrap().estimate;
+            assert!(near(own / usual, cell.ratio.unwrap().estimate), "{cell:?}");
+            // Times stand to each other as throughputs do, of cells that left early too.
+            let (time, usual_time) = (cell.time.unwrap(), reference.time.unwrap());
+            assert!(near(usual_time.total_us / time.total_us, own / usual));
+            assert!(near(time.read_us, 0.5 * time.total_us), "{time:?}");
+        }
+    }
+    assert_eq!(found.buffers.len(), 3);
+    for buffer in &found.buffers {
+        let said = buffer.small_over_large.unwrap();
+        let size = buffer.page_size.get();
+        let [small, large] = [little, much].map(|memory| throughput(size, memory).estimate);
+        assert!(near(said.estimate, small / large), "{size}: {said:?}");
+        assert!(said.low < said.estimate && said.estimate < said.high);
+    }
+    assert_eq!(found.interactions.len(), 2);
+    for interaction in &found.interactions {
+        let crate::plan::Level::PageSize(size) = &interaction.level else {
+            panic!("{interaction:?}");
+        };
+        let over =
+            |memory| throughput(size.get(), memory).estimate / throughput(4096, memory).estimate;
+        let said = interaction.ratio.estimate;
+        assert!(near(said, over(much) / over(little)) || near(said, over(little) / over(much)));
+    }
+}
+
+#[test]
+fn parts_that_come_to_more_than_the_whole_leave_no_negative_rest() {
+    let more_cpu = |slice: &mut Slice| {
+        let spent = slice.spent.as_mut().unwrap();
+        spent.cpu = slice.elapsed.mul_f64(0.32);
+    };
+    let found = findings_of(|_, _, figures| Ok(figures), more_cpu);
+    let time = found.groups[0].cells[0].time.unwrap();
+    assert_eq!(time.other_us, 0.0);
+    assert!((time.cpu_us / time.total_us - 0.3).abs() < 1e-3, "{time:?}");
+    let more_reads = |slice: &mut Slice| {
+        slice.spent.as_mut().unwrap().read = slice.elapsed.mul_f64(1.8);
+    };
+    let found = findings_of(|_, _, figures| Ok(figures), more_reads);
+    let time = found.groups[0].cells[0].time.unwrap();
+    assert_eq!((time.cpu_us, time.other_us), (0.0, 0.0));
+    assert!(
+        (time.read_us / time.total_us - 0.9).abs() < 1e-3,
+        "{time:?}"
+    );
+}
+
 #[test]
 fn a_tail_of_checkpoints_is_known_by_their_time() {
     let found = findings_with(|_| {});

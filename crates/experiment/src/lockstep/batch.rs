@@ -101,6 +101,11 @@ impl Series {
     pub(super) fn estimate(&self) -> Option<Estimate> {
         Estimate::of(&self.logs, &self.influences)
     }
+
+    /// What each batch adds to the mean of the logarithms times their number.
+    pub(super) fn influences(&self) -> &[f64] {
+        &self.influences
+    }
 }
 
 impl Batches {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::{
-    Candidate, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
+    Candidate, GroupJudgement, Horizon, Judgement, Left, Levels, Rules, Slice, Why,
     batch::{Batches, PASSES, Series},
     screen::{Pass, passes},
 };
 use crate::{
     plan::Group,
-    statistics::{Decision, Estimate, Interval, decision, geometric_interval, horizon::Spending},
+    statistics::{Decision, Estimate, Interval, decision, horizon::Spending},
 };
 
 /// The two-sided error of all intervals of a group at all looks together.
@@ -91,17 +91,30 @@ pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice
         _ => None,
     };
     let information = batches.count() as f64 * ahead.map_or(1.0, |next| next / share.max(1e-9));
+    let mut judged: Vec<GroupJudgement> = groups
+        .iter()
+        .map(|group| {
+            let level = group.spending.level(information, ahead.unwrap_or(1.0));
+            group.judgement(rules, &batches, level, measured)
+        })
+        .collect();
+    let decided = |candidate: &Candidate| candidate.ratio.map(|ratio| ratio.estimate.ln());
+    let decided: Vec<Vec<Option<f64>>> = judged
+        .iter()
+        .map(|group| group.candidates.iter().map(decided).collect())
+        .collect();
+    let levels = Levels::of(plan_groups, &decided, &batches);
+    for (group, judged) in plan_groups.iter().zip(&mut judged) {
+        for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
+            candidate.throughput = levels.throughput(cell, ERROR);
+        }
+    }
     Judgement {
         passes: passes.len(),
         measured,
-        groups: groups
-            .iter()
-            .map(|group| {
-                let level = group.spending.level(information, ahead.unwrap_or(1.0));
-                group.judgement(rules, &batches, level, measured)
-            })
-            .collect(),
+        groups: judged,
         screened: batches.screened,
+        levels,
     }
 }
 
@@ -298,15 +311,10 @@ impl<'a> Standing<'a> {
         level: f64,
         measured: Duration,
     ) -> GroupJudgement {
-        let mut candidates: Vec<Candidate> = (0..self.group.cells.len())
-            .map(|place| self.candidate(rules, batches, place, level, measured))
-            .collect();
-        let usual = candidates[self.group.reference].throughput;
-        for candidate in &mut candidates {
-            candidate.throughput = at_the_time_of(usual, candidate);
-        }
         GroupJudgement {
-            candidates,
+            candidates: (0..self.group.cells.len())
+                .map(|place| self.candidate(rules, batches, place, level, measured))
+                .collect(),
             finished: self.finished,
         }
     }
@@ -320,18 +328,9 @@ impl<'a> Standing<'a> {
         measured: Duration,
     ) -> Candidate {
         let cells = &self.group.cells;
-        let own = batches.series(cells[place], None);
-        // One batch has a throughput all the same.
-        let unbounded = || {
-            let values: Vec<f64> = own.logs.iter().map(|log| log.exp()).collect();
-            geometric_interval(&values, 1)
-        };
-        let known = own.estimate().map(|own| own.interval(ERROR));
-        let throughput = known.or_else(unbounded).map(per_minute);
         let alone = Candidate {
             left: self.left[place],
-            throughput,
-            batches: own.batches,
+            batches: batches.series(cells[place], None).batches,
             ..Candidate::default()
         };
         if place == self.group.reference {
@@ -354,31 +353,6 @@ impl<'a> Standing<'a> {
                 .and_then(|estimate| more(&estimate, rules.margin, level, measured)),
             ..alone
         }
-    }
-}
-
-fn per_minute(interval: Interval) -> Interval {
-    scaled(interval, 60.0)
-}
-
-/// A candidate's throughput in all the time that the reference was measured. One
-/// that left early had other moments of the machine: beside throughputs of all
-/// moments its own would say something else than its ratio.
-fn at_the_time_of(usual: Option<Interval>, candidate: &Candidate) -> Option<Interval> {
-    match (usual, candidate.throughput, candidate.ratio) {
-        (Some(usual), Some(own), Some(ratio)) => {
-            Some(scaled(own, usual.estimate * ratio.estimate / own.estimate))
-        }
-        (_, own, _) => own,
-    }
-}
-
-fn scaled(interval: Interval, factor: f64) -> Interval {
-    Interval {
-        estimate: factor * interval.estimate,
-        low: factor * interval.low,
-        high: factor * interval.high,
-        ..interval
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Levels;
 use crate::statistics::{Decision, Interval};
 
 /// How cells are compared.
@@ -48,6 +49,8 @@ pub struct Judgement {
     pub screened: Vec<ScreenedPass>,
     /// By group of the plan.
     pub groups: Vec<GroupJudgement>,
+    /// The throughput of every cell beside every other's, of all groups.
+    pub levels: Levels,
 }
 
 /// A pass that is left out.
@@ -107,9 +110,8 @@ pub struct Candidate {
     pub more: Option<Duration>,
     /// What each batch gave.
     pub batches: Vec<Batch>,
-    /// Throughput a minute over all batches of the reference, with an interval
-    /// (95%, this cell alone): of a rival the reference's times the ratio, so
-    /// that one which left early stands beside the others.
+    /// Throughput a minute by [`Levels`], with an interval (95%, this cell alone), so that
+    /// one which left early stands beside the others.
     pub throughput: Option<Interval>,
 }
 

@@ -9,6 +9,7 @@
 mod batch;
 mod decide;
 mod judgement;
+mod levels;
 mod screen;
 pub(crate) mod slice;
 
@@ -17,6 +18,7 @@ pub use decide::judge;
 pub use judgement::{
     Batch, Candidate, GroupJudgement, Horizon, Judgement, Left, Rules, Screened, ScreenedPass, Why,
 };
+pub use levels::Levels;
 pub use slice::{Slice, SliceKey, Spent};
 
 #[cfg(test)]

@@ -525,3 +525,84 @@ fn storms_are_left_out_and_intervals_cover() {
     assert!((272..=298).contains(&covers), "{covers} of 300");
     assert!(screened > 300, "{screened}");
 }
+
+/// Two groups of two cells, compared with their first.
+fn two_groups() -> Vec<Group> {
+    let group = |cells: [usize; 2]| Group {
+        cells: cells.into(),
+        reference: 0,
+    };
+    vec![group([0, 1]), group([2, 3])]
+}
+
+/// Cells 0 and 1 as 2 and 3, which take twice as long, in all passes; the machine takes
+/// three times as long for all in the second half, where `is_there` tells who is.
+fn slices_of_two_groups(is_there: impl Fn(u32, usize) -> bool) -> Vec<Slice> {
+    let mut all = slices(&[80], 4, |slice| {
+        let moment = if slice.key.pass < 40 { 1.0 } else { 3.0 };
+        let own = if slice.key.cell < 2 { 1.0 } else { 2.0 };
+        take(slice, moment * own);
+    });
+    all.retain(|slice| is_there(slice.key.pass, slice.key.cell));
+    all
+}
+
+fn open_rules() -> Rules {
+    Rules {
+        drop: false,
+        screen: false,
+        ..rules(1000)
+    }
+}
+
+#[test]
+fn groups_that_ended_early_are_compared_in_shared_batches() {
+    // Alone, the means of the second group would be those of the faster half.
+    let early = slices_of_two_groups(|pass, cell| cell < 2 || pass < 40);
+    let judged = judge(&open_rules(), &two_groups(), 4, &early);
+    for (one, other) in [(0, 2), (1, 3)] {
+        let ratio = judged.levels.ratio(one, other, 0.05).unwrap();
+        assert!((ratio.estimate - 2.0).abs() < 0.02, "{ratio:?}");
+        assert!(ratio.low < 2.0 && 2.0 < ratio.high, "{ratio:?}");
+        assert!(ratio.high / ratio.low < 1.02, "{ratio:?}");
+        let throughput = |cell| judged.levels.throughput(cell, 0.05).unwrap();
+        let beside = throughput(one).estimate / throughput(other).estimate;
+        assert!((ratio.estimate / beside - 1.0).abs() < 1e-12);
+    }
+    let itself = judged.levels.ratio(1, 1, 0.05).unwrap();
+    assert_eq!((itself.low, itself.estimate, itself.high), (1.0, 1.0, 1.0));
+}
+
+#[test]
+fn groups_that_were_never_open_together_have_no_ratio() {
+    let apart = slices_of_two_groups(|pass, cell| (cell < 2) == (pass < 40));
+    let judged = judge(&open_rules(), &two_groups(), 4, &apart);
+    assert_eq!(judged.levels.ratio(0, 2, 0.05), None);
+    assert!(judged.levels.ratio(0, 1, 0.05).is_some());
+    for cell in 0..4 {
+        assert!(judged.levels.throughput(cell, 0.05).is_some(), "{cell}");
+    }
+    assert_eq!(judged.levels.throughput(4, 0.05), None);
+}
+
+#[test]
+fn ratios_of_groups_cover_as_often_as_they_say() {
+    // 400 quiet machines of 20 s: a covering share of 95% has a standard error of 1.1
+    // points. The last cell leaves halfway, so that it takes all three parts to tell.
+    let truth = 0.5_f64;
+    let effects = [0.0, -0.1, -truth, -truth + 0.2];
+    let covered = (0..400)
+        .filter(|&trial| {
+            let seed = Seed::new(17).derive("levels", trial);
+            let mut machine = Machine::new(QUIET, &effects, seed);
+            let mut slices = machine.sitting(0, Duration::from_secs(20));
+            let half = slices.last().unwrap().key.pass / 2;
+            slices.retain(|slice| slice.key.cell != 3 || slice.key.pass < half);
+            let judged = judge(&open_rules(), &two_groups(), 4, &slices);
+            let ratio = judged.levels.ratio(3, 1, 0.05).unwrap();
+            let truth = (effects[3] - effects[1]).exp();
+            (ratio.low..=ratio.high).contains(&truth)
+        })
+        .count();
+    assert!((370..=398).contains(&covered), "{covered} of 400");
+}

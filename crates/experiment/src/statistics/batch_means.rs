@@ -1,7 +1,9 @@
 //! The mean of a series of batches, and an interval around it that holds
-//! though neighbors hang together.
+//! though neighbors hang together. Sums of such means, whose series may share batches.
 
-use super::{Interval, critical_t, mean, standard_deviation};
+use std::collections::BTreeMap;
+
+use super::{ByBatch, Interval, critical_t, mean, standard_deviation};
 
 /// By how much intervals are widened. Between disjoint windows of a real
 /// experiment, means scattered 0.97 to 1.28 times as much as their standard
@@ -40,17 +42,45 @@ impl Estimate {
             return None;
         }
         let n = count as f64;
-        let autocorrelation = (lag_1(values) + 1.0 / n).clamp(-0.95, 0.95);
-        let effective = if autocorrelation > 1.645 / n.sqrt() {
-            n * (1.0 - autocorrelation) / (1.0 + autocorrelation)
-        } else {
-            n
-        };
+        let (autocorrelation, inflation) = autocorrelation(values);
         Some(Self {
             batches: count,
             mean: mean(values),
-            standard_error: standard_deviation(influences) / effective.sqrt(),
+            standard_error: inflation * standard_deviation(influences) / n.sqrt(),
             freedom: n - 1.0,
+            autocorrelation,
+        })
+    }
+
+    /// The sum of means, each with its factor. What two of them have of the same batch is
+    /// added before it is squared: of series of the same batches, the sum is the mean of
+    /// the sums. It has the degrees of freedom of the shortest series. `None` without any,
+    /// or of one with fewer than two values.
+    pub(crate) fn sum(means: &[(f64, &BatchMean)]) -> Option<Self> {
+        let batches = means.iter().map(|(_, of)| of.values.len()).min()?;
+        if batches < 2 {
+            return None;
+        }
+        let mut parts: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
+        for (factor, of) in means {
+            let n = of.values.len() as f64;
+            // So that the squares of one series come to s²/n.
+            let corrected = (n / (n - 1.0)).sqrt();
+            for (batch, deviation) in deviations(&of.values) {
+                parts.entry(batch).or_default().0 += factor * deviation / n;
+            }
+            for (batch, deviation) in deviations(&of.influences) {
+                parts.entry(batch).or_default().1 += factor * corrected * deviation / n;
+            }
+        }
+        let values: Vec<f64> = parts.values().map(|(value, _)| *value).collect();
+        let (autocorrelation, inflation) = autocorrelation(&values);
+        let squares = parts.values().map(|(_, influence)| influence.powi(2));
+        Some(Self {
+            batches,
+            mean: means.iter().map(|(factor, of)| factor * of.center).sum(),
+            standard_error: inflation * squares.sum::<f64>().sqrt(),
+            freedom: batches as f64 - 1.0,
             autocorrelation,
         })
     }
@@ -64,6 +94,37 @@ impl Estimate {
     pub(crate) fn interval(&self, error: f64) -> Interval {
         Interval::of_logs(self.mean, self.half_width(error), self.batches)
     }
+}
+
+/// The mean of a series of logarithms, by batch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BatchMean {
+    /// The mean, or what it was when somebody last looked.
+    pub(crate) center: f64,
+    /// The values.
+    pub(crate) values: ByBatch,
+    /// What each batch adds to the mean times their number: see [`Estimate::of`].
+    pub(crate) influences: ByBatch,
+}
+
+fn deviations(values: &ByBatch) -> impl Iterator<Item = ((u32, u32), f64)> {
+    let center = values.values().sum::<f64>() / values.len() as f64;
+    values
+        .iter()
+        .map(move |(batch, value)| (*batch, value - center))
+}
+
+/// The correlation of one value with the next, without what it shows of independent values
+/// in the mean (-1/n), and by how much it makes the standard error larger: see
+/// [`Estimate::of`].
+fn autocorrelation(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let correlation = (lag_1(values) + 1.0 / n).clamp(-0.95, 0.95);
+    let inflation = match correlation > 1.645 / n.sqrt() {
+        true => ((1.0 + correlation) / (1.0 - correlation)).sqrt(),
+        false => 1.0,
+    };
+    (correlation, inflation)
 }
 
 /// The correlation of one value with the next; 0 of values that do not vary.
@@ -119,6 +180,53 @@ mod tests {
         // Neighbors that balance each other do not make it narrower.
         let plain = 1.1 * critical_t(0.05, 63.0) * standard_deviation(&series(1)) / 8.0;
         assert!((half(1) - plain).abs() < 1e-12);
+    }
+
+    fn by_batch(first: u32, values: &[f64]) -> ByBatch {
+        let places = (first..).map(|pass| (0, pass));
+        places.zip(values.iter().copied()).collect()
+    }
+
+    fn batch_mean(first: u32, values: &[f64]) -> BatchMean {
+        BatchMean {
+            center: mean(values),
+            values: by_batch(first, values),
+            influences: by_batch(first, values),
+        }
+    }
+
+    #[test]
+    fn the_sum_of_one_mean_is_that_mean() {
+        let logs = [0.1, 0.0, 0.2, 0.15, 0.07];
+        let plain = Estimate::of(&logs, &logs).unwrap();
+        let sum = Estimate::sum(&[(1.0, &batch_mean(0, &logs))]).unwrap();
+        assert!((sum.mean - plain.mean).abs() < 1e-12);
+        assert!((sum.half_width(0.05) - plain.half_width(0.05)).abs() < 1e-12);
+        assert_eq!(sum.batches, 5);
+        assert_eq!(Estimate::sum(&[(1.0, &batch_mean(0, &[0.1]))]), None);
+    }
+
+    #[test]
+    fn a_difference_over_the_same_batches_is_paired() {
+        // Both move together by 0.3, and differ by 0.01 at most.
+        let one = [0.0, 0.3, -0.3, 0.31, 0.0, -0.29];
+        let other = [0.1, 0.4, -0.2, 0.4, 0.11, -0.2];
+        let pairs: Vec<f64> = one
+            .iter()
+            .zip(other)
+            .map(|(one, other)| other - one)
+            .collect();
+        let paired = Estimate::of(&pairs, &pairs).unwrap();
+        let means = [batch_mean(0, &one), batch_mean(0, &other)];
+        let sum = Estimate::sum(&[(-1.0, &means[0]), (1.0, &means[1])]).unwrap();
+        assert!((sum.mean - paired.mean).abs() < 1e-12);
+        assert!((sum.half_width(0.05) - paired.half_width(0.05)).abs() < 1e-12);
+        // Of batches that are not the same, their variances add up.
+        let apart = [batch_mean(0, &one), batch_mean(100, &other)];
+        let sum = Estimate::sum(&[(-1.0, &apart[0]), (1.0, &apart[1])]).unwrap();
+        let variance = |values: &[f64]| standard_deviation(values).powi(2) / values.len() as f64;
+        let both = (variance(&one) + variance(&other)).sqrt();
+        assert!((sum.standard_error - both).abs() < 1e-12);
     }
 
     #[test]

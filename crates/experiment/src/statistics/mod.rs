@@ -13,8 +13,8 @@ pub mod scalability;
 mod walk;
 pub mod welch;
 
-pub(crate) use batch_means::Estimate;
-pub(crate) use by_batch::{ByBatch, paired_ratios, ratios_by_batch};
+pub(crate) use batch_means::{BatchMean, Estimate};
+pub(crate) use by_batch::{ByBatch, paired_ratios};
 pub use octavo_driver::{mean, standard_deviation};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -34,12 +34,50 @@ pub struct Interval {
 
 impl Interval {
     /// From the middle and the half-width of the interval of the logarithm.
-    fn of_logs(center: f64, half: f64, batches: usize) -> Self {
+    pub(crate) fn of_logs(center: f64, half: f64, batches: usize) -> Self {
         Self {
             estimate: center.exp(),
             low: (center - half).exp(),
             high: (center + half).exp(),
             batches,
+        }
+    }
+
+    /// This over another one that is independent of it.
+    pub(crate) fn over(self, other: &Self) -> Self {
+        let half = |of: &Self, end: f64| (end / of.estimate).ln();
+        let both = |own: f64, others: f64| own.hypot(others);
+        let estimate = self.estimate / other.estimate;
+        let (down, up) = (
+            both(half(&self, self.low), half(other, other.high)),
+            both(half(&self, self.high), half(other, other.low)),
+        );
+        Self {
+            estimate,
+            low: estimate * (-down).exp(),
+            high: estimate * up.exp(),
+            batches: self.batches.min(other.batches),
+        }
+    }
+
+    /// This times another one that is independent of it.
+    pub(crate) fn times(self, other: &Self) -> Self {
+        self.over(&Self {
+            estimate: 1.0 / other.estimate,
+            low: 1.0 / other.high,
+            high: 1.0 / other.low,
+            batches: other.batches,
+        })
+    }
+
+    /// As wide, around another estimate.
+    pub(crate) fn around(self, estimate: f64) -> Self {
+        let moved = estimate / self.estimate;
+        Self {
+            estimate,
+            low: self.low * moved,
+            high: self.high * moved,
+            ..self
         }
     }
 
@@ -57,8 +95,8 @@ impl Interval {
 }
 
 /// The two-sided error of one of so many intervals that are read together:
-/// each takes its share (Bonferroni) of 5 %.
-fn error_of_one(comparisons: usize) -> f64 {
+/// each takes its share (Bonferroni) of 5%.
+pub(crate) fn error_of_one(comparisons: usize) -> f64 {
     (1.0 - 0.95) / comparisons.max(1) as f64
 }
 
@@ -147,6 +185,27 @@ mod tests {
         assert!((interval.estimate.ln() - 0.1).abs() < 1e-12);
         assert!((interval.low.ln() - (0.1 - half)).abs() < 1e-6);
         assert!((interval.high.ln() - (0.1 + half)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn products_of_independent_intervals_add_their_variances() {
+        // Half-widths 0.3 and 0.4 in the logarithm: 0.5 together.
+        let of = |center: f64, half: f64| Interval::of_logs(center, half, 9);
+        let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-12, "{one} {other}");
+        for (found, center) in [
+            (of(2.0, 0.3).over(&of(0.5, 0.4)), 1.5),
+            (of(2.0, 0.3).times(&of(0.5, 0.4)), 2.5),
+        ] {
+            near(found.estimate.ln(), center);
+            near(found.low.ln(), center - 0.5);
+            near(found.high.ln(), center + 0.5);
+        }
+        let moved = of(2.0, 0.3).around(1.0);
+        near(moved.low.ln(), -0.3);
+        near(moved.high.ln(), 0.3);
+        // An end without bound has none in a ratio.
+        let unbounded = of(1.0, 0.1).over(&of(0.0, f64::INFINITY));
+        assert_eq!((unbounded.low, unbounded.high), (0.0, f64::INFINITY));
     }
 
     #[test]

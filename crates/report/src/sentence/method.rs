@@ -76,7 +76,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     if !findings.buffers.is_empty() {
         paragraphs.push(
             "The memory at which a page size equals the default is interpolated between measured \
-             sizes and has no interval."
+             sizes, for the estimates and for the ends of their intervals."
                 .into(),
         );
     }

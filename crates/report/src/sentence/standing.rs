@@ -104,7 +104,10 @@ fn gain(ratio: f64) -> String {
 mod tests {
     use std::time::Duration;
 
-    use octavo_experiment::{lockstep::Left, statistics::Interval};
+    use octavo_experiment::{
+        lockstep::{Left, Levels},
+        statistics::Interval,
+    };
 
     use super::*;
     use crate::fixture;
@@ -145,6 +148,7 @@ mod tests {
                 candidates: vec![two, Candidate::default(), eight, sixteen, last],
                 finished,
             }],
+            levels: Levels::default(),
         }
     }
 

@@ -12,6 +12,7 @@ use octavo_driver::{ClientSteps, RETRIES};
 use octavo_emulate::Faults;
 use octavo_experiment::{
     dataset::Manifest,
+    prediction::{PREDICTED_PASSES, PREDICTED_SLICE},
     value::{Currency, MemoryPrice, Price},
 };
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
@@ -222,11 +223,13 @@ pub(crate) struct PredictFlags {
     pub(crate) cells: CellFlags,
 
     /// Passes. In a pass every page size executes the same transactions
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = PREDICTED_PASSES,
+        value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
     pub(crate) passes: u32,
 
     /// Transactions that each page size executes in a pass
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = PREDICTED_SLICE,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) transactions: u64,
 
     /// Transactions of the warm-up [default: until the cache is full]

@@ -4,19 +4,19 @@
 use std::{fs, io, path::Path};
 
 use super::{
+    elsewhere::predict_elsewhere,
     ramps::Ramps,
     requirements::{Requirements, check},
     settings::CampaignSettings,
     sittings::{Campaign, passes_of},
 };
 use crate::{
-    directory::{DirectoryError, STORE},
+    directory::{DirectoryError, STORE, WorkDirectory},
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, Monitor, PredictedExecutor},
     findings::Findings,
     lockstep::{Horizon, judge},
     observer::Observer,
-    prediction::predict_elsewhere,
     record::Source,
     resolved::ResolvedPlan,
     store::{Store, StoreError},
@@ -41,15 +41,17 @@ pub fn campaign(
                 ramp.clients
             )));
         }
-        let mut executor = PredictedExecutor::open(resolved, prediction)?;
-        begin_anew(&executor.store())?;
-        return match Store::open_or_create(&executor.store()) {
+        let names = resolved.names();
+        let mut executor = PredictedExecutor::new(resolved, prediction)?;
+        let directory = WorkDirectory::open(&settings.directory, &names)?;
+        begin_anew(&directory.store())?;
+        return match Store::open_or_create(&directory.store()) {
             Ok(mut store) => {
                 adopt(settings, &mut store, executor.source())?;
                 carry_out(settings, store, &mut executor, observer)
             }
             Err(error) => {
-                executor.abandon()?;
+                directory.abandon()?;
                 Err(error.into())
             }
         };
@@ -86,8 +88,7 @@ pub fn campaign(
     // Nothing else is known than when it was predicted.
     let is_known = !findings.elsewhere.is_empty() && store.slices()?.len() == before;
     if !is_known {
-        let resolved = ResolvedPlan::of(plan, &settings.directory)?;
-        findings.elsewhere = predict_elsewhere(&resolved, &mut store, &|| observer.interrupted())?;
+        findings.elsewhere = predict_elsewhere(settings, &findings, &mut store, observer)?;
     }
     Ok(findings)
 }

@@ -6,6 +6,7 @@
 //! record is the business of its [`Executor`](crate::executor::Executor).
 
 mod begin;
+mod elsewhere;
 mod ramps;
 mod requirements;
 mod session;

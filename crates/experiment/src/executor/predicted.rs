@@ -12,7 +12,6 @@ use octavo_workload::Workload;
 use super::{Executor, Facts, Monitor, Sitting};
 use crate::{
     causes::with_causes,
-    directory::WorkDirectory,
     error::CampaignError,
     inputs::Input,
     lockstep::{Slice, SliceKey, Spent},
@@ -27,17 +26,16 @@ use crate::{
 
 /// Predicts cells.
 pub(crate) struct PredictedExecutor<'a> {
-    directory: WorkDirectory,
     resolved: ResolvedPlan<'a>,
     prediction: &'a Prediction,
 }
 
 impl<'a> PredictedExecutor<'a> {
-    /// Opens the directory for the results.
+    /// Predicts the cells of a plan.
     ///
     /// # Errors
-    /// When the plan has something that is not modeled, or the directory cannot be had.
-    pub(crate) fn open(
+    /// When the plan has something that is not modeled, or more data than the device holds.
+    pub(crate) fn new(
         resolved: ResolvedPlan<'a>,
         prediction: &'a Prediction,
     ) -> Result<Self, CampaignError> {
@@ -63,25 +61,10 @@ impl<'a> PredictedExecutor<'a> {
                 )));
             }
         }
-        let directory = WorkDirectory::open(resolved.own_directory(), &resolved.names())?;
         Ok(Self {
-            directory,
             resolved,
             prediction,
         })
-    }
-
-    /// Where the store is.
-    pub(crate) fn store(&self) -> std::path::PathBuf {
-        self.directory.store()
-    }
-
-    /// Takes back a directory that was made.
-    ///
-    /// # Errors
-    /// When that is not possible.
-    pub(crate) fn abandon(self) -> Result<(), CampaignError> {
-        Ok(self.directory.abandon()?)
     }
 }
 

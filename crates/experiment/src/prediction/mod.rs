@@ -21,13 +21,18 @@ use octavo_units::{ByteCount, Seed};
 
 pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
-pub use elsewhere::Elsewhere;
-pub(crate) use elsewhere::predict_elsewhere;
+pub use elsewhere::{Elsewhere, PagesElsewhere};
 pub use expected::Expected;
 pub(crate) use expected::expect;
 pub use fit::FitError;
 pub(crate) use known::Known;
 pub use model::model_of;
+
+/// Passes of a prediction, unless said otherwise. Chosen: seconds.
+pub const PREDICTED_PASSES: u32 = 40;
+
+/// Transactions of each of its slices, likewise.
+pub const PREDICTED_SLICE: u64 = 100;
 
 /// What a prediction is made from, beside the plan.
 #[derive(Clone, Debug)]

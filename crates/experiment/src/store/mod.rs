@@ -162,6 +162,14 @@ impl Store {
         Self::open_or_create_with(path, STEPS)
     }
 
+    /// A store that is gone with its last user: for results that go into another one.
+    ///
+    /// # Errors
+    /// When SQLite has no memory for it.
+    pub(crate) fn in_memory() -> Result<Self, StoreError> {
+        Self::open_or_create(Path::new(":memory:"))
+    }
+
     fn open_or_create_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
         let new = !path.exists();
         let mut store = Self::connect(

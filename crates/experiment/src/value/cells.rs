@@ -12,6 +12,7 @@ use super::{
 use crate::{
     findings::{CellRamp, Findings},
     plan::{Cell, Factor, Plan, Storage},
+    prediction::PagesElsewhere,
     record::Source,
     statistics::Interval,
 };
@@ -189,7 +190,7 @@ fn best_step(ramp: &CellRamp) -> Option<Interval> {
 }
 
 /// What other disks that have a price would change, which was predicted from measured
-/// results: with the default page size, and with the best one.
+/// results: with the default page size, and with the one to use there.
 fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<Found>) {
     for (number, of) in results.iter().enumerate() {
         for one in &of.findings.elsewhere {
@@ -202,9 +203,7 @@ fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<Found>) {
                 continue;
             }
             let (cell, throughput) = here;
-            let mut add = |page_size: PageSize, ratio: f64| {
-                // How well a prediction is known is not kept with it.
-                let estimate = throughput * ratio;
+            let mut add = |page_size: PageSize, throughput: Interval| {
                 found.push(Found {
                     results: number,
                     storage: one.device.clone(),
@@ -214,21 +213,22 @@ fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<Found>) {
                         storage: Storage::Device(one.device.clone()),
                         ..cell.clone()
                     },
-                    throughput: Interval {
-                        estimate,
-                        low: 0.0,
-                        high: f64::INFINITY,
-                        batches: 1,
-                    },
+                    throughput,
                     source: one.source,
                     elsewhere: true,
                     setting: String::new(),
                 });
             };
             let default = cell.page_size;
-            add(default, one.over_here);
-            if one.page_size != default {
-                add(one.page_size, one.over_here * one.over_default);
+            // How well the throughput here is known is a part of how well its ratio is.
+            let there = one.over_here.around(throughput * one.over_here.estimate);
+            add(default, there);
+            if let PagesElsewhere::Use {
+                page_size,
+                over_default,
+            } = &one.pages
+            {
+                add(*page_size, there.times(over_default));
             }
         }
     }

@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     findings::Findings,
     plan::{Factor, SliceLength, Storage, tests::plan as some_plan},
-    prediction::Elsewhere,
+    prediction::{Elsewhere, PagesElsewhere},
     statistics::Interval,
     store::Store,
 };
@@ -207,6 +207,15 @@ fn several_results_stand_beside_each_other() {
     assert!(value.settings.iter().all(|of| of.choices.is_empty()));
 }
 
+fn interval(low: f64, estimate: f64, high: f64) -> Interval {
+    Interval {
+        estimate,
+        low,
+        high,
+        batches: 10,
+    }
+}
+
 #[test]
 fn what_another_disk_would_change_is_a_choice_where_it_has_a_price() {
     let mut own = findings(&plan(&[""]), |_, memory| DISK[memory]);
@@ -214,19 +223,25 @@ fn what_another_disk_would_change_is_a_choice_where_it_has_a_price() {
         source: Source::Predicted,
         device: "nvme-tlc".into(),
         memory: ByteCount::mib(4 << 10),
-        page_size: PageSize::kib(16),
-        over_default: 1.5,
-        over_here: 4.0,
+        pages: PagesElsewhere::Use {
+            page_size: PageSize::kib(16),
+            over_default: interval(1.25, 1.5, 1.8),
+        },
+        over_here: interval(2.0, 4.0, 8.0),
     }];
     assert_eq!(value(&own, prices(&[("", "50")])).cells.len(), 3);
     let value = value(&own, prices(&[("", "50"), ("nvme-tlc", "200")]));
-    let predicted: Vec<f64> = value
+    let predicted: Vec<Interval> = value
         .cells
         .iter()
         .filter(|cell| cell.elsewhere)
-        .map(|cell| cell.throughput.estimate)
+        .map(|cell| cell.throughput)
         .collect();
-    assert_eq!(predicted, [9600.0, 14_400.0]);
+    let estimates: Vec<f64> = predicted.iter().map(|of| of.estimate).collect();
+    assert_eq!(estimates, [9600.0, 14_400.0]);
+    // As well known as the prediction is.
+    assert_eq!((predicted[0].low, predicted[0].high), (4800.0, 19_200.0));
+    assert!(predicted[1].low < 7200.0 && predicted[1].high > 28_800.0);
     let choice = &value.settings[0].choices[0];
     assert_eq!(choice.storage.throughput, 14_400.0);
     assert_eq!(choice.storage.cost, 340.0);

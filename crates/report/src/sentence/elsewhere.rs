@@ -1,17 +1,19 @@
 //! What another disk would change.
 
-use octavo_experiment::{findings::Findings, prediction::Elsewhere};
+use octavo_experiment::{
+    findings::Findings,
+    prediction::{Elsewhere, PagesElsewhere},
+    statistics::Interval,
+};
 
-use crate::number::{factor, percent};
-
-/// Less than this is no reason to change the page size, by predictions.
-const WORTH: f64 = 1.05;
+use crate::number::{ends, factor, list, percent};
 
 /// What the lines of [`elsewhere`] are; `None` where there are none.
 pub(crate) fn elsewhere_heading(findings: &Findings) -> Option<String> {
     let first = findings.elsewhere.first()?;
     Some(format!(
-        "Predicted, not measured: {} of memory on another disk (octavo devices lists them).",
+        "Predicted, not measured: {} of memory on another disk, with 95% CI (octavo devices lists \
+         them).",
         first.memory
     ))
 }
@@ -23,21 +25,36 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
     };
     let default = database.default_page_size;
     let line = |one: &Elsewhere| {
-        let (more, here) = (one.over_default, factor(one.over_here));
-        let pages = match more >= WORTH {
-            true => format!(
-                "{} pages {} faster than {default}",
-                one.page_size,
-                percent(more - 1.0)
+        let pages = match &one.pages {
+            PagesElsewhere::Use {
+                page_size,
+                over_default,
+            } => format!(
+                "{page_size} pages {} faster than {default} ({})",
+                percent(over_default.estimate - 1.0),
+                ends(over_default, |end| percent(end - 1.0))
             ),
-            false => format!("keep {default} pages"),
+            PagesElsewhere::Keep => format!("keep {default} pages"),
+            PagesElsewhere::Open { page_sizes } => {
+                let sizes = [&[default], page_sizes.as_slice()].concat();
+                format!("{}: too close to call", list(&sizes, "or"))
+            }
         };
         (
             one.device.clone(),
-            format!("{here} as fast as here; {pages}"),
+            format!("{}; {pages}", pace(&one.over_here)),
         )
     };
     findings.elsewhere.iter().map(line).collect()
+}
+
+/// `2.4x as fast as here (1.9x to 3.0x)`; an interval that holds 1 is no difference.
+fn pace(over_here: &Interval) -> String {
+    let much = match over_here.low > 1.0 || over_here.high < 1.0 {
+        true => factor(over_here.estimate),
+        false => "about".to_owned(),
+    };
+    format!("{much} as fast as here ({})", ends(over_here, factor))
 }
 
 #[cfg(test)]
@@ -48,25 +65,51 @@ mod tests {
     use super::*;
     use crate::fixture;
 
+    fn interval(low: f64, estimate: f64, high: f64) -> Interval {
+        Interval {
+            estimate,
+            low,
+            high,
+            batches: 10,
+        }
+    }
+
     #[test]
     fn each_disk_has_a_line() {
         let mut findings = fixture::findings();
         assert_eq!(elsewhere_heading(&findings), None);
-        let one = |device: &str, kib, over_default, over_here| Elsewhere {
+        let one = |device: &str, pages, over_here| Elsewhere {
             source: Source::Predicted,
             device: device.into(),
             memory: ByteCount::mib(32),
-            page_size: PageSize::kib(kib),
-            over_default,
+            pages,
             over_here,
         };
-        findings.elsewhere = vec![one("nvme-tlc", 2, 1.124, 2.43), one("disk", 8, 1.01, 0.053)];
-        let lines = elsewhere(&findings);
+        let faster = PagesElsewhere::Use {
+            page_size: PageSize::kib(2),
+            over_default: interval(1.05, 1.124, 1.2),
+        };
+        let open = PagesElsewhere::Open {
+            page_sizes: vec![PageSize::kib(2), PageSize::kib(8)],
+        };
+        findings.elsewhere = vec![
+            one("nvme-tlc", faster, interval(1.9, 2.43, 3.0)),
+            one("disk", PagesElsewhere::Keep, interval(0.04, 0.053, 0.07)),
+            one("other", open, interval(0.9, 1.1, 1.3)),
+        ];
+        let lines: Vec<String> = elsewhere(&findings)
+            .into_iter()
+            .map(|line| line.1)
+            .collect();
         assert_eq!(
-            lines[0].1,
-            "2.4x as fast as here; 2 KiB pages 12% faster than 4 KiB"
+            lines,
+            [
+                "2.4x as fast as here (1.9x to 3.0x); 2 KiB pages 12% faster than 4 KiB (5% to \
+                 20%)",
+                "0.05x as fast as here (0.04x to 0.07x); keep 4 KiB pages",
+                "about as fast as here (0.90x to 1.30x); 4 KiB, 2 KiB or 8 KiB: too close to call",
+            ]
         );
-        assert_eq!(lines[1].1, "0.05x as fast as here; keep 4 KiB pages");
         assert!(
             elsewhere_heading(&findings)
                 .unwrap()

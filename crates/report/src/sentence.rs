@@ -46,7 +46,7 @@ pub(crate) use value::{
 
 use crate::{
     naming,
-    number::{ends, list, percent, percent_fine, time},
+    number::{ends, is_bounded, list, percent, percent_fine, time},
 };
 
 /// All that the figures say, in the order of the reports.
@@ -104,7 +104,7 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
 }
 
 fn small_memory(buffer: &BufferFinding) -> Option<String> {
-    let cost = buffer.small_over_large?;
+    let cost = buffer.small_over_large.filter(is_bounded)?;
     Some(format!(
         "{} pages with {} instead of {} keep {} of the throughput ({}).",
         buffer.page_size,
@@ -125,12 +125,13 @@ fn equal_memory(buffer: &BufferFinding, default: &str) -> Option<String> {
             low,
             high: Some(high),
         } => Some(format!(
-            "{page} pages need about {} to match {default} with {large} (interpolated, 95% CI {} \
-             to {}).",
+            "{page} pages need about {} (95% CI {} to {}, interpolated) to match {default} with \
+             {large}.",
             whole_mib(memory),
             low.map_or_else(|| format!("under {small}"), whole_mib),
             whole_mib(high)
         )),
+        EqualThroughput::BelowSmallest { ratio } if !is_bounded(&ratio) => None,
         EqualThroughput::BelowSmallest { ratio } => Some(format!(
             "{page} pages with {small} reach {} of {default} with {large} ({}).",
             percent(ratio.estimate),
@@ -589,8 +590,8 @@ mod tests {
         assert_eq!(
             buffers(&fixture::findings())[..3],
             [
-                "8 KiB pages need about 22 MiB to match the default 4 KiB with 32 MiB \
-                 (interpolated, 95% CI 20 MiB to 26 MiB).",
+                "8 KiB pages need about 22 MiB (95% CI 20 MiB to 26 MiB, interpolated) to match the \
+                 default 4 KiB with 32 MiB.",
                 "Slower than the default 4 KiB with 32 MiB, so no smaller cache matches it: 2 KiB \
                  and 64 KiB.",
                 "2 KiB pages with 8 MiB instead of 32 MiB keep 71% of the throughput (66% to 76%).",

@@ -210,8 +210,9 @@ struct Standing<'a> {
     group: &'a Group,
     spending: Spending,
     left: Vec<Option<Left>>,
-    /// Of those that are not measured any more: what was said last.
-    last: Vec<Option<Reading>>,
+    /// Of those that are not measured any more: what was said last, and the ratio within
+    /// each sitting until then.
+    last: Vec<Option<(Reading, Vec<(u32, f64)>)>>,
     finished: bool,
 }
 
@@ -234,9 +235,9 @@ impl<'a> Standing<'a> {
             .collect()
     }
 
-    fn estimate(&self, batches: &Batches, place: usize, other: usize) -> Option<Estimate> {
+    fn series(&self, batches: &Batches, place: usize, other: usize) -> Series {
         let cells = &self.group.cells;
-        batches.series(cells[place], Some(cells[other])).estimate()
+        batches.series(cells[place], Some(cells[other]))
     }
 
     /// Notes which cells a pass has none of.
@@ -261,7 +262,7 @@ impl<'a> Standing<'a> {
         }
         let level = self.spending.look(batches.count() as f64, moment.share);
         let read = |place: usize, other: usize| -> Option<Reading> {
-            let estimate = self.estimate(batches, place, other)?;
+            let estimate = self.series(batches, place, other).estimate()?;
             Some(Reading::of(rules, &estimate, level))
         };
         let readings: Vec<(usize, Option<Reading>)> = self
@@ -298,7 +299,8 @@ impl<'a> Standing<'a> {
             self.finished = live.iter().all(|&place| Some(place) == leader);
             for (place, reading) in readings {
                 if self.finished || !live.contains(&place) {
-                    self.last[place] = reading;
+                    let series = self.series(batches, place, self.group.reference);
+                    self.last[place] = reading.map(|reading| (reading, by_sitting(&series)));
                 }
             }
         }
@@ -336,17 +338,18 @@ impl<'a> Standing<'a> {
         if place == self.group.reference {
             return alone;
         }
-        let series = batches.series(cells[place], Some(cells[self.group.reference]));
+        let series = self.series(batches, place, self.group.reference);
         let estimate = series.estimate();
         let now = estimate.map(|estimate| Reading::of(rules, &estimate, level));
-        let said = self.last[place].or(now);
+        let last = self.last[place].as_ref();
+        let said = last.map(|(reading, _)| *reading).or(now);
         let decision = said.map_or(Decision::Open, |said| said.decision);
         let open = self.left[place].is_none() && decision == Decision::Open;
         Candidate {
             ratio: said.map(|said| said.interval),
             decision: Some(decision),
             likely: estimate.filter(|_| open).and_then(|of| likely(rules, &of)),
-            by_sitting: by_sitting(&series),
+            by_sitting: last.map_or_else(|| by_sitting(&series), |(_, each)| each.clone()),
             autocorrelation: estimate.map(|estimate| estimate.autocorrelation),
             more: estimate
                 .filter(|_| open)

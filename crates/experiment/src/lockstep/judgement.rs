@@ -100,7 +100,7 @@ pub struct Candidate {
     /// When and why it left.
     pub left: Option<Left>,
     /// The ratio within each sitting, to see what placement and start-up are
-    /// worth.
+    /// worth: of the batches that [`Self::ratio`] is of.
     pub by_sitting: Vec<(u32, f64)>,
     /// The correlation of one batch's ratio with the next one's.
     pub autocorrelation: Option<f64>,

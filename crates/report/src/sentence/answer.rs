@@ -14,7 +14,8 @@ use octavo_experiment::{
 use crate::{
     naming,
     number::{
-        change, change_interval, counted, distinct, estimate, factor, join, list, percent, signed,
+        change, change_interval, counted, distinct, estimate, factor, is_bounded, join, list,
+        percent, signed,
     },
 };
 
@@ -216,7 +217,7 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
     };
     let is_meant = |of: &&BufferFinding| Level::PageSize(of.page_size) == page_size;
     let buffer = findings.buffers.iter().find(is_meant)?;
-    let small = buffer.small_over_large?;
+    let small = buffer.small_over_large.filter(is_bounded)?;
     let (low, high) = (1.0 / small.high, 1.0 / small.low);
     let (small_size, large_size) = (buffer.small, buffer.large);
     let runs = format!(

@@ -107,6 +107,14 @@ impl FromStr for ByteCount {
             .find(|c: char| !c.is_ascii_digit() && c != '.')
             .unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(digits);
+        // In a list, `1,024MiB` would be 1 byte and 24 MiB.
+        if number.len() > 1 && number.starts_with('0') && !number.starts_with("0.") {
+            return Err(ParseSizeError::new(
+                WHAT,
+                text,
+                "begins with 0: leave zeros and commas out, as in 1024MiB",
+            ));
+        }
         let unit = match unit.trim().to_ascii_lowercase().as_str() {
             "" | "b" => 1,
             "k" | "kb" | "kib" => KIB,
@@ -251,7 +259,20 @@ mod tests {
         ] {
             assert_eq!(text.parse::<ByteCount>().unwrap().get(), bytes, "{text}");
         }
-        for text in ["", "K", "-4K", "4X", "0.3K", "1e3", "99999999999T", "4..5K"] {
+        for text in [
+            "",
+            "K",
+            "-4K",
+            "4X",
+            "0.3K",
+            "1e3",
+            "99999999999T",
+            "4..5K",
+            "1,024",
+            "1,5M",
+            "024MiB",
+            "00",
+        ] {
             assert!(text.parse::<ByteCount>().is_err(), "{text}");
         }
     }
@@ -266,6 +287,7 @@ mod tests {
         assert!("256".parse::<PageSize>().is_err());
         assert!("128K".parse::<PageSize>().is_err());
         assert_eq!("64K".parse::<PageSize>().unwrap(), PageSize::MAX);
+        assert_eq!("0.5KiB".parse::<PageSize>().unwrap(), PageSize::MIN);
     }
 
     proptest! {

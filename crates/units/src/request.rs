@@ -23,12 +23,16 @@ impl RequestSize {
         if bytes > 0 && bytes <= Self::MAX.0 && bytes.is_multiple_of(Self::SECTOR.0) {
             Ok(Self(bytes))
         } else {
-            Err(ParseSizeError::new(
-                "request size",
-                bytes.to_string(),
-                "is not a multiple of 512 up to 16 MiB",
-            ))
+            Err(Self::refused(bytes.to_string()))
         }
+    }
+
+    fn refused(value: String) -> ParseSizeError {
+        ParseSizeError::new(
+            "request size",
+            value,
+            "is not a multiple of 512 up to 16 MiB",
+        )
     }
 
     /// The size in bytes.
@@ -73,7 +77,10 @@ impl FromStr for RequestSize {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes: ByteCount = text.parse()?;
-        Self::new(u32::try_from(bytes.get()).unwrap_or(u32::MAX))
+        u32::try_from(bytes.get())
+            .ok()
+            .and_then(|bytes| Self::new(bytes).ok())
+            .ok_or_else(|| Self::refused(text.to_owned()))
     }
 }
 
@@ -114,7 +121,8 @@ mod tests {
     fn requests_are_whole_sectors() {
         assert_eq!("1MiB".parse::<RequestSize>().unwrap().get(), 1 << 20);
         for text in ["0", "100", "4097", "32MiB", "8GiB"] {
-            assert!(text.parse::<RequestSize>().is_err(), "{text}");
+            let error = text.parse::<RequestSize>().unwrap_err().to_string();
+            assert!(error.contains(&format!("'{text}'")), "{error}");
         }
     }
 }

@@ -73,6 +73,21 @@ impl Shape {
             .map_or(0, |slack| *slack.min(&self.leaf))
     }
 
+    /// The first row of a loaded leaf.
+    fn start(&self, leaf: u32) -> u64 {
+        (f64::from(leaf) * self.rows_a_leaf).ceil() as u64
+    }
+
+    /// Leaves after loading. Each of them has a row: one that began behind the last row
+    /// would be no leaf that any row is found in.
+    fn leaves(&self) -> u32 {
+        let mut leaves = ((self.rows as f64 / self.rows_a_leaf).ceil() as u32).max(1);
+        while leaves > 1 && self.start(leaves - 1) >= self.rows {
+            leaves -= 1;
+        }
+        leaves
+    }
+
     /// Overflow pages of the rows before one.
     fn overflow_before(&self, row: u64) -> u32 {
         (row as f64 * self.overflow) as u32
@@ -129,7 +144,7 @@ struct Found {
 impl Tree {
     /// A tree loaded in the order of its key.
     pub(crate) fn new(shape: Shape, pages: &mut Pages) -> Self {
-        let leaves = ((shape.rows as f64 / shape.rows_a_leaf).ceil() as u32).max(1);
+        let leaves = shape.leaves();
         let first_leaf = pages.extend(leaves);
         let mut levels = Vec::new();
         let mut below = leaves;
@@ -165,18 +180,13 @@ impl Tree {
         self.levels.iter().map(|level| u64::from(level.count)).sum()
     }
 
-    /// The first row of a loaded leaf.
-    fn start(&self, leaf: u32) -> u64 {
-        (f64::from(leaf) * self.shape.rows_a_leaf).ceil() as u64
-    }
-
     fn loaded_leaf(&self, row: u64) -> u32 {
         let row = row.min(self.shape.rows.saturating_sub(1));
         let mut leaf = (row as f64 / self.shape.rows_a_leaf) as u32;
-        while self.start(leaf) > row {
+        while self.shape.start(leaf) > row {
             leaf -= 1;
         }
-        while leaf + 1 < self.leaves && self.start(leaf + 1) <= row {
+        while leaf + 1 < self.leaves && self.shape.start(leaf + 1) <= row {
             leaf += 1;
         }
         leaf.min(self.leaves - 1)
@@ -207,8 +217,8 @@ impl Tree {
         Found {
             page: after(self.first_leaf, leaf),
             parent: self.parent_of(leaf),
-            begin: Place::initial(if leaf == 0 { 0 } else { self.start(leaf) }),
-            end: (leaf + 1 < self.leaves).then(|| Place::initial(self.start(leaf + 1))),
+            begin: Place::initial(if leaf == 0 { 0 } else { self.shape.start(leaf) }),
+            end: (leaf + 1 < self.leaves).then(|| Place::initial(self.shape.start(leaf + 1))),
         }
     }
 
@@ -887,6 +897,32 @@ mod tests {
                 _ => &[110, 109, 111, -111],
             };
             assert_eq!(numbers(&steps), wanted, "row {number}");
+        }
+    }
+
+    #[test]
+    fn every_leaf_has_a_row() {
+        // A hair more than one row a leaf: the last row of 1000 is in leaf 998, and a leaf
+        // 999 would begin behind it.
+        for (rows, rows_a_leaf) in [(1000, 1.0005), (1000, 1.000_000_1), (3, 1.4), (1, 7.0)] {
+            for appends in [true, false] {
+                let (mut tree, mut pages) = tree(Shape {
+                    rows,
+                    rows_a_leaf,
+                    row: 900.0,
+                    growth: Growth::Share { appends },
+                    ..shape()
+                });
+                assert!(tree.shape.start(tree.leaves - 1) < rows);
+                let mut steps = Steps::default();
+                for number in 0..20 {
+                    let place = Place::behind(rows - 1, number);
+                    tree.insert(place, &mut pages, &mut steps);
+                }
+                let found = rows_of(&tree, rows as usize + 20);
+                assert_eq!(found.len(), rows as usize + 20);
+                assert!(found.is_sorted_by(|a, b| a < b), "{found:?}");
+            }
         }
     }
 

@@ -100,7 +100,7 @@ impl Parameters {
 
     pub(crate) fn open(&self, seed: Seed) -> Array {
         let data_drives = u64::from(*self.drives - *self.parity_drives);
-        let shard_bytes = self.segment_bytes.div_ceil(data_drives) as u32;
+        let shard_bytes = self.segment_bytes.div_ceil(data_drives);
         let per_million = |ratio: f64| (1e6 / ratio).round() as u64;
         let geometry = Geometry {
             capacity: ByteCount::new(*self.capacity_bytes),
@@ -127,7 +127,7 @@ impl Parameters {
             reduced_per_million: per_million(*self.deduplication * *self.compression),
             compressed_per_million: per_million(*self.compression),
             segment_bytes: *self.segment_bytes,
-            stored_bytes: u64::from(shard_bytes) * u64::from(*self.drives),
+            stored_bytes: shard_bytes * u64::from(*self.drives),
             shard_ns: Cost::bandwidth(*self.drive_write_mb_per_s).of(shard_bytes),
             fragment_bytes: u64::from(*self.fragment_bytes),
             drive: Cost::new(*self.drive_command_us, *self.drive_command_us_per_kib),
@@ -210,12 +210,12 @@ impl Inside {
             let end = request.end().min((fragment + 1) * self.fragment_bytes);
             // Compressed, in whole sectors.
             let stored = ((end - offset) * self.compressed_per_million).div_ceil(1_000_000);
-            let stored = stored.next_multiple_of(512) as u32;
+            let stored = stored.next_multiple_of(512);
             let drive = self.places.derive("drive", fragment).get() % self.drives.len() as u64;
             let free = &mut self.drives[drive as usize];
             *free = at.max(*free).after(self.drive.of(stored));
-            fetched = fetched.max(free.after(self.drive_latency.of(0)));
-            self.media_read_bytes += u64::from(stored);
+            fetched = fetched.max(free.after(self.drive_latency.of(0u32)));
+            self.media_read_bytes += stored;
             offset = end;
         }
         let sent = fetched
@@ -250,7 +250,7 @@ impl Inside {
         while self.nvram.open_reduced >= self.segment_bytes * 1_000_000 {
             self.write_segment(self.nvram.free);
         }
-        self.nvram.free.after(self.nvram.latency.of(0))
+        self.nvram.free.after(self.nvram.latency.of(0u32))
     }
 
     /// Writes what waits for a segment to the drives, which takes what a drive
@@ -278,10 +278,10 @@ impl Foresight for Inside {
             Command::Write => self.write(computed, request),
             // What is in the NVRAM is durable, and a trim changes tables only.
             // Writes before it may still be on their way there.
-            Command::Flush => computed.max(self.nvram.free.after(self.nvram.latency.of(0))),
+            Command::Flush => computed.max(self.nvram.free.after(self.nvram.latency.of(0u32))),
             Command::Trim => computed,
         }
-        .after(self.latency.of(0))
+        .after(self.latency.of(0u32))
     }
 
     fn add_media(&self, counters: &mut Counters) {
@@ -372,20 +372,38 @@ mod tests {
         );
     }
 
+    /// The array with other values of some parameters.
+    fn changed(values: &[(&str, u64)]) -> Box<dyn Device + Send> {
+        let text = catalog::find("flasharray-2012").unwrap().to_toml();
+        let lines = text.lines().map(|line| {
+            let key = line.split_once(" = ").map_or("", |(key, _)| key);
+            match values.iter().find(|(changed, _)| *changed == key) {
+                Some((key, value)) => format!("{key} = [{value}, \"test\"]\n"),
+                None => format!("{line}\n"),
+            }
+        });
+        let text: String = lines.collect();
+        Entry::from_toml(&text).unwrap().open(Seed::new(1))
+    }
+
+    #[test]
+    fn the_largest_segment_on_one_drive_takes_its_time() {
+        let iops = |segment_bytes| {
+            let mut device = changed(&[
+                ("segment_bytes", segment_bytes),
+                ("drives", 1),
+                ("parity_drives", 0),
+                ("drive_write_mb_per_s", 2),
+            ]);
+            measure(&mut *device, Mix::WRITE, 32768, 32).0
+        };
+        let (largest, less) = (iops(1 << 32), iops((1 << 32) - 1));
+        assert!((largest / less - 1.0).abs() < 0.01, "{largest} and {less}");
+    }
+
     #[test]
     fn a_full_nvram_waits_for_the_drives() {
-        let text = catalog::find("flasharray-2012").unwrap().to_toml();
-        let slow: String = text
-            .lines()
-            .map(|line| match line.split_once(" = ") {
-                Some(("drive_write_mb_per_s", _)) => {
-                    "drive_write_mb_per_s = [2, \"test\"]\n".into()
-                }
-                Some(("nvram_bytes", _)) => "nvram_bytes = [67108864, \"test\"]\n".into(),
-                _ => format!("{line}\n"),
-            })
-            .collect();
-        let mut device = Entry::from_toml(&slow).unwrap().open(Seed::new(1));
+        let mut device = changed(&[("drive_write_mb_per_s", 2), ("nvram_bytes", 64 << 20)]);
         // Twenty drives of data at 2 MB/s store 40 MB/s, which are 120 MB/s of
         // the host's.
         let (iops, _) = measure(&mut *device, Mix::WRITE, 32768, 32);

@@ -13,7 +13,7 @@ impl Cost {
     /// `us` microseconds, and `us_per_kib` more for each KiB.
     ///
     /// Within the bounds of [`COMMAND_US_MAX`] and [`KIB_US_MAX`] nothing
-    /// overflows for requests of 32-bit lengths.
+    /// overflows for up to 4 GiB.
     pub(crate) fn new(us: f64, us_per_kib: f64) -> Self {
         Self {
             command_ns: (us * 1e3).round() as u64,
@@ -26,10 +26,10 @@ impl Cost {
         Self::new(0.0, 1024.0 / mb_per_s)
     }
 
-    /// Nanoseconds for a request of this many bytes.
+    /// Nanoseconds for this many bytes.
     #[inline]
-    pub(crate) fn of(self, bytes: u32) -> u64 {
-        self.command_ns + ((u64::from(bytes) * self.mib_ns) >> 20)
+    pub(crate) fn of(self, bytes: impl Into<u64>) -> u64 {
+        self.command_ns + ((bytes.into() * self.mib_ns) >> 20)
     }
 }
 
@@ -51,16 +51,19 @@ mod tests {
     #[test]
     fn costs_add_up_and_stay_in_range() {
         let cost = Cost::new(16.5, 0.5);
-        assert_eq!(cost.of(0), 16_500);
-        assert_eq!(cost.of(8 << 10), 20_500);
+        assert_eq!(cost.of(0u32), 16_500);
+        assert_eq!(cost.of(8u32 << 10), 20_500);
         // 1350 MB/s: a MB takes 740.7 us.
         let link = Cost::bandwidth(1350.0);
-        assert!(link.of(1_000_000).abs_diff(740_741) <= 1, "{link:?}");
+        assert!(link.of(1_000_000u32).abs_diff(740_741) <= 1, "{link:?}");
         let dearest = Cost::new(COMMAND_US_MAX, KIB_US_MAX);
         assert_eq!(
-            dearest.of(1 << 30),
+            dearest.of(1u32 << 30),
             1_000_000_000_000 + (1 << 20) * 1_000_000
         );
-        let _ = dearest.of(u32::MAX);
+        assert_eq!(
+            dearest.of(1u64 << 32),
+            1_000_000_000_000 + (1 << 22) * 1_000_000
+        );
     }
 }

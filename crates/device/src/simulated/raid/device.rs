@@ -399,10 +399,10 @@ impl Raid {
                     .max(self.read_link_free)
                     .after(self.link.of(request.length));
                 self.read_link_free = sent;
-                sent.after(self.latency.of(0))
+                sent.after(self.latency.of(0u32))
             }
             Command::Write => at.after(self.latency.of(request.length)),
-            Command::Flush | Command::Trim => at.after(self.latency.of(0)),
+            Command::Flush | Command::Trim => at.after(self.latency.of(0u32)),
         };
         self.plan(done, Event::Completes(command));
     }

@@ -1,6 +1,7 @@
 //! Authentication: the proofs that are sent in place of a password
 //! (<https://mariadb.com/kb/en/connection/#authentication-plugins>).
 
+use rsa::{PublicKey, pkcs8::DecodePublicKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -42,8 +43,8 @@ impl Method {
         }
     }
 
-    /// The first answer, given the server's random bytes. The password itself
-    /// is only sent over a Unix socket.
+    /// The first answer, given the server's nonce. The password itself is
+    /// only sent over a Unix socket.
     pub(crate) fn answer(
         self,
         password: &str,
@@ -60,19 +61,53 @@ impl Method {
     }
 }
 
-/// The password itself.
+/// The password itself and the zero that ends it.
 pub(crate) fn clear(password: &str, is_local: bool) -> Result<Vec<u8>, Failure> {
     if !is_local {
         return Err(Failure::Refused(
-            "the server wants the password itself, which is only sent over a Unix socket: \
-             connect through its socket, or let the account use mysql_native_password, or log in \
-             once with another client, after which caching_sha2_password knows the account"
+            "the account logs in by mysql_clear_password, which sends the password unencrypted: \
+             connect through the server's Unix socket, or let the account use \
+             caching_sha2_password"
                 .into(),
         ));
     }
+    Ok(terminated(password))
+}
+
+fn terminated(password: &str) -> Vec<u8> {
     let mut bytes = password.as_bytes().to_vec();
     bytes.push(0);
-    Ok(bytes)
+    bytes
+}
+
+/// The password as `caching_sha2_password` takes it over a network: with the
+/// nonce over it, and encrypted with the server's RSA key, which is a
+/// `SubjectPublicKeyInfo` in PEM; RSAES-OAEP with SHA-1 and MGF1
+/// (<https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>).
+///
+/// Nothing proves that the key is the server's: whoever can change what is on
+/// the way could put another one in its place.
+pub(crate) fn encrypted(password: &str, nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, Failure> {
+    if nonce.is_empty() {
+        return Err(Failure::Malformed("a login without a nonce"));
+    }
+    let key = std::str::from_utf8(key)
+        .ok()
+        .and_then(|pem| PublicKey::from_public_key_pem(pem).ok())
+        .ok_or(Failure::Malformed(
+            "a public key that is no RSA key of 1,024 to 8,192 bits",
+        ))?;
+    let mut bytes = terminated(password);
+    for (byte, mask) in bytes.iter_mut().zip(nonce.iter().cycle()) {
+        *byte ^= mask;
+    }
+    key.oaep_encrypt::<Sha1>(&bytes).map_err(|error| {
+        Failure::Refused(format!(
+            "the password, of {} bytes, cannot be encrypted with the server's RSA key ({error}): \
+             use a shorter one, or connect through the server's Unix socket",
+            password.len()
+        ))
+    })
 }
 
 /// `SHA1(password) ^ SHA1(nonce + SHA1(SHA1(password)))`
@@ -99,7 +134,7 @@ fn caching_sha2(password: &str, nonce: &[u8]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{server_side::*, *};
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -138,7 +173,71 @@ mod tests {
         assert_eq!(Method::Clear.answer("x", b"", true).unwrap(), b"x\0");
         let error = Method::Clear.answer("x", b"", false).unwrap_err();
         assert!(error.to_string().contains("Unix socket"), "{error}");
+        assert!(!error.to_string().contains("native"), "{error}");
         assert_eq!(Method::Native.answer("", b"", false).unwrap(), b"");
         assert_eq!(Method::named(b"ed25519"), None);
+    }
+
+    const NONCE: &[u8] = b"01234567890123456789";
+
+    #[test]
+    fn only_the_owner_of_the_key_reads_an_encrypted_password() {
+        let key = private_key();
+        let pem = public_pem(&key);
+        let long = "x".repeat(80);
+        for password in ["", "sécret", &long] {
+            let encrypted = encrypted(password, NONCE, pem.as_bytes()).unwrap();
+            assert_eq!(encrypted.len(), 128);
+            assert_eq!(decrypted(&key, &encrypted, NONCE), terminated(password));
+        }
+        // 128 bytes less two hashes and two bytes, and the zero at the end.
+        let error = encrypted(&"x".repeat(86), NONCE, pem.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("of 86 bytes"), "{error}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn arbitrary_keys_do_not_panic(
+            key in proptest::collection::vec(proptest::num::u8::ANY, 0..80),
+            cut in 0..272_usize,
+            changed in proptest::num::u8::ANY,
+        ) {
+            proptest::prop_assert!(encrypted("x", NONCE, &key).is_err());
+            static PEM: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+            let mut pem = PEM.get_or_init(|| public_pem(&private_key())).clone().into_bytes();
+            let cut = cut.min(pem.len() - 1);
+            let _either = encrypted("x", NONCE, &pem[..cut]);
+            pem[cut] = changed;
+            let _either = encrypted("x", NONCE, &pem);
+        }
+    }
+}
+
+/// A server's side of the RSA exchange, for tests.
+#[cfg(test)]
+pub(super) mod server_side {
+    use rand::{SeedableRng, rngs::StdRng};
+    use rsa::{
+        PrivateKey,
+        pkcs8::{EncodePublicKey, LineEnding},
+    };
+
+    use super::Sha1;
+
+    /// As short as is taken, so that it is made soon.
+    pub(in super::super) fn private_key() -> PrivateKey {
+        PrivateKey::new(&mut StdRng::seed_from_u64(1), 1024).unwrap()
+    }
+
+    pub(in super::super) fn public_pem(key: &PrivateKey) -> String {
+        key.to_public_key()
+            .to_public_key_pem(LineEnding::LF)
+            .unwrap()
+    }
+
+    pub(in super::super) fn decrypted(key: &PrivateKey, bytes: &[u8], nonce: &[u8]) -> Vec<u8> {
+        let masked = key.oaep_decrypt::<Sha1>(bytes).unwrap();
+        let mask = nonce.iter().cycle();
+        masked.iter().zip(mask).map(|(a, b)| a ^ b).collect()
     }
 }

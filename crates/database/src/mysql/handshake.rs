@@ -2,7 +2,7 @@
 
 use super::{
     Flavour,
-    auth::{Method, clear},
+    auth::{Method, clear, encrypted},
     channel::Channel,
     failure::{Failure, ServerError},
     fields::Fields,
@@ -162,7 +162,7 @@ pub(crate) fn log_in(channel: &mut Channel, login: Login<'_>) -> Result<Greeting
         push_text(out, method.name())
     })?;
     channel.flush()?;
-    finish(channel, login.password, method, is_local)?;
+    finish(channel, &login, method, &greeting.nonce, is_local)?;
     channel.without_eof = capabilities & capability::DEPRECATE_EOF != 0;
     channel.caches_metadata = extended & capability::CACHE_METADATA != 0;
     Ok(greeting)
@@ -180,34 +180,59 @@ fn push_text(out: &mut Vec<u8>, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The first byte of a packet with which a method goes on.
+const MORE: u8 = 1;
+
+/// Asks `caching_sha2_password` for the server's RSA key.
+const WANT_KEY: u8 = 2;
+
 /// Answers until the server lets us in or not.
 fn finish(
     channel: &mut Channel,
-    password: &str,
+    login: &Login<'_>,
     mut method: Method,
+    nonce: &[u8],
     is_local: bool,
 ) -> Result<(), Failure> {
-    // A server asks for another method once, and methods say two things more;
-    // one that goes on for ever is none.
+    let mut nonce = nonce.to_vec();
+    let mut wants_key = false;
+    // A server asks for another method once, and methods say three things
+    // more; one that goes on for ever is none.
     for _ in 0..8 {
         channel.next()?;
         let payload = channel.payload();
         let answer = match payload {
             [0, ..] => return Ok(()),
-            [0xff, ..] => return Err(explained(ServerError::parse(payload))),
+            [0xff, ..] => {
+                let error = ServerError::parse(payload);
+                return Err(match wants_key {
+                    true => without_key(error),
+                    false => explained(error),
+                });
+            }
             [0xfe, rest @ ..] => {
                 let mut fields = Fields(rest);
                 let name = fields.until_zero();
                 method = Method::named(name).ok_or_else(|| unknown(name))?;
-                let nonce = fields.0.strip_suffix(&[0]).unwrap_or(fields.0);
-                method.answer(password, nonce, is_local)?
+                nonce = fields.0.strip_suffix(&[0]).unwrap_or(fields.0).to_vec();
+                method.answer(login.password, &nonce, is_local)?
+            }
+            [MORE, key @ ..] if wants_key => {
+                wants_key = false;
+                encrypted(login.password, &nonce, key)?
             }
             // The account is known to the server's cache; its consent follows.
-            [1, 3] if method == Method::CachingSha2 => continue,
+            [MORE, 3] if method == Method::CachingSha2 => continue,
             // It is not: the server wants the password itself.
-            [1, 4] if method == Method::CachingSha2 => clear(password, is_local)?,
+            [MORE, 4] if method == Method::CachingSha2 && is_local => {
+                clear(login.password, is_local)?
+            }
+            [MORE, 4] if method == Method::CachingSha2 => {
+                wants_key = true;
+                vec![WANT_KEY]
+            }
             // The server asks the operating system; nothing is to be said.
-            [1, ..] if method == Method::Socket => Vec::new(),
+            [MORE, ..] if method == Method::Socket => Vec::new(),
             _ => return Err(Failure::Malformed("an answer to the login that is none")),
         };
         channel.answer(|out| {
@@ -227,13 +252,31 @@ fn unknown(name: &[u8]) -> Failure {
     ))
 }
 
+/// What a server that has no RSA key answers to the request for it.
+fn without_key(error: ServerError) -> Failure {
+    Failure::Refused(format!(
+        "{error}; the server gives no RSA key to encrypt the password with: connect through its \
+         Unix socket, or let it make one (caching_sha2_password_auto_generate_rsa_keys)"
+    ))
+}
+
+/// An account that may not log in, or not so: ER_ACCESS_DENIED_ERROR.
+const ACCESS_DENIED: u16 = 1045;
+
 /// Names the remedy where the server's words do not.
 fn explained(error: ServerError) -> Failure {
     // ER_SECURE_TRANSPORT_REQUIRED of MySQL; MariaDB's has another number.
     if error.code == 3159 || error.message.contains("require_secure_transport") {
         return Failure::Refused(format!(
-            "{error}; TLS is not known here: connect through the server's Unix socket, or turn \
+            "{error}; Octavo has no TLS: connect through the server's Unix socket, or turn \
              require_secure_transport off"
+        ));
+    }
+    // With REQUIRE SSL servers say the same.
+    if error.code == ACCESS_DENIED {
+        return Failure::Refused(format!(
+            "{error}; check the user and the password, and that the account has no REQUIRE SSL or \
+             REQUIRE X509, since Octavo has no TLS"
         ));
     }
     error.into()
@@ -241,8 +284,14 @@ fn explained(error: ServerError) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::{net::TcpListener, thread, time::Duration};
+
     use proptest::prelude::*;
+
+    use super::{
+        super::auth::server_side::{decrypted, private_key, public_pem},
+        *,
+    };
 
     fn greeting(version: &str, capabilities: u32, extended: u32, method: &str) -> Vec<u8> {
         let mut bytes = vec![10];
@@ -282,6 +331,76 @@ mod tests {
         assert!(error.to_string().contains("Too many"), "{error}");
         let error = Greeting::parse(b"\x09").unwrap_err();
         assert!(error.to_string().contains("port"), "{error}");
+    }
+
+    /// Logs in over a network at a server that has `password`, as the account
+    /// `anna` with `given`.
+    fn log_in_over_network(
+        password: &'static str,
+        given: &str,
+        has_key: bool,
+    ) -> Result<(), Failure> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let stream = listener.accept().unwrap().0;
+            let mut channel = Channel::new(Stream::Tcp(stream));
+            let send = |channel: &mut Channel, bytes: &[u8]| {
+                channel.answer(|out| {
+                    out.extend(bytes);
+                    Ok(())
+                })?;
+                channel.flush().map_err(Failure::from)
+            };
+            let denied = b"\xff\x15\x04#28000Access denied for user 'anna'@'localhost'";
+            send(
+                &mut channel,
+                &greeting("9.7.4", !0, 0, "caching_sha2_password"),
+            )?;
+            channel.next()?;
+            // The account is not in its cache.
+            send(&mut channel, &[1, 4])?;
+            channel.next()?;
+            assert_eq!(channel.payload(), [2]);
+            if !has_key {
+                return send(&mut channel, denied);
+            }
+            let key = private_key();
+            send(
+                &mut channel,
+                &[b"\x01", public_pem(&key).as_bytes()].concat(),
+            )?;
+            channel.next()?;
+            let found = decrypted(&key, channel.payload(), b"abcdefghijklmnopqrst");
+            match found.strip_suffix(&[0]) == Some(password.as_bytes()) {
+                true => send(&mut channel, &[0, 0, 0, 2, 0, 0, 0]),
+                false => send(&mut channel, denied),
+            }
+        });
+        let stream = Stream::tcp("127.0.0.1", port, Duration::from_secs(5)).unwrap();
+        let login = Login {
+            user: "anna",
+            password: given,
+            database: None,
+        };
+        let answer = log_in(&mut Channel::new(stream), login).map(|_| ());
+        server.join().unwrap().unwrap();
+        answer
+    }
+
+    #[test]
+    fn a_password_crosses_a_network_under_the_servers_key() {
+        log_in_over_network("sécret", "sécret", true).unwrap();
+        let denied = |given, has_key| {
+            let error = log_in_over_network("sécret", given, has_key).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains("Access denied for user 'anna'"), "{error}");
+            error
+        };
+        let wrong = denied("wrong", true);
+        assert!(wrong.contains("check the user and the password"), "{wrong}");
+        let without = denied("sécret", false);
+        assert!(without.contains("gives no RSA key"), "{without}");
     }
 
     proptest! {

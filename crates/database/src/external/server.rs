@@ -50,6 +50,14 @@ pub trait ExternalServer: Send + Sync {
         progress: &mut Progress<'_>,
     ) -> Result<LoadReport>;
 
+    /// Tries whether a load could make the workload's tables where Octavo's
+    /// schema is, before rows are removed for it. Leaves nothing behind.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Connection`] when the server does not take a table, or
+    /// is gone.
+    fn rehearse(&self, workload: &dyn Workload) -> Result<()>;
+
     /// Replaces the note on the rows that are there.
     ///
     /// # Errors

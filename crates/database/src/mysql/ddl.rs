@@ -23,8 +23,22 @@ pub(crate) fn create_database() -> String {
     format!("CREATE DATABASE {DATABASE} CHARACTER SET latin1 COLLATE latin1_bin")
 }
 
+/// Whether tables that have no key in their workload get one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeylessTables {
+    /// InnoDB numbers their rows by itself, unseen.
+    AsTheyAre,
+    /// They have [`ROW_NUMBER`] as their key: the server takes no table
+    /// without one.
+    Numbered,
+}
+
+/// The key of tables that have none in their workload, whose statements all
+/// name their columns.
+pub(crate) const ROW_NUMBER: &str = "octavo_row";
+
 /// Makes a table with its key, without further indexes.
-pub(crate) fn create_table(table: &Table) -> String {
+pub(crate) fn create_table(table: &Table, keyless: KeylessTables) -> String {
     let large = as_large_texts(table);
     let type_of = |column: &Column| match column.kind {
         ColumnKind::Char(length) | ColumnKind::Varchar(length)
@@ -40,10 +54,13 @@ pub(crate) fn create_table(table: &Table) -> String {
         ColumnKind::Char(length) | ColumnKind::Varchar(length) => format!("VARCHAR({length})"),
         ColumnKind::Timestamp => "DATETIME(6)".into(),
     };
-    format!(
-        "{} ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
-        ddl::create_table(table, type_of, true)
-    )
+    let mut sql = ddl::create_table(table, type_of, true);
+    if table.primary_key.is_empty() && keyless == KeylessTables::Numbered {
+        let end = sql.pop();
+        debug_assert_eq!(end, Some(')'));
+        sql += &format!(", {ROW_NUMBER} BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY)");
+    }
+    sql + " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET latin1 COLLATE latin1_bin"
 }
 
 /// Begins to load a table; what `FORMAT` says goes behind.
@@ -124,11 +141,31 @@ mod tests {
             ("value", ColumnKind::Timestamp),
         ]);
         assert_eq!(
-            create_table(&table),
+            create_table(&table, KeylessTables::AsTheyAre),
             "CREATE TABLE t (k BIGINT NOT NULL, a INT NOT NULL, \
              b DECIMAL(12,2) NOT NULL, c CHAR(255), d VARCHAR(256) NOT NULL, \
              value DATETIME(6) NOT NULL, PRIMARY KEY (k)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC \
              DEFAULT CHARACTER SET latin1 COLLATE latin1_bin"
+        );
+    }
+
+    #[test]
+    fn only_tables_without_a_key_are_numbered() {
+        use KeylessTables::{AsTheyAre, Numbered};
+        let mut table = table(&[("k", ColumnKind::Integer), ("c", ColumnKind::Integer)]);
+        assert_eq!(
+            create_table(&table, Numbered),
+            create_table(&table, AsTheyAre)
+        );
+        table.primary_key = &[];
+        assert!(!create_table(&table, AsTheyAre).contains("KEY"));
+        let sql = create_table(&table, Numbered);
+        assert!(
+            sql.starts_with(
+                "CREATE TABLE t (k BIGINT NOT NULL, c BIGINT, \
+                 octavo_row BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY) ENGINE"
+            ),
+            "{sql}"
         );
     }
 
@@ -138,6 +175,7 @@ mod tests {
             .map(|name| (name, ColumnKind::Varchar(6000)))
             .into();
         // YCSB's longest rows fit.
+        let create_table = |table: &Table| create_table(table, KeylessTables::AsTheyAre);
         assert!(!create_table(&table(&fields)).contains("TEXT"));
         let mut more = fields;
         more.push(("g", ColumnKind::Varchar(9000)));

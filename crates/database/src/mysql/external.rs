@@ -17,8 +17,14 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Workload, schema::Table};
 
 use super::{
-    Flavour, ddl, inspect, instance::session_setup, load, running::isolation_level,
-    session::Session, status,
+    Flavour,
+    ddl::{self, KeylessTables, ROW_NUMBER},
+    inspect,
+    instance::session_setup,
+    load,
+    running::isolation_level,
+    session::Session,
+    status,
 };
 use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
@@ -39,9 +45,11 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(120);
 
 /// What conditions are made of, as the server has it in force: its name and
 /// ours. A version has most of them.
-const VARIABLES: [(&str, &str); 15] = [
+const VARIABLES: [(&str, &str); 29] = [
     ("innodb_page_size", ""),
     ("local_infile", ""),
+    ("sql_require_primary_key", ""),
+    ("innodb_force_primary_key", ""),
     ("innodb_buffer_pool_size", "innodb_buffer_pool_size"),
     (
         "innodb_flush_log_at_trx_commit",
@@ -53,12 +61,31 @@ const VARIABLES: [(&str, &str); 15] = [
     ("innodb_flush_method", "innodb_flush_method"),
     ("innodb_redo_log_capacity", "redo_log"),
     ("innodb_log_file_size", "innodb_log_file_size"),
+    ("innodb_data_file_buffering", "innodb_data_file_buffering"),
+    ("innodb_log_file_buffering", "innodb_log_file_buffering"),
+    ("innodb_use_fdatasync", "innodb_use_fdatasync"),
+    ("innodb_log_buffer_size", "innodb_log_buffer_size"),
     ("innodb_io_capacity", "innodb_io_capacity"),
+    ("innodb_io_capacity_max", "innodb_io_capacity_max"),
+    ("innodb_lru_scan_depth", "innodb_lru_scan_depth"),
+    ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct"),
+    (
+        "innodb_max_dirty_pages_pct_lwm",
+        "innodb_max_dirty_pages_pct_lwm",
+    ),
     ("innodb_flush_neighbors", "innodb_flush_neighbors"),
     ("innodb_adaptive_hash_index", "innodb_adaptive_hash_index"),
+    ("innodb_change_buffering", "innodb_change_buffering"),
+    ("innodb_purge_threads", "innodb_purge_threads"),
     ("innodb_lock_wait_timeout", "innodb_lock_wait_timeout"),
-    ("innodb_snapshot_isolation", "innodb_snapshot_isolation"),
+    ("innodb_dedicated_server", "innodb_dedicated_server"),
+    ("performance_schema", "performance_schema"),
+    // Told in words.
+    (SNAPSHOT_ISOLATION, ""),
 ];
+
+/// MariaDB's switch for what REPEATABLE READ refuses.
+const SNAPSHOT_ISOLATION: &str = "innodb_snapshot_isolation";
 
 /// A server that the user runs, with a database that is Octavo's.
 pub(crate) struct ExternalMysql {
@@ -139,8 +166,24 @@ impl ExternalMysql {
 
     /// Whether rows can be loaded as files are.
     fn takes_files(&self) -> bool {
-        let value = self.variables.get("local_infile");
+        self.is_on("local_infile")
+    }
+
+    /// Whether a switch is there and on.
+    fn is_on(&self, name: &str) -> bool {
+        let value = self.variables.get(name);
         value.is_some_and(|value| value.eq_ignore_ascii_case("on") || value == "1")
+    }
+
+    /// As the server wants them: MySQL and MariaDB have a switch each.
+    fn keyless_tables(&self) -> KeylessTables {
+        match ["sql_require_primary_key", "innodb_force_primary_key"]
+            .iter()
+            .any(|name| self.is_on(name))
+        {
+            true => KeylessTables::Numbered,
+            false => KeylessTables::AsTheyAre,
+        }
     }
 
     /// Fills the marked database.
@@ -150,11 +193,12 @@ impl ExternalMysql {
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
     ) -> Result<(u64, ByteCount)> {
+        let keyless = self.keyless_tables();
         let rows = fill(workload, progress, |table, feed| {
             let session = self.inside()?;
             match self.takes_files() {
-                true => load::fill_table(session, table, feed),
-                false => insert_table(session, table, feed),
+                true => load::fill_table(session, table, keyless, feed),
+                false => insert_table(session, table, keyless, feed),
             }
         })?;
         unless_stopped(progress(rows))?;
@@ -173,10 +217,15 @@ impl ExternalMysql {
 
 /// Creates a table with its rows, indexes and statistics on a server that
 /// takes no files.
-fn insert_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
-    session.simple(&ddl::create_table(table))?;
+fn insert_table(
+    mut session: Session,
+    table: &Table,
+    keyless: KeylessTables,
+    feed: &mut Feed<'_>,
+) -> Result<u64> {
+    session.simple(&ddl::create_table(table, keyless))?;
     let kinds = table.kinds();
-    let mut inserts = Inserts::begin(&mut session, table.name, &kinds)?;
+    let mut inserts = Inserts::begin(&mut session, table, &kinds)?;
     let rows = feed.send(|batch| Ok(inserts.batch(batch)?))?;
     inserts.finish()?;
     load::complete(&mut session, table)?;
@@ -242,7 +291,14 @@ impl ExternalServer for ExternalMysql {
         if !is_there {
             self.schema.create_database(&mut session)?;
         }
-        self.schema.create_mark(&mut session)?;
+        if let Err(error) = self.schema.create_mark(&mut session) {
+            if !is_there {
+                // Without a mark nobody would take it for ours. The first
+                // error is the one to tell.
+                let _removed = self.schema.drop_unmarked(&mut session);
+            }
+            return Err(error);
+        }
         let filled = self.fill(&mut session, workload, progress);
         if !matches!(filled, Ok(_) | Err(DatabaseError::Stopped)) {
             // It may have been for want of space. The first error is the one to
@@ -257,6 +313,18 @@ impl ExternalServer for ExternalMysql {
         };
         set_mark(&mut session, &format!("{MARK}{}", note(&loaded)))?;
         Ok(loaded)
+    }
+
+    fn rehearse(&self, workload: &dyn Workload) -> Result<()> {
+        let mut session = self.outside()?;
+        if !matches!(self.schema.state(&mut session)?, State::Marked(_)) {
+            return Ok(());
+        }
+        let mut session = self.inside()?;
+        let keyless = self.keyless_tables();
+        schema::rehearse(&mut session, workload, |table| {
+            ddl::create_table(table, keyless)
+        })
     }
 
     fn set_note(&self, note: &str) -> Result<()> {
@@ -284,6 +352,34 @@ impl ExternalServer for ExternalMysql {
         for (name, shown) in VARIABLES {
             if let Some(value) = self.variables.get(name).filter(|_| !shown.is_empty()) {
                 conditions.push((shown, value.to_ascii_lowercase()));
+            }
+        }
+        if self.variables.contains_key(SNAPSHOT_ISOLATION) {
+            let value = match self.is_on(SNAPSHOT_ISOLATION) {
+                true => {
+                    "on: repeatable read refuses rows that others changed meanwhile \
+                     (serialization failures)"
+                }
+                false => "off",
+            };
+            conditions.push((SNAPSHOT_ISOLATION, value.into()));
+        }
+        if self.keyless_tables() == KeylessTables::Numbered {
+            let numbered = |table: &&Table| table.primary_key.is_empty();
+            let names: Vec<&str> = workload
+                .tables()
+                .iter()
+                .filter(numbered)
+                .map(|table| table.name)
+                .collect();
+            if !names.is_empty() {
+                conditions.push((
+                    "added_keys",
+                    format!(
+                        "{} by {ROW_NUMBER}: the server takes no table without a key",
+                        names.join(", ")
+                    ),
+                ));
             }
         }
         let level = isolation.unwrap_or(Isolation::RepeatableRead);

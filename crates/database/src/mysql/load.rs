@@ -13,7 +13,7 @@ use octavo_workload::{ConnectionError, Workload, schema::Table};
 
 use super::{
     arguments::Purpose,
-    ddl,
+    ddl::{self, KeylessTables},
     infile::{FORMAT, LoadData},
     instance::{Instance, initialise},
     layout::Layout,
@@ -78,6 +78,7 @@ pub(super) fn load(
         fill_table(
             server.session(Some(ddl::DATABASE), &[SETUP.into()])?,
             table,
+            KeylessTables::AsTheyAre,
             feed,
         )
     })?;
@@ -125,8 +126,13 @@ fn shrink(
 
 /// Creates a table with its rows, indexes and statistics, through a session
 /// that [`SETUP`] was run in.
-pub(super) fn fill_table(mut session: Session, table: &Table, feed: &mut Feed<'_>) -> Result<u64> {
-    session.simple(&ddl::create_table(table))?;
+pub(super) fn fill_table(
+    mut session: Session,
+    table: &Table,
+    keyless: KeylessTables,
+    feed: &mut Feed<'_>,
+) -> Result<u64> {
+    session.simple(&ddl::create_table(table, keyless))?;
     let kinds = table.kinds();
     let mut load = LoadData::begin(&mut session, &ddl::load(table, FORMAT), &kinds)?;
     let (mut taken, mut waiting) = (0, 0);

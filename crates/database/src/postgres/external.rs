@@ -8,10 +8,11 @@ use std::{
 };
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{ConnectionError, Workload};
+use octavo_workload::{ConnectionError, Workload, schema::Table};
 
 use super::{
     cluster::{CONNECT_LIMIT, with_always},
+    ddl,
     failure::ServerError,
     inspect, load,
     programs::major_of,
@@ -22,7 +23,7 @@ use super::{
 };
 use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
-    ddl::references,
+    ddl::{create_table, references},
     error::unless_stopped,
     external::{
         Driven, ExternalServer, LOADING, LOCK_WAIT, MARK, SCHEMA, Url, busy, entangled, foreign,
@@ -36,6 +37,10 @@ const MAJOR_MIN: u32 = 14;
 
 /// The lock of the schema, of the database that it is in: "octavo" in ASCII.
 const LOCK: i64 = 0x6f63_7461_766f;
+
+/// The table that is made and taken back to see whether a load can make its
+/// own.
+const TRIAL_TABLE: &str = "octavo_trial";
 
 /// Between two tries to take it.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -332,6 +337,27 @@ impl ExternalServer for ExternalPostgres {
         let (url, statements) = (self.url.clone(), workload.statements());
         Ok(Box::new(Driven {
             connect: move || {
+    fn rehearse(&self, workload: &dyn Workload) -> Result<()> {
+        let mut session = self.session(&[])?;
+        if self.mark(&mut session)?.is_none() {
+            return Ok(());
+        }
+        self.check_right(&mut session)?;
+        session.simple("BEGIN")?;
+        let made = workload.tables().iter().try_for_each(|table| {
+            let trial = Table {
+                name: TRIAL_TABLE,
+                ..table.clone()
+            };
+            session.simple(&create_table(&trial, ddl::type_of, false))?;
+            session.simple(&format!("DROP TABLE {TRIAL_TABLE}"))
+        });
+        // Whatever became of it. The first error is the one to tell.
+        let undone = session.simple("ROLLBACK");
+        made?;
+        Ok(undone?)
+    }
+
                 let mut session = open(&url, &options)?.at_level(level);
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)

@@ -145,6 +145,7 @@ impl<'a> ExternalRows<'a> {
         let found = match settings.reuse {
             Reuse::Wanted => read(server)?,
             Reuse::Never => {
+                server.rehearse(settings.workload)?;
                 server.remove()?;
                 None
             }

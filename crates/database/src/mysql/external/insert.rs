@@ -1,10 +1,14 @@
 //! Rows in bulk by `INSERT`, for servers whose `local_infile` is off.
 
 use octavo_workload::{
-    ConnectionError, Result, connection::Value, population::RowBatch, schema::ColumnKind,
+    ConnectionError, Result,
+    connection::Value,
+    population::RowBatch,
+    schema::{ColumnKind, Table},
 };
 
 use super::super::{failure::Failure, session::Session, value::push_value};
+use crate::ddl::columns;
 
 /// A statement is sent once it has this many bytes: together with one row more
 /// it stays below the 1 MiB of the smallest usual `max_allowed_packet`.
@@ -29,15 +33,15 @@ impl<'s> Inserts<'s> {
     /// For rows whose columns are of these kinds.
     pub(super) fn begin(
         session: &'s mut Session,
-        table: &'s str,
+        table: &Table,
         kinds: &'s [ColumnKind],
     ) -> Result<Self> {
         session.simple("BEGIN")?;
         Ok(Self {
             session,
-            table,
+            table: table.name,
             kinds,
-            head: format!("INSERT INTO {table} VALUES "),
+            head: format!("INSERT INTO {} ({}) VALUES ", table.name, columns(table)),
             sql: Vec::with_capacity(2 * STATEMENT_BYTES),
             statements: 0,
         })

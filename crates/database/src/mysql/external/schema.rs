@@ -1,9 +1,13 @@
 //! Octavo's database on a server that is the user's: whose it is, its mark,
 //! and how it is made and dropped.
 
-use octavo_workload::{ConnectionError, Result};
+use octavo_workload::{ConnectionError, Result, Workload, schema::Table};
 
-use super::super::{ddl, failure::ServerError, session::Session};
+use super::super::{
+    ddl::{self, ROW_NUMBER},
+    failure::ServerError,
+    session::Session,
+};
 use crate::{
     DatabaseError,
     external::{
@@ -13,6 +17,9 @@ use crate::{
 
 /// The table with the mark.
 const MARK_TABLE: &str = "octavo_mark";
+
+/// The table that is made and dropped to see whether a load can make its own.
+const TRIAL_TABLE: &str = "octavo_trial";
 
 /// Errors of an account that lacks a right: ER_DBACCESS_DENIED_ERROR,
 /// ER_TABLEACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR.
@@ -178,7 +185,7 @@ impl Schema {
         let (mut own, unknown): (Vec<_>, Vec<_>) = tables
             .into_iter()
             .filter(|name| name != MARK_TABLE)
-            .partition(|name| is_own_table(name));
+            .partition(|name| name == TRIAL_TABLE || is_own_table(name));
         // Tables that refer to others go before these.
         own.sort_by_key(|name| std::cmp::Reverse(own_position(name)));
         let dependents = dependents(session)?;
@@ -222,15 +229,26 @@ impl Schema {
     /// do not make a table with its rows at once.
     pub(super) fn create_mark(&self, session: &mut Session) -> Result<(), DatabaseError> {
         let created = session.simple(&format!(
-            "CREATE TABLE {SCHEMA}.{MARK_TABLE} (mark TEXT NOT NULL) ENGINE=InnoDB \
+            "CREATE TABLE {SCHEMA}.{MARK_TABLE} (mark TEXT NOT NULL, \
+             {ROW_NUMBER} BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB \
              DEFAULT CHARACTER SET latin1 COLLATE latin1_bin COMMENT={}",
             quoted(LOADING)
         ));
         created.map_err(|error| self.without_right(error))?;
         Ok(session.simple(&format!(
-            "INSERT INTO {SCHEMA}.{MARK_TABLE} VALUES ({})",
+            "INSERT INTO {SCHEMA}.{MARK_TABLE} (mark) VALUES ({})",
             quoted(LOADING)
         ))?)
+    }
+
+    /// Drops the database that this session made and could not mark, unless
+    /// somebody has put something into it meanwhile.
+    pub(super) fn drop_unmarked(&self, session: &mut Session) -> Result<(), DatabaseError> {
+        let Contents { tables, others } = Contents::read(session)?;
+        if others.is_empty() && tables.iter().all(|table| table == MARK_TABLE) {
+            session.simple(&format!("DROP DATABASE {SCHEMA}"))?;
+        }
+        Ok(())
     }
 
     /// The refusal to remove a database that has neither a mark nor anything
@@ -256,6 +274,30 @@ impl Schema {
             _ => error.into(),
         }
     }
+}
+
+/// Makes the workload's tables one by one under another name, in Octavo's
+/// database, and drops them: what the server does not take is known before
+/// the rows that are there go.
+pub(super) fn rehearse(
+    session: &mut Session,
+    workload: &dyn Workload,
+    create_table: impl Fn(&Table) -> String,
+) -> Result<(), DatabaseError> {
+    let drop_table = format!("DROP TABLE IF EXISTS {TRIAL_TABLE}");
+    for table in workload.tables() {
+        session.simple(&drop_table)?;
+        let trial = Table {
+            name: TRIAL_TABLE,
+            ..table.clone()
+        };
+        let made = session.simple(&create_table(&trial));
+        // Whatever became of it. The first error is the one to tell.
+        let dropped = session.simple(&drop_table);
+        made?;
+        dropped?;
+    }
+    Ok(())
 }
 
 /// The comment of the table with the mark.

@@ -250,3 +250,98 @@ fn a_database_of_somebody_else_is_left_alone() {
     let tables = owner.texts("SHOW TABLES IN octavo").unwrap();
     assert_eq!(tables.len(), 2);
 }
+
+#[test]
+fn tables_have_keys_where_the_server_takes_none_without() {
+    let server = TestServer::start();
+    let tpcc = Tpcc::new(1, Seed::new(1)).unwrap();
+    let mut owner = server.session();
+    let before = connect(&server.url).unwrap();
+    load(before.as_ref(), &tpcc).unwrap();
+    before.rehearse(&tpcc).unwrap();
+    owner
+        .simple("SET GLOBAL innodb_force_primary_key=ON")
+        .unwrap();
+    // It asked before: its next load would fail, and is not begun.
+    let error = before.rehearse(&tpcc).unwrap_err();
+    assert!(format!("{error:?}").contains("primary key"), "{error:?}");
+    assert!(before.found().unwrap().is_some());
+    let rows = owner.texts("SELECT COUNT(*) FROM octavo.warehouse");
+    assert_eq!(rows.unwrap(), [[Some("1".into())]]);
+    assert!(before.remove().unwrap());
+    drop(before);
+
+    for files in [1, 0] {
+        owner
+            .simple(&format!("SET GLOBAL local_infile={files}"))
+            .unwrap();
+        let external = connect(&server.url).unwrap();
+        let external = external.as_ref();
+        load(external, &tpcc).unwrap();
+        external.rehearse(&tpcc).unwrap();
+        let mut inspection = external.inspect(&tpcc).unwrap();
+        let found = contents(inspection.as_mut(), &tpcc).unwrap();
+        assert!(found == expected_contents(&tpcc), "{files}");
+        drop(inspection);
+        let running = external.start(None, &tpcc).unwrap();
+        let conditions = running.conditions();
+        let keys = conditions.iter().find(|(name, _)| *name == "added_keys");
+        assert!(
+            keys.unwrap().1.starts_with("history by octavo_row"),
+            "{keys:?}"
+        );
+        let mut clients = octavo_workload::Workload::clients(&tpcc, Seed::new(2), 1);
+        let mut connection = running.connect(0).unwrap();
+        for _ in 0..30 {
+            clients[0].draw();
+            clients[0].run(connection.as_mut()).unwrap();
+        }
+        drop(connection);
+        running.stop().unwrap();
+        assert!(external.remove().unwrap());
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_marked_is_not_left() {
+    let server = TestServer::start();
+    let ycsb = Ycsb::new(700, Seed::new(1)).unwrap();
+    let mut owner = server.session();
+    for sql in [
+        "CREATE USER bench@localhost IDENTIFIED BY 'x'",
+        "GRANT CREATE, DROP, SELECT ON octavo.* TO bench@localhost",
+    ] {
+        owner.simple(sql).unwrap();
+    }
+    let url = server.url.to_string().replacen("root@", "bench:x@", 1);
+    let external = connect(&url.parse().unwrap()).unwrap();
+    let external = external.as_ref();
+    // It may make the table of the mark, and not fill it.
+    load(external, &ycsb).unwrap_err();
+    assert!(!external.remove().unwrap());
+    let found = owner.texts("SHOW DATABASES LIKE 'octavo'").unwrap();
+    assert_eq!(found.len(), 0, "{found:?}");
+}
+
+#[test]
+fn isolation_that_refuses_changed_rows_is_told() {
+    let server = TestServer::start();
+    let ycsb = Ycsb::new(700, Seed::new(1)).unwrap();
+    let mut owner = server.session();
+    let conditions = |owner: &mut Session, value: &str| {
+        let set = format!("SET GLOBAL innodb_snapshot_isolation={value}");
+        owner.simple(&set).unwrap();
+        let external = connect(&server.url).unwrap();
+        if external.found().unwrap().is_none() {
+            load(external.as_ref(), &ycsb).unwrap();
+        }
+        let conditions = external.start(None, &ycsb).unwrap().conditions();
+        let found = conditions
+            .into_iter()
+            .find(|(name, _)| *name == SNAPSHOT_ISOLATION);
+        found.unwrap().1
+    };
+    assert_eq!(conditions(&mut owner, "OFF"), "off");
+    let on = conditions(&mut owner, "ON");
+    assert!(on.contains("serialization failures"), "{on}");
+}

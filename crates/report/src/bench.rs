@@ -177,6 +177,10 @@ fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Serialization failures are worth a warning from one in this many
+/// transactions on.
+const SERIALIZATION_PART: u64 = 20;
+
 fn warnings(result: &BenchResult) -> Vec<String> {
     let load = &result.figures.load;
     let mut warnings: Vec<String> = result.deviations.iter().map(deviation).collect();
@@ -209,6 +213,21 @@ fn warnings(result: &BenchResult) -> Vec<String> {
              queue, which grows with the run. Use a lower --rate or more --clients.",
             count(backlog.begin),
             count(backlog.end)
+        ));
+    }
+    let kinds = result.kinds();
+    let failures = kinds.iter();
+    let refused: u64 = failures
+        .map(|kind| kind.conflicts(Conflict::Serialisation))
+        .sum();
+    let transactions = load.transactions();
+    if refused > 0 && refused >= transactions / SERIALIZATION_PART {
+        warnings.push(format!(
+            "{} serialization failures in {} transactions, each of which did work that was thrown \
+             away. The isolation level (see the conditions) limits these figures. Use --isolation \
+             read-committed, or more data.",
+            count(refused),
+            count(transactions)
         ));
     }
     let is_failed = |finding: &&AuditFinding| finding.agreement == Agreement::Fail;
@@ -620,6 +639,29 @@ mod tests {
         ] {
             assert!(text.contains(said), "{said} in {text}");
         }
+    }
+
+    #[test]
+    fn many_serialization_failures_are_a_warning() {
+        let mut result = result();
+        let transactions = Tpcc::new(2, Seed::new(1)).unwrap().transactions();
+        let all = result.figures.load.transactions();
+        let mut text = |failures: u64| {
+            let kinds = &mut result.figures.load.counts.kinds;
+            let [committed, rolled_back] = [kinds[0].committed(), kinds[0].rolled_back()];
+            let outcomes = [committed, rolled_back, 0, failures, 0, 0, 0, 0];
+            kinds[0] = KindCounts::of(&transactions[0], outcomes, kinds[0].latencies.clone());
+            words(&result)
+        };
+        assert!(!text(all / 20 - 1).contains("! "));
+        let told = text(all / 20);
+        let warning = format!(
+            "! {} serialization failures in {} transactions",
+            count(all / 20),
+            count(all)
+        );
+        assert!(told.contains(&warning), "{told}");
+        assert!(told.contains("Use --isolation read-committed"), "{told}");
     }
 
     #[test]

@@ -16,19 +16,56 @@ use super::{
 /// its client for as long again.
 const LOCK_WAIT_SECONDS: u32 = 10;
 
-/// What a run's server may write of pages in the background, in bytes a second:
-/// the default of 200 pages of 16 KiB, and of 2000 where it is behind
-/// (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_io_capacity>).
-const BACKGROUND: (ByteCount, ByteCount) = (ByteCount::kib(200 * 16), ByteCount::kib(2000 * 16));
+/// What a server may write of pages in the background, in bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Background {
+    usual: ByteCount,
+    /// Where it is behind.
+    most: ByteCount,
+}
+
+impl Background {
+    /// The version's default with pages of 16 KiB: 200 of them and at most
+    /// 2000 (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_io_capacity>),
+    /// of MySQL since 8.4 10,000 and 20,000
+    /// (<https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_io_capacity>).
+    pub(crate) fn of(version: &Version) -> Self {
+        let (usual, most) = match version.flavour {
+            Flavour::Mysql if version.number >= (8, 4, 0) => (10_000, 20_000),
+            Flavour::Mysql | Flavour::Mariadb => (200, 2000),
+        };
+        Self {
+            usual: ByteCount::kib(usual * 16),
+            most: ByteCount::kib(most * 16),
+        }
+    }
+
+    fn pages(bytes: ByteCount, page_size: PageSize) -> u64 {
+        (bytes.get() / u64::from(page_size.get())).max(PAGES_MIN)
+    }
+
+    /// What `innodb_io_capacity` is in every run, for its conditions: the
+    /// number of pages is another at each page size.
+    pub(crate) fn words(self) -> String {
+        let largest = PageSize::kib(64);
+        let at_largest = Self::pages(self.usual, largest) * u64::from(largest.get());
+        let exception = match at_largest > self.usual.get() {
+            true => format!(
+                " (64K pages: {}/s, the least that it takes)",
+                ByteCount::new(at_largest)
+            ),
+            false => String::new(),
+        };
+        format!(
+            "{}/s of pages{exception}, at most {}/s: the default with 16K pages",
+            self.usual, self.most
+        )
+    }
+}
 
 /// The least number of pages that servers take for each of
 /// `innodb_io_capacity`, `innodb_io_capacity_max` and `innodb_lru_scan_depth`.
 const PAGES_MIN: u64 = 100;
-
-/// What `innodb_io_capacity` is in every run, for its conditions: the number
-/// of pages is another at each page size.
-pub(crate) const IO_CAPACITY_WORDS: &str =
-    "3.1 MiB/s of pages (64K pages: 6.3 MiB/s, the least that it takes), at most 31 MiB/s";
 
 /// What `innodb_lru_scan_depth` is in every run, for its conditions.
 pub(crate) const LRU_SCAN_DEPTH_WORDS: &str = "a tenth of the buffer pool's pages, at least 100";
@@ -143,7 +180,14 @@ fn settings(version: &Version, page_size: PageSize, purpose: &Purpose) -> Vec<St
     all.extend(pool(version, purpose.buffer()));
     all.extend(redo(version, purpose.redo()));
     match version.flavour {
-        Flavour::Mariadb => all.push("--query-cache-size=0".into()),
+        Flavour::Mariadb => {
+            all.push("--query-cache-size=0".into());
+            // On by default since 11.6, where REPEATABLE READ refuses rows
+            // that others changed meanwhile, which most transactions of
+            // workloads then begin again for. As MySQL and earlier versions
+            // (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation>).
+            all.push("--loose-innodb-snapshot-isolation=OFF".into());
+        }
         Flavour::Mysql if version.number >= (8, 0, 11) => {
             all.push("--disable-log-bin".into());
             all.push("--mysqlx=OFF".into());
@@ -167,7 +211,7 @@ fn settings(version: &Version, page_size: PageSize, purpose: &Purpose) -> Vec<St
             doublewrite,
             ..
         } => {
-            all.extend(background(page_size, purpose.buffer()));
+            all.extend(background(version, page_size, purpose.buffer()));
             all.push(format!("--innodb-lock-wait-timeout={LOCK_WAIT_SECONDS}"));
             (1, *doublewrite, *clients)
         }
@@ -212,12 +256,11 @@ fn pool(version: &Version, buffer: ByteCount) -> Vec<String> {
 /// 16 times the bytes of one with 4 KiB, and keep 16 times the share of its
 /// buffer pool free.
 ///
-/// 64 KiB pages cannot be written as slowly as the others: the least that
-/// servers take is twice as much.
-fn background(page_size: PageSize, buffer: ByteCount) -> [String; 3] {
-    let page = u64::from(page_size.get());
-    let pages = |bytes: ByteCount| (bytes.get() / page).max(PAGES_MIN);
-    let (usual, most) = BACKGROUND;
+/// 64 KiB pages cannot be written as slowly as the others by most versions:
+/// the least that servers take is twice as much.
+fn background(version: &Version, page_size: PageSize, buffer: ByteCount) -> [String; 3] {
+    let pages = |bytes| Background::pages(bytes, page_size);
+    let Background { usual, most } = Background::of(version);
     [
         format!("--innodb-io-capacity={}", pages(usual)),
         format!("--innodb-io-capacity-max={}", pages(most)),
@@ -354,13 +397,13 @@ mod tests {
 
     #[test]
     fn background_work_is_the_same_in_bytes_at_all_page_sizes() {
-        for (page_size, mib, capacity, capacity_max, depth) in [
-            (4096, 400, 800, 8000, 10_240),
-            (8192, 400, 400, 4000, 5120),
-            (16_384, 400, 200, 2000, 2560),
-            (32_768, 400, 100, 1000, 1280),
-            (65_536, 400, 100, 500, 640),
-            (65_536, 32, 100, 500, 100),
+        for (page_size, mib, old, new, depth) in [
+            (4096, 400, (800, 8000), (40_000, 80_000), 10_240),
+            (8192, 400, (400, 4000), (20_000, 40_000), 5120),
+            (16_384, 400, (200, 2000), (10_000, 20_000), 2560),
+            (32_768, 400, (100, 1000), (5000, 10_000), 1280),
+            (65_536, 400, (100, 500), (2500, 5000), 640),
+            (65_536, 32, (100, 500), (2500, 5000), 100),
         ] {
             let purpose = Purpose::Run {
                 buffer: ByteCount::mib(mib),
@@ -368,7 +411,13 @@ mod tests {
                 clients: 8,
                 doublewrite: Doublewrite::On,
             };
-            for text in ["8.4.2", "10.11.6-MariaDB"] {
+            for (text, (capacity, capacity_max)) in [
+                ("8.0.36", old),
+                ("8.4.2", new),
+                ("9.7.4", new),
+                ("10.11.6-MariaDB", old),
+                ("11.8.9-MariaDB", old),
+            ] {
                 let page_size = PageSize::new(page_size).unwrap();
                 let arguments = settings(&version(text), page_size, &purpose);
                 for wanted in [
@@ -380,6 +429,36 @@ mod tests {
                     assert!(has(&arguments, &wanted), "{wanted} {arguments:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn background_work_is_told_as_it_is_set() {
+        for (text, wanted) in [
+            (
+                "8.0.36",
+                "3.1 MiB/s of pages (64K pages: 6.2 MiB/s, the least that it takes), at most \
+                 31.2 MiB/s: the default with 16K pages",
+            ),
+            (
+                "9.7.4",
+                "156.2 MiB/s of pages, at most 312.5 MiB/s: the default with 16K pages",
+            ),
+        ] {
+            assert_eq!(Background::of(&version(text)).words(), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_are_read_in_the_same_way_by_all_versions() {
+        for (text, is_set) in [
+            ("11.8.9-MariaDB", true),
+            ("10.11.6-MariaDB", true),
+            ("9.7.4", false),
+        ] {
+            let arguments = run(text, 64);
+            let found = has(&arguments, "--loose-innodb-snapshot-isolation=OFF");
+            assert_eq!(found, is_set, "{text}");
         }
     }
 

@@ -7,7 +7,7 @@ use octavo_workload::{Connection, Workload, connection::Statement};
 
 use super::{
     Doublewrite, Mysql,
-    arguments::{IO_CAPACITY_WORDS, LRU_SCAN_DEPTH_WORDS, Purpose},
+    arguments::{Background, LRU_SCAN_DEPTH_WORDS, Purpose},
     ddl,
     instance::{Instance, session_setup},
     layout::Layout,
@@ -30,7 +30,7 @@ const WITHOUT_DIRECT_IO: &str =
     "through the page cache, which has no limit: the file system refuses O_DIRECT";
 
 /// What conditions are made of, as the server has it in force.
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 14] = [
     "version",
     "innodb_flush_log_at_trx_commit",
     "innodb_doublewrite",
@@ -44,8 +44,21 @@ const VARIABLES: [&str; 15] = [
     "innodb_log_file_size",
     "innodb_log_files_in_group",
     "log_bin",
-    "innodb_snapshot_isolation",
     "innodb_buffer_pool_size",
+];
+
+/// Of a version's own defaults, what changes figures and is another in others:
+/// told where the version has it.
+const DEFAULTS: [&str; 9] = [
+    "innodb_data_file_buffering",
+    "innodb_log_file_buffering",
+    "innodb_use_fdatasync",
+    "innodb_log_buffer_size",
+    "innodb_log_writer_threads",
+    "innodb_change_buffering",
+    "innodb_max_dirty_pages_pct",
+    "innodb_max_dirty_pages_pct_lwm",
+    "innodb_snapshot_isolation",
 ];
 
 /// A server on a run directory.
@@ -94,13 +107,16 @@ impl RunningMysql {
             &purpose,
             account.as_ref(),
         )?;
-        let names = VARIABLES.map(|name| format!("'{name}'")).join(", ");
+        let names = VARIABLES.iter().chain(&DEFAULTS);
+        let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
+        let names = names.join(", ");
         let variables = status::pairs(session.texts(&format!(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"
         ))?);
         check_pool(&variables, whole_mib(settings.memory), programs)?;
         let user = account.map_or("the one that runs octavo".into(), |account| account.name);
-        let conditions = conditions(mysql, &variables, settings, access, user);
+        let background = Background::of(&programs.version);
+        let conditions = conditions(mysql, &variables, settings, background, access, user);
         Ok(Self {
             flavour: mysql.flavour,
             monitor: status::monitor(session, Some(instance.process().pid()))?,
@@ -166,6 +182,7 @@ fn conditions(
     mysql: &Mysql,
     variables: &HashMap<String, String>,
     settings: &Settings,
+    background: Background,
     access: Option<&str>,
     user: String,
 ) -> Vec<(&'static str, String)> {
@@ -221,7 +238,7 @@ fn conditions(
             "innodb_old_blocks_time",
             "the default, in the server's own time where it stands still between slices".into(),
         ),
-        ("innodb_io_capacity", IO_CAPACITY_WORDS.into()),
+        ("innodb_io_capacity", background.words()),
         ("innodb_lru_scan_depth", LRU_SCAN_DEPTH_WORDS.into()),
         (
             "innodb_lock_wait_timeout",
@@ -229,12 +246,9 @@ fn conditions(
         ),
         ("server_user", user),
     ];
-    if variables.contains_key("innodb_snapshot_isolation") {
-        conditions.push((
-            "innodb_snapshot_isolation",
-            value("innodb_snapshot_isolation"),
-        ));
-    }
+    let defaults = DEFAULTS.into_iter();
+    let told = defaults.filter(|&name| variables.contains_key(name));
+    conditions.extend(told.map(|name| (name, value(name))));
     conditions
 }
 

@@ -326,10 +326,8 @@ impl ExternalServer for ExternalPostgres {
         let major = major_of(&self.about.version).unwrap_or(MAJOR_MIN);
         let mut session = self.session(&[])?;
         let mut conditions = self.about.conditions();
-        for name in ["shared_buffers", "max_wal_size"] {
-            let value = session.one(&format!("SHOW {name}"))?;
-            conditions.extend(value.map(|value| (name, value)));
-        }
+        let buffers = session.one("SHOW shared_buffers")?;
+        conditions.extend(buffers.map(|value| ("shared_buffers", value)));
         let level = isolation.unwrap_or(Isolation::ReadCommitted);
         let (mut options, isolation) = session_options(isolation);
         conditions.push(("isolation", isolation));

@@ -1,6 +1,6 @@
 //! A started PostgreSQL server.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Connection, Workload, connection::Statement};
@@ -268,17 +268,31 @@ pub(super) struct About {
 
 impl About {
     /// The parameters that a reader of figures has to know, as in force.
-    const SHOWN: [&'static str; 10] = [
+    /// A version has most of them; their defaults differ between versions.
+    const SHOWN: [&'static str; 23] = [
         "server_version",
         "block_size",
         "wal_block_size",
+        "data_checksums",
         "fsync",
         "synchronous_commit",
         "wal_sync_method",
         "full_page_writes",
+        "wal_level",
+        "wal_compression",
+        "wal_buffers",
+        "commit_delay",
         "checkpoint_timeout",
         "max_wal_size",
+        "checkpoint_completion_target",
         "autovacuum",
+        "jit",
+        "huge_pages",
+        "debug_io_direct",
+        "io_method",
+        "io_workers",
+        "effective_io_concurrency",
+        "track_io_timing",
     ];
 
     pub(super) fn read(session: &mut Session) -> Result<Self> {
@@ -287,8 +301,19 @@ impl About {
             page_size: None,
             settings: Vec::new(),
         };
+        let names = Self::SHOWN.map(|name| format!("'{name}'")).join(", ");
+        let rows = session.texts(&format!(
+            "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({names})"
+        ))?;
+        let mut values: HashMap<String, String> = rows
+            .into_iter()
+            .filter_map(|row| <[_; 2]>::try_from(row).ok())
+            .filter_map(|[name, value]| Some((name?, value?)))
+            .collect();
         for name in Self::SHOWN {
-            let value = session.one(&format!("SHOW {name}"))?.unwrap_or_default();
+            let Some(value) = values.remove(name) else {
+                continue;
+            };
             match name {
                 "server_version" => about.version.clone_from(&value),
                 "block_size" => {

@@ -69,6 +69,17 @@ impl Drop for ExternalPostgres {
 impl ExternalPostgres {
     /// Connects and takes the lock.
     pub(crate) fn connect(url: &Url) -> Result<Self> {
+        if shares_processes(url)? {
+            return Err(DatabaseError::Missing {
+                what: format!(
+                    "{url} is a pooler that gives clients another connection of the server for \
+                     each transaction"
+                ),
+                remedy: "let it pool by session (PgBouncer: pool_mode=session), or give the URL \
+                         of the server itself"
+                    .into(),
+            });
+        }
         let mut session = open(url, &[])?;
         let about = About::read(&mut session)?;
         if major_of(&about.version).is_none_or(|major| major < MAJOR_MIN) {
@@ -209,6 +220,28 @@ impl ExternalPostgres {
     }
 }
 
+/// Whether sessions share the server's processes: a pooler then stands before
+/// it, and what a session sets, locks and prepares would be others' too. Two
+/// sessions take turns in asking. Nothing is set or prepared.
+fn shares_processes(url: &Url) -> Result<bool> {
+    let bare = || {
+        Session::log_in(
+            url.connect()?,
+            &url.user,
+            url.password.as_deref(),
+            url.database.as_deref().unwrap_or(&url.user),
+            &with_always(&[]),
+            CONNECT_LIMIT,
+        )
+        .map_err(|error| url.refused(error))
+    };
+    let (mut first, mut second) = (bare()?, bare()?);
+    let process = |session: &mut Session| session.one("SELECT pg_backend_pid()");
+    let (a, b) = (process(&mut first)?, process(&mut second)?);
+    // In the other order, for a pooler that takes its connections in turn.
+    Ok(a == b || process(&mut second)? != b || process(&mut first)? != a)
+}
+
 /// Connects and logs in. Errors name the URL, never the password.
 fn open(url: &Url, options: &[(&str, String)]) -> Result<Session, ConnectionError> {
     let database = url.database.as_deref().unwrap_or(&url.user);
@@ -304,6 +337,27 @@ impl ExternalServer for ExternalPostgres {
         Ok(loaded)
     }
 
+    fn rehearse(&self, workload: &dyn Workload) -> Result<()> {
+        let mut session = self.session(&[])?;
+        if self.mark(&mut session)?.is_none() {
+            return Ok(());
+        }
+        self.check_right(&mut session)?;
+        session.simple("BEGIN")?;
+        let made = workload.tables().iter().try_for_each(|table| {
+            let trial = Table {
+                name: TRIAL_TABLE,
+                ..table.clone()
+            };
+            session.simple(&create_table(&trial, ddl::type_of, false))?;
+            session.simple(&format!("DROP TABLE {TRIAL_TABLE}"))
+        });
+        // Whatever became of it. The first error is the one to tell.
+        let undone = session.simple("ROLLBACK");
+        made?;
+        Ok(undone?)
+    }
+
     fn set_note(&self, note: &str) -> Result<()> {
         let mut session = self.session(&[])?;
         Ok(set_mark(&mut session, &format!("{MARK}{note}"))?)
@@ -335,27 +389,6 @@ impl ExternalServer for ExternalPostgres {
         let (url, statements) = (self.url.clone(), workload.statements());
         Ok(Box::new(Driven {
             connect: move || {
-    fn rehearse(&self, workload: &dyn Workload) -> Result<()> {
-        let mut session = self.session(&[])?;
-        if self.mark(&mut session)?.is_none() {
-            return Ok(());
-        }
-        self.check_right(&mut session)?;
-        session.simple("BEGIN")?;
-        let made = workload.tables().iter().try_for_each(|table| {
-            let trial = Table {
-                name: TRIAL_TABLE,
-                ..table.clone()
-            };
-            session.simple(&create_table(&trial, ddl::type_of, false))?;
-            session.simple(&format!("DROP TABLE {TRIAL_TABLE}"))
-        });
-        // Whatever became of it. The first error is the one to tell.
-        let undone = session.simple("ROLLBACK");
-        made?;
-        Ok(undone?)
-    }
-
                 let mut session = open(&url, &options)?.at_level(level);
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)

@@ -13,7 +13,10 @@ use postgres_protocol::{
     message::frontend,
 };
 
-use super::{failure::Failure, messages::Channel};
+use super::{
+    failure::{Failure, ServerError},
+    messages::Channel,
+};
 use crate::wire::Wire;
 
 /// What the server wants to see, by the number in its request.
@@ -48,6 +51,20 @@ pub(crate) fn put(
     Ok(())
 }
 
+/// Whether the server, or a pooler before it, would let the user in over TLS:
+/// their words, since the codes are those of other refusals too.
+fn wants_tls(error: &ServerError) -> bool {
+    const WORDS: [&str; 4] = [
+        // PostgreSQL, by its pg_hba.conf, and before version 13.
+        "no encryption",
+        "SSL off",
+        // PgBouncer.
+        "SSL required",
+        "SSL connection is required",
+    ];
+    WORDS.iter().any(|words| error.message.contains(words))
+}
+
 impl Login<'_> {
     /// Logs in; afterwards the server is ready.
     pub(crate) fn perform(&self, channel: &mut Channel) -> Result<()> {
@@ -72,7 +89,7 @@ impl Login<'_> {
             let message = channel.message().map_err(|failure| self.failed(failure))?;
             match message.tag {
                 b'R' => {}
-                b'E' => return Err(self.failed(channel.refusal(message))),
+                b'E' => return Err(self.refused(channel.refusal(message))),
                 // NegotiateProtocolVersion: it does not know an option.
                 b'v' => {
                     channel.done(message);
@@ -169,6 +186,17 @@ impl Login<'_> {
         )
     }
 
+    /// The server's refusal, with the remedy where it wants TLS.
+    fn refused(&self, failure: Failure) -> ConnectionError {
+        match failure {
+            Failure::Server(error) if wants_tls(&error) => self.unusable(format!(
+                "{error}; Octavo has no TLS: connect by the server's Unix socket, or let it take \
+                 this user without (a host line in pg_hba.conf)"
+            )),
+            other => self.failed(other),
+        }
+    }
+
     /// What the server or the stream says against it.
     fn failed(&self, failure: Failure) -> ConnectionError {
         failure.into_login_error(|| self.context())
@@ -184,5 +212,66 @@ impl Login<'_> {
         reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> ConnectionError {
         ConnectionError::other(self.context(), reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        error::Error,
+        io::{Read, Write},
+        os::unix::net::UnixStream,
+        thread,
+    };
+
+    use super::*;
+    use crate::wire::Stream;
+
+    /// Logs in at a server that refuses with this error.
+    fn refused_with(code: &str, message: &str) -> ConnectionError {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let fields = format!("SFATAL\0VFATAL\0C{code}\0M{message}\0\0");
+        let server = thread::spawn(move || {
+            let mut startup = [0; 1024];
+            let length = theirs.read(&mut startup).unwrap();
+            let length_of = |bytes: usize| u32::try_from(bytes + 4).unwrap().to_be_bytes();
+            theirs.write_all(b"E").unwrap();
+            theirs.write_all(&length_of(fields.len())).unwrap();
+            theirs.write_all(fields.as_bytes()).unwrap();
+            startup[..length].to_vec()
+        });
+        let login = Login {
+            user: "anna",
+            password: None,
+            database: "shop",
+            is_local: true,
+            options: &[],
+        };
+        let mut channel = Channel::new(Stream::Unix(ours));
+        let error = login.perform(&mut channel).unwrap_err();
+        server.join().unwrap();
+        error
+    }
+
+    #[test]
+    fn a_server_that_wants_tls_is_told_from_one_that_is_not_ready() {
+        for (code, message) in [
+            (
+                "28000",
+                "no pg_hba.conf entry for host \"127.0.0.1\", user \"anna\", database \"shop\", no \
+                 encryption",
+            ),
+            ("08P01", "SSL required"),
+        ] {
+            let error = refused_with(code, message);
+            assert!(matches!(error, ConnectionError::Other { .. }), "{error:?}");
+            let why = error.source().unwrap().to_string();
+            assert!(
+                why.contains(message) && why.contains("Octavo has no TLS"),
+                "{why}"
+            );
+        }
+        let starting = refused_with("57P03", "the database system is starting up");
+        assert!(matches!(starting, ConnectionError::Lost(_)), "{starting:?}");
     }
 }

@@ -27,6 +27,10 @@ use super::{
 };
 use crate::{settings::Isolation, sqlite::start_of, wire::Stream};
 
+/// The parameters that go with the login. A pooler (PgBouncer) refuses a login
+/// with others, which are set behind it.
+const AT_LOGIN: [&str; 3] = ["application_name", "client_encoding", "timezone"];
+
 /// The session's own statements: name and text.
 const CONTROLS: [(&str, &str); 6] = [
     ("r", "BEGIN READ ONLY"),
@@ -78,24 +82,44 @@ impl Session {
         options: &[(&str, String)],
         limit: Duration,
     ) -> Result<Self> {
-        let timeout = |stream: &Stream, limit| {
-            stream
-                .set_read_timeout(limit)
-                .map_err(|error| Failure::from(error).into_error(String::new))
-        };
-        timeout(&stream, Some(limit))?;
+        let (at_login, later): (Vec<_>, Vec<_>) = options
+            .iter()
+            .cloned()
+            .partition(|(name, _)| AT_LOGIN.contains(name));
+        let mut session = Self::log_in(stream, user, password, database, &at_login, limit)?;
+        let set: Vec<String> = later
+            .iter()
+            .map(|(name, value)| format!("SET {name} TO '{}'", value.replace('\'', "''")))
+            .collect();
+        if !set.is_empty() {
+            session.simple(&set.join("; "))?;
+        }
+        session.prepare_controls()?;
+        session.wait_at_most(None)?;
+        Ok(session)
+    }
+
+    /// How long answers are awaited; `None` for ever.
+    fn wait_at_most(&self, limit: Option<Duration>) -> Result<()> {
+        let stream = self.channel.wire.stream();
+        let set = stream.set_read_timeout(limit);
+        set.map_err(|error| Failure::from(error).into_error(String::new))
+    }
+
+    /// As [`Self::open`], with nothing done behind the login: no transaction
+    /// can be begun, and each answer is awaited for at most `limit`. `options`
+    /// are of those that every server takes with a login.
+    pub(crate) fn log_in(
+        stream: Stream,
+        user: &str,
+        password: Option<&str>,
+        database: &str,
+        options: &[(&str, String)],
+        limit: Duration,
+    ) -> Result<Self> {
         let is_local = matches!(stream, Stream::Unix(_));
-        let mut channel = Channel::new(stream);
-        let login = Login {
-            user,
-            password,
-            database,
-            is_local,
-            options,
-        };
-        login.perform(&mut channel)?;
         let mut session = Self {
-            channel,
+            channel: Channel::new(stream),
             statements: &[],
             prepared: Vec::new(),
             controls: CONTROLS.map(|(name, _)| Prepared::control(name)),
@@ -103,8 +127,15 @@ impl Session {
             level: Isolation::ReadCommitted,
             lost: false,
         };
-        session.prepare_controls()?;
-        timeout(session.channel.wire.stream(), None)?;
+        session.wait_at_most(Some(limit))?;
+        let login = Login {
+            user,
+            password,
+            database,
+            is_local,
+            options,
+        };
+        login.perform(&mut session.channel)?;
         Ok(session)
     }
 

@@ -172,3 +172,97 @@ fn a_wrong_password_is_told_and_not_shown() {
     assert!(text.contains("28P01"), "{text}");
     assert!(!text.contains("s3cret"), "{text}");
 }
+
+/// A stand-in for a pooler: it lets everybody in, and answers to each question
+/// which process it was that answered. Returns its URL and, once it was asked,
+/// what two clients sent.
+fn pooler(process: fn(client: usize) -> u32) -> (Url, thread::JoinHandle<Vec<Vec<u8>>>) {
+    use std::{io::Read, io::Write, net::TcpListener};
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let url = format!("postgres://anna@127.0.0.1:{port}/shop");
+    let message = |tag: u8, body: &[u8]| {
+        let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
+        [&[tag], &length[..], body].concat()
+    };
+    let clients = thread::spawn(move || {
+        let client = |number: usize| {
+            let mut stream = listener.accept().unwrap().0;
+            thread::spawn(move || {
+                let mut sent = Vec::new();
+                let mut bytes = [0; 1024];
+                let ready = message(b'Z', b"I");
+                let mut answer = [message(b'R', &[0; 4]), ready.clone()].concat();
+                while let Ok(length @ 1..) = stream.read(&mut bytes) {
+                    sent.extend_from_slice(&bytes[..length]);
+                    stream.write_all(&answer).unwrap();
+                    let process = process(number).to_string();
+                    let value_length = u32::try_from(process.len()).unwrap().to_be_bytes();
+                    let row = [&[0, 1], &value_length[..], process.as_bytes()].concat();
+                    answer = [
+                        message(b'D', &row),
+                        message(b'C', b"SELECT 1\0"),
+                        ready.clone(),
+                    ]
+                    .concat();
+                }
+                sent
+            })
+        };
+        let clients = [client(0), client(1)];
+        clients.map(|client| client.join().unwrap()).into()
+    });
+    (url.parse().unwrap(), clients)
+}
+
+#[test]
+fn a_pooler_that_shares_processes_is_refused() {
+    let (url, clients) = pooler(|_| 7);
+    let error = connect(&url).err().unwrap().to_string();
+    assert!(error.contains("is a pooler"), "{error}");
+    assert!(error.contains("pool_mode=session"), "{error}");
+    for sent in clients.join().unwrap() {
+        // No parameters but those that poolers take, and nothing that others
+        // would find: neither set nor prepared.
+        let text = String::from_utf8_lossy(&sent);
+        for taken in ["application_name", "client_encoding", "timezone"] {
+            assert!(text.contains(taken), "{text}");
+        }
+        for never in ["search_path", "timeout", "SET", "BEGIN"] {
+            assert!(!text.contains(never), "{never} in {text}");
+        }
+    }
+    let (url, clients) = pooler(|client| [7, 8][client]);
+    assert!(!shares_processes(&url).unwrap());
+    drop(clients.join().unwrap());
+}
+
+#[test]
+fn what_the_server_does_not_take_leaves_the_rows() {
+    let url = url(shared(), "octavo", "external_rehearsed");
+    let external = connect(&url).unwrap();
+    let external = external.as_ref();
+    // Nothing is there, nothing is tried.
+    external.rehearse(&workload()).unwrap();
+    load(external).unwrap();
+    external.rehearse(&workload()).unwrap();
+    let mut owner = open(&url, &[]).unwrap();
+    // As a server may forbid tables in its own ways.
+    owner
+        .simple(
+            "CREATE FUNCTION public.refuse() RETURNS event_trigger LANGUAGE plpgsql AS \
+             'BEGIN RAISE ''no tables today''; END'; \
+             CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('CREATE TABLE') \
+             EXECUTE FUNCTION public.refuse()",
+        )
+        .unwrap();
+    let error = external.rehearse(&workload()).unwrap_err();
+    assert!(
+        format!("{error:?}").contains("no tables today"),
+        "{error:?}"
+    );
+    assert_eq!(external.found().unwrap().as_deref(), Some("it's 700"));
+    owner.simple("DROP EVENT TRIGGER refuse").unwrap();
+    external.rehearse(&workload()).unwrap();
+    assert!(external.remove().unwrap());
+}

@@ -4,6 +4,7 @@ use std::{
     fmt,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use octavo_units::{ByteCount, PageSize};
@@ -52,6 +53,22 @@ pub trait Database: Send + Sync {
     /// database has when it is empty.
     fn estimate_rows(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
         self.estimate(workload, page_size)
+    }
+
+    /// About how long a load takes whose snapshot has this many bytes, before
+    /// anything is known of the machine: the 60 MB/s of a slow disk.
+    fn load_time(&self, snapshot: ByteCount) -> Duration {
+        at_rate(60, snapshot)
+    }
+
+    /// Looks for the programs, as far as that can be done at once and changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Missing`] and [`DatabaseError::Program`] for programs
+    /// that are not there or cannot be run.
+    fn find_programs(&self) -> Result<()> {
+        Ok(())
     }
 
     /// How much of a memory is the database's own buffer.
@@ -149,6 +166,11 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// As [`Self::start`], settings aside.
     fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>>;
+}
+
+/// How long so many bytes take at a rate of `mb` million bytes a second.
+pub(crate) fn at_rate(mb: u32, bytes: ByteCount) -> Duration {
+    Duration::from_secs_f64(bytes.get() as f64 / (f64::from(mb) * 1e6))
 }
 
 /// The description of one database: everything outside its own directory that

@@ -365,3 +365,39 @@ fn on_a_small_disk(mount: &Path) {
         fs::remove_dir_all(&directory).unwrap();
     }
 }
+
+#[test]
+fn a_missing_server_is_told_once_and_before_anything_is_done() {
+    let place = place();
+    let programs = place.path().join("bin");
+    fs::create_dir(&programs).unwrap();
+    let directory = place.path().join("advise");
+    let refused = |arguments: &[&str], named: &[&str]| {
+        let mut advise = octavo();
+        advise.arg("advise").arg(&directory).arg("--memory=64MiB");
+        let output = advise.args(arguments).output().unwrap();
+        let told = complaint(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+        for word in named {
+            assert!(told.contains(word), "{word} in: {told}");
+        }
+        assert!(!directory.exists(), "{arguments:?}");
+    };
+    let bin = format!("--bin={}", programs.display());
+    let mysql = ["--database=mysql", &bin];
+    let missing = "no server program of MySQL was found";
+    refused(&mysql, &[missing, "install the package mysql-server"]);
+
+    // One that lacks a library.
+    let lacking = "echo \"$0: error while loading shared libraries: libaio.so.9: cannot open \
+                   shared object file: No such file or directory\" >&2; exit 127";
+    for program in ["mysqld", "postgres", "initdb"] {
+        write_program(&programs.join(program), lacking);
+    }
+    let needed = "needs libaio.so.9, which is not there";
+    refused(&mysql, &[needed, "install the package"]);
+    let bin = format!("--bin=8K={}", programs.display());
+    let postgres = ["--database=postgres", &bin, "--page-sizes=8K"];
+    refused(&postgres, &[needed, "install the package"]);
+}

@@ -3,11 +3,13 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use super::Flavour;
-use crate::{DatabaseError, Result};
+use crate::{
+    DatabaseError, Result,
+    server::version::{answer as version_answer, no_version},
+};
 
 /// Where distributions and MySQL's own archives put servers, besides `PATH`.
 const DIRECTORIES: [&str; 6] = [
@@ -97,7 +99,7 @@ impl Programs {
         let mut others = Vec::new();
         for server in candidates.iter().filter(|path| path.is_file()) {
             match version_of(server) {
-                Some(version) if version.flavour == flavour => {
+                Ok(version) if version.flavour == flavour => {
                     let install = match flavour {
                         Flavour::Mariadb => Some(install_program(server, base.as_deref())?),
                         Flavour::Mysql => None,
@@ -109,8 +111,10 @@ impl Programs {
                         version,
                     });
                 }
-                Some(version) => others.push(format!("{} is {}", server.display(), version.text)),
-                None => others.push(format!("{} tells no version", server.display())),
+                Ok(version) => others.push(format!("{} is {}", server.display(), version.text)),
+                // It is the one that was meant: all else is another server, if any.
+                Err(error @ DatabaseError::Missing { .. }) if given.is_some() => return Err(error),
+                Err(error) => others.push(error.to_string()),
             }
         }
         let place = match given {
@@ -153,14 +157,9 @@ fn installation(programs: &Path) -> Option<PathBuf> {
     base.join("share").is_dir().then_some(base)
 }
 
-fn version_of(server: &Path) -> Option<Version> {
-    let output = Command::new(server)
-        .args(["--no-defaults", "--version"])
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    Version::parse(&String::from_utf8_lossy(&output.stdout))
+fn version_of(server: &Path) -> Result<Version> {
+    let answer = version_answer(server, &["--no-defaults", "--version"])?;
+    Version::parse(&answer).ok_or_else(|| no_version(server, &answer))
 }
 
 /// The script beside the server, in its installation, or on `PATH`.

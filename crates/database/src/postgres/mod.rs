@@ -29,6 +29,7 @@ mod value;
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use octavo_units::{ByteCount, PageSize};
@@ -36,7 +37,7 @@ use octavo_workload::Workload;
 
 use crate::{
     Database, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod, Result, Running,
-    Settings,
+    Settings, database::at_rate,
 };
 use configured::Postgres;
 
@@ -106,6 +107,15 @@ impl Database for Postgres {
     /// spread.
     fn logs(&self) -> ByteCount {
         self.max_wal_size.saturating_mul(2)
+    }
+
+    /// Making the cluster, and rows as fast as two processors make them.
+    fn load_time(&self, snapshot: ByteCount) -> Duration {
+        Duration::from_secs(1) + at_rate(40, snapshot)
+    }
+
+    fn find_programs(&self) -> Result<()> {
+        self.programs.version().map(drop)
     }
 
     fn programs_directory(&self, page_sizes: &[PageSize]) -> Result<Option<PathBuf>> {

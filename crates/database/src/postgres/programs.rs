@@ -11,7 +11,7 @@ use std::{
 use octavo_units::PageSize;
 
 use super::{build, refusal::refuse, source::Source};
-use crate::{DatabaseError, Result};
+use crate::{DatabaseError, Result, server::version};
 
 /// Names the installed server where a directory could be named.
 const INSTALLED: &str = "installed";
@@ -203,21 +203,12 @@ fn distribution_major() -> Option<u32> {
 
 /// What a server says of its version: `postgres (PostgreSQL) 15.18 (Debian …)`.
 fn version_of_server(postgres: &Path) -> Result<String> {
-    let failed = |reason: String| DatabaseError::Program {
-        action: "ask for the version",
-        program: postgres.to_owned(),
-        reason,
-    };
-    let output = Command::new(postgres)
-        .arg("--version")
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = version::answer(postgres, &["--version"])?;
     text.split("(PostgreSQL) ")
         .nth(1)
         .and_then(|rest| rest.split_whitespace().next())
         .map(str::to_owned)
-        .ok_or_else(|| failed(format!("it answers '{}'", text.trim())))
+        .ok_or_else(|| version::no_version(postgres, &text))
 }
 
 /// The number before the first point: `15` of `15.18`.

@@ -11,6 +11,7 @@ pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod start;
 pub(crate) mod tree;
+pub(crate) mod version;
 pub(crate) mod write_back;
 
 mod cgroup;

@@ -6,7 +6,7 @@ use std::{fs, io, path::Path};
 use super::{
     elsewhere::predict_elsewhere,
     ramps::Ramps,
-    requirements::{Requirements, check},
+    requirements::{Requirements, check, find_programs},
     settings::CampaignSettings,
     sittings::{Campaign, passes_of},
 };
@@ -57,6 +57,11 @@ pub fn campaign(
         };
     }
     check(settings, &resolved)?;
+    match find_programs(settings, &resolved) {
+        // What is left to do may be nothing.
+        Err(_) if is_done(settings)? => {}
+        found => found?,
+    }
     resolved.examine()?;
     let requirements = Requirements::of(settings, &resolved);
     let time_min = requirements.time_min;

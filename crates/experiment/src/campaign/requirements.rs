@@ -68,6 +68,26 @@ pub(super) fn check(
     Ok(())
 }
 
+/// Refuses a plan of whose databases none can be run here: where some can, the
+/// others are left out.
+///
+/// # Errors
+/// What is missing of the first one.
+pub(super) fn find_programs(
+    settings: &CampaignSettings,
+    resolved: &ResolvedPlan<'_>,
+) -> Result<(), CampaignError> {
+    let databases = settings.plan.databases.iter();
+    let mut found = databases.map(|spec| resolved.database(spec).find_programs());
+    let Some(Err(first)) = found.next() else {
+        return Ok(());
+    };
+    match found.all(|found| found.is_err()) {
+        true => Err(first.into()),
+        false => Ok(()),
+    }
+}
+
 /// What an experiment takes at least, before anything is known of the
 /// machine.
 #[derive(Clone, Debug)]

@@ -243,8 +243,15 @@ impl<'a> MeasuredExecutor<'a> {
             return Err(error.into());
         }
         let reason = with_causes(&error);
+        let mut others = self.unavailable.iter();
+        let is_known =
+            others.any(|other| other.database == cell.database && other.reason == reason);
+        let why = match is_known {
+            true => "for the same reason",
+            false => &reason,
+        };
         monitor.note(&format!(
-            "{} with {} pages is left out: {reason}",
+            "{} with {} pages is left out: {why}",
             cell.database.name, cell.page_size
         ));
         self.unavailable.push(Unavailable {

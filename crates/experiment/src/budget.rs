@@ -11,24 +11,17 @@ const MEASURED_MIN: Duration = Duration::from_secs(3);
 /// The shortest warm-up of a cell.
 const WARM_UP_MIN: Duration = Duration::from_millis(500);
 
-/// The least time in which a plan makes sense.
-pub(crate) fn shortest(
-    data: ByteCount,
-    snapshots: usize,
-    cells: usize,
-    calibrate: bool,
-) -> Duration {
-    let sitting = beginning(data, cells).saturating_add(MEASURED_MIN * cells as u32);
-    making(data, snapshots, calibrate).saturating_add(sitting)
+/// The least time of one sitting that is worth something, behind the making
+/// of snapshots of at most `data`.
+pub(crate) fn sitting(data: ByteCount, cells: usize) -> Duration {
+    let cells_count = u32::try_from(cells).unwrap_or(u32::MAX);
+    beginning(data, cells).saturating_add(MEASURED_MIN.saturating_mul(cells_count))
 }
 
-/// About the time of calibrating and of making snapshots of at most `data`: a
-/// slow disk's 60 MB/s.
-pub(crate) fn making(data: ByteCount, snapshots: usize, calibrate: bool) -> Duration {
-    const BYTES_PER_SECOND: f64 = 60e6;
-    let snapshots = data.get() as f64 * snapshots as f64 / BYTES_PER_SECOND;
-    let calibration = if calibrate { 20.0 } else { 0.0 };
-    Duration::from_secs_f64(calibration + snapshots)
+/// About the time of calibrating and of making snapshots, which take `loads`.
+pub(crate) fn making(loads: Duration, calibrate: bool) -> Duration {
+    let calibration = if calibrate { 20 } else { 0 };
+    Duration::from_secs(calibration).saturating_add(loads)
 }
 
 /// About the time in which a sitting begins: copies, made in large requests,
@@ -45,12 +38,17 @@ mod tests {
 
     #[test]
     fn more_data_and_cells_take_longer() {
-        let small = shortest(ByteCount::mib(256), 5, 10, true);
+        let shortest = |mib: u64, cells| {
+            // A slow disk's.
+            let loads = Duration::from_secs(5 * mib / 60);
+            making(loads, true) + sitting(ByteCount::mib(mib), cells)
+        };
+        let small = shortest(256, 10);
         assert!(
             small < Duration::from_mins(5),
             "the defaults fit into five minutes: {small:?}"
         );
-        assert!(shortest(ByteCount::mib(2560), 5, 10, true) > small);
-        assert!(shortest(ByteCount::mib(256), 5, 40, true) > small);
+        assert!(shortest(2560, 10) > small);
+        assert!(shortest(256, 40) > small);
     }
 }

@@ -150,6 +150,10 @@ fn carry_out(
     observer: &dyn Observer,
 ) -> Result<Findings, CampaignError> {
     let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
+    let monitor = match settings.passes {
+        None => monitor.with_limit(settings.budget),
+        Some(_) => monitor,
+    };
     Campaign::new(settings, store, executor.source(), &monitor)?.carry_out(executor)
 }
 

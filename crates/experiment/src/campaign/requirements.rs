@@ -169,13 +169,17 @@ impl Requirements {
             .max()
             .unwrap_or_default();
         let cells = plan.cells().len();
-        let making = budget::making(largest, snapshots.len(), settings.calibrate);
+        let loads = snapshots
+            .iter()
+            .map(|(key, size)| resolved.database(&key.database).load_time(*size))
+            .fold(Duration::ZERO, Duration::saturating_add);
+        let making = budget::making(loads, settings.calibrate);
         Self {
             space,
             largest,
             cells,
             time_min: match plan.ramp {
-                None => budget::shortest(largest, snapshots.len(), cells, settings.calibrate),
+                None => making.saturating_add(budget::sitting(largest, cells)),
                 Some(ramp) => making
                     .saturating_add(budget::beginning(largest, cells))
                     .saturating_add(

@@ -1,17 +1,21 @@
 //! What every session of an experiment does, however it measures: looks at the machine,
 //! gets what cells need, and keeps its time.
 
+use std::time::Duration;
+
 use octavo_database::DatabaseError;
+use octavo_units::ByteCount;
 
 use super::settings::CampaignSettings;
 use crate::{
+    budget,
     error::CampaignError,
     executor::{Executor, Monitor},
     findings::Findings,
     lockstep::Slice,
     plan::{Cell, Factor},
     record::RunRecord,
-    store::{Store, StoreError},
+    store::{LOADED, Store, StoreError},
 };
 
 /// A session of an experiment, with its store.
@@ -108,7 +112,8 @@ impl<'a> Session<'a> {
     /// where that is so.
     ///
     /// # Errors
-    /// What would fail for every cell.
+    /// What would fail for every cell; [`CampaignError::Budget`] once it shows that all of
+    /// the budget would go into it.
     pub(super) fn prepare(
         &mut self,
         executor: &mut dyn Executor,
@@ -118,10 +123,17 @@ impl<'a> Session<'a> {
         let mut due = cells.to_vec();
         due.sort_by_key(|cell| snapshots.iter().position(|key| *key == cell.snapshot()));
         due.dedup_by_key(|cell| cell.snapshot());
-        for cell in &due {
+        for (place, cell) in due.iter().enumerate() {
             self.monitor.stop_if_interrupted()?;
             if let Some(snapshot) = executor.prepare(cell, self.monitor)? {
                 self.store.put_snapshot(&snapshot)?;
+                self.note_time()?;
+                // Deriving is soon done.
+                if snapshot.made_by == LOADED {
+                    let each = Duration::from_secs_f64(snapshot.elapsed_s);
+                    let each = each.saturating_add(executor.closing(cell));
+                    self.check_time(each, &due[place + 1..], snapshot.size)?;
+                }
             }
             self.note_time()?;
         }
@@ -131,6 +143,41 @@ impl<'a> Session<'a> {
             .collect();
         let all = reasons.len() == due.len();
         Ok(reasons.first().filter(|_| all).map(|&reason| reason.into()))
+    }
+
+    /// Refuses to go on where nothing could be measured any more once the
+    /// snapshots of `left` are made, each of which takes as long as the last
+    /// one did.
+    fn check_time(
+        &self,
+        each: Duration,
+        left: &[&Cell],
+        size: ByteCount,
+    ) -> Result<(), CampaignError> {
+        let settings = self.settings;
+        let (None, None, Some(budget)) = (settings.plan.ramp, settings.passes, settings.budget)
+        else {
+            return Ok(());
+        };
+        let made = self.store.snapshots()?;
+        let is_made = |cell: &Cell| made.iter().any(|made| made.key == cell.snapshot());
+        let left = left.iter().filter(|cell| !is_made(cell)).count();
+        if left == 0 || !self.store.slices()?.is_empty() {
+            return Ok(());
+        }
+        let cells = settings.plan.cells().len();
+        let needed = self.monitor.spent()
+            + each.saturating_mul(u32::try_from(left).unwrap_or(u32::MAX))
+            + budget::sitting(size, cells);
+        if needed <= budget {
+            return Ok(());
+        }
+        Err(CampaignError::Budget {
+            cells,
+            data: size,
+            needed_s: needed.as_secs() + 1,
+            budget_s: budget.as_secs(),
+        })
     }
 
     /// Keeps runs of this session as they are now, and the slices that are new.

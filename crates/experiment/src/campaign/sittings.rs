@@ -231,7 +231,11 @@ impl<'a> Campaign<'a> {
     ) -> Result<(), CampaignError> {
         let numbers = live.iter().flat_map(|(_, cells)| cells);
         let due: Vec<&Cell> = numbers.map(|&cell| &self.cells[cell]).collect();
-        let missing = self.session.prepare(executor, &due)?;
+        let missing = match self.session.prepare(executor, &due) {
+            // There are figures, and no time for more.
+            Err(CampaignError::UsedUp { .. }) if !self.slices.is_empty() => return Ok(()),
+            prepared => prepared?,
+        };
         match missing {
             Some(reason) if self.slices.is_empty() => Err(CampaignError::AllFailed(reason)),
             _ => Ok(()),

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use octavo_units::Seed;
+use octavo_units::{ByteCount, Seed};
 use rand::RngExt;
 
 use super::{begin::is_done, settings::CampaignSettings, sittings::Campaign};
@@ -24,7 +24,7 @@ use crate::{
     plan::{Cell, Design, Factor, Plan, SliceLength, tests::plan},
     record::{Figures, RunRecord, Source, tests::figures},
     run::RunError,
-    store::{Store, StoredSnapshot},
+    store::{LOADED, Store, StoredSnapshot},
 };
 
 /// Calculates slices: transactions of 1 ms each, with 8 KiB pages a tenth less
@@ -40,6 +40,10 @@ struct Calculated {
     failing_from: u64,
     /// Page sizes whose data is not sound afterwards.
     unsound: Vec<u32>,
+    /// Each page size has a snapshot whose load takes so many seconds.
+    load_s: Option<f64>,
+    /// Page sizes that were loaded.
+    loaded: Vec<u32>,
     /// How many cells can be open at the same time.
     room: Option<usize>,
     slices: AtomicU64,
@@ -55,10 +59,20 @@ impl Executor for Calculated {
 
     fn prepare(
         &mut self,
-        _cell: &Cell,
+        cell: &Cell,
         _monitor: &Monitor<'_>,
     ) -> Result<Option<StoredSnapshot>, CampaignError> {
-        Ok(None)
+        let Some(elapsed_s) = self.load_s else {
+            return Ok(None);
+        };
+        self.loaded.push(cell.page_size.get());
+        Ok(Some(StoredSnapshot {
+            key: cell.snapshot(),
+            made_by: LOADED.into(),
+            rows: 1,
+            size: ByteCount::mib(1),
+            elapsed_s,
+        }))
     }
 
     fn unavailable(&self, cell: &Cell) -> Option<&str> {
@@ -448,6 +462,57 @@ fn a_session_that_measures_nothing_ends_with_the_reason_though_earlier_ones_did(
     // What failed is made again.
     let findings = carry_out(directory.path(), one_group(), Calculated::default()).unwrap();
     assert!(findings.runs_done > 0);
+}
+
+#[test]
+fn loading_that_would_use_up_the_budget_ends_at_the_first_load() {
+    // Three page sizes, and about 11 s of measuring.
+    for (load_s, loads) in [(20.0, 1), (5.0, 3)] {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = CampaignSettings {
+            passes: None,
+            budget: Some(Duration::from_secs(30)),
+            ..settings(directory.path(), one_group())
+        };
+        let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
+        store.adopt(&settings.plan, settings.slices, "0").unwrap();
+        let mut executor = Calculated {
+            load_s: Some(load_s),
+            stop_after: Some(1),
+            ..Calculated::default()
+        };
+        let observer = Asked(executor.stop.clone());
+        let monitor = Monitor::new(&observer, Duration::ZERO, settings.budget);
+        let campaign = Campaign::new(&settings, store, executor.source(), &monitor).unwrap();
+        let ended = campaign.carry_out(&mut executor);
+        assert_eq!(executor.loaded.len(), loads, "{load_s}");
+        match ended {
+            Err(CampaignError::Budget {
+                needed_s, budget_s, ..
+            }) => {
+                // Two more loads, and more than nothing.
+                assert!((41..=60).contains(&needed_s), "{needed_s}");
+                assert_eq!((budget_s, loads), (30, 1));
+            }
+            Err(CampaignError::Stopped) => assert_eq!(loads, 3),
+            other => panic!("{:?}", other.map(|_| ())),
+        }
+    }
+}
+
+#[test]
+fn making_ready_ends_with_the_time_in_which_something_can_be_measured() {
+    let observer = Asked(Arc::default());
+    let after = |earlier| {
+        Monitor::new(&observer, Duration::from_secs(earlier), None)
+            .with_limit(Some(Duration::from_secs(60)))
+    };
+    assert!(after(0).flow_within_limit().is_continue());
+    assert_eq!(after(0).passed_limit(), None);
+    assert!(after(60).flow_within_limit().is_break());
+    assert_eq!(after(60).passed_limit(), Some(Duration::from_secs(60)));
+    // What is not making ready goes on.
+    assert!(after(60).flow().is_continue());
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub struct Monitor<'a> {
     begin: Instant,
     /// Time of everything, as far as it is known.
     expected: Option<Duration>,
+    /// The time after which nothing can be measured.
+    limit: Option<Duration>,
 }
 
 impl<'a> Monitor<'a> {
@@ -27,6 +29,26 @@ impl<'a> Monitor<'a> {
             earlier,
             begin: Instant::now(),
             expected,
+            limit: None,
+        }
+    }
+
+    /// With a time after which nothing can be measured, so that it is no use
+    /// to make ready for it.
+    pub(crate) fn with_limit(self, limit: Option<Duration>) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// That time, once it is over.
+    pub(crate) fn passed_limit(&self) -> Option<Duration> {
+        self.limit.filter(|&limit| self.spent() >= limit)
+    }
+
+    /// As [`Self::flow`], for making ready.
+    pub(crate) fn flow_within_limit(&self) -> ControlFlow<()> {
+        match self.passed_limit() {
+            Some(_) => ControlFlow::Break(()),
+            None => self.flow(),
         }
     }
 

@@ -13,8 +13,12 @@ use octavo_units::ByteCount;
 
 use super::Monitor;
 use crate::{
-    dataset::rows_about, directory::DirectoryError, error::CampaignError, plan::SnapshotKey,
-    resolved::ResolvedPlan, store::StoredSnapshot,
+    dataset::rows_about,
+    directory::DirectoryError,
+    error::CampaignError,
+    plan::SnapshotKey,
+    resolved::ResolvedPlan,
+    store::{LOADED, StoredSnapshot},
 };
 
 /// Marks a snapshot's directory whose files are whole and durable, and says what
@@ -39,8 +43,28 @@ impl Snapshots {
     /// Makes a snapshot unless it is there; answers what was made.
     ///
     /// # Errors
-    /// When it cannot be made; nothing of it is left then.
+    /// When it cannot be made, [`CampaignError::UsedUp`] for want of time;
+    /// nothing of it is left then.
     pub(super) fn make(
+        &mut self,
+        key: &SnapshotKey,
+        resolved: &ResolvedPlan<'_>,
+        monitor: &Monitor<'_>,
+    ) -> Result<Option<StoredSnapshot>, CampaignError> {
+        let made = self.make_within_limit(key, resolved, monitor);
+        match (made, monitor.passed_limit()) {
+            (Err(CampaignError::Database(DatabaseError::Stopped)), Some(limit))
+                if !monitor.interrupted() =>
+            {
+                Err(CampaignError::UsedUp {
+                    budget_s: limit.as_secs(),
+                })
+            }
+            (made, _) => made,
+        }
+    }
+
+    fn make_within_limit(
         &mut self,
         key: &SnapshotKey,
         resolved: &ResolvedPlan<'_>,
@@ -69,7 +93,7 @@ impl Snapshots {
                     let report = &mut |written| {
                         let written = ByteCount::new(written);
                         monitor.progress(&format!("derive {page_size} pages: {written}"));
-                        monitor.flow()
+                        monitor.flow_within_limit()
                     };
                     Ok(derivation.derive(&from, directory, page_size, report)?)
                 })?;
@@ -91,10 +115,9 @@ impl Snapshots {
         mark(&directory, key, resolved)?;
         let snapshot = StoredSnapshot {
             key: key.clone(),
-            made_by: if database.derivation().is_some() {
-                "derive"
-            } else {
-                "load"
+            made_by: match database.derivation() {
+                Some(_) => "derive",
+                None => LOADED,
             }
             .into(),
             rows: made.rows,
@@ -172,7 +195,7 @@ fn load(
     let report = &mut |done| {
         let percent = done * 100 / rows.max(1);
         monitor.progress(&format!("load {page_size} pages: {percent}%"));
-        monitor.flow()
+        monitor.flow_within_limit()
     };
     let database = resolved.database(&key.database);
     Ok(database.load(directory, page_size, workload, report)?)

@@ -45,6 +45,9 @@ pub const CHANGED: &str = "changed";
 
 const SCHEMA: &str = include_str!("schema.sql");
 
+/// How a snapshot was made that was derived from no other.
+pub(crate) const LOADED: &str = "load";
+
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -1,6 +1,7 @@
 //! Finding the server's programs, and what version they are of.
 
 use std::{
+    collections::HashSet,
     env,
     path::{Path, PathBuf},
 };
@@ -97,7 +98,12 @@ impl Programs {
             }
         };
         let mut others = Vec::new();
+        let mut known = HashSet::new();
         for server in candidates.iter().filter(|path| path.is_file()) {
+            // One directory may be there under several names.
+            if !known.insert(server.canonicalize().unwrap_or_else(|_| server.clone())) {
+                continue;
+            }
             match version_of(server) {
                 Ok(version) if version.flavour == flavour => {
                     let install = match flavour {
@@ -121,7 +127,6 @@ impl Programs {
             Some(path) => format!(" in {}", path.display()),
             None => String::new(),
         };
-        others.dedup();
         let found = match others.is_empty() {
             true => String::new(),
             false => format!(" ({})", others.join(", ")),
@@ -210,6 +215,20 @@ pub(crate) mod tests {
         for other in ["", "mysqld  Ver", "x Ver y", "x Ver 9"] {
             assert_eq!(Version::parse(other), None, "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_server_under_two_names_is_told_once() {
+        use std::{fs, os::unix::fs::PermissionsExt};
+        let directory = crate::scratch::directory();
+        let (server, link) = (directory.path().join("mariadbd"), "mysqld");
+        let answer = "echo 'mysqld  Ver 9.7.4 for Linux on x86_64'";
+        fs::write(&server, format!("#!/bin/sh\n{answer}\n")).unwrap();
+        fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink(&server, directory.path().join(link)).unwrap();
+        let error = Programs::find(Flavour::Mariadb, Some(directory.path())).unwrap_err();
+        let error = error.to_string();
+        assert_eq!(error.matches("is 9.7.4").count(), 1, "{error}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::{
     programs::major_of,
     refusal::NAME,
     running::{About, session_options},
-    session::Session,
+    session::{Session, unanswered},
     statistics::Statistics,
 };
 use crate::{
@@ -236,7 +236,10 @@ fn shares_processes(url: &Url) -> Result<bool> {
         .map_err(|error| url.refused(error))
     };
     let (mut first, mut second) = (bare()?, bare()?);
-    let process = |session: &mut Session| session.one("SELECT pg_backend_pid()");
+    let process = |session: &mut Session| {
+        let process = session.one("SELECT pg_backend_pid()");
+        process.map_err(|error| url.refused(unanswered(error)))
+    };
     let (a, b) = (process(&mut first)?, process(&mut second)?);
     // In the other order, for a pooler that takes its connections in turn.
     Ok(a == b || process(&mut second)? != b || process(&mut first)? != a)

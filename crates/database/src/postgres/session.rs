@@ -60,6 +60,23 @@ pub(crate) struct Session {
     lost: bool,
 }
 
+/// The error of a session that was let in: a pooler does so although it has no
+/// connection of the server left, and the first question then waits.
+pub(super) fn unanswered(error: ConnectionError) -> ConnectionError {
+    let is_silence = |source: &(dyn std::error::Error + 'static)| {
+        let error = source.downcast_ref::<std::io::Error>();
+        error.is_some_and(|error| error.kind() == std::io::ErrorKind::TimedOut)
+    };
+    match error {
+        ConnectionError::Lost(source) if is_silence(source.as_ref()) => ConnectionError::Lost(
+            "it let us in and did not answer in time: a pooler may have no connection left for \
+             this client (PgBouncer: default_pool_size)"
+                .into(),
+        ),
+        other => other,
+    }
+}
+
 /// Positions in [`CONTROLS`].
 mod control {
     pub(super) const BEGIN_READ: usize = 0;
@@ -87,16 +104,21 @@ impl Session {
             .cloned()
             .partition(|(name, _)| AT_LOGIN.contains(name));
         let mut session = Self::log_in(stream, user, password, database, &at_login, limit)?;
-        let set: Vec<String> = later
+        session.make_ready(&later).map_err(unanswered)?;
+        session.wait_at_most(None)?;
+        Ok(session)
+    }
+
+    /// Sets parameters, and prepares what every session needs.
+    fn make_ready(&mut self, parameters: &[(&str, String)]) -> Result<()> {
+        let set: Vec<String> = parameters
             .iter()
             .map(|(name, value)| format!("SET {name} TO '{}'", value.replace('\'', "''")))
             .collect();
         if !set.is_empty() {
-            session.simple(&set.join("; "))?;
+            self.simple(&set.join("; "))?;
         }
-        session.prepare_controls()?;
-        session.wait_at_most(None)?;
-        Ok(session)
+        self.prepare_controls()
     }
 
     /// How long answers are awaited; `None` for ever.

@@ -92,6 +92,20 @@ fn a_silent_login_times_out() {
     }
 }
 
+#[test]
+fn a_pooler_without_a_connection_left_is_told() {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    theirs
+        .write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I")
+        .unwrap();
+    let limit = Duration::from_millis(30);
+    let opened = Session::open(Stream::Unix(ours), "u", None, "d", &[], limit);
+    let error = opened.err().unwrap();
+    // Whoever waits for a server waits for this too.
+    assert!(matches!(error, ConnectionError::Lost(_)), "{error:?}");
+    assert!(reason(&error).contains("default_pool_size"), "{error:?}");
+}
+
 fn is_lost<T: std::fmt::Debug>(result: Result<T, ConnectionError>) -> String {
     match result {
         Err(error @ ConnectionError::Lost(_)) => reason(&error),

@@ -239,6 +239,7 @@ mod tests {
         },
         members: &[Member {
             name: "tally",
+            title: "Tally",
             help: "Adds one to a counter",
         }],
         takes_distribution: false,

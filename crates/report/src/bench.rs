@@ -64,7 +64,11 @@ pub fn bench(result: &BenchResult) -> Document {
         conditions,
     ];
     Document::of(
-        format!("{} on {}", result.workload, result.subject.database),
+        format!(
+            "{} on {}",
+            naming::workload(&result.workload),
+            result.subject.database
+        ),
         sections.map(|section| section(result)),
     )
 }
@@ -161,7 +165,10 @@ fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
     };
     vec![
         ("database", setup.join(", ")),
-        ("workload", format!("{} ({})", result.workload, result.data)),
+        (
+            "workload",
+            result.data.of_workload(&naming::workload(&result.workload)),
+        ),
         (
             "clients",
             match result.load {

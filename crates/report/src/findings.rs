@@ -83,14 +83,11 @@ pub(crate) fn origin(findings: &Findings) -> String {
     let databases =
         distinct(databases.map(|of| format!("{} {}", naming::database(of), of.version)));
     let data = findings.snapshots.iter().map(|of| of.size).max();
+    let title = plan.workload.title();
     let workload = match data {
-        Some(size) => format!(
-            "{}, {size} of data",
-            plan.workload.to_string().to_uppercase()
-        ),
-        None => plan.workload.to_string().to_uppercase(),
+        Some(size) => format!("{title}, {size} of data"),
+        None => title.to_owned(),
     };
-    let workload = workload.replacen("TPCC", "TPC-C", 1);
     let device = fact(&findings.storage, "device");
     let file_system = match fact(&findings.storage, "file_system") {
         name if name.is_empty() => name,

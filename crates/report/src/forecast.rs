@@ -26,13 +26,14 @@ pub fn forecast(forecast: &Forecast) -> Document {
 
 fn summary(forecast: &Forecast) -> Vec<(String, String)> {
     let plan = &forecast.plan;
-    let data = join(&plan.data, "; ");
+    let title = plan.workload.title();
+    let data = join(plan.data.iter().map(|of| of.of_workload(title)), "; ");
     let design = match plan.design {
         _ if plan.ramp.is_some() => "each cell a ramp by itself, one after the other",
         Design::Race => "lockstep, decided cells are dropped",
         Design::Full => "lockstep, every cell to the end",
     };
-    let mut values = vec![("workload", format!("{}, {data}", plan.workload))];
+    let mut values = vec![("workload", data)];
     match plan.ramp {
         Some(ramp) => values.push((
             "clients",
@@ -213,7 +214,7 @@ mod tests {
     fn a_forecast_says_what_is_done_and_taken() {
         let text = words();
         for said in [
-            "workload tpcc, TPC-C, warehouses: 3 compared page size design",
+            "workload TPC-C, warehouses: 3 compared page size design",
             " 2 4 KiB pages (reference) 4 3 8 KiB",
             "calibrate and load 60 s copies and warm-up 40 s in each sitting",
             "slice set after a trial budget of 10 min leaves about 8 min for measuring",

@@ -6,6 +6,7 @@ use octavo_experiment::{
     plan::{Cell, Factor, Level, Plan, Storage, TestedDatabase},
 };
 use octavo_units::PageSize;
+use octavo_workload::WorkloadName;
 
 use crate::number::list;
 
@@ -151,6 +152,13 @@ pub(crate) fn reference_in_full(findings: &Findings, group: &GroupFindings) -> S
 pub(crate) fn database(of: &TestedDatabase) -> String {
     let kind = of.kind();
     kind.map_or_else(|_| of.name.clone(), |kind| kind.title.to_owned())
+}
+
+/// What people call a workload: "YCSB A" of `ycsb-a`. One that this version does not know
+/// keeps its name.
+pub(crate) fn workload(name: &str) -> String {
+    let known: Result<WorkloadName, _> = name.parse();
+    known.map_or_else(|_| name.to_owned(), |known| known.title().to_owned())
 }
 
 /// What the reference of all groups is called in headers and captions: their

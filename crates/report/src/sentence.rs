@@ -236,12 +236,9 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
         Factor::Copy => {
             "No comparison on this machine can show less than equal cells differ by.".into()
         }
-        _ if naming::has_nopm(findings) => {
-            "TPC-C is a stand-in. Test on a copy of your data.".into()
-        }
         _ => format!(
             "{} is a stand-in. Test on a copy of your data.",
-            plan.workload
+            plan.workload.title()
         ),
     });
     steps
@@ -630,7 +627,7 @@ mod tests {
         let findings = fixture::clients();
         assert_eq!(
             of(&findings, "workload"),
-            ["ycsb-b, closed loop, no keying or think time"]
+            ["YCSB B, closed loop, no keying or think time"]
         );
         assert_eq!(of(&findings, "scale"), ["500,000 records"]);
         assert_eq!(of(&findings, "rows"), ["of 1000 B"]);

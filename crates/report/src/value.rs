@@ -383,7 +383,7 @@ mod tests {
         );
         let said = words(&text);
         for wanted in [
-            "here (measured): tpcc",
+            "here (measured): TPC-C",
             // 500, 32 GiB and the storage.
             "8 KiB pages with 32 GiB of memory on here.",
             "and costs 750 EUR.",

@@ -235,6 +235,13 @@ impl DataSpec {
         self.kind.parameters.iter().zip(self.values)
     }
 
+    /// What `title` runs on these rows, in words: `YCSB A, records: 100000 of 1000 B`.
+    pub fn of_workload(&self, title: &str) -> String {
+        let values = self.parameters();
+        let values = values.map(|(own, value)| format!("{}{}", own.label, own.text(value)));
+        values.fold(title.to_owned(), |words, value| words + &value)
+    }
+
     /// The same with other values of some parameters.
     ///
     /// # Errors
@@ -273,9 +280,7 @@ impl fmt::Debug for DataSpec {
 
 impl fmt::Display for DataSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.title)?;
-        self.parameters()
-            .try_for_each(|(own, value)| write!(f, "{}{}", own.label, own.text(value)))
+        f.write_str(&self.of_workload(self.kind.title))
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Member {
     /// Its name in flags, plans and stores, such as `ycsb-a`. No other workload
     /// of any family has it.
     pub name: &'static str,
+    /// What people call it, such as `YCSB A`: what reports print.
+    pub title: &'static str,
     /// What it does, in a few words.
     pub help: &'static str,
 }
@@ -136,6 +138,11 @@ impl WorkloadName {
     /// The name, such as `ycsb-a`.
     pub fn name(self) -> &'static str {
         self.family.members[self.position].name
+    }
+
+    /// What people call it, such as `YCSB A`.
+    pub fn title(self) -> &'static str {
+        self.family.members[self.position].title
     }
 
     /// What it does, in a few words.

@@ -34,6 +34,7 @@ pub static TALLY: Family = Family {
     },
     members: &[Member {
         name: "tally",
+        title: "Tally",
         help: "Adds one to a counter",
     }],
     takes_distribution: false,

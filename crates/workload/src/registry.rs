@@ -155,6 +155,35 @@ mod tests {
     }
 
     #[test]
+    fn titles_are_what_people_write() {
+        let titles: Vec<&str> = Registry::standard()
+            .names()
+            .map(WorkloadName::title)
+            .collect();
+        assert_eq!(
+            titles,
+            [
+                "TPC-C",
+                "TPC-E-like",
+                "YCSB A",
+                "YCSB B",
+                "YCSB C",
+                "YCSB D",
+                "YCSB E",
+                "YCSB F",
+                "pgbench",
+                "pgbench -N",
+                "pgbench -S"
+            ]
+        );
+        let ycsb: WorkloadName = "ycsb-b".parse().unwrap();
+        assert_eq!(
+            ycsb.data_spec(&[]).unwrap().of_workload(ycsb.title()),
+            "YCSB B, records: 100000 of 1000 B"
+        );
+    }
+
+    #[test]
     fn descriptions_of_families_agree() {
         let registry = Registry::standard();
         let names: BTreeSet<&str> = registry.names().map(WorkloadName::name).collect();

@@ -151,7 +151,8 @@ impl Value {
             let as_much = most.zip(rate(place));
             Some(place) != best && as_much.is_some_and(|(most, own)| own * (1.0 + margin) >= most)
         };
-        let data: Vec<String> = plan.data.iter().map(ToString::to_string).collect();
+        let title = plan.workload.title();
+        let data: Vec<String> = plan.data.iter().map(|of| of.of_workload(title)).collect();
         let (break_even, unused) = break_even::all(results, &storages, &prices, devices, plan.seed);
         Ok(Self {
             results: results
@@ -161,7 +162,7 @@ impl Value {
                     source: of.findings.source,
                 })
                 .collect(),
-            workload: format!("{}, {}", plan.workload, data.join("; ")),
+            workload: data.join("; "),
             counted_name: first.findings.counted_name.clone(),
             margin,
             scale,

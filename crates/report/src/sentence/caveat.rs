@@ -10,7 +10,10 @@ use octavo_experiment::{
 };
 use octavo_workload::Deviation;
 
-use crate::number::{count, counted, factor, number, percent};
+use crate::{
+    naming,
+    number::{count, counted, factor, number, percent},
+};
 
 /// All caveats of an experiment, the serious ones first.
 pub(crate) fn caveats(findings: &Findings) -> Vec<String> {
@@ -231,7 +234,10 @@ pub(crate) fn deviation(deviation: &Deviation) -> String {
             mix,
             distribution,
             core,
-        } => format!("The mix {mix} with the distribution {distribution} is not {core}'s."),
+        } => format!(
+            "The mix {mix} with the distribution {distribution} is not {}'s.",
+            naming::workload(core)
+        ),
         Deviation::HotRecordsChange { records } => format!(
             "Beyond {} records, which inserts may reach, other records become hot. Load more \
              records for a longer run.",

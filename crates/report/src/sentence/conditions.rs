@@ -115,7 +115,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
 
 fn workload(findings: &Findings) -> String {
     let plan = &findings.plan;
-    let mut text = plan.workload.to_string();
+    let mut text = plan.workload.title().to_owned();
     for (name, value) in [("mix", &plan.mix), ("keys", &plan.distribution)] {
         if let Some(value) = value {
             text += &format!(", {name} {value}");

@@ -34,14 +34,17 @@ impl Script {
 pub(super) static MEMBERS: [Member; Script::ALL.len()] = [
     Member {
         name: "pgbench",
+        title: "pgbench",
         help: "pgbench's tpcb-like",
     },
     Member {
         name: "pgbench-simple-update",
+        title: "pgbench -N",
         help: "pgbench -N",
     },
     Member {
         name: "pgbench-select-only",
+        title: "pgbench -S",
         help: "pgbench -S",
     },
 ];

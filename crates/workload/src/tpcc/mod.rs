@@ -48,6 +48,7 @@ pub static FAMILY: Family = Family {
     },
     members: &[Member {
         name: "tpcc",
+        title: "TPC-C",
         help: "TPC-C, revision 5.11",
     }],
     takes_distribution: false,

@@ -64,6 +64,7 @@ pub static FAMILY: Family = Family {
     },
     members: &[Member {
         name: "tpce",
+        title: "TPC-E-like",
         help: "TPC-E-like, after revision 1.14",
     }],
     takes_distribution: false,

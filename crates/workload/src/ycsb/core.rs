@@ -46,16 +46,20 @@ pub(super) static TRANSACTIONS: [TransactionKind; Kind::ALL.len()] = [
 
 /// The core workloads in the order of [`Core`].
 pub(super) static MEMBERS: [Member; Core::ALL.len()] = [
-    member("ycsb-a", "50% reads, 50% updates, zipfian"),
-    member("ycsb-b", "95% reads, 5% updates, zipfian"),
-    member("ycsb-c", "Reads alone, zipfian"),
-    member("ycsb-d", "95% reads, 5% inserts, latest"),
-    member("ycsb-e", "95% scans, 5% inserts, zipfian"),
-    member("ycsb-f", "50% reads, 50% read-modify-writes, zipfian"),
+    member("ycsb-a", "YCSB A", "50% reads, 50% updates, zipfian"),
+    member("ycsb-b", "YCSB B", "95% reads, 5% updates, zipfian"),
+    member("ycsb-c", "YCSB C", "Reads alone, zipfian"),
+    member("ycsb-d", "YCSB D", "95% reads, 5% inserts, latest"),
+    member("ycsb-e", "YCSB E", "95% scans, 5% inserts, zipfian"),
+    member(
+        "ycsb-f",
+        "YCSB F",
+        "50% reads, 50% read-modify-writes, zipfian",
+    ),
 ];
 
-const fn member(name: &'static str, help: &'static str) -> Member {
-    Member { name, help }
+const fn member(name: &'static str, title: &'static str, help: &'static str) -> Member {
+    Member { name, title, help }
 }
 
 /// A core workload.

@@ -8,7 +8,7 @@ use super::{
     ramps::Ramps,
     requirements::{Requirements, check, find_programs},
     settings::CampaignSettings,
-    sittings::{Campaign, passes_of},
+    sittings::{Campaign, has_passes},
 };
 use crate::{
     directory::{DirectoryError, STORE, WorkDirectory},
@@ -187,7 +187,7 @@ pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
     let judgement = judge(&rules, &groups, plan.cells().len(), &slices);
     let all = judgement.groups.iter().zip(&groups);
     Ok(all.into_iter().all(|(judged, group)| {
-        let enough = |passes| passes_of(group, &slices) >= passes as usize;
+        let enough = |passes| has_passes(group, &slices, &judgement, passes);
         judged.finished || settings.passes.is_some_and(enough)
     }))
 }

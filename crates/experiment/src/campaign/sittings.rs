@@ -201,7 +201,7 @@ impl<'a> Campaign<'a> {
                 .collect();
             let ended = judged.finished
                 || self.given_up.contains(&number)
-                || self.has_enough(&self.groups[number]);
+                || self.has_enough(&self.groups[number], judgement);
             (!ended).then_some((number, cells))
         };
         let groups = judgement.groups.iter().enumerate();
@@ -218,9 +218,19 @@ impl<'a> Campaign<'a> {
     }
 
     /// Whether a group has all the passes that it is to have.
-    fn has_enough(&self, group: &Group) -> bool {
-        let enough = |wanted: u32| passes_of(group, &self.slices) >= wanted as usize;
+    fn has_enough(&self, group: &Group, judgement: &Judgement) -> bool {
+        let enough = |wanted| has_passes(group, &self.slices, judgement, wanted);
         self.settings.passes.is_some_and(enough)
+    }
+
+    /// Whether groups have all their passes if none of them is left out: which are takes longer
+    /// to find out.
+    fn may_have_enough(&self, turn: &[(usize, Vec<usize>)]) -> bool {
+        let made = |group: &Group| passes_of(group, &self.slices).len();
+        self.settings.passes.is_some_and(|wanted| {
+            let mut groups = turn.iter().map(|&(group, _)| &self.groups[group]);
+            groups.all(|group| made(group) >= wanted as usize)
+        })
     }
 
     /// Gets what cells need: what others are derived from first.
@@ -494,9 +504,11 @@ impl<'a> Campaign<'a> {
             }
             let over =
                 pass as usize >= fewest && until.is_some_and(|until| self.monitor.spent() >= until);
-            let enough = turn
-                .iter()
-                .all(|&(group, _)| self.has_enough(&self.groups[group]));
+            let enough = self.may_have_enough(turn) && {
+                let judgement = self.judge();
+                let mut groups = turn.iter().map(|&(group, _)| &self.groups[group]);
+                groups.all(|group| self.has_enough(group, &judgement))
+            };
             if over || enough || sitting.open.is_empty() {
                 break;
             }
@@ -625,15 +637,31 @@ impl<'a> Campaign<'a> {
     }
 }
 
-/// How many passes a group has.
-pub(super) fn passes_of(group: &Group, slices: &[Slice]) -> usize {
+/// The passes of a group, by sitting and number.
+fn passes_of(group: &Group, slices: &[Slice]) -> BTreeSet<(u32, u32)> {
     let of_group = |slice: &&Slice| group.cells.contains(&slice.key.cell);
-    let passes: BTreeSet<_> = slices
-        .iter()
-        .filter(of_group)
-        .map(|slice| (slice.key.sitting, slice.key.pass))
-        .collect();
-    passes.len()
+    let own = slices.iter().filter(of_group);
+    own.map(|slice| (slice.key.sitting, slice.key.pass))
+        .collect()
+}
+
+/// Passes may be left out, so that more are needed than are wanted: at most so many times as
+/// many, since a storm may not end. Chosen.
+const PASSES_OVER_WANTED: usize = 2;
+
+/// Whether a group has as many passes that count as are wanted, or more passes than are worth
+/// while.
+pub(super) fn has_passes(
+    group: &Group,
+    slices: &[Slice],
+    judgement: &Judgement,
+    wanted: u32,
+) -> bool {
+    let passes = passes_of(group, slices);
+    let screened = judgement.screened.iter();
+    let screened = screened.filter(|pass| passes.contains(&(pass.sitting, pass.pass)));
+    let wanted = wanted as usize;
+    passes.len() - screened.count() >= wanted || passes.len() >= PASSES_OVER_WANTED * wanted
 }
 
 /// A sitting under way.

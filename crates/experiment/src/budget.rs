@@ -1,5 +1,8 @@
 //! What time an experiment takes, judged before anything is known of the
-//! machine.
+//! machine, and what of its budget is kept for what.
+//!
+//! A budget is all of a command's time: calibrating, loading, copies and warm-ups, measuring,
+//! checks, and what is predicted of other disks in the end.
 
 use std::time::Duration;
 
@@ -20,8 +23,33 @@ pub(crate) fn sitting(data: ByteCount, cells: usize) -> Duration {
 
 /// About the time of calibrating and of making snapshots, which take `loads`.
 pub(crate) fn making(loads: Duration, calibrate: bool) -> Duration {
-    let calibration = if calibrate { 20 } else { 0 };
-    Duration::from_secs(calibration).saturating_add(loads)
+    let calibration = if calibrate {
+        CALIBRATION
+    } else {
+        Duration::ZERO
+    };
+    calibration.saturating_add(loads)
+}
+
+/// How long calibrating usually takes, with room for a slow disk.
+const CALIBRATION: Duration = Duration::from_secs(20);
+
+/// Share of the budget that calibrating may take where that is more. Chosen.
+const CALIBRATION_SHARE: f64 = 0.25;
+
+/// Share of the budget that is kept for predicting other disks, and the most. Chosen.
+const ELSEWHERE_SHARE: f64 = 0.05;
+const ELSEWHERE_MAX: Duration = Duration::from_secs(15);
+
+/// How long calibrating may take: beyond it nothing is left to measure in, and the answer is
+/// worth more than the device's curves.
+pub(crate) fn calibration(budget: Duration) -> Duration {
+    budget.mul_f64(CALIBRATION_SHARE).max(CALIBRATION)
+}
+
+/// What is kept of the budget for predicting other disks.
+pub(crate) fn elsewhere(budget: Duration) -> Duration {
+    budget.mul_f64(ELSEWHERE_SHARE).min(ELSEWHERE_MAX)
 }
 
 /// About the time in which a sitting begins: copies, made in large requests,
@@ -50,5 +78,14 @@ mod tests {
         );
         assert!(shortest(2560, 10) > small);
         assert!(shortest(256, 40) > small);
+    }
+
+    #[test]
+    fn most_of_a_budget_is_for_measuring() {
+        for (budget, calibrating, others) in [(40, 20, 2), (300, 75, 15), (1200, 300, 15)] {
+            let budget = Duration::from_secs(budget);
+            assert_eq!(calibration(budget), Duration::from_secs(calibrating));
+            assert_eq!(elsewhere(budget), Duration::from_secs(others));
+        }
     }
 }

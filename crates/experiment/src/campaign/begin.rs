@@ -1,7 +1,7 @@
 //! What comes before the first sitting: checks that change nothing, then the
 //! directories and the store.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, path::Path, time::Duration};
 
 use super::{
     elsewhere::predict_elsewhere,
@@ -11,6 +11,7 @@ use super::{
     sittings::{Campaign, has_passes},
 };
 use crate::{
+    budget,
     directory::{DirectoryError, STORE, WorkDirectory},
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, Monitor, PredictedExecutor},
@@ -48,7 +49,9 @@ pub fn campaign(
         return match Store::open_or_create(&directory.store()) {
             Ok(mut store) => {
                 adopt(settings, &mut store, executor.source())?;
-                carry_out(settings, store, &mut executor, observer)
+                let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
+                Campaign::new(settings, store, executor.source(), &monitor)?
+                    .carry_out(&mut executor)
             }
             Err(error) => {
                 directory.abandon()?;
@@ -87,13 +90,21 @@ pub fn campaign(
         let monitor = Monitor::new(observer, earlier, Some(expected));
         return Ramps::begin(settings, ramp, store, &monitor)?.carry_out(&mut executor);
     }
+    let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
+    let monitor = match settings.passes {
+        None => monitor.with_limit(settings.budget),
+        Some(_) => monitor,
+    };
     let (path, before) = (executor.store(), store.slices()?.len());
-    let mut findings = carry_out(settings, store, &mut executor, observer)?;
+    let kept = settings.budget.map_or(Duration::ZERO, budget::elsewhere);
+    let mut findings = Campaign::new(settings, store, executor.source(), &monitor)?
+        .keeping(kept)
+        .carry_out(&mut executor)?;
     let mut store = Store::open_or_create(&path)?;
     // Nothing else is known than when it was predicted.
     let is_known = !findings.elsewhere.is_empty() && store.slices()?.len() == before;
     if !is_known {
-        findings.elsewhere = predict_elsewhere(settings, &findings, &mut store, observer)?;
+        findings.elsewhere = predict_elsewhere(settings, &findings, &mut store, &monitor)?;
     }
     Ok(findings)
 }
@@ -141,20 +152,6 @@ fn adopt(
         store.set_command(command)?;
     }
     Ok(())
-}
-
-fn carry_out(
-    settings: &CampaignSettings,
-    store: Store,
-    executor: &mut dyn Executor,
-    observer: &dyn Observer,
-) -> Result<Findings, CampaignError> {
-    let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
-    let monitor = match settings.passes {
-        None => monitor.with_limit(settings.budget),
-        Some(_) => monitor,
-    };
-    Campaign::new(settings, store, executor.source(), &monitor)?.carry_out(executor)
 }
 
 /// Whether earlier sessions have done all that this one is to do.

@@ -28,6 +28,8 @@ use crate::{
 /// Nothing is predicted where no single comparison is meant: with several databases,
 /// storages, numbers of clients or CPUs, or data of several kinds; nor of what has no model.
 ///
+/// Disks that the budget has no time for are left out, with a note.
+///
 /// # Errors
 /// When the store cannot be read or written, and when the user interrupts: then nothing is
 /// kept.
@@ -35,17 +37,21 @@ pub(super) fn predict_elsewhere(
     settings: &CampaignSettings,
     found: &Findings,
     store: &mut Store,
-    observer: &dyn Observer,
+    monitor: &Monitor<'_>,
 ) -> Result<Vec<Elsewhere>, CampaignError> {
     let mut all = Vec::new();
     if let Some(known) = Known::of(&settings.plan, found, store)? {
         for device in Elsewhere::DEVICES {
-            observer.progress(
-                &format!("predict {device}"),
-                store.time_spent()?,
-                store.time_spent()?,
-            );
-            all.extend(known.on(device, settings, observer)?);
+            monitor.progress(&format!("predict {device}"));
+            match known.on(device, settings, monitor) {
+                Err(CampaignError::Stopped) if !monitor.interrupted() => {
+                    monitor.note(&format!(
+                        "{device} was not predicted: the budget has no time left for it"
+                    ));
+                    break;
+                }
+                found => all.extend(found?),
+            }
         }
     }
     Elsewhere::put(store, &all)?;
@@ -93,7 +99,7 @@ impl Known {
         &self,
         device: &str,
         settings: &CampaignSettings,
-        observer: &dyn Observer,
+        monitor: &Monitor<'_>,
     ) -> Result<Option<Elsewhere>, CampaignError> {
         let Ok(entry) = catalog::find(device) else {
             return Ok(None);
@@ -129,9 +135,9 @@ impl Known {
         };
         let mut store = Store::in_memory()?;
         store.adopt(&settings.plan, settings.slices, settings.octavo_version)?;
-        let quiet = Quiet(observer);
-        let monitor = Monitor::new(&quiet, Duration::ZERO, None);
-        let campaign = Campaign::new(&settings, store, executor.source(), &monitor)?;
+        let within = Within(monitor);
+        let own = Monitor::new(&within, Duration::ZERO, None);
+        let campaign = Campaign::new(&settings, store, executor.source(), &own)?;
         let there = campaign.carry_out(&mut executor)?;
         Ok(self.compare(device, &there))
     }
@@ -169,15 +175,16 @@ impl Known {
     }
 }
 
-/// An observer that is asked whether to stop, and not told of each step.
-struct Quiet<'a>(&'a dyn Observer);
+/// An observer that is asked whether to stop, the budget's end included, and not told of each
+/// step.
+struct Within<'a>(&'a Monitor<'a>);
 
-impl Observer for Quiet<'_> {
+impl Observer for Within<'_> {
     fn progress(&self, _now: &str, _spent: Duration, _expected: Duration) {}
 
     fn note(&self, _line: &str) {}
 
     fn interrupted(&self) -> bool {
-        self.0.interrupted()
+        self.0.interrupted() || self.0.passed_limit().is_some()
     }
 }

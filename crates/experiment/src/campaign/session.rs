@@ -100,7 +100,8 @@ impl<'a> Session<'a> {
         }
         if self.settings.calibrate && self.store.calibration()?.is_none() {
             let seed = self.settings.plan.seed.derive("calibrate", 0);
-            if let Some(profile) = executor.calibrate(seed, self.monitor)? {
+            let limit = self.settings.budget.map(budget::calibration);
+            if let Some(profile) = executor.calibrate(seed, limit, self.monitor)? {
                 self.store.put_calibration(&profile)?;
             }
             self.note_time()?;

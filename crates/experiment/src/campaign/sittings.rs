@@ -65,6 +65,8 @@ pub(super) struct Campaign<'a> {
     sittings_left: u32,
     /// What beginning a sitting takes: copies, starts and warm-up.
     beginning: Duration,
+    /// What is kept of the budget for what comes after.
+    kept: Duration,
 }
 
 impl<'a> Campaign<'a> {
@@ -111,7 +113,19 @@ impl<'a> Campaign<'a> {
             left_out: BTreeSet::new(),
             sittings_left: 0,
             beginning,
+            kept: Duration::ZERO,
         })
+    }
+
+    /// The same with so much of the budget kept for what comes after.
+    pub(super) fn keeping(self, kept: Duration) -> Self {
+        Self { kept, ..self }
+    }
+
+    /// The time in which it is to end.
+    fn budget(&self) -> Option<Duration> {
+        let budget = self.settings.budget?;
+        Some(budget.saturating_sub(self.kept))
     }
 
     /// Works until there is enough, the budget is spent, or the observer wants
@@ -211,7 +225,7 @@ impl<'a> Campaign<'a> {
     /// Whether the budget is used up: a sitting that is hardly begun when it
     /// has to end is worth nothing.
     fn is_over(&self) -> bool {
-        match (self.settings.passes, self.settings.budget) {
+        match (self.settings.passes, self.budget()) {
             (None, Some(budget)) => self.monitor.spent() + self.beginning.mul_f64(1.5) >= budget,
             _ => false,
         }
@@ -361,7 +375,7 @@ impl<'a> Campaign<'a> {
         turn: &[(usize, Vec<usize>)],
         closing: Duration,
     ) -> Result<(), CampaignError> {
-        let left = self.settings.budget.map(|budget| {
+        let left = self.budget().map(|budget| {
             let left = budget.saturating_sub(self.monitor.spent() + closing);
             left.mul_f64(WARM_UP_SHARE) / turn.len().max(1) as u32
         });
@@ -441,7 +455,7 @@ impl<'a> Campaign<'a> {
                 passes: passes.saturating_mul(turns).max(made),
             });
         }
-        let (None, Some(budget)) = (self.settings.passes, self.settings.budget) else {
+        let (None, Some(budget)) = (self.settings.passes, self.budget()) else {
             self.keep_horizon()?;
             return Ok(None);
         };

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -290,16 +291,30 @@ impl Executor for MeasuredExecutor<'_> {
     fn calibrate(
         &mut self,
         seed: Seed,
+        limit: Option<Duration>,
         monitor: &Monitor<'_>,
     ) -> Result<Option<String>, CampaignError> {
         let directory = self.resolved.directory(&self.resolved.plan().storages[0]);
+        let end = limit.map(|limit| monitor.session().saturating_add(limit));
+        let mut is_over = false;
         let calibrated =
             calibrate::calibrate(&directory, &calibrate::Settings::brief(seed), &mut |step| {
                 monitor.progress(&format!("calibrate: {}", step.name));
-                monitor.flow()
+                is_over = end.is_some_and(|end| monitor.session() >= end);
+                match is_over {
+                    true => ControlFlow::Break(()),
+                    false => monitor.flow(),
+                }
             });
         match calibrated {
             Ok(profile) => Ok(Some(profile.to_toml())),
+            Err(CalibrateError::Stopped) if is_over && !monitor.interrupted() => {
+                monitor.note(
+                    "the storage is not calibrated: that takes too long for this budget, and \
+                     nothing is predicted of other disks",
+                );
+                Ok(None)
+            }
             Err(CalibrateError::Stopped) => Err(CampaignError::Stopped),
             Err(error) => Err(error.into()),
         }

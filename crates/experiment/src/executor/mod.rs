@@ -42,13 +42,14 @@ pub trait Executor {
     }
 
     /// Measures the storage by itself: its profile as TOML; `None` where there
-    /// is none to be measured.
+    /// is none to be measured, and where it would take longer than `limit`.
     ///
     /// # Errors
     /// When the storage cannot be measured, or the monitor wants to stop.
     fn calibrate(
         &mut self,
         _seed: Seed,
+        _limit: Option<Duration>,
         _monitor: &Monitor<'_>,
     ) -> Result<Option<String>, CampaignError> {
         Ok(None)

@@ -1,13 +1,14 @@
 //! How an experiment ends: the answer printed and written, or why there is
 //! none.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::anyhow;
 use octavo_experiment::{
     campaign::CampaignError,
     directory::{REPORT, STORE},
     findings::Findings,
+    store::Store,
 };
 
 use crate::{failure::Failure, limits::TOO_MANY_FILES, output, print};
@@ -37,22 +38,27 @@ pub(crate) fn publish(
 /// What an experiment in `directory` that ended without findings comes to.
 pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
     if matches!(error, CampaignError::Stopped) {
-        let store = directory.join(STORE);
-        let runs = fs::exists(&store).unwrap_or(false);
-        return Failure::Interrupted(if runs {
-            format!(
-                "what was measured is kept in {}; repeat the command to resume",
-                store.display()
-            )
-        } else {
-            "nothing was measured yet".into()
-        });
+        return Failure::Interrupted(kept(&directory.join(STORE)));
     }
     if let CampaignError::Files(_) = &error {
         return with_remedy(&error, TOO_MANY_FILES);
     }
     let is_bad_input = error.is_bad_input();
     Failure::of(error, is_bad_input)
+}
+
+/// What an experiment that was interrupted left in its store, and how it goes on.
+fn kept(store: &Path) -> String {
+    let findings = Store::open(store).ok();
+    let findings = findings.and_then(|store| Findings::of(&store).ok().flatten());
+    match findings {
+        Some(found) if found.measured_s > 0.0 => format!(
+            "what was measured is kept in {}; repeat the command to resume",
+            store.display()
+        ),
+        _ if store.exists() => "nothing was measured yet; repeat the command to resume".into(),
+        _ => "nothing was measured yet".into(),
+    }
 }
 
 /// The same with what to do about it.

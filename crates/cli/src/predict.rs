@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use octavo_database::Registry;
 use octavo_experiment::{
-    campaign::{CampaignSettings, campaign},
+    campaign::{CampaignError, CampaignSettings, campaign},
     plan::{Design, SliceLength, Storage},
     prediction::{Calibrated, Cpu, PredictedDevice, Prediction, Slowness},
 };
@@ -21,7 +21,13 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
     let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
-    let findings = result.map_err(|error| outcome::failure(error, &flags.directory))?;
+    let findings = result.map_err(|error| match error {
+        // What there is of it is not gone on with.
+        CampaignError::Stopped => Failure::Interrupted(
+            "the prediction is not finished; repeat the command to begin anew".into(),
+        ),
+        error => outcome::failure(error, &flags.directory),
+    })?;
     outcome::publish(&findings, &flags.directory, flags.json, flags.verbose)
 }
 

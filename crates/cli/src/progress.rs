@@ -32,17 +32,30 @@ pub(crate) struct Progress {
     printed: Mutex<Instant>,
 }
 
-/// The time that was left, and when.
+/// The time that was spent and that everything was to take, and when.
 #[derive(Clone, Copy, Debug)]
 struct Time {
-    left: Duration,
+    spent: Duration,
+    expected: Duration,
     at: Instant,
 }
 
 impl Time {
-    /// What is left by now.
+    /// What is left by now, as a line begins with it.
     fn left(self) -> String {
-        clock(self.left.saturating_sub(self.at.elapsed()))
+        self.left_after(self.at.elapsed())
+    }
+
+    /// The same so much later. Nothing where it is not known how much is left.
+    fn left_after(self, later: Duration) -> String {
+        if self.expected == self.spent {
+            return String::new();
+        }
+        let spent = self.spent.saturating_add(later);
+        match self.expected.checked_sub(spent) {
+            Some(left) => format!("{} left · ", clock(left)),
+            None => format!("{} over time · ", clock(spent - self.expected)),
+        }
     }
 }
 
@@ -51,7 +64,8 @@ impl Progress {
     pub(crate) fn new(flags: ProgressFlags) -> Self {
         let now = Instant::now();
         let time = Arc::new(Mutex::new(Time {
-            left: Duration::ZERO,
+            spent: Duration::ZERO,
+            expected: Duration::ZERO,
             at: now,
         }));
         let shown = Arc::clone(&time);
@@ -59,7 +73,7 @@ impl Progress {
         // Time goes by between two steps of the job: the line is made anew at
         // each tick.
         bar.set_style(
-            ProgressStyle::with_template("{left} left · {wide_msg}")
+            ProgressStyle::with_template("{left}{wide_msg}")
                 .expect("the template is a sound constant")
                 .with_key("left", move |_: &ProgressState, line: &mut dyn Write| {
                     // A line that cannot be drawn is drawn at the next tick.
@@ -75,10 +89,12 @@ impl Progress {
         }
     }
 
-    /// What is done now, the time spent and the time that all of it takes.
+    /// What is done now, the time spent and the time that all of it takes, which is the time
+    /// spent where it is not known.
     pub(crate) fn show(&self, now: &str, spent: Duration, expected: Duration) {
         *locked(&self.time) = Time {
-            left: expected.saturating_sub(spent),
+            spent,
+            expected,
             at: Instant::now(),
         };
         self.say(now.to_owned());
@@ -89,7 +105,7 @@ impl Progress {
         if !self.bar.is_hidden() {
             self.bar.set_message(visible(&what).into_owned());
         } else if self.is_due() {
-            print::aside(&format!("{} left · {what}", locked(&self.time).left()));
+            print::aside(&format!("{}{what}", locked(&self.time).left()));
         }
     }
 
@@ -140,6 +156,24 @@ mod tests {
         assert_eq!(clock(Duration::from_secs(192)), "3:12");
         assert_eq!(clock(Duration::from_secs(3725)), "1:02:05");
         assert_eq!(clock(Duration::ZERO), "0:00");
+    }
+
+    #[test]
+    fn no_time_is_left_where_none_is_known_or_it_is_over() {
+        let seconds = Duration::from_secs;
+        let time = |spent, expected| Time {
+            spent: seconds(spent),
+            expected: seconds(expected),
+            at: Instant::now(),
+        };
+        assert_eq!(time(100, 292).left_after(Duration::ZERO), "3:12 left · ");
+        assert_eq!(time(290, 300).left_after(seconds(10)), "0:00 left · ");
+        assert_eq!(time(290, 300).left_after(seconds(32)), "0:22 over time · ");
+        assert_eq!(
+            time(322, 300).left_after(Duration::ZERO),
+            "0:22 over time · "
+        );
+        assert_eq!(time(100, 100).left_after(seconds(22)), "");
     }
 
     #[test]

@@ -112,10 +112,12 @@ fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure>
         progress.finish();
     }
     let (score, charts, predicted, constants) = result.map_err(|error| match error {
-        StudyError::Stopped => Failure::Interrupted(format!(
-            "predictions begin anew; what was measured stays in {}",
-            flags.directory.display()
-        )),
+        StudyError::Stopped => Failure::Interrupted(match &measured_in {
+            Some(directory) => {
+                format!("predictions begin anew; what was measured stays in {directory}")
+            }
+            None => "predictions begin anew".into(),
+        }),
         error => Failure::of(anyhow::Error::from(error), false),
     })?;
     Ok(Reproduction {

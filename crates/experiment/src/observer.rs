@@ -7,7 +7,8 @@ use crate::{lockstep::Judgement, plan::Plan};
 /// Told of a job's progress.
 pub trait Observer: Sync {
     /// A step has begun or gone on: what is done now, the time spent so far
-    /// (earlier sessions included) and the time that everything will take.
+    /// (earlier sessions included) and the time that everything will take, which
+    /// is the time spent where it is not known.
     fn progress(&self, now: &str, spent: Duration, expected: Duration);
     /// Something worth a line of its own.
     fn note(&self, line: &str);

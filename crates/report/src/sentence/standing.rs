@@ -35,7 +35,7 @@ pub(crate) fn standing(
 }
 
 /// Who is out and who leads in each group, for a line of progress:
-/// `64 KiB out (-55%) · 2 KiB leads by 7%, not yet certain`.
+/// `64 KiB out (-55%) · 2 KiB leads by 7% so far`.
 pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
     let cells = plan.cells();
     let groups = plan.groups();
@@ -83,14 +83,13 @@ fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) 
             _ => format!("decided, keep {reference}"),
         },
         None => "nothing to compare yet".into(),
-        Some((place, ratio, candidate)) if ratio > 1.0 => {
-            let sure = match candidate.decision {
-                Some(Decision::Better) => "certain",
-                _ => "not yet certain",
-            };
-            format!("{} leads by {}, {sure}", name(place), gain(ratio))
-        }
-        Some(_) => format!("{reference} leads, not yet certain"),
+        // Nothing is certain before the end: what is better at one look may be open at the
+        // next.
+        Some((place, ratio, _)) => match gain(ratio) {
+            even if even == "0%" => format!("{reference} and {} are even so far", name(place)),
+            gain if ratio > 1.0 => format!("{} leads by {gain} so far", name(place)),
+            _ => format!("{reference} leads so far"),
+        },
     });
     said
 }
@@ -161,12 +160,27 @@ mod tests {
             (
                 [open(1.07), open(0.9), open(0.8), slow()],
                 false,
-                "64 KiB out (-55%) · 2 KiB leads by 7%, not yet certain",
+                "64 KiB out (-55%) · 2 KiB leads by 7% so far",
             ),
             (
                 [open(0.97), open(0.9), out(1.0, Why::Equal), slow()],
                 false,
-                "16 KiB out (no difference) and 64 KiB out (-55%) · 4 KiB leads, not yet certain",
+                "16 KiB out (no difference) and 64 KiB out (-55%) · 4 KiB leads so far",
+            ),
+            (
+                [open(1.004), open(0.9), open(0.8), slow()],
+                false,
+                "64 KiB out (-55%) · 4 KiB and 2 KiB are even so far",
+            ),
+            (
+                [
+                    candidate(1.2, Decision::Better),
+                    open(0.9),
+                    open(0.8),
+                    slow(),
+                ],
+                false,
+                "64 KiB out (-55%) · 2 KiB leads by 20% so far",
             ),
             (
                 [
@@ -202,8 +216,8 @@ mod tests {
         two.groups.push(two.groups[0].clone());
         assert_eq!(
             standings(&plan, &two),
-            "8 MiB of memory: 64 KiB leads by 20%, certain | 32 MiB of memory: 64 KiB leads by \
-             20%, certain"
+            "8 MiB of memory: 64 KiB leads by 20% so far | 32 MiB of memory: 64 KiB leads by 20% \
+             so far"
         );
     }
 

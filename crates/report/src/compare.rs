@@ -94,7 +94,7 @@ fn answer(comparison: &Comparison) -> (String, String) {
     match &comparison.cells[..] {
         [] => (
             "Nothing can be compared.".into(),
-            "The stores have no measured cell in common.".into(),
+            "The stores have no cell with figures in common.".into(),
         ),
         [cell] => single(cell, &margin),
         cells => {

@@ -40,10 +40,11 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// A number with its noun: `1 run`, `2,000 runs`.
+/// A number with its noun: `1 run`, `2,000 runs`, `8 passes`.
 pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     match number.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),
+        number if noun.ends_with('s') => format!("{} {noun}es", count(number)),
         number => format!("{} {noun}s", count(number)),
     }
 }
@@ -205,13 +206,16 @@ pub(crate) fn off_by(error: f64) -> String {
     format!("{:+.1}%", error * 100.0)
 }
 
-/// A ratio with three decimals, so that ends near 1 can be told from it.
+/// A ratio with three decimals, with more where these would say 1 of another: whether an end of
+/// an interval is 1 decides.
 pub(crate) fn ratio(value: f64) -> String {
-    if value.is_finite() && value.abs() < 9.9995 {
-        format!("{value:.3}")
-    } else {
-        number(value)
+    if !value.is_finite() || value.abs() >= 9.9995 {
+        return number(value);
     }
+    let off = (value - 1.0).abs();
+    let decimals = (3..=6).find(|&decimals| off == 0.0 || off >= 0.5 * 10_f64.powi(-decimals));
+    let decimals = decimals.unwrap_or(6) as usize;
+    format!("{value:.decimals$}")
 }
 
 /// A ratio as a factor: `0.95x`, `1.07x`, `1.8x`, `12x`. Below 1.5 with two decimals, so that
@@ -255,11 +259,22 @@ pub(crate) fn change(ratio: f64) -> String {
 
 /// The interval of a change: `95% CI 8% to 16%`, `95% CI -2% to 16%`.
 pub(crate) fn change_interval(interval: &Interval) -> String {
-    let ends = ends(interval, |end| percent(end - 1.0));
+    let ends = ends(interval, |end| change_end(end - 1.0));
     if is_bounded(interval) {
         format!("95% CI {ends}")
     } else {
         ends
+    }
+}
+
+/// An end of an interval of changes: one beside 0 is not told as 0.
+fn change_end(change: f64) -> String {
+    let text = percent(change);
+    match change == 0.0 || text != "0%" {
+        true => text,
+        false => format!("{:.1e}", change * 100.0)
+            .parse()
+            .map_or(text, |rounded: f64| format!("{rounded}%")),
     }
 }
 
@@ -333,6 +348,7 @@ mod tests {
         assert_eq!(count(12_345), "12,345");
         assert_eq!(counted(1_usize, "run"), "1 run");
         assert_eq!(counted(0_u32, "run"), "0 runs");
+        assert_eq!(counted(8_u32, "pass"), "8 passes");
         assert_eq!(plain(2000.0), "2,000");
         assert_eq!(plain(0.5), "0.5");
         assert_eq!(plain(100.0), "100");
@@ -412,6 +428,29 @@ mod tests {
             held("8% of 32 MiB, or 4 more"),
             "8% of 32\u{a0}MiB, or 4 more"
         );
+    }
+
+    #[test]
+    fn ends_beside_no_difference_are_not_told_as_it() {
+        assert_eq!(
+            [1.0, 1.0004, 0.9996, 1.000_04, 0.999_4, 12.3].map(ratio),
+            ["1.000", "1.0004", "0.9996", "1.00004", "0.999", "12.3"]
+        );
+        let interval = |low, high| Interval {
+            estimate: 1.02,
+            low,
+            high,
+            batches: 9,
+        };
+        assert_eq!(
+            change_interval(&interval(1.000_4, 1.04)),
+            "95% CI 0.04% to 4%"
+        );
+        assert_eq!(
+            change_interval(&interval(0.999_97, 1.04)),
+            "95% CI -0.003% to 4%"
+        );
+        assert_eq!(change_interval(&interval(1.0, 1.04)), "95% CI 0% to 4%");
     }
 
     #[test]

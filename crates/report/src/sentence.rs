@@ -18,7 +18,7 @@ mod value;
 
 use octavo_experiment::{
     caveats::Caveat,
-    findings::{Findings, MISSES_AT_DEVICE_WANTED},
+    findings::{Findings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED},
     plan::{Factor, Level},
     record::Source,
     verdict::{BufferFinding, EqualThroughput, Verdict},
@@ -166,8 +166,9 @@ pub(crate) fn passed(findings: &Findings) -> Vec<String> {
     let is_repeated = findings.sittings > 1 && findings.plan.ramp.is_none();
     if is_repeated && !findings.caveats.iter().any(is_apart) {
         passed.push(format!(
-            "{} sittings of fresh copies agree.",
-            findings.sittings
+            "{} sittings of fresh copies agree within {}.",
+            findings.sittings,
+            percent(SITTINGS_TOLERATED)
         ));
     }
     passed
@@ -226,7 +227,8 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
     });
     if let Some(edge) = edge {
         steps.push(format!(
-            "The best page size is the last one measured. Try {edge} too, in a new directory."
+            "The best page size is the last one {}. Try {edge} too, in a new directory.",
+            findings.source.name()
         ));
     }
     if plan.compare == Factor::PageSize && plan.memories.len() == 1 {

@@ -4,6 +4,7 @@ use octavo_database::StoragePath;
 use octavo_experiment::{
     findings::Findings,
     plan::{Design, Factor, Level, Storage},
+    record::Source,
 };
 use octavo_workload::DataSpec;
 
@@ -65,7 +66,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         },
     );
     add("data", data(findings));
-    add("measured", measured(findings));
+    add(findings.source.name(), measured(findings));
     add("file access", file_access(findings).into());
     add("database", systems(findings));
     conditions.extend(findings.database.iter().map(|(name, value)| {
@@ -105,8 +106,12 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     conditions.extend([(
         "time".into(),
         format!(
-            "{}, of which measured {}",
+            "{}, {} {}",
             seconds(findings.spent_s),
+            match findings.source {
+                Source::Measured | Source::Replayed => "of which measured",
+                Source::Predicted => "for virtual",
+            },
             seconds(findings.measured_s)
         ),
     )]);
@@ -224,10 +229,10 @@ fn measured(findings: &Findings) -> String {
         None => String::new(),
     };
     format!(
-        "{} passes in {}{slice}; {} passes left out, {} failed",
-        findings.passes,
+        "{} in {}{slice}; {} left out, {} failed",
+        counted(findings.passes, "pass"),
         counted(findings.sittings, "sitting"),
-        findings.screened.all(),
+        counted(findings.screened.all(), "pass"),
         counted(findings.runs_failed.len(), "run")
     )
 }

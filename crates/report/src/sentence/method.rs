@@ -75,8 +75,8 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     paragraphs.push(not_claimed(findings));
     if !findings.buffers.is_empty() {
         paragraphs.push(
-            "The memory at which a page size equals the default is interpolated between measured \
-             sizes, for the estimates and for the ends of their intervals."
+            "The memory at which a page size equals the default is interpolated between those of \
+             the plan, for the estimates and for the ends of their intervals."
                 .into(),
         );
     }

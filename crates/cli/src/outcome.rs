@@ -20,18 +20,13 @@ pub(crate) fn publish(
     json: bool,
     verbose: bool,
 ) -> Result<(), Failure> {
-    print::findings(findings, json, verbose)?;
     let page = directory.join(REPORT);
-    if !json {
-        let tables = match verbose {
-            true => String::new(),
-            false => format!(
-                "     All tables: octavo report {} --verbose",
-                directory.display()
-            ),
-        };
-        print::text(&format!("Report: {}{tables}\n", page.display()))?;
+    let mut closing = vec![format!("Report: {}", page.display())];
+    if !verbose {
+        let directory = quoted(&directory.to_string_lossy());
+        closing.push(format!("All tables: octavo report {directory} --verbose"));
     }
+    print::findings(findings, json, verbose, closing)?;
     output::write(&page, &octavo_report::findings(findings).html())
 }
 

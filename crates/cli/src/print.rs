@@ -10,12 +10,17 @@ use octavo_report::{Document, visible};
 
 use crate::failure::Failure;
 
-/// Prints findings: the answer alone, or with all tables.
-pub(crate) fn findings(findings: &Findings, json: bool, verbose: bool) -> Result<(), Failure> {
+/// Prints findings: the answer alone, or with all tables; then these lines. JSON is alone.
+pub(crate) fn findings(
+    findings: &Findings,
+    json: bool,
+    verbose: bool,
+    closing: Vec<String>,
+) -> Result<(), Failure> {
     if json {
         return text(&format!("{}\n", octavo_report::findings_json(findings)));
     }
-    document(&octavo_report::findings(findings), verbose)
+    document(&octavo_report::findings(findings).closing(closing), verbose)
 }
 
 /// Prints a document: its short text, or all of it.

@@ -14,7 +14,7 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
         output::keep_foreign_page(page)?;
         output::write(page, &text)?;
     }
-    print::findings(&findings, flags.json, flags.verbose)
+    print::findings(&findings, flags.json, flags.verbose, Vec::new())
 }
 
 /// What the store at `path`, or in the directory `path`, says.

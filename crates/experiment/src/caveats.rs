@@ -1,9 +1,31 @@
 //! What a reader must know before believing an experiment's figures.
 
 use octavo_units::ByteCount;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::{machine::Disturbance, plan::Cell};
+use crate::{
+    machine::{Cause, Disturbance},
+    plan::Cell,
+};
+
+/// What a caveat does to the verdict; the worst is the greatest. docs/verdicts.md has which
+/// caveat is what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing: something could not be checked, or took longer.
+    Note,
+    /// How much, not which: all cells are off alike, or fewer figures stand behind it.
+    Amount,
+    /// Which: cells may be off by different amounts, so another may be the best.
+    Choice,
+    /// All of it: the figures are of something else than was asked, or there are none.
+    Void,
+}
+
+/// Share of a resource that others have to use, in at least half of the runs, for the balance
+/// of processor and storage to be another one. Chosen.
+const OTHER_BALANCE: f64 = 0.25;
 
 /// One reason to doubt figures. Shares are 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,4 +116,143 @@ pub enum Caveat {
         /// So many.
         runs: usize,
     },
+}
+
+impl Caveat {
+    /// What it does to the verdict.
+    pub fn severity(&self) -> Severity {
+        let mostly = |part: usize, of: usize| 2 * part >= of.max(1);
+        match self {
+            Self::DebugBuild
+            | Self::PageCache
+            | Self::MissesNotAtDevice { .. }
+            | Self::NoReference { .. }
+            | Self::ReadsPerMiss { .. } => Severity::Void,
+            Self::SmallData { data, memory } if data <= memory => Severity::Void,
+            Self::Predicted | Self::NeverCompared { .. } | Self::SittingsApart { .. } => {
+                Severity::Choice
+            }
+            Self::Disturbed(Disturbance {
+                cause,
+                runs,
+                of,
+                worst,
+            }) => {
+                // Swapping is in pages: any that counts may have been the cache.
+                let is_much = *cause == Cause::Swapping || *worst >= OTHER_BALANCE;
+                match is_much && mostly(*runs, *of) {
+                    true => Severity::Choice,
+                    false => Severity::Amount,
+                }
+            }
+            // Large pages fill a cache sooner.
+            Self::BufferNotFilled { runs, of } if mostly(*runs, *of) => Severity::Choice,
+            Self::Screened {
+                slow,
+                foreign_traffic,
+                of,
+            } if mostly(slow + foreign_traffic, *of) => Severity::Choice,
+            Self::MachineChanged { .. }
+            | Self::BufferNotFilled { .. }
+            | Self::SharedBlocks
+            | Self::SmallData { .. }
+            | Self::RunsFailed { .. } => Severity::Amount,
+            Self::Screened { .. } | Self::NoDeviceCounters | Self::NotPredicted { .. } => {
+                Severity::Note
+            }
+        }
+    }
+}
+
+/// The worst first; those that are as bad stay in their order.
+pub(crate) fn sort(caveats: &mut [Caveat]) {
+    caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity()));
+}
+
+/// Caveats with their severity.
+///
+/// # Errors
+/// The serializer's.
+pub(crate) fn with_severity<S: Serializer>(
+    caveats: &[Caveat],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Rated<'a> {
+        #[serde(flatten)]
+        caveat: &'a Caveat,
+        severity: Severity,
+    }
+    serializer.collect_seq(caveats.iter().map(|caveat| Rated {
+        caveat,
+        severity: caveat.severity(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn others(runs: usize, of: usize, worst: f64) -> Caveat {
+        Caveat::Disturbed(Disturbance {
+            cause: Cause::OtherPrograms,
+            runs,
+            of,
+            worst,
+        })
+    }
+
+    #[test]
+    fn the_worst_come_first() {
+        let screened = |slow, of| Caveat::Screened {
+            slow,
+            foreign_traffic: 0,
+            of,
+        };
+        let mut all = vec![
+            Caveat::NoDeviceCounters,
+            screened(7, 57),
+            Caveat::RunsFailed { runs: 1 },
+            others(10, 10, 0.7),
+            Caveat::SharedBlocks,
+            Caveat::PageCache,
+            screened(32, 57),
+        ];
+        sort(&mut all);
+        assert_eq!(
+            all,
+            [
+                Caveat::PageCache,
+                others(10, 10, 0.7),
+                screened(32, 57),
+                Caveat::RunsFailed { runs: 1 },
+                Caveat::SharedBlocks,
+                Caveat::NoDeviceCounters,
+                screened(7, 57),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_most_runs_meet_may_change_the_choice() {
+        assert_eq!(others(1, 10, 0.7).severity(), Severity::Amount);
+        assert_eq!(others(10, 10, 0.11).severity(), Severity::Amount);
+        assert_eq!(others(5, 10, 0.25).severity(), Severity::Choice);
+        let swapped = Caveat::Disturbed(Disturbance {
+            cause: Cause::Swapping,
+            runs: 1,
+            of: 1,
+            worst: 257.0,
+        });
+        assert_eq!(swapped.severity(), Severity::Choice);
+        let filled = |runs| Caveat::BufferNotFilled { runs, of: 4 };
+        assert_eq!(filled(1).severity(), Severity::Amount);
+        assert_eq!(filled(2).severity(), Severity::Choice);
+        let small = |mib| Caveat::SmallData {
+            data: ByteCount::mib(mib),
+            memory: ByteCount::mib(32),
+        };
+        assert_eq!(small(32).severity(), Severity::Void);
+        assert_eq!(small(33).severity(), Severity::Amount);
+    }
 }

@@ -18,7 +18,7 @@ use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
-    caveats::Caveat,
+    caveats::{self, Caveat},
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
     lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
@@ -106,7 +106,8 @@ pub struct Findings {
     pub audit: Audit,
     /// What another disk would change, predicted; empty where nothing is.
     pub elsewhere: Vec<Elsewhere>,
-    /// What a reader must know before believing the figures.
+    /// What a reader must know before believing the figures, the worst first.
+    #[serde(serialize_with = "caveats::with_severity")]
     pub caveats: Vec<Caveat>,
 }
 
@@ -407,7 +408,7 @@ impl Findings {
             caveats: Vec::new(),
             plan: plan.clone(),
         };
-        findings.caveats = caveats(&findings, &by_cell);
+        findings.caveats = found_caveats(&findings, &by_cell);
         if is_ramps {
             // Caveats are of their cells; nothing is compared in them.
             findings.groups.clear();
@@ -416,6 +417,7 @@ impl Findings {
         findings
             .caveats
             .extend(missing.map(|reason| Caveat::NotPredicted { reason }));
+        caveats::sort(&mut findings.caveats);
         Ok(Some(findings))
     }
 
@@ -801,7 +803,7 @@ pub const SCREENED_TOLERATED: f64 = 0.1;
 /// start-up are worth more than what intervals show. Chosen.
 pub const SITTINGS_TOLERATED: f64 = 0.1;
 
-fn caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
+fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let runs: Vec<&Figures> = by_cell.all().collect();
     let of = runs.len();

@@ -18,9 +18,17 @@ pub struct Document {
     /// What was measured, where and how long, on one line; may be empty.
     pub(crate) origin: String,
     pub(crate) sections: Vec<Section>,
+    /// What a terminal ends with, such as where the page is.
+    pub(crate) closing: Vec<String>,
 }
 
 impl Document {
+    /// The same with these lines at the end of the text. The short text has room for them.
+    #[must_use]
+    pub fn closing(self, closing: Vec<String>) -> Self {
+        Self { closing, ..self }
+    }
+
     /// Has the title of each table and chart end with a word in parentheses.
     pub(crate) fn mark(&mut self, word: &str) {
         fn mark(block: &mut Block, word: &str) {
@@ -33,6 +41,7 @@ impl Document {
                 Block::Details { blocks, .. } => {
                     return blocks.iter_mut().for_each(|block| mark(block, word));
                 }
+                Block::Spare { block, .. } => return mark(block, word),
                 _ => return,
             };
             let space = if title.is_empty() { "" } else { " " };
@@ -54,6 +63,7 @@ impl Document {
             title: title.into(),
             origin: String::new(),
             sections: sections.filter(|of| !of.blocks.is_empty()).collect(),
+            closing: Vec::new(),
         }
     }
 }
@@ -101,6 +111,14 @@ impl Section {
     pub(crate) fn push(&mut self, block: Block) {
         if !block.is_empty() {
             self.blocks.push(block);
+        }
+    }
+
+    /// Adds blocks that the short text has if there is room.
+    pub(crate) fn spare(&mut self, rank: u8, blocks: impl IntoIterator<Item = Block>) {
+        for block in blocks {
+            let block = Box::new(block);
+            self.push(Block::Spare { rank, block });
         }
     }
 
@@ -168,9 +186,23 @@ pub(crate) enum Block {
         summary: String,
         blocks: Vec<Self>,
     },
+    /// What the short text leaves out where the screen is full, the highest rank first.
+    Spare {
+        /// From 1.
+        rank: u8,
+        block: Box<Self>,
+    },
 }
 
 impl Block {
+    /// The block, spare or not.
+    pub(crate) fn bare(&self) -> &Self {
+        match self {
+            Self::Spare { block, .. } => block.bare(),
+            block => block,
+        }
+    }
+
     fn is_empty(&self) -> bool {
         match self {
             Self::List(items) | Self::Warnings(items) | Self::Passed(items) => items.is_empty(),
@@ -179,6 +211,7 @@ impl Block {
             Self::Details { blocks, .. } | Self::Columns(blocks) => {
                 blocks.iter().all(Self::is_empty)
             }
+            Self::Spare { block, .. } => block.is_empty(),
             _ => false,
         }
     }

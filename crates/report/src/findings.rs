@@ -2,6 +2,7 @@
 
 use octavo_device::profile::Profile;
 use octavo_experiment::{
+    caveats::Severity,
     findings::{CellFindings, Findings, GroupFindings},
     plan::{Factor, Storage},
     record::Source,
@@ -11,7 +12,7 @@ use crate::{
     chart,
     document::{Block, Depth, Document, Figure, Section},
     naming,
-    number::{clock, counted, distinct, join},
+    number::{clock, distinct, join},
     profile,
     sentence::{self, Answer},
     table,
@@ -20,8 +21,17 @@ use crate::{
 /// Rows of tables that the first screen has room for, headings included. What
 /// does not fit follows below.
 pub(crate) const FIRST_ROWS: usize = 14;
-/// Warnings that it has room for; of more of them, the first alone is shown.
-const FIRST_WARNINGS: usize = 2;
+
+/// What the first screen can do without, the highest rank first. What it cannot do without
+/// are answers, what to type, and warnings that may change the answer.
+mod spare {
+    pub(super) const MORE_GROUPS: u8 = 1;
+    pub(super) const AMOUNTS: u8 = 2;
+    pub(super) const WHY: u8 = 3;
+    pub(super) const ELSEWHERE: u8 = 4;
+    pub(super) const NOTES: u8 = 5;
+    pub(super) const PASSED: u8 = 6;
+}
 
 /// The report of an experiment whose cells are compared.
 pub(crate) fn document(findings: &Findings) -> Document {
@@ -124,15 +134,25 @@ fn figures(figures: impl IntoIterator<Item = Figure>) -> impl Iterator<Item = Bl
     figures.into_iter().map(Block::Figure)
 }
 
-/// Warnings of the first screen, and the others.
-pub(crate) fn warnings(findings: &Findings) -> (Vec<String>, Vec<String>) {
-    let mut warnings = sentence::caveats(findings);
-    let shown = match warnings.len() {
-        few if few <= FIRST_WARNINGS => few,
-        _ => 1,
-    };
-    let rest = warnings.split_off(shown);
-    (warnings, rest)
+/// Adds the warnings that may change the answer; they stand right below it.
+pub(crate) fn warn_first(section: &mut Section, findings: &Findings) {
+    let warnings = sentence::caveats(findings);
+    let worst = warnings.filter(|(severity, _)| *severity >= Severity::Choice);
+    section.push(Block::Warnings(worst.map(|(_, text)| text).collect()));
+}
+
+/// Adds the other warnings, and what was checked and holds.
+pub(crate) fn warn_last(section: &mut Section, findings: &Findings) {
+    for (severity, text) in sentence::caveats(findings) {
+        let rank = match severity {
+            Severity::Void | Severity::Choice => continue,
+            Severity::Amount => spare::AMOUNTS,
+            Severity::Note => spare::NOTES,
+        };
+        section.spare(rank, [Block::Warnings(vec![text])]);
+    }
+    let passed = sentence::passed(findings);
+    section.spare(spare::PASSED, [Block::Passed(passed)]);
 }
 
 /// What to do, what says so, what to type, and what to know before.
@@ -141,6 +161,7 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     let answers = sentence::answers(findings).into_iter().take(groups.len());
     let answers = answers.chain(sentence::memory(findings));
     section.extend(decisions(answers.chain(sentence::confidence(findings))));
+    warn_first(&mut section, findings);
     let charts = [
         chart::forest::draw(findings, groups),
         chart::breakdown::draw(findings, groups),
@@ -148,13 +169,17 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     section.push(Block::Columns(
         figures(charts.into_iter().flatten()).collect(),
     ));
-    for group in groups {
-        section.push(Block::Brief(table::brief(findings, group)));
+    for (place, group) in groups.iter().enumerate() {
+        let table = Block::Brief(table::brief(findings, group));
+        match place {
+            0 => section.push(table),
+            _ => section.spare(spare::MORE_GROUPS, [table]),
+        }
     }
     if more > 0 {
         section.paragraph(format!("{more} more groups follow below (--verbose)."));
     }
-    section.extend(paragraphs(sentence::why_so(findings)));
+    section.spare(spare::WHY, paragraphs(sentence::why_so(findings)));
     if let Some(group) = groups.first() {
         section.extend(sentence::commands(findings, group));
     }
@@ -165,16 +190,10 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         });
     }
     if let Some(heading) = sentence::elsewhere_heading(findings) {
-        section.paragraph(heading);
-        section.push(Block::Values(sentence::elsewhere(findings)));
+        let lines = Block::Values(sentence::elsewhere(findings));
+        section.spare(spare::ELSEWHERE, [Block::Paragraph(heading), lines]);
     }
-    let (mut warnings, rest) = warnings(findings);
-    if !rest.is_empty() {
-        let rest = counted(rest.len(), "more warning");
-        warnings.push(format!("{rest} under Setup (--verbose)."));
-    }
-    section.push(Block::Warnings(warnings));
-    section.push(Block::Passed(sentence::passed(findings)));
+    warn_last(&mut section, findings);
     section
 }
 
@@ -330,7 +349,6 @@ pub(crate) fn setup(findings: &Findings) -> Section {
         findings.octavo,
         findings.created
     ));
-    section.push(Block::Warnings(warnings(findings).1));
     section.push(Block::Values(sentence::conditions(findings)));
     let snapshots = table::snapshots(findings);
     section.details("Loaded data", vec![Block::Table(snapshots)]);
@@ -351,17 +369,8 @@ mod tests {
     use crate::{experiment::findings, fixture};
 
     fn all() -> Vec<Findings> {
-        vec![
-            fixture::findings(),
-            fixture::one_pass(),
-            fixture::one_memory(),
-            fixture::empty(),
-            fixture::clients(),
-            fixture::systems(),
-            fixture::copies(),
-            fixture::many_groups(),
-            fixture::ramps(),
-        ]
+        let all = fixture::stores::all().into_iter();
+        all.map(|(_, findings)| findings).collect()
     }
 
     fn pages() -> Vec<String> {
@@ -426,18 +435,148 @@ mod tests {
 
     #[test]
     fn short_text_has_at_most_forty_lines() {
-        let mut warned = fixture::findings();
-        warned.caveats = vec![
-            Caveat::PageCache,
+        let closing = vec![
+            "Report: a-directory/of-some-length/report.html".to_owned(),
+            "All tables: octavo report a-directory/of-some-length --verbose".to_owned(),
+        ];
+        let mut full = fixture::findings();
+        fixture::tell_elsewhere(&mut full);
+        full.caveats = vec![
             Caveat::SharedBlocks,
             Caveat::NoDeviceCounters,
             Caveat::RunsFailed { runs: 1 },
         ];
-        let ordinary = all().into_iter().map(|of| (of, 80));
-        for (of, width) in ordinary.chain([(warned, 100)]) {
-            let text = text(&of, width);
-            // One more line says where the report is.
-            assert!(text.lines().count() < 40, "{text}");
+        let all = fixture::stores::all().into_iter();
+        for (name, of) in all.chain([("everything", full)]) {
+            for width in [80, 100, 200] {
+                let document = findings(&of).closing(closing.clone());
+                let text = document.terminal(width, false);
+                let lines = text.lines().count();
+                assert!(
+                    lines <= 40,
+                    "{name}, {width} columns, {lines} lines:\n{text}"
+                );
+                assert!(text.contains(&closing[0]), "{name}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn warnings_that_may_change_the_answer_are_never_left_out() {
+        let of = fixture::stores::screened();
+        let said: Vec<String> = sentence::caveats(&of).map(|(_, text)| text).collect();
+        let worst = words(&format!("! {} ! {}", said[0], said[1]));
+        assert!(worst.contains("up to 70% of the CPU in 10 of 10 runs"));
+        let short = words(&text(&of, 80));
+        assert!(short.contains(&worst), "{short}");
+        // Right below the answers.
+        let confidence = short.find("CONFIDENCE LOW").unwrap();
+        assert!(confidence < short.find(&worst).unwrap(), "{short}");
+        for of in [of, fixture::stores::warned()] {
+            let short = words(&text(&of, 80));
+            let all = sentence::caveats(&of);
+            let hidden = all.filter(|(severity, text)| {
+                let is_shown = short.contains(&words(text));
+                assert!(is_shown || *severity < Severity::Choice, "{text}: {short}");
+                !is_shown
+            });
+            let hidden = hidden.count();
+            let more = format!("! {hidden} more warning");
+            assert_eq!(hidden > 0, short.contains(&more), "{more}: {short}");
+        }
+    }
+
+    #[test]
+    fn pages_have_all_warnings_where_paper_has_them() {
+        for (name, of) in fixture::stores::all() {
+            let page = findings(&of).html();
+            let (_, answer) = page
+                .split_once("<section id=\"answer\" class=\"first\">")
+                .unwrap();
+            let (answer, _) = answer.split_once("</section>").unwrap();
+            // Print hides these.
+            assert!(!answer.contains("<details"), "{name}");
+            for (_, text) in sentence::caveats(&of) {
+                let said = words(answer).contains(&words(&markup(&text)));
+                assert!(said, "{name}: {text}");
+            }
+        }
+        // What paper leaves out.
+        let style = include_str!("style.css");
+        let (_, print) = style.split_once("@media print {").unwrap();
+        for rule in print.split('}') {
+            if let Some((selectors, declarations)) = rule.split_once('{')
+                && declarations.contains("display: none")
+            {
+                let hides = |of: &str| selectors.split(',').any(|selector| selector.trim() == of);
+                for shown in ["ul", ".checks", ".warning", "section", ".first", "#answer"] {
+                    assert!(!hides(shown), "{shown}: {rule}");
+                }
+            }
+        }
+    }
+
+    /// As a page has it.
+    fn markup(text: &str) -> String {
+        crate::markup::tag("p").text(text).as_str()["<p>".len()..]
+            .trim_end_matches("</p>")
+            .to_owned()
+    }
+
+    #[test]
+    fn sentences_have_no_figures_that_are_none() {
+        for (name, of) in fixture::stores::all() {
+            for said in crate::experiment::sentences(&of) {
+                for none in ["\u{2013}", "0.00x", "NaN", "inf ", " 0 more", "(0% to 0%)"] {
+                    assert!(!said.contains(none), "{name}: {said}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn predictions_claim_nothing_measured() {
+        // What says so, and what is of other results.
+        let allowed = [
+            "not measured",
+            "nothing was measured",
+            "nothing here was measured",
+            "from measurements",
+            "as a measurement's",
+            "that were measured and predicted",
+            "come about as measured ones do",
+        ];
+        for (name, of) in fixture::stores::all() {
+            if of.source != Source::Predicted {
+                continue;
+            }
+            let mut said = words(&findings(&of).verbose(100, false)).to_lowercase();
+            for allowed in allowed {
+                said = said.replace(allowed, "");
+            }
+            if let Some(at) = said.find("measure") {
+                let from = at.saturating_sub(60);
+                panic!("{name}: …{}", &said[said.floor_char_boundary(from)..]);
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_comparison_nothing_is_advised() {
+        for (name, of) in fixture::stores::all() {
+            let is_compared =
+                |group: &GroupFindings| group.cells.iter().any(|cell| cell.ratio.is_some());
+            for group in naming::groups(&of) {
+                let commands = sentence::commands(&of, group);
+                assert!(is_compared(group) || commands.is_empty(), "{name}");
+            }
+            if !of.groups.iter().any(is_compared) {
+                let short = words(&text(&of, 100));
+                assert!(
+                    !short.contains("KEEP") && !short.contains("USE "),
+                    "{name}: {short}"
+                );
+            }
         }
     }
 
@@ -599,7 +738,8 @@ Octavo · SQLite 3.50.0 · TPC-C, 310\u{a0}MiB of data · vda (ext4) · 5m 0s
                 assert!(!page.contains(forbidden), "{forbidden}");
             }
         }
-        assert!(pages()[1].contains("no interval yet"));
+        let one = findings(&fixture::one_pass()).html();
+        assert!(one.contains("no interval yet"));
     }
 
     #[test]

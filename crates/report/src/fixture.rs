@@ -1,6 +1,9 @@
 //! Findings made by hand: two memories, five page sizes, every decision, a
 //! failed run, a device's profile. Not measured anywhere.
 
+#[cfg(test)]
+pub(crate) mod stores;
+
 use std::{sync::Arc, time::Duration};
 
 use octavo_database::StoragePath;
@@ -23,6 +26,7 @@ use octavo_experiment::{
     machine::Covers,
     observer::Observer,
     plan::SliceLength,
+    prediction::Elsewhere,
     ramp::{RampFinding, StepRecord},
 };
 use octavo_experiment::{
@@ -205,6 +209,20 @@ pub(crate) fn change_database(findings: &mut Findings, change: impl Fn(&mut Test
     {
         cell.cell.database = findings.plan.databases[0].clone();
     }
+}
+
+/// Has three other disks be predicted.
+#[cfg(test)]
+pub(crate) fn tell_elsewhere(findings: &mut Findings) {
+    let one = |device: &str| Elsewhere {
+        source: Source::Predicted,
+        device: device.into(),
+        memory: ByteCount::mib(32),
+        page_size: page(2048),
+        over_default: 1.124,
+        over_here: 2.43,
+    };
+    findings.elsewhere = ["nvme-tlc", "gp3-3000", "st373455ss"].map(one).to_vec();
 }
 
 /// One memory, so that no buffers are compared.

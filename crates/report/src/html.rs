@@ -70,6 +70,7 @@ fn section(section: &Section) -> Markup {
 
 /// Blocks one after another; neighbors that belong together share a box.
 fn blocks(blocks: &[Block]) -> Markup {
+    let blocks: Vec<&Block> = blocks.iter().map(Block::bare).collect();
     let shared = |block: &Block| match block {
         Block::Decision { .. } => Some(("div", "decisions")),
         Block::Commands { .. } => Some(("div", "actions")),
@@ -79,8 +80,8 @@ fn blocks(blocks: &[Block]) -> Markup {
     let chunks = blocks.chunk_by(|one, next| shared(one).is_some() && shared(one) == shared(next));
     chunks
         .map(|chunk| {
-            let all = chunk.iter().map(block);
-            match shared(&chunk[0]) {
+            let all = chunk.iter().copied().map(block);
+            match shared(chunk[0]) {
                 Some((name, class)) => tag(name).class(class).around(all),
                 None => all.collect(),
             }
@@ -139,6 +140,7 @@ fn block(block: &Block) -> Markup {
         Block::Details { summary, blocks } => {
             tag("details").around([tag("summary").text(summary), self::blocks(blocks)])
         }
+        Block::Spare { block, .. } => self::block(block),
     }
 }
 

@@ -7,7 +7,11 @@
 use octavo_device::catalog::{Compared, Entry, machine::MachineEntry};
 use octavo_driver::Percentiles;
 use octavo_experiment::{
-    bench::BenchResult, compare::Comparison, findings::Findings, value::Value,
+    bench::BenchResult,
+    compare::Comparison,
+    confidence::{Confidence, confidence},
+    findings::Findings,
+    value::Value,
 };
 use serde::Serialize;
 
@@ -44,17 +48,20 @@ struct Told<T> {
     sentences: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<Confidence>,
     #[serde(flatten)]
     value: T,
 }
 
 /// The findings as indented JSON, with the answer in words under `sentences`
-/// and the caveats under `warnings`. Ends of intervals that are not known (one
+/// and the caveats under `warnings`, the worst first. Ends of intervals that are not known (one
 /// round) are `null`, since JSON has no infinity.
 pub fn findings_json(findings: &Findings) -> String {
     json(Told {
         sentences: experiment::sentences(findings),
-        warnings: Some(sentence::caveats(findings)),
+        warnings: Some(sentence::caveats(findings).map(|(_, text)| text).collect()),
+        confidence: confidence(findings),
         value: findings,
     })
 }
@@ -65,6 +72,7 @@ pub fn compare_json(comparison: &Comparison) -> String {
     json(Told {
         sentences: compare::sentences(comparison),
         warnings: None,
+        confidence: None,
         value: comparison,
     })
 }
@@ -75,6 +83,7 @@ pub fn value_json(value: &Value) -> String {
     json(Told {
         sentences: sentence::value_sentences(value),
         warnings: Some(sentence::value_warnings(value)),
+        confidence: None,
         value,
     })
 }
@@ -206,6 +215,9 @@ mod tests {
         assert!(warning.starts_with("1 run failed"), "{warning}");
         assert_eq!(value["caveats"][0]["caveat"], "runs_failed");
         assert_eq!(value["caveats"][0]["runs"], 1);
+        assert_eq!(value["caveats"][0]["severity"], "amount");
+        assert_eq!(value["confidence"]["trust"], "medium");
+        assert_eq!(value["confidence"]["why"], "caveat");
         assert_eq!(value["plan"]["compare"], "page-size");
         let verdict = &value["groups"][0]["verdict"];
         assert_eq!(verdict["verdict"], "use");

@@ -8,11 +8,11 @@ use octavo_experiment::{
 
 use crate::{
     document::{Block, Depth, Document, Section, Table},
-    findings::{FIRST_ROWS, disk, load, method, origin, setup, title, warnings},
+    findings::{FIRST_ROWS, disk, load, method, origin, setup, title, warn_first, warn_last},
     naming,
     number::{count, counted},
     ramp::{self, Rate},
-    sentence::{self, Answer},
+    sentence::Answer,
     table::ms,
 };
 
@@ -81,6 +81,7 @@ fn summary(findings: &Findings) -> Section {
             why: answer.why,
         });
     }
+    warn_first(&mut section, findings);
     let ramps = &findings.ramps;
     if ramps.len() > 1 {
         let first = &ramps[..ramps.len().min(FIRST_ROWS - 2)];
@@ -111,13 +112,7 @@ fn summary(findings: &Findings) -> Section {
             });
         }
     }
-    let (mut warnings, rest) = warnings(findings);
-    if !rest.is_empty() {
-        let rest = counted(rest.len(), "more warning");
-        warnings.push(format!("{rest} under Setup (--verbose)."));
-    }
-    section.push(Block::Warnings(warnings));
-    section.push(Block::Passed(sentence::passed(findings)));
+    warn_last(&mut section, findings);
     section
 }
 

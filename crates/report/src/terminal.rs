@@ -2,7 +2,7 @@
 
 use crate::{
     document::{Block, Cell, Depth, Document, EXTRA, Kind, Table, Tone},
-    number::held,
+    number::{counted, held},
     visible::visible,
 };
 
@@ -15,10 +15,14 @@ const WIDTH_MIN: usize = 40;
 const PROSE_COLUMN_MIN: usize = 12;
 /// Names of values get no more columns, with what is between them and values.
 const NAME_WIDTH_MAX: usize = 24;
+/// Lines of the short text, which a screen shows at once.
+const LINES_MAX: usize = 40;
 /// Before what was decided.
 const DECISION_INDENT: &str = "  ";
 /// Between columns.
 const GAP: usize = 2;
+/// Between closing lines that stand on one.
+const CLOSING_GAP: &str = "     ";
 
 const BOLD: &str = "\x1b[1m";
 const YELLOW: &str = "\x1b[33m";
@@ -32,28 +36,49 @@ impl Document {
     /// columns (but not fewer than 40). Columns of tables are left out where
     /// they do not fit: the page has them all. With `color`, ANSI escape
     /// sequences mark headings, warnings and decisions. Ends with a line break.
+    ///
+    /// It has at most 40 lines, as far as leaving out what is spare makes it so. How many
+    /// warnings that leaves out is said.
     pub fn terminal(&self, width: usize, color: bool) -> String {
-        self.text(width, color, false)
+        let mut ranks = (0..=self.spare()).rev();
+        let fits = |rank: &u8| {
+            let text = self.text(width, false, Shown::UpTo(*rank));
+            let rows = |line: &str| line.chars().count().div_ceil(width.max(1)).max(1);
+            text.lines().map(rows).sum::<usize>() <= LINES_MAX
+        };
+        let rank = ranks.find(fits).unwrap_or(0);
+        self.text(width, color, Shown::UpTo(rank))
+    }
+
+    /// The highest rank of what is spare; 0 where nothing is.
+    fn spare(&self) -> u8 {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        let ranks = blocks.map(|block| match block {
+            Block::Spare { rank, .. } => *rank,
+            _ => 0,
+        });
+        ranks.max().unwrap_or(0)
     }
 
     /// The same with all that the page has but its drawings.
     pub fn verbose(&self, width: usize, color: bool) -> String {
-        self.text(width, color, true)
+        self.text(width, color, Shown::All)
     }
 
-    fn text(&self, width: usize, color: bool, verbose: bool) -> String {
+    fn text(&self, width: usize, color: bool, shown: Shown) -> String {
         let mut screen = Screen {
             text: String::new(),
             width: width.max(WIDTH_MIN),
             color,
-            verbose,
+            shown,
         };
+        let verbose = shown == Shown::All;
         if !self.origin.is_empty() {
             screen.prose(DIM, "", &self.origin);
         }
-        let shown = self.sections.iter();
-        let shown = shown.filter(|section| verbose || section.depth == Depth::First);
-        for (place, section) in shown.enumerate() {
+        let sections = self.sections.iter();
+        let sections = sections.filter(|section| verbose || section.depth == Depth::First);
+        for (place, section) in sections.enumerate() {
             screen.blank();
             // What was decided needs no heading.
             if place > 0 && !section.title.is_empty() {
@@ -61,8 +86,18 @@ impl Document {
             }
             screen.blocks(&section.blocks);
         }
+        screen.closing(&self.closing);
         screen.text
     }
+}
+
+/// How much of a document is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// The first sections without details; of what is spare the ranks up to this.
+    UpTo(u8),
+    /// All of it.
+    All,
 }
 
 /// Whether a block follows another without an empty line.
@@ -82,21 +117,60 @@ struct Screen {
     text: String,
     width: usize,
     color: bool,
-    verbose: bool,
+    shown: Shown,
 }
 
 impl Screen {
     fn blocks(&mut self, blocks: &[Block]) {
+        let unsaid = self.unsaid(blocks);
+        // Where the first warning is that is left out.
+        let place = blocks.iter().position(|block| self.is_unsaid(block));
+        let (head, tail) = blocks.split_at(place.unwrap_or(blocks.len()));
+        let shown = |block: &&Block| self.shows(block);
+        let all: Vec<&Block> = head
+            .iter()
+            .filter(shown)
+            .chain(&unsaid)
+            .chain(tail.iter().filter(shown))
+            .map(Block::bare)
+            .collect();
         let mut before: Option<&Block> = None;
-        for block in blocks {
-            if !self.shows(block) {
-                continue;
-            }
+        for block in all {
             if before.is_some_and(|before| !belongs_to(before, block)) {
                 self.blank();
             }
             self.block(block);
             before = Some(block);
+        }
+    }
+
+    /// Whether these are warnings that there is no room for.
+    fn is_unsaid(&self, block: &Block) -> bool {
+        matches!(block.bare(), Block::Warnings(_)) && !self.shows(block)
+    }
+
+    /// How many warnings there is no room for, as a warning; `None` where all are shown.
+    fn unsaid(&self, blocks: &[Block]) -> Option<Block> {
+        let blocks = blocks.iter().filter(|block| self.is_unsaid(block));
+        let count = blocks.map(|block| match block.bare() {
+            Block::Warnings(warnings) => warnings.len(),
+            _ => 0,
+        });
+        let count: usize = count.sum();
+        (count > 0).then(|| {
+            let warnings = counted(count, "more warning");
+            Block::Warnings(vec![format!("{warnings}: --verbose.")])
+        })
+    }
+
+    /// On one line where they fit.
+    fn closing(&mut self, lines: &[String]) {
+        let one = lines.join(CLOSING_GAP);
+        if !one.is_empty() && one.chars().count() <= self.width {
+            return self.line("", &one);
+        }
+        for line in lines {
+            self.line("", line);
         }
     }
 
@@ -162,6 +236,7 @@ impl Screen {
                 self.prose(BOLD, "", summary);
                 self.blocks(blocks);
             }
+            Block::Spare { block, .. } => self.block(block),
         }
     }
 
@@ -169,8 +244,15 @@ impl Screen {
         let shows = |all: &[Block]| all.iter().any(|block| self.shows(block));
         match block {
             Block::Figure(_) => false,
-            Block::Details { blocks, .. } => self.verbose && shows(blocks),
+            Block::Details { blocks, .. } => self.shown == Shown::All && shows(blocks),
             Block::Columns(blocks) => shows(blocks),
+            Block::Spare { rank, block } => {
+                let has_room = match self.shown {
+                    Shown::UpTo(most) => *rank <= most,
+                    Shown::All => true,
+                };
+                has_room && self.shows(block)
+            }
             _ => true,
         }
     }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use octavo_experiment::{
-    caveats::Caveat,
+    caveats::{Caveat, Severity},
+    confidence::{Confidence, Doubt, Trust},
     findings::{CellFindings, Findings, GroupFindings},
+    lockstep::BATCH_PASSES,
     plan::{Factor, Level},
     record::Source,
     statistics::Interval,
@@ -80,20 +82,8 @@ pub(crate) fn answers(findings: &Findings) -> Vec<Answer> {
 
 /// What to do in one group, and why.
 fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
-    if group.cells.len() < 2 {
-        let only = naming::reference(findings, group);
-        let only = only.map_or_else(|| "nothing".into(), |level| level.with_noun());
-        return (
-            format!("only {only} was measured"),
-            "nothing to compare.".into(),
-        );
-    }
-    if without_reference(group) {
-        let reference = naming::reference_in_full(findings, group);
-        return (
-            "no answer".into(),
-            format!("no run of {reference} gave a figure to compare with."),
-        );
+    if let Some(none) = nothing_to_compare(findings, group) {
+        return none;
     }
     if findings.plan.compare == Factor::Copy {
         return of_copies(findings, group);
@@ -110,11 +100,18 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             open,
         } => {
             let mut why = gain(findings, group, ratio);
-            for (label, levels) in [("About as fast", ties), ("Not decided", open)] {
+            let missing = missing(findings, group);
+            let open: Vec<Level> = open
+                .iter()
+                .filter(|of| !missing.contains(of))
+                .cloned()
+                .collect();
+            for (label, levels) in [("About as fast", ties), ("Not decided", &open)] {
                 if !levels.is_empty() {
                     why += &format!(" {label}: {}.", naming::levels(levels, "and"));
                 }
             }
+            why += &of_missing(findings, &missing);
             (format!("use {}", level.with_noun()), why)
         }
         Verdict::Keep { equivalent, .. } => {
@@ -126,7 +123,8 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             } else {
                 "nothing is faster.".into()
             };
-            (keep, why)
+            let missing = missing(findings, group);
+            (keep, why + &of_missing(findings, &missing))
         }
         Verdict::Inconclusive { open, leader, .. } => (
             format!("{} for now", keep.split(" (").next().unwrap_or(&keep)),
@@ -150,6 +148,72 @@ fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval) -> String 
     )
 }
 
+/// Why there is no answer, where nothing can be compared.
+fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(String, String)> {
+    let source = findings.source.name();
+    let is_known = |cell: &CellFindings| cell.throughput.is_some();
+    if !group.cells.iter().any(is_known) {
+        return Some(("no answer yet".into(), format!("nothing was {source} yet.")));
+    }
+    if let [only] = group.cells.as_slice() {
+        let only = naming::own_level(findings, only).with_noun();
+        return Some((
+            "nothing to compare".into(),
+            format!("{source} with {only} alone."),
+        ));
+    }
+    let reference = naming::reference_in_full(findings, group);
+    if !naming::reference_cell(group).is_some_and(is_known) {
+        let why = format!("no run of {reference} gave a figure to compare with.");
+        return Some(("no answer".into(), why));
+    }
+    if !group
+        .cells
+        .iter()
+        .any(|cell| !cell.reference && is_known(cell))
+    {
+        let why = format!("no run but that of {reference} gave a figure.");
+        return Some(("no answer".into(), why));
+    }
+    if group.cells.iter().any(|cell| cell.ratio.is_some()) {
+        return None;
+    }
+    let least = 2 * BATCH_PASSES;
+    let count = findings.passes.saturating_sub(findings.screened.all());
+    let why = match count < least {
+        true => format!(
+            "{} count, and at least {least} are needed to compare. Use a larger {}.",
+            counted_passes(findings),
+            match findings.source {
+                Source::Predicted => "--passes",
+                Source::Measured | Source::Replayed => "--budget or --passes",
+            }
+        ),
+        false => "too few passes have figures of two cells.".into(),
+    };
+    Some(("no answer yet".into(), why))
+}
+
+/// Levels without a figure to compare.
+fn missing(findings: &Findings, group: &GroupFindings) -> Vec<Level> {
+    let missing = |cell: &&CellFindings| !cell.reference && cell.ratio.is_none();
+    let cells = group.cells.iter().filter(missing);
+    cells
+        .map(|cell| naming::own_level(findings, cell))
+        .collect()
+}
+
+fn of_missing(findings: &Findings, missing: &[Level]) -> String {
+    match missing {
+        [] => String::new(),
+        missing => format!(
+            " Not {}: {}.",
+            findings.source.name(),
+            naming::levels(missing, "and")
+        ),
+    }
+}
+
 fn undecided(
     group: &GroupFindings,
     open: &[Level],
@@ -161,9 +225,6 @@ fn undecided(
         cells.find(|cell| naming::own_level(findings, cell) == *level)
     };
     let ratio = |level: &Level| Some(of(level)?.ratio?.estimate);
-    if group.cells.iter().all(|cell| cell.ratio.is_none()) {
-        return "nothing was measured yet.".into();
-    }
     match leader.and_then(|leader| Some((naming::level(leader), ratio(leader)?))) {
         Some((name, ratio)) => format!(
             "no clear winner yet, {name} leads by {}.",
@@ -171,12 +232,6 @@ fn undecided(
         ),
         None => format!("{} could still be faster.", naming::levels(open, "or")),
     }
-}
-
-/// Whether others have figures and the reference has none.
-fn without_reference(group: &GroupFindings) -> bool {
-    let measured = |cell: &CellFindings| cell.throughput.is_some();
-    group.cells.iter().any(measured) && !naming::reference_cell(group).is_some_and(measured)
 }
 
 /// Equal cells: what differs between them, nothing but chance may explain.
@@ -264,54 +319,165 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     })
 }
 
-/// How much to trust the answer, from what was measured and what is warned of.
+/// How much to trust the answer: what a person risks who follows it, and why.
 pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
-    let warnings = findings.caveats.len();
-    let open = findings
-        .groups
-        .iter()
-        .filter(|group| matches!(group.verdict, Verdict::Inconclusive { .. }))
-        .count();
-    if findings.passes == 0 {
-        return None;
-    }
-    if findings.source == Source::Predicted {
-        let mut why =
-            "a model of the database on a model of the storage, nothing measured.".to_owned();
-        let is_measurable = |caveat: &Caveat| matches!(caveat, Caveat::Predicted);
-        if open > 0 && findings.caveats.iter().any(is_measurable) {
-            why += " octavo advise on that storage settles what is open.";
-        }
-        return Some(Answer::new("confidence: predicted only", why));
-    }
-    let sittings = counted(findings.sittings, "sitting");
-    let based = format!("{} passes in {sittings}", findings.passes);
-    let (level, why) = if findings.caveats.iter().any(super::caveat::is_serious) {
-        ("low", "the first warning below says why.".to_owned())
-    } else if open > 0 {
-        let groups = counted(open, "comparison");
-        ("medium", format!("{groups} open after {based}."))
-    } else if findings.sittings < 2 {
-        (
-            "medium",
-            format!("{based}; two or more would show what start-up is worth."),
-        )
-    } else if warnings > 0 {
-        let are = if warnings == 1 { "is" } else { "are" };
-        let count = counted(warnings, "warning");
-        ("medium", format!("there {are} {count} below; {based}."))
-    } else {
-        (
-            "high",
-            format!("all decided by {based}, without a warning."),
-        )
+    let Confidence { trust, doubt } = octavo_experiment::confidence::confidence(findings)?;
+    let based = format!(
+        "{} in {}",
+        counted_passes(findings),
+        counted(findings.sittings, "sitting")
+    );
+    let level = match trust {
+        Trust::PredictedOnly => ": predicted only",
+        Trust::Low => " low",
+        Trust::Medium => " medium",
+        Trust::High => " high",
     };
-    Some(Answer::new(&format!("confidence {level}"), why))
+    let why = match doubt {
+        None => format!(
+            "decided by {based}; nothing can be more than {} faster.",
+            percent(findings.plan.margin)
+        ),
+        Some(Doubt::Models) => {
+            let is_measurable = |caveat: &Caveat| matches!(caveat, Caveat::Predicted);
+            let measure = match findings.caveats.iter().any(is_measurable) {
+                true => " octavo advise on that storage decides.",
+                false => "",
+            };
+            format!("a model of the database on a model of the storage.{measure}")
+        }
+        Some(Doubt::Caveat { severity }) => match severity {
+            Severity::Void | Severity::Choice => "the first warning may change the answer.".into(),
+            Severity::Amount | Severity::Note => {
+                format!("decided by {based}; the first warning may change by how much.")
+            }
+        },
+        Some(Doubt::TooFew) => format!("no interval yet for all, after {based}."),
+        Some(Doubt::Open {
+            group,
+            level,
+            stake,
+        }) => {
+            let with = match group.as_str() {
+                "" => String::new(),
+                group => format!(" with {group}"),
+            };
+            format!(
+                "{} may still be up to {} faster{with}, after {based}.",
+                naming::level(&level),
+                percent(stake)
+            )
+        }
+        Some(Doubt::OneSitting) => {
+            format!("decided by {based}. A second one would show what fresh copies change.")
+        }
+    };
+    Some(Answer::new(&format!("confidence{level}"), why))
+}
+
+/// `88 passes`, or how many of them count.
+fn counted_passes(findings: &Findings) -> String {
+    match findings.screened.all() {
+        0 => counted(findings.passes, "pass"),
+        out => format!(
+            "{} of {}",
+            findings.passes.saturating_sub(out),
+            counted(findings.passes, "pass")
+        ),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::PageSize;
+
     use super::*;
+    use crate::fixture::{self, stores};
+
+    #[test]
+    fn confidence_says_what_is_at_stake() {
+        let text = |findings: &Findings| confidence(findings).unwrap().text();
+        let mut findings = fixture::one_memory();
+        findings.caveats.clear();
+        assert_eq!(
+            text(&findings),
+            "CONFIDENCE HIGH: decided by 81 of 88 passes in 2 sittings; nothing can be more than \
+             3% faster."
+        );
+        let mut open = |high: f64, margin: f64| {
+            let level = Level::PageSize(PageSize::kib(2));
+            findings.plan.margin = margin;
+            findings.groups[0].cells[0].ratio = Some(Interval {
+                estimate: 1.01,
+                low: 0.98,
+                high,
+                batches: 9,
+            });
+            findings.groups[0].verdict = Verdict::Inconclusive {
+                open: vec![level],
+                leader: None,
+                more_s: None,
+            };
+            text(&findings)
+        };
+        assert!(open(1.02, 0.03).starts_with("CONFIDENCE HIGH"));
+        assert_eq!(
+            open(1.05, 0.03),
+            "CONFIDENCE MEDIUM: 2 KiB may still be up to 5% faster, after 81 of 88 passes in 2 \
+             sittings."
+        );
+        assert!(
+            open(1.15, 0.03).starts_with("CONFIDENCE LOW: 2 KiB may still be up to 15% faster")
+        );
+        assert!(open(1.15, 0.2).starts_with("CONFIDENCE HIGH"));
+        assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: no interval yet"));
+    }
+
+    #[test]
+    fn confidence_of_unlucky_stores_has_their_reason() {
+        let text = |findings: Findings| confidence(&findings).map(|answer| answer.text());
+        assert_eq!(
+            text(stores::screened()).unwrap(),
+            "CONFIDENCE LOW: the first warning may change the answer."
+        );
+        assert_eq!(
+            text(stores::few_passes()).unwrap(),
+            "CONFIDENCE LOW: no interval yet for all, after 7 of 8 passes in 1 sitting."
+        );
+        assert!(
+            text(stores::one_sitting()).unwrap().starts_with(
+                "CONFIDENCE MEDIUM: decided by 81 of 88 passes in 1 sitting. A second"
+            )
+        );
+        assert_eq!(text(stores::one_cell()), None);
+        assert_eq!(text(fixture::empty()), None);
+    }
+
+    #[test]
+    fn nothing_is_answered_that_nothing_says() {
+        let said = |findings: Findings| answers(&findings)[0].text();
+        assert_eq!(
+            said(stores::few_passes()),
+            "NO ANSWER YET: 7 of 8 passes count, and at least 8 are needed to compare. Use a \
+             larger --budget or --passes."
+        );
+        assert_eq!(
+            said(fixture::empty()),
+            "NO ANSWER YET: nothing was measured yet."
+        );
+        assert_eq!(
+            said(stores::one_cell()),
+            "NOTHING TO COMPARE: measured with 4 KiB pages alone."
+        );
+        assert_eq!(
+            said(stores::only_the_reference()),
+            "NO ANSWER: no run but that of the default 4 KiB gave a figure."
+        );
+        assert_eq!(
+            said(stores::missing()),
+            "KEEP 4 KiB PAGES (the default): nothing is faster. Not measured: 64 KiB."
+        );
+    }
 
     #[test]
     fn units_and_paths_keep_their_letters() {

@@ -2,7 +2,7 @@
 //! means, and what to do.
 
 use octavo_experiment::{
-    caveats::Caveat,
+    caveats::{Caveat, Severity},
     findings::Findings,
     machine::{Cause, Disturbance},
     plan::Cell,
@@ -15,25 +15,10 @@ use crate::{
     number::{count, counted, factor, number, percent},
 };
 
-/// All caveats of an experiment, the serious ones first.
-pub(crate) fn caveats(findings: &Findings) -> Vec<String> {
-    let mut caveats: Vec<&Caveat> = findings.caveats.iter().collect();
-    caveats.sort_by_key(|caveat| !is_serious(caveat));
-    let words = caveats.into_iter().map(|caveat| of(findings, caveat));
-    words.collect()
-}
-
-/// Whether a caveat says that the figures may be of something else than what
-/// was asked.
-pub(crate) fn is_serious(caveat: &Caveat) -> bool {
-    matches!(
-        caveat,
-        Caveat::DebugBuild
-            | Caveat::PageCache
-            | Caveat::MissesNotAtDevice { .. }
-            | Caveat::NoReference { .. }
-            | Caveat::ReadsPerMiss { .. }
-    )
+/// All caveats of an experiment, in their order: the worst first.
+pub(crate) fn caveats(findings: &Findings) -> impl Iterator<Item = (Severity, String)> {
+    let caveats = findings.caveats.iter();
+    caveats.map(|caveat| (caveat.severity(), of(findings, caveat)))
 }
 
 fn of(findings: &Findings, caveat: &Caveat) -> String {

@@ -11,10 +11,12 @@ use octavo_units::PageSize;
 use crate::{document::Block, number::list};
 
 /// What to type in one group. Empty unless page sizes of a known database are
-/// compared.
+/// compared, and figures of them are there.
 pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
+    let is_compared = group.cells.iter().any(|cell| cell.ratio.is_some());
     let cell = group.cells.first().map(|cell| &cell.cell);
-    let Some(cell) = cell.filter(|_| findings.plan.compare == Factor::PageSize) else {
+    let Some(cell) = cell.filter(|_| is_compared && findings.plan.compare == Factor::PageSize)
+    else {
         return Vec::new();
     };
     let wanted = match group.verdict {

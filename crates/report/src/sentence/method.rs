@@ -1,6 +1,8 @@
 //! How the figures came about and what they do not claim.
 
-use octavo_experiment::{findings::Findings, plan::Factor, record::Source};
+use octavo_experiment::{
+    confidence::MEDIUM_STAKE, findings::Findings, plan::Factor, record::Source,
+};
 
 use crate::{naming, number::percent};
 
@@ -72,6 +74,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
              for this cell and one look alone. docs/verdicts.md has the rules, their sources and simulations."
         ),
     ]);
+    paragraphs.push(confidence(findings));
     paragraphs.push(not_claimed(findings));
     if !findings.buffers.is_empty() {
         paragraphs.push(
@@ -82,6 +85,25 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     }
     paragraphs.push(UNITS.into());
     paragraphs
+}
+
+/// What the levels of confidence are.
+fn confidence(findings: &Findings) -> String {
+    let (margin, medium) = (findings.plan.margin, MEDIUM_STAKE.max(findings.plan.margin));
+    let (margin, medium) = (percent(margin), percent(medium));
+    match findings.source {
+        Source::Predicted => {
+            "Confidence says what you risk by following the answer: of a prediction as much as \
+             models are off, which intervals do not show (docs/verdicts.md)."
+                .into()
+        }
+        Source::Measured | Source::Replayed => format!(
+            "Confidence says what you risk by following the answer. High: at most {margin}. \
+             Medium: at most {medium}, or that the gain is not as large as said. Low: more, or \
+             nobody knows how much, since figures are missing or a warning may change the \
+             answer (docs/verdicts.md)."
+        ),
+    }
 }
 
 /// The same of cells that are ramps.

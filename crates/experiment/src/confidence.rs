@@ -15,6 +15,17 @@ use crate::{
 /// sittings may lie apart ([`SITTINGS_TOLERATED`](crate::findings::SITTINGS_TOLERATED)).
 pub const MEDIUM_STAKE: f64 = 0.1;
 
+/// An interval says nothing whose ends are farther apart than this factor: few batches give such
+/// ones. Chosen.
+const WIDEST: f64 = 100.0;
+
+/// Whether an interval says anything: it has two ends, and these are not so far apart that
+/// everything is between them.
+pub fn says_something(interval: &Interval) -> bool {
+    let Interval { low, high, .. } = *interval;
+    low > 0.0 && high.is_finite() && high / low <= WIDEST
+}
+
 /// Sittings in which something is repeated.
 const REPEATED: usize = 2;
 
@@ -143,12 +154,12 @@ fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, Option<Int
 }
 
 /// By which share a level of this ratio may be better than what its group is advised; `None`
-/// of an interval without ends.
+/// of an interval that says nothing.
 fn stake(group: &GroupFindings, ratio: Interval) -> Option<f64> {
     let advised = match &group.verdict {
         Verdict::Use { ratio, .. } => ratio.estimate,
         Verdict::Keep { .. } | Verdict::Inconclusive { .. } => 1.0,
     };
     let stake = ratio.high / advised - 1.0;
-    stake.is_finite().then(|| stake.max(0.0))
+    says_something(&ratio).then(|| stake.max(0.0))
 }

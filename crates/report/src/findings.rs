@@ -440,7 +440,7 @@ mod tests {
             "All tables: octavo report a-directory/of-some-length --verbose".to_owned(),
         ];
         let mut full = fixture::findings();
-        fixture::tell_elsewhere(&mut full);
+        fixture::stores::tell_elsewhere(&mut full);
         full.caveats = vec![
             Caveat::SharedBlocks,
             Caveat::NoDeviceCounters,
@@ -481,6 +481,8 @@ mod tests {
                 !is_shown
             });
             let hidden = hidden.count();
+            // In two places, without gaps.
+            assert!(text(&of, 80).matches("\n\n! ").count() <= 2);
             let more = format!("! {hidden} more warning");
             assert_eq!(hidden > 0, short.contains(&more), "{more}: {short}");
         }
@@ -553,6 +555,15 @@ mod tests {
             let mut said = words(&findings(&of).verbose(100, false)).to_lowercase();
             for allowed in allowed {
                 said = said.replace(allowed, "");
+            }
+            // Nor what is of experiments alone.
+            for other in [
+                "not loaded yet",
+                "no run yet",
+                "are dropped",
+                "is left out when",
+            ] {
+                assert!(!said.contains(other), "{name}: {other}");
             }
             if let Some(at) = said.find("measure") {
                 let from = at.saturating_sub(60);

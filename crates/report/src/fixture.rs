@@ -2,6 +2,7 @@
 //! failed run, a device's profile. Not measured anywhere.
 
 #[cfg(test)]
+#[path = "fixture/stores.rs"]
 pub(crate) mod stores;
 
 use std::{sync::Arc, time::Duration};
@@ -26,7 +27,6 @@ use octavo_experiment::{
     machine::Covers,
     observer::Observer,
     plan::SliceLength,
-    prediction::Elsewhere,
     ramp::{RampFinding, StepRecord},
 };
 use octavo_experiment::{
@@ -209,20 +209,6 @@ pub(crate) fn change_database(findings: &mut Findings, change: impl Fn(&mut Test
     {
         cell.cell.database = findings.plan.databases[0].clone();
     }
-}
-
-/// Has three other disks be predicted.
-#[cfg(test)]
-pub(crate) fn tell_elsewhere(findings: &mut Findings) {
-    let one = |device: &str| Elsewhere {
-        source: Source::Predicted,
-        device: device.into(),
-        memory: ByteCount::mib(32),
-        page_size: page(2048),
-        over_default: 1.124,
-        over_here: 2.43,
-    };
-    findings.elsewhere = ["nvme-tlc", "gp3-3000", "st373455ss"].map(one).to_vec();
 }
 
 /// One memory, so that no buffers are compared.

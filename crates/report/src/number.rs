@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use octavo_experiment::statistics::Interval;
+use octavo_experiment::{confidence::says_something, statistics::Interval};
 
 /// What stands for a figure that is not known.
 pub(crate) const UNKNOWN: &str = "–";
@@ -145,12 +145,11 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// A time in a heading: `4m 53s`, `2h 5m`.
+/// A time in a heading: `4m 53s`, `2h 5m`. As [`seconds`] rounds it.
 pub(crate) fn clock(value: f64) -> String {
-    let whole = Duration::try_from_secs_f64(value)
-        .unwrap_or_default()
-        .as_secs();
+    let whole = value.round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, 0) if value > 0.0 => "under 1s".into(),
         (0, 0, seconds) => format!("{seconds}s"),
         (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
         (hours, minutes, _) => format!("{hours}h {minutes}m"),
@@ -229,9 +228,9 @@ pub(crate) fn factor(ratio: f64) -> String {
     }
 }
 
-/// Whether an interval has two ends: too few batches give none.
+/// Whether an interval has ends that are worth telling: too few batches give none.
 pub(crate) fn is_bounded(interval: &Interval) -> bool {
-    interval.low.is_finite() && interval.high.is_finite() && interval.low > 0.0
+    says_something(interval)
 }
 
 /// The ends of an interval in these words, `9% to 15%`, or why there are none.
@@ -384,6 +383,9 @@ mod tests {
         assert_eq!(plain_time(2000.0), "2 ms");
         assert_eq!(seconds(270.0), "4 min 30 s");
         assert_eq!(seconds(7500.0), "2 h 5 min");
+        assert_eq!((clock(10.6), seconds(10.6)), ("11s".into(), "11 s".into()));
+        assert_eq!(clock(292.6), "4m 53s");
+        assert_eq!([0.4, f64::NAN].map(clock), ["under 1s", "0s"]);
         assert_eq!(percent(0.034), "3.4%");
         assert_eq!(percent(0.03), "3%");
         assert_eq!(percent(0.1249), "12%");
@@ -419,6 +421,13 @@ mod tests {
             batches: 1,
         };
         assert_eq!(ratio_interval(&interval), "1.200 (no interval yet)");
+        // Two batches of four passes on a busy machine.
+        let wide = Interval {
+            low: 0.000_2,
+            high: 7748.0,
+            ..interval
+        };
+        assert_eq!(ratio_interval(&wide), "1.200 (no interval yet)");
         assert_eq!(change_interval(&interval), "no interval yet");
     }
 

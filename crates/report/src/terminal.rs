@@ -108,7 +108,7 @@ fn belongs_to(before: &Block, block: &Block) -> bool {
             | (Block::Paragraph(_), Block::Paragraph(_))
             | (Block::Decision { .. }, Block::Decision { .. })
             | (Block::Commands { .. }, Block::Commands { .. })
-            | (Block::Warnings(_), Block::Passed(_))
+            | (Block::Warnings(_), Block::Warnings(_) | Block::Passed(_))
     )
 }
 

@@ -97,14 +97,16 @@ pub fn campaign(
     };
     let (path, before) = (executor.store(), store.slices()?.len());
     let kept = settings.budget.map_or(Duration::ZERO, budget::elsewhere);
-    let mut findings = Campaign::new(settings, store, executor.source(), &monitor)?
-        .keeping(kept)
-        .carry_out(&mut executor)?;
+    let campaign = Campaign::new(settings, store, executor.source(), &monitor)?.keeping(kept);
+    let session = campaign.session();
+    let mut findings = campaign.carry_out(&mut executor)?;
     let mut store = Store::open_or_create(&path)?;
     // Nothing else is known than when it was predicted.
     let is_known = !findings.elsewhere.is_empty() && store.slices()?.len() == before;
     if !is_known {
         findings.elsewhere = predict_elsewhere(settings, &findings, &mut store, &monitor)?;
+        store.extend_session(session, monitor.session())?;
+        findings.spent_s = store.time_spent()?.as_secs_f64();
     }
     Ok(findings)
 }

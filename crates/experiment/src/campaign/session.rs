@@ -44,6 +44,11 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Its number in the store.
+    pub(super) fn number(&self) -> i64 {
+        self.number
+    }
+
     /// Ends the session, whose work came to `result`: what was found so far, and what the
     /// executor made is taken away.
     ///

@@ -122,6 +122,11 @@ impl<'a> Campaign<'a> {
         Self { kept, ..self }
     }
 
+    /// The number of its session in the store.
+    pub(super) fn session(&self) -> i64 {
+        self.session.number()
+    }
+
     /// The time in which it is to end.
     fn budget(&self) -> Option<Duration> {
         let budget = self.settings.budget?;

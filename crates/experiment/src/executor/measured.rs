@@ -309,10 +309,7 @@ impl Executor for MeasuredExecutor<'_> {
         match calibrated {
             Ok(profile) => Ok(Some(profile.to_toml())),
             Err(CalibrateError::Stopped) if is_over && !monitor.interrupted() => {
-                monitor.note(
-                    "the storage is not calibrated: that takes too long for this budget, and \
-                     nothing is predicted of other disks",
-                );
+                monitor.note("the storage is not calibrated: that takes too long for this budget");
                 Ok(None)
             }
             Err(CalibrateError::Stopped) => Err(CampaignError::Stopped),

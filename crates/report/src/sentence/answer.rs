@@ -340,7 +340,11 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
         ),
         Some(Doubt::Models) => {
             let is_measurable = |caveat: &Caveat| matches!(caveat, Caveat::Predicted);
-            let measure = match findings.caveats.iter().any(is_measurable) {
+            let is_open =
+                |group: &GroupFindings| matches!(group.verdict, Verdict::Inconclusive { .. });
+            let is_to_be_measured =
+                findings.groups.iter().any(is_open) && findings.caveats.iter().any(is_measurable);
+            let measure = match is_to_be_measured {
                 true => " octavo advise on that storage decides.",
                 false => "",
             };

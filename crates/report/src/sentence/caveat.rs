@@ -68,7 +68,13 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
              (octavo report --verbose).",
             name(cell)
         ),
-        Caveat::Disturbed(disturbance) => disturbed(disturbance),
+        Caveat::Disturbed(disturbance) => {
+            let words = disturbed(disturbance);
+            match caveat.severity() >= Severity::Choice {
+                true => words.replacen(TOO_LOW, "so another choice may be the best", 1),
+                false => words,
+            }
+        }
         Caveat::BufferNotFilled { runs, of } => format!(
             "The warm-up did not fill the cache in {runs} of {}, so they missed more than a warm \
              cache would. Use a larger {}.",
@@ -95,8 +101,12 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             of,
         } => format!(
             "{} of {of} passes were left out ({slow} slow, {foreign_traffic} with other disk \
-             traffic), so this took longer. Stop other programs: find them with iotop.",
-            slow + foreign_traffic
+             traffic), so {}. Stop other programs: find them with iotop.",
+            slow + foreign_traffic,
+            match caveat.severity() >= Severity::Choice {
+                true => "few are left to compare, and they may not be the usual ones",
+                false => "this took longer",
+            }
         ),
         Caveat::SittingsApart { cell, factor } => format!(
             "Sittings of {} differ up to {}, so where files lie matters more than \
@@ -104,9 +114,14 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             name(cell),
             self::factor(*factor)
         ),
+        Caveat::SmallData { data, memory } if data <= memory => format!(
+            "The data (at least {data}) fits in the largest memory ({memory}), so figures show the \
+             cache, not your disk. Use more data ({}) or less --memory.",
+            scale(findings)
+        ),
         Caveat::SmallData { data, memory } => format!(
-            "The data ({data}) is less than 8 times the largest memory ({memory}), so much of it \
-             fits in the cache. Use more data ({}) or less --memory.",
+            "The data (at least {data}) is less than 8 times the largest memory ({memory}), so \
+             much of it fits in the cache. Use more data ({}) or less --memory.",
             scale(findings)
         ),
         Caveat::RunsFailed { runs } => format!(
@@ -115,6 +130,9 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         ),
     }
 }
+
+/// What a disturbance means for figures.
+const TOO_LOW: &str = "so figures may be too low";
 
 /// What disturbed runs, and what to do about it.
 pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
@@ -158,10 +176,7 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
             "Find them with iotop or pidstat -d.",
         ),
     };
-    format!(
-        "{}{runs}, so figures may be too low. {remedy}",
-        what.replace("{}", &amount)
-    )
+    format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
 }
 
 /// The option that says how much data there is.

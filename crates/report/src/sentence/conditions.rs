@@ -65,9 +65,18 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
             Design::Full => "cells in lockstep, each to the end".into(),
         },
     );
-    add("data", data(findings));
+    let is_predicted = findings.source == Source::Predicted;
+    add(
+        "data",
+        match is_predicted {
+            true => "modeled, not loaded".into(),
+            false => data(findings),
+        },
+    );
     add(findings.source.name(), measured(findings));
-    add("file access", file_access(findings).into());
+    if !is_predicted {
+        add("file access", file_access(findings).into());
+    }
     add("database", systems(findings));
     conditions.extend(findings.database.iter().map(|(name, value)| {
         // What it may depend on stands before the name.

@@ -1,7 +1,10 @@
 //! How the figures came about and what they do not claim.
 
 use octavo_experiment::{
-    confidence::MEDIUM_STAKE, findings::Findings, plan::Factor, record::Source,
+    confidence::MEDIUM_STAKE,
+    findings::Findings,
+    plan::{Design, Factor},
+    record::Source,
 };
 
 use crate::{naming, number::percent};
@@ -36,12 +39,16 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
                 .into(),
         );
     }
+    let is_predicted = findings.source == Source::Predicted;
     paragraphs.extend([
         format!(
             "{} All cells stay open and execute the same transactions in turn. A slice is {slice} \
-             of one cell. A pass is one slice of every live cell, in balanced order. So all cells \
-             meet the same machine at nearly the same time.",
-            cells(findings)
+             of one cell. A pass is one slice of every live cell, in balanced order.{}",
+            cells(findings),
+            match is_predicted {
+                true => "",
+                false => " So all cells meet the same machine at nearly the same time.",
+            }
         ),
         match findings.source {
             Source::Measured | Source::Replayed => {
@@ -60,13 +67,23 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
          samples. The time of checkpoints is spread over the bytes of the log, so that a batch \
          with one more does not look slower."
             .into(),
-        "A pass is left out when it takes more than 1.5 times as long as usual or when other \
-         programs use the disk. The rule was fixed beforehand and does not know who leads."
-            .into(),
+        match is_predicted {
+            true => "No pass is left out: nothing but the model makes one slow.",
+            false => {
+                "A pass is left out when it takes more than 1.5 times as long as usual or when \
+                 other programs use the disk. The rule was fixed beforehand and does not know who \
+                 leads."
+            }
+        }
+        .into(),
         format!(
             "A ratio compares a cell with the {reference} of its group within batches. Its interval \
              holds at 95% for all cells of the group and all looks together. Check any time: the \
-             error rate stays at 5%. Cells that are decided are dropped."
+             error rate stays at 5%. {}",
+            match findings.plan.design {
+                Design::Race => "Cells that are decided are dropped.",
+                Design::Full => "Cells that are decided go on to the end.",
+            }
         ),
         format!(
             "Faster and slower have an interval wholly above or below 1. No difference has one \
@@ -156,8 +173,12 @@ fn not_claimed(findings: &Findings) -> String {
         "clients do not think, and the data is small, so throughput must not be compared with \
          published figures."
     };
+    let machine = match findings.source {
+        Source::Predicted => "",
+        Source::Measured | Source::Replayed => "machine, ",
+    };
     format!(
-        "Limits: {workload} Results hold only for this machine, storage, mix and these sizes. \
+        "Limits: {workload} Results hold only for this {machine}storage, mix and these sizes. \
          Other mixes, above all range scans, can reverse them."
     )
 }

@@ -28,9 +28,10 @@ fn parts(of: &TransactionTime) -> [(&'static str, f64); 4] {
 pub(crate) fn why(findings: &Findings) -> Option<String> {
     let group = *naming::groups(findings).first()?;
     let own = naming::reference_cell(group)?.time.filter(is_told)?;
-    let shares = parts(&own).map(|(name, us)| {
+    let shares = parts(&own).into_iter().filter_map(|(name, us)| {
         let share = (us / own.total_us * 100.0).round() / 100.0;
-        format!("{} {name}", percent(share))
+        // What rounds to nothing is no reason.
+        (share > 0.0).then(|| format!("{} {name}", percent(share)))
     });
     let with = naming::with(&group.name, "");
     let begin = if group.name.is_empty() {

@@ -9,6 +9,7 @@ use std::{
 use super::Flavour;
 use crate::{
     DatabaseError, Result,
+    files::named,
     server::version::{answer as version_answer, no_version},
 };
 
@@ -84,6 +85,10 @@ impl Programs {
     /// else on `PATH` and in the usual directories. Fails with
     /// [`DatabaseError::Missing`].
     pub(crate) fn find(flavour: Flavour, given: Option<&Path>) -> Result<Self> {
+        // Servers work in directories of their own.
+        let given = given.map(|path| std::path::absolute(path).map_err(named("find", path)));
+        let given = given.transpose()?;
+        let given = given.as_deref();
         let (candidates, base) = match given {
             Some(path) if path.is_dir() => (in_directory(flavour, path), installation(path)),
             Some(path) => {
@@ -229,6 +234,16 @@ pub(crate) mod tests {
         let error = Programs::find(Flavour::Mariadb, Some(directory.path())).unwrap_err();
         let error = error.to_string();
         assert_eq!(error.matches("is 9.7.4").count(), 1, "{error}");
+        // Servers work elsewhere than where their programs were named.
+        let up: PathBuf = env::current_dir()
+            .unwrap()
+            .components()
+            .skip(1)
+            .map(|_| "..")
+            .collect();
+        let relative = up.join(directory.path().strip_prefix("/").unwrap());
+        let found = Programs::find(Flavour::Mysql, Some(&relative)).unwrap();
+        assert!(found.server.is_absolute(), "{found:?}");
     }
 
     #[test]

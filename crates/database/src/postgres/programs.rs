@@ -11,7 +11,7 @@ use std::{
 use octavo_units::PageSize;
 
 use super::{build, refusal::refuse, source::Source};
-use crate::{DatabaseError, Result, server::version};
+use crate::{DatabaseError, Result, files::named, server::version};
 
 /// Names the installed server where a directory could be named.
 const INSTALLED: &str = "installed";
@@ -75,7 +75,9 @@ impl Programs {
                     source = Some(Source::Distribution { major });
                     bin
                 } else {
-                    PathBuf::from(place)
+                    // Servers work in directories of their own.
+                    let place = Path::new(place);
+                    std::path::absolute(place).map_err(named("find", place))?
                 };
                 for program in ["postgres", "initdb"] {
                     if !directory.join(program).is_file() {
@@ -226,6 +228,19 @@ mod tests {
         for (version, major) in [("15.18", Some(15)), ("18beta1", Some(18)), ("x", None)] {
             assert_eq!(major_of(version), major, "{version}");
         }
+    }
+
+    #[test]
+    fn programs_are_found_from_where_servers_work() {
+        let directory = crate::scratch::directory();
+        for program in ["postgres", "initdb"] {
+            fs::write(directory.path().join(program), "").unwrap();
+        }
+        let here = std::env::current_dir().unwrap();
+        let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+        let relative = up.join(directory.path().strip_prefix("/").unwrap());
+        let found = Programs::given(&format!("8K={}", relative.display())).unwrap();
+        assert!(found.given[0].1.is_absolute(), "{found:?}");
     }
 
     #[test]

@@ -136,9 +136,9 @@ impl<'a> Session<'a> {
                 self.note_time()?;
                 // Deriving is soon done.
                 if snapshot.made_by == LOADED {
-                    let each = Duration::from_secs_f64(snapshot.elapsed_s);
-                    let each = each.saturating_add(executor.closing(cell));
-                    self.check_time(each, &due[place + 1..], snapshot.size)?;
+                    let load = Duration::from_secs_f64(snapshot.elapsed_s);
+                    let check = executor.closing(cell);
+                    self.check_time(load, check, &due[place + 1..], snapshot.size)?;
                 }
             }
             self.note_time()?;
@@ -152,11 +152,12 @@ impl<'a> Session<'a> {
     }
 
     /// Refuses to go on where nothing could be measured any more once the
-    /// snapshots of `left` are made, each of which takes as long as the last
-    /// one did.
+    /// snapshots of `left` are made, each of which takes as long to load and
+    /// to check as the last one did. Each cell is checked in the end.
     fn check_time(
         &self,
-        each: Duration,
+        load: Duration,
+        check: Duration,
         left: &[&Cell],
         size: ByteCount,
     ) -> Result<(), CampaignError> {
@@ -172,9 +173,13 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let cells = settings.plan.cells().len();
-        let needed = self.monitor.spent()
-            + each.saturating_mul(u32::try_from(left).unwrap_or(u32::MAX))
-            + budget::sitting(size, cells);
+        let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let needed = self
+            .monitor
+            .spent()
+            .saturating_add(load.saturating_add(check).saturating_mul(times(left)))
+            .saturating_add(check.saturating_mul(times(cells)))
+            .saturating_add(budget::sitting(size, cells));
         if needed <= budget {
             return Ok(());
         }

@@ -434,9 +434,17 @@ impl<'a> Campaign<'a> {
             {
                 let cell = &self.cells[reference];
                 let is_server = cell.database.kind()?.is_server;
-                self.session
-                    .store
-                    .set_slice_transactions(slice_transactions(rate, is_server, cell.clients))?;
+                let wanted = slice_transactions(rate, is_server, cell.clients);
+                let decided = match self.settings.budget {
+                    None => wanted,
+                    Some(budget) => {
+                        let left = budget.saturating_sub(self.monitor.spent() + closing);
+                        let cells: usize = turn.iter().map(|(_, cells)| cells.len()).sum();
+                        let slices = (cells * FEWEST_PASSES).max(1) as u32;
+                        within(wanted, rate, left / slices, cell.clients)
+                    }
+                };
+                self.session.store.set_slice_transactions(decided)?;
             }
             for cell in open(sitting) {
                 sitting.seats.end_warm_up(cell);
@@ -504,7 +512,7 @@ impl<'a> Campaign<'a> {
         self.session.store.set_slice_transactions(transactions)?;
         // An answer with wide intervals is better than none.
         let fewest = if self.slices.is_empty() {
-            2 * BATCH_PASSES
+            FEWEST_PASSES
         } else {
             0
         };
@@ -698,6 +706,9 @@ struct OpenSitting<'s> {
 /// The fewest transactions of a slice.
 const SLICE_TRANSACTIONS_MIN: u64 = 10;
 
+/// The fewest passes of the first sitting, whatever the budget.
+const FEWEST_PASSES: usize = 2 * BATCH_PASSES;
+
 /// How many transactions take about 75 ms, or 1.5 s where processes are frozen
 /// between slices: 10, 25, 50, 100, 200 and so on, and at least 10 a client.
 /// Shorter slices pay more for turning from one to the next, longer ones let
@@ -705,14 +716,27 @@ const SLICE_TRANSACTIONS_MIN: u64 = 10;
 /// compared best, and 1 s on PostgreSQL.
 fn slice_transactions(a_second: f64, is_server: bool, clients: u32) -> u64 {
     let length_s = if is_server { 1.5 } else { 0.075 };
-    let fewest =
-        (SLICE_TRANSACTIONS_MIN * u64::from(clients)).max((a_second * length_s) as u64 * 3 / 4);
+    at_least((a_second * length_s) as u64 * 3 / 4, clients)
+}
+
+/// The first step with so many transactions, and 10 a client.
+fn at_least(transactions: u64, clients: u32) -> u64 {
+    let fewest = transactions.max(SLICE_TRANSACTIONS_MIN * u64::from(clients));
+    slice_steps().find(|&step| step >= fewest).unwrap_or(fewest)
+}
+
+fn slice_steps() -> impl Iterator<Item = u64> {
     let steps = (0..).map(|power| 25_u64.saturating_mul(1 << power.min(32)));
-    [SLICE_TRANSACTIONS_MIN]
-        .into_iter()
-        .chain(steps)
-        .find(|&step| step >= fewest)
-        .unwrap_or(fewest)
+    [SLICE_TRANSACTIONS_MIN].into_iter().chain(steps)
+}
+
+/// At most as many transactions as take `left` at half of `a_second`, which is
+/// of a moment when nothing else was done: shorter slices pay more, but the
+/// budget holds.
+fn within(wanted: u64, a_second: f64, left: Duration, clients: u32) -> u64 {
+    let most = (left.as_secs_f64() * a_second / 2.0) as u64;
+    let fitting = slice_steps().take_while(|&step| step <= most).last();
+    wanted.min(at_least(fitting.unwrap_or_default(), clients))
 }
 
 #[cfg(test)]
@@ -728,5 +752,18 @@ mod tests {
         // A slow disk.
         assert_eq!(slice_transactions(9.0, false, 1), 10);
         assert_eq!(slice_transactions(9.0, true, 8), 100);
+    }
+
+    #[test]
+    fn slices_are_shorter_where_the_budget_has_no_room_for_the_fewest_passes() {
+        // 5 cells with 8 passes in 200 s, then in 40 s and in 1 s.
+        for (left_s, transactions) in [(200, 400), (40, 100), (1, 10)] {
+            let left = Duration::from_secs(left_s) / 40;
+            assert_eq!(within(400, 250.0, left, 1), transactions, "{left_s}");
+        }
+        // Never longer than they should be, nor without 10 a client.
+        assert_eq!(within(50, 1e6, Duration::from_secs(60), 1), 50);
+        assert_eq!(within(10, 1.0, Duration::ZERO, 1), 10);
+        assert_eq!(within(400, 1.0, Duration::ZERO, 8), 100);
     }
 }

@@ -2,12 +2,13 @@
 
 mod support;
 
-use std::{fs, ops::ControlFlow};
+use std::{fs, ops::ControlFlow, thread};
 
 use octavo_database::{
     Database, DatabaseError, Derive, Isolation, LoadThreads, RestoreMethod, Settings, Sqlite,
     contents, expected_contents,
 };
+use octavo_storage::confine::confine;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
     Tpcc, Workload,
@@ -92,6 +93,36 @@ fn a_derived_snapshot_has_the_same_rows() {
         let settings = settings(page_bytes, ByteCount::mib(4), 1);
         sqlite.start(&to, &settings, &BANK).unwrap().stop().unwrap();
     }
+}
+
+/// A process that resumes only derives and checks, held to the experiment's directory.
+/// Pages of 64 KiB alone have a statement journal larger than what SQLite keeps in
+/// memory.
+#[test]
+fn deriving_and_checking_change_nothing_outside_of_their_directory() {
+    let directory = directory();
+    let sqlite = Sqlite::default();
+    prepare(sqlite, directory.path(), 4096, &BANK);
+    let to = directory.path().join("derived");
+    fs::create_dir(&to).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            if !confine(&[directory.path().to_owned()]).unwrap() {
+                println!("skipped: this kernel has no Landlock");
+                return;
+            }
+            let snapshot = directory.path().join("snapshot");
+            sqlite
+                .derive(&snapshot, &to, page_size(65536), &mut go_on)
+                .unwrap();
+            let mut inspection = sqlite.inspect(&to, &BANK).unwrap();
+            let found = contents(&mut *inspection, &BANK).unwrap();
+            assert_eq!(found, expected_contents(&BANK));
+        });
+    });
+    let mut names = fs::read_dir(&to).unwrap();
+    let only = names.next().map(|entry| entry.unwrap().file_name());
+    assert!(names.next().is_none() && only.is_none_or(|name| name == "database.sqlite"));
 }
 
 #[test]

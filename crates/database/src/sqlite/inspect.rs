@@ -10,31 +10,43 @@ use octavo_units::ByteCount;
 use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 use rusqlite::OpenFlags;
 
-use super::{failure::sort, session::Session, statement::Prepared};
+use super::{
+    failure::sort,
+    session::Session,
+    statement::Prepared,
+    temporary::{Unmeasured, directory_of},
+};
 use crate::{Inspection, Result, at_rest::AtRest, ddl::select, files};
 
 /// The buffer of a check: its joins go over all data once or twice.
 const BUFFER: ByteCount = ByteCount::mib(16);
 
-/// Opens a snapshot, or any database that has no log.
-pub(crate) fn open_to_read(database: &Path, memory: ByteCount) -> Result<rusqlite::Connection> {
+/// Opens a snapshot, or any database that has no log. What does not fit into
+/// `memory` goes to temporary files in `temporary`.
+pub(crate) fn open_to_read(
+    database: &Path,
+    memory: ByteCount,
+    temporary: &Path,
+) -> Result<Unmeasured> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    open(database, database.as_os_str(), flags, memory)
+    open(database, database.as_os_str(), flags, memory, temporary)
 }
 
 /// Opens a database that nobody writes, through the page cache.
-fn open_at_rest(database: &Path, memory: ByteCount) -> Result<rusqlite::Connection> {
+fn open_at_rest(database: &Path, memory: ByteCount) -> Result<Unmeasured> {
+    let temporary = directory_of(database);
     if beside(database, "-wal").exists() || beside(database, "-journal").exists() {
         // Left by a crash: SQLite has to recover it, which writes.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        open(database, database.as_os_str(), flags, memory)
+        open(database, database.as_os_str(), flags, memory, temporary)
     } else {
         // Without the promise that nobody writes, SQLite makes files beside a
         // database that remembers to have a log.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
-        open(database, OsStr::new(&uri(database)), flags, memory)
+        let name = uri(database);
+        open(database, OsStr::new(&name), flags, memory, temporary)
     }
 }
 
@@ -43,14 +55,12 @@ fn open(
     name: &OsStr,
     flags: OpenFlags,
     memory: ByteCount,
-) -> Result<rusqlite::Connection> {
+    temporary: &Path,
+) -> Result<Unmeasured> {
     fs::metadata(database).map_err(files::named("open", database))?;
-    let open = || -> rusqlite::Result<rusqlite::Connection> {
-        let connection = rusqlite::Connection::open_with_flags(name, flags)?;
-        connection.execute_batch(&format!(
-            "PRAGMA mmap_size=0; PRAGMA temp_store=FILE; PRAGMA cache_size=-{}",
-            memory.get() / 1024
-        ))?;
+    let open = || -> rusqlite::Result<Unmeasured> {
+        let connection = Unmeasured::open(name, flags, temporary)?;
+        connection.execute_batch(&format!("PRAGMA cache_size=-{}", memory.get() / 1024))?;
         Ok(connection)
     };
     open().map_err(|failure| {

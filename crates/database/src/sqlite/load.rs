@@ -26,7 +26,14 @@ use octavo_workload::{
 };
 use rusqlite::{Connection, OpenFlags};
 
-use super::{configured::LoadThreads, ddl, failure::sort, statement::Prepared};
+use super::{
+    configured::LoadThreads,
+    ddl,
+    failure::sort,
+    inspect::open_to_read,
+    statement::Prepared,
+    temporary::{Unmeasured, directory_of},
+};
 use crate::{
     DatabaseError, LoadReport, Progress, Result, ddl::create_index, error::unless_stopped, files,
 };
@@ -79,6 +86,7 @@ pub(crate) fn load(
             .map_err(failed)?;
     }
     connection.execute_batch("COMMIT").map_err(failed)?;
+    let (connection, _temporary) = connection.into_parts();
     connection.close().map_err(|(_, failure)| failed(failure))?;
     let size = finish(database)?;
     Ok(LoadReport {
@@ -88,20 +96,15 @@ pub(crate) fn load(
     })
 }
 
-fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Connection> {
+fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Unmeasured> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(database, flags)?;
-    // Sorting for the indexes may spill, and /var/tmp is not ours to fill.
-    // Deprecated, but the only way there is without the environment.
-    if let Some(directory) = database.parent().and_then(Path::to_str) {
-        connection.pragma_update(None, "temp_store_directory", directory)?;
-    }
+    // Sorting for the indexes may spill.
+    let connection = Unmeasured::open(database.as_os_str(), flags, directory_of(database))?;
     connection.execute_batch(&format!(
         "PRAGMA page_size={}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; \
-         PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; PRAGMA temp_store=FILE; \
-         PRAGMA cache_size=-{};",
+         PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-{};",
         page_size.get(),
         BUFFER.get() / 1024
     ))?;
@@ -287,7 +290,7 @@ pub(crate) fn derive(
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    let connection = super::inspect::open_to_read(from, BUFFER)?;
+    let connection = open_to_read(from, BUFFER, directory_of(to))?;
     let rows = rows_of(&connection)
         .map_err(|failure| sort(failure, || format!("examine {}", from.display())))?;
     let watch = Watch {

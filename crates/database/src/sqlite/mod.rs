@@ -14,6 +14,7 @@ mod running;
 mod session;
 mod statement;
 mod tally;
+mod temporary;
 mod vfs;
 
 use std::{fs, path::Path};

@@ -16,7 +16,14 @@ use octavo_workload::{
 };
 use rusqlite::{Connection, OpenFlags, ffi};
 
-use super::{JournalMode, failure::sort, statement::Prepared, tally::Tally, vfs::DirectVfs};
+use super::{
+    JournalMode,
+    failure::sort,
+    statement::Prepared,
+    tally::Tally,
+    temporary::{TemporaryFiles, Unmeasured},
+    vfs::DirectVfs,
+};
 
 /// How long a connection waits for another one's file locks. Only rollback
 /// journals make connections wait like this, and then for one transaction.
@@ -33,6 +40,7 @@ pub(crate) struct Session {
     statements: &'static [Statement],
     connection: Connection,
     counted: Option<Counted>,
+    _temporary: Option<TemporaryFiles>,
 }
 
 /// What a counted connection needs besides.
@@ -90,9 +98,12 @@ impl Session {
         Self::prepare(connection, statements, Some(counted))
     }
 
-    /// Prepares the workload's statements on any connection.
-    pub(crate) fn uncounted(connection: Connection, workload: &dyn Workload) -> Result<Self> {
-        Self::prepare(connection, workload.statements(), None)
+    /// Prepares the workload's statements on a connection that is not measured.
+    pub(crate) fn uncounted(connection: Unmeasured, workload: &dyn Workload) -> Result<Self> {
+        let (connection, temporary) = connection.into_parts();
+        let mut session = Self::prepare(connection, workload.statements(), None)?;
+        session._temporary = Some(temporary);
+        Ok(session)
     }
 
     fn prepare(
@@ -113,6 +124,7 @@ impl Session {
             statements,
             connection,
             counted,
+            _temporary: None,
         })
     }
 

@@ -6,8 +6,8 @@
 //! It lets that one open each file and keeps it for locks, shared memory,
 //! deletion and everything else that has to agree between processes; reading,
 //! writing, flushing and sizes of the two files named above are ours. The
-//! rollback journal is written by "unix" and counted here; all other files
-//! never come to us.
+//! rollback journal is written by "unix" and counted here. There are no others:
+//! connections that are measured keep what is temporary in memory.
 //!
 //! Closing *any* descriptor of a file drops all POSIX locks that the process
 //! holds on it (fcntl(2), "Record locking"), so our own descriptor of the
@@ -86,7 +86,21 @@ struct Storage {
 /// costs nothing, and no request of the device is to be blamed for it.
 const CHANGE_BYTES: Range<u64> = 24..40;
 
+/// What SQLite may rely on, where "unix" says that it can. All else stays off, above all
+/// `SQLITE_IOCAP_SUBPAGE_READ`: it has SQLite read overflow pages past its cache, each
+/// time, which only the kernel's page cache makes cheap.
+const CHARACTERISTICS: c_int = ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
+
 type Change = [u8; (CHANGE_BYTES.end - CHANGE_BYTES.start) as usize];
+
+/// SQLite's own VFS, which lives as long as the process.
+pub(super) fn unix_vfs() -> Option<*mut ffi::sqlite3_vfs> {
+    // SAFETY: sqlite3_initialize may be called at any time from any thread.
+    let initialised = unsafe { ffi::sqlite3_initialize() };
+    // SAFETY: the name ends in NUL; built-in VFSs are never freed.
+    let unix = unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) };
+    (initialised == ffi::SQLITE_OK && !unix.is_null()).then_some(unix)
+}
 
 impl DirectVfs {
     /// Opens the existing file `database` and registers a VFS for it under a
@@ -104,13 +118,8 @@ impl DirectVfs {
             change: Mutex::new(None),
             log: Mutex::new(Weak::new()),
         });
-        // SAFETY: sqlite3_initialize may be called at any time from any thread.
-        let initialised = unsafe { ffi::sqlite3_initialize() };
-        // SAFETY: the name ends in NUL; built-in VFSs are never freed.
-        let unix = unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) };
-        if initialised != ffi::SQLITE_OK || unix.is_null() {
-            return Err(io::Error::other("SQLite was built without its unix VFS"));
-        }
+        let unix =
+            unix_vfs().ok_or_else(|| io::Error::other("SQLite was built without its unix VFS"))?;
         // SAFETY: `unix` points to a VFS that lives as long as the process.
         let (path_max, file_size) = unsafe { ((*unix).mxPathname, (*unix).szOsFile) };
         let vfs = ffi::sqlite3_vfs {

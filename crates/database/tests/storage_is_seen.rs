@@ -6,7 +6,7 @@ mod support;
 
 use octavo_database::{Sqlite, StoragePath};
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::connection::{Access, Value};
+use octavo_workload::connection::{Access, Row, Value};
 use rand::RngExt;
 use resident::resident_pages;
 use std::path::Path;
@@ -62,6 +62,51 @@ fn misses_are_reads_and_leave_nothing_behind() {
         drop(connection);
         running.stop().unwrap();
         assert_eq!(resident_pages(&file), 0, "pages of data at {page_bytes}");
+    }
+}
+
+/// SQLite reads overflow pages past its cache, each time, from a VFS that says parts of
+/// pages can be read.
+#[test]
+fn rows_that_overflow_their_page_are_read_once() {
+    let bank = Bank { accounts: 2000 };
+    let long = "overflow".repeat(500);
+    for page_bytes in [512, 1024, 4096] {
+        let directory = directory();
+        prepare(Sqlite::default(), directory.path(), page_bytes, &bank);
+        let settings = settings(page_bytes, ByteCount::mib(16), 1);
+        let start = || start(Sqlite::default(), directory.path(), &settings, &bank);
+        let running = start();
+        let mut connection = running.connect(0).unwrap();
+        for account in 1..=500 {
+            let change = [Value::Text(&long), Value::Integer(account)];
+            connection.execute(FILL, &change).unwrap();
+        }
+        drop(connection);
+        // With what was changed in the database file, not in the log.
+        running.stop().unwrap();
+        let running = start();
+        let mut connection = running.connect(0).unwrap();
+        let mut read_all = || {
+            let before = running.counters();
+            for account in 1..=500 {
+                connection.begin(Access::Read).unwrap();
+                let mut length = 0;
+                let visit = &mut |row: &dyn Row| length = row.value(1).byte_length();
+                connection
+                    .query(BALANCE, &[Value::Integer(account)], visit)
+                    .unwrap();
+                assert_eq!(length, long.len() as u64);
+                connection.commit().unwrap();
+            }
+            running.counters() - before
+        };
+        let cold = read_all();
+        println!("{page_bytes}: {cold:?}");
+        assert!(cold.buffer_misses > 500, "{cold:?}");
+        assert!(cold.reads <= cold.buffer_misses + 1, "{cold:?}");
+        let warm = read_all();
+        assert_eq!((warm.reads, warm.buffer_misses), (0, 0), "{warm:?}");
     }
 }
 

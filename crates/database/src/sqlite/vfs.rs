@@ -533,6 +533,11 @@ unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
     }
 }
 
+unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_int {
+    // SAFETY: SQLite gives an open file.
+    unsafe { unix_file!(file, xDeviceCharacteristics) & CHARACTERISTICS }
+}
+
 /// Methods that only pass on what they get.
 macro_rules! pass_on_file {
     ($($name:ident => $method:ident ( $($argument:ident : $kind:ty),* ) $(-> $result:ty)?;)*) => {$(
@@ -549,7 +554,6 @@ pass_on_file! {
     lock => xLock(level: c_int) -> c_int;
     unlock => xUnlock(level: c_int) -> c_int;
     check_reserved_lock => xCheckReservedLock(result: *mut c_int) -> c_int;
-    device_characteristics => xDeviceCharacteristics() -> c_int;
     shm_map => xShmMap(
         region: c_int, size: c_int, extend: c_int, address: *mut *mut c_void
     ) -> c_int;

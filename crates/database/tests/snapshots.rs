@@ -239,6 +239,27 @@ fn refused_settings_name_possible_ones() {
          1088 KiB"
     );
     assert!(message(ByteCount::mib(1), 0).contains("clients 0"));
+    // cache_size has 32 bits for KiB, and a buffer at most a billion pages.
+    assert_eq!(
+        message(ByteCount::mib(3072 << 10), 1),
+        "memory 3072 GiB is not possible with sqlite: one client with 4 KiB a page can use at most \
+         2047 GiB (SQLite's cache_size)"
+    );
+    assert!(message(ByteCount::kib((1 << 31) / 7 * 8 + 8), 8).contains("2340 GiB"));
+    for (page_bytes, memory, clients, is_accepted) in [
+        (4096, ByteCount::kib((1 << 31) - 1), 1, true),
+        (4096, ByteCount::kib(1 << 31), 1, false),
+        (4096, ByteCount::mib(2340 << 10), 8, true),
+        (512, ByteCount::new(512_000_000_000), 1, true),
+        (512, ByteCount::new(512_000_000_001), 1, false),
+    ] {
+        let accepted = sqlite.accept(&settings(page_bytes, memory, clients));
+        assert_eq!(
+            accepted.is_ok(),
+            is_accepted,
+            "{page_bytes} {memory} {clients}"
+        );
+    }
     let isolation = |isolation| {
         let isolation = Some(isolation);
         sqlite.accept(&Settings {

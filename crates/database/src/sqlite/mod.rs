@@ -51,6 +51,14 @@ const FILES_BESIDE: [&str; 3] = [
 /// was given.
 const PAGES_MIN: u64 = 16;
 
+/// The largest `cache_size` in KiB: what a 32-bit number holds. SQLite takes a larger one
+/// for 0.
+const BUFFER_KIB_MAX: u64 = i32::MAX as u64;
+
+/// The most pages that a buffer holds, however many KiB it is given
+/// (`numberOfCachePages`).
+const PAGES_MAX: u64 = 1_000_000_000;
+
 /// SQLite's own memory for a page in its buffer besides the page, as
 /// `cache_size` in KiB counts it: rounded up from the headers of the page
 /// cache and the pager in 64-bit builds.
@@ -98,6 +106,25 @@ impl Database for Sqlite {
                     clients(settings.clients),
                     settings.page_size,
                     needed.div_ceil(1024)
+                ),
+            ));
+        }
+        // The writer has the largest.
+        let page = u64::from(settings.page_size.get());
+        let connection_max = (BUFFER_KIB_MAX * 1024).min(PAGES_MAX * page);
+        if shares.writer.get() > connection_max {
+            let most = match settings.clients {
+                0 | 1 => connection_max,
+                _ => connection_max / 7 * 8,
+            };
+            return Err(KIND.refuse(
+                "memory",
+                settings.memory,
+                format!(
+                    "{} with {} a page can use at most {} GiB (SQLite's cache_size)",
+                    clients(settings.clients),
+                    settings.page_size,
+                    most >> 30
                 ),
             ));
         }

@@ -717,9 +717,10 @@ pub(crate) struct BenchFlags {
     pub(crate) database: Option<String>,
 
     /// Drive a server that you run, in a schema octavo of its own there, which
-    /// is made and loaded where it is missing: postgres://USER:PASSWORD@HOST:
-    /// PORT/DATABASE or mysql://USER:PASSWORD@HOST:PORT, with
-    /// ?host=DIRECTORY or ?socket=FILE for a Unix socket
+    /// is made and loaded where it is missing:
+    /// postgres://USER:PASSWORD@HOST:PORT/DATABASE or
+    /// mysql://USER:PASSWORD@HOST:PORT, with ?host=DIRECTORY or ?socket=FILE
+    /// for a Unix socket
     // Text, since a value that cannot be parsed would be shown with its
     // password.
     #[arg(long, value_name = "URL", conflicts_with_all = ["directory", "database"])]

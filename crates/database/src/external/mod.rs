@@ -6,6 +6,8 @@
 //! there. Whoever uses the schema holds a lock of the server, so that two
 //! Octavos never work in it at the same time.
 
+mod counted;
+mod lock;
 mod mark;
 mod own;
 mod server;
@@ -13,6 +15,8 @@ mod url;
 
 use crate::{DatabaseError, mysql, postgres};
 
+pub(crate) use counted::Counted;
+pub(crate) use lock::Lock;
 pub use mark::SCHEMA;
 pub(crate) use mark::{LOADING, MARK, note_of};
 pub(crate) use own::{is_own_table, own_position};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use octavo_units::PageSize;
 use octavo_workload::{Connection, Workload};
 
-use super::{mark::SCHEMA, url::Url};
+use super::{counted::Counted, mark::SCHEMA, url::Url};
 use crate::{
     Counters, DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
-    StoragePath, server::monitor::Monitor,
+    StoragePath,
 };
 
 /// A server that the user runs. No other Octavo uses its schema as long as
@@ -92,7 +92,9 @@ pub trait ExternalServer: Send + Sync {
 pub(crate) struct Driven<C> {
     /// Opens the session of a client.
     pub(crate) connect: C,
-    pub(crate) monitor: Monitor,
+    pub(crate) counted: Counted,
+    /// Sees to the lock of the schema.
+    pub(crate) keep_lock: Box<dyn Fn() + Send + Sync>,
     pub(crate) conditions: Vec<(&'static str, String)>,
 }
 
@@ -105,7 +107,8 @@ where
     }
 
     fn counters(&self) -> Counters {
-        self.monitor.counters()
+        (self.keep_lock)();
+        self.counted.counters()
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {

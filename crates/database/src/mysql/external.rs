@@ -9,7 +9,7 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -30,7 +30,8 @@ use crate::{
     DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
     error::unless_stopped,
     external::{
-        Driven, ExternalServer, LOADING, LOCK_WAIT, MARK, SCHEMA, Url, busy, note_of, occupied,
+        Counted, Driven, ExternalServer, LOADING, LOCK_WAIT, Lock, MARK, SCHEMA, Url, busy,
+        note_of, occupied,
     },
     fill::{Feed, fill},
 };
@@ -96,14 +97,15 @@ pub(crate) struct ExternalMysql {
     /// By the server's names.
     variables: HashMap<String, String>,
     /// Holds the lock for as long as it lives.
-    lock: Mutex<Session>,
+    lock: Arc<Lock<Session>>,
 }
 
 impl Drop for ExternalMysql {
     fn drop(&mut self) {
         // Now, and not when the server notices that the connection is gone.
-        let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _gone_with_it = lock.simple(&format!("DO RELEASE_LOCK('{SCHEMA}')"));
+        self.lock.release(|session| {
+            let _gone_with_it = session.simple(&format!("DO RELEASE_LOCK('{SCHEMA}')"));
+        });
     }
 }
 
@@ -126,15 +128,15 @@ impl ExternalMysql {
                     "it tells none that is known here: is InnoDB switched on?",
                 )
             })?;
-        // It says nothing while others work: a week, and all that is allowed.
-        session.simple("SET SESSION wait_timeout=604800")?;
-        let locked = one(
-            &mut session,
-            &format!("SELECT GET_LOCK('{SCHEMA}', {})", LOCK_WAIT.as_secs()),
-        )?;
-        if locked.as_deref() != Some("1") {
+        if !take_lock(&mut session, LOCK_WAIT)? {
             return Err(busy(url));
         }
+        let of_url = url.clone();
+        let take = move || {
+            let mut session = open(&of_url, None, &[])?;
+            Ok(take_lock(&mut session, Duration::ZERO)?.then_some(session))
+        };
+        let is_there = |session: &mut Session| session.simple("DO 1").is_ok();
         Ok(Self {
             schema: Schema {
                 server: flavour.kind().name,
@@ -144,7 +146,7 @@ impl ExternalMysql {
             version,
             page_size,
             variables,
-            lock: Mutex::new(session),
+            lock: Arc::new(Lock::held_by(session, take, is_there)),
         })
     }
 
@@ -159,9 +161,7 @@ impl ExternalMysql {
     }
 
     fn setup(&self) -> Vec<String> {
-        let mut setup = session_setup(self.flavour, "REPEATABLE READ", Duration::ZERO);
-        setup.push(load::SETUP.into());
-        setup
+        setup(self.flavour)
     }
 
     /// Whether rows can be loaded as files are.
@@ -230,6 +230,24 @@ fn insert_table(
     inserts.finish()?;
     load::complete(&mut session, table)?;
     Ok(rows)
+}
+
+/// How a session is set up that takes its time.
+fn setup(flavour: Flavour) -> Vec<String> {
+    let mut setup = session_setup(flavour, "REPEATABLE READ", Duration::ZERO);
+    setup.push(load::SETUP.into());
+    setup
+}
+
+/// Takes the lock, if nobody has it or lets it go in time.
+fn take_lock(session: &mut Session, wait: Duration) -> Result<bool> {
+    // It says nothing while others work: a week, and all that is allowed.
+    session.simple("SET SESSION wait_timeout=604800")?;
+    let taken = one(
+        session,
+        &format!("SELECT GET_LOCK('{SCHEMA}', {})", wait.as_secs()),
+    )?;
+    Ok(taken.as_deref() == Some("1"))
 }
 
 /// Connects and logs in. Errors name the URL, never the password.
@@ -392,6 +410,12 @@ impl ExternalServer for ExternalMysql {
         ));
         let (url, statements) = (self.schema.url.clone(), workload.statements());
         let setup = session_setup(self.flavour, isolation_level(isolation), STATEMENT_LIMIT);
+        let (of_monitor, flavour) = (self.schema.url.clone(), self.flavour);
+        let counted = Counted::by(move || {
+            let session = open(&of_monitor, None, &self::setup(flavour))?;
+            Ok(status::monitor(session, None)?)
+        })?;
+        let lock = Arc::clone(&self.lock);
         Ok(Box::new(Driven {
             connect: move || {
                 let session = open(&url, Some(SCHEMA), &setup)?;
@@ -399,7 +423,8 @@ impl ExternalServer for ExternalMysql {
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)
             },
-            monitor: status::monitor(self.outside()?, None)?,
+            counted,
+            keep_lock: Box::new(move || lock.keep()),
             conditions,
         }))
     }

@@ -2,7 +2,7 @@
 //! comment.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -26,8 +26,8 @@ use crate::{
     ddl::{create_table, references},
     error::unless_stopped,
     external::{
-        Driven, ExternalServer, LOADING, LOCK_WAIT, MARK, SCHEMA, Url, busy, entangled, foreign,
-        is_own_table, note_of, occupied,
+        Counted, Driven, ExternalServer, LOADING, LOCK_WAIT, Lock, MARK, SCHEMA, Url, busy,
+        entangled, foreign, is_own_table, note_of, occupied,
     },
     fill::fill,
 };
@@ -55,14 +55,15 @@ pub(crate) struct ExternalPostgres {
     about: About,
     page_size: PageSize,
     /// Holds the lock for as long as it lives.
-    lock: Mutex<Session>,
+    lock: Arc<Lock<Session>>,
 }
 
 impl Drop for ExternalPostgres {
     fn drop(&mut self) {
         // Now, and not when the server notices that the connection is gone.
-        let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _gone_with_it = lock.simple(&format!("SELECT pg_advisory_unlock({LOCK})"));
+        self.lock.release(|session| {
+            let _gone_with_it = session.simple(&format!("SELECT pg_advisory_unlock({LOCK})"));
+        });
     }
 }
 
@@ -94,37 +95,30 @@ impl ExternalPostgres {
                 "it tells none that is known here",
             )
         })?;
-        // It says nothing while others work.
-        session.simple("SET idle_session_timeout = 0")?;
-        let lock = format!("SELECT pg_try_advisory_lock({LOCK})");
         let since = Instant::now();
-        while session.one(&lock)?.as_deref() != Some("t") {
+        while !take_lock(&mut session)? {
             if since.elapsed() >= LOCK_WAIT {
                 return Err(busy(url));
             }
             thread::sleep(LOCK_PAUSE);
         }
+        let of_url = url.clone();
+        let take = move || {
+            let mut session = open(&of_url, &[])?;
+            Ok(take_lock(&mut session)?.then_some(session))
+        };
+        let is_there = |session: &mut Session| session.simple("SELECT 1").is_ok();
         Ok(Self {
             url: url.clone(),
             about,
             page_size,
-            lock: Mutex::new(session),
+            lock: Arc::new(Lock::held_by(session, take, is_there)),
         })
     }
 
     /// A session that sees Octavo's schema alone, and takes its time.
     fn session(&self, options: &[(&str, String)]) -> Result<Session> {
-        let mut all = vec![
-            ("search_path", SCHEMA.to_owned()),
-            ("statement_timeout", "0".into()),
-            ("lock_timeout", "0".into()),
-            ("idle_in_transaction_session_timeout", "0".into()),
-            ("idle_session_timeout", "0".into()),
-            ("standard_conforming_strings", "on".into()),
-            ("client_min_messages", "error".into()),
-        ];
-        all.extend_from_slice(options);
-        Ok(open(&self.url, &all)?)
+        session(&self.url, options)
     }
 
     /// The mark of the schema; `None` without a schema.
@@ -259,6 +253,29 @@ fn open(url: &Url, options: &[(&str, String)]) -> Result<Session, ConnectionErro
     .map_err(|error| url.refused(error))
 }
 
+/// Takes the lock, if nobody has it.
+fn take_lock(session: &mut Session) -> Result<bool, ConnectionError> {
+    // It says nothing while others work.
+    session.simple("SET idle_session_timeout = 0")?;
+    let taken = session.one(&format!("SELECT pg_try_advisory_lock({LOCK})"))?;
+    Ok(taken.as_deref() == Some("t"))
+}
+
+/// A session of Octavo's schema alone, that takes its time.
+fn session(url: &Url, options: &[(&str, String)]) -> Result<Session> {
+    let mut all = vec![
+        ("search_path", SCHEMA.to_owned()),
+        ("statement_timeout", "0".into()),
+        ("lock_timeout", "0".into()),
+        ("idle_in_transaction_session_timeout", "0".into()),
+        ("idle_session_timeout", "0".into()),
+        ("standard_conforming_strings", "on".into()),
+        ("client_min_messages", "error".into()),
+    ];
+    all.extend_from_slice(options);
+    Ok(open(url, &all)?)
+}
+
 /// A text as a literal of SQL, with `standard_conforming_strings`.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
@@ -390,13 +407,20 @@ impl ExternalServer for ExternalPostgres {
         conditions.push(("isolation", isolation));
         options.push(("search_path", SCHEMA.into()));
         let (url, statements) = (self.url.clone(), workload.statements());
+        let (of_monitor, page_size) = (self.url.clone(), self.page_size);
+        let counted = Counted::by(move || {
+            let session = self::session(&of_monitor, &[])?;
+            Ok(Statistics::of(major, page_size).monitor(session, None, None))
+        })?;
+        let lock = Arc::clone(&self.lock);
         Ok(Box::new(Driven {
             connect: move || {
                 let mut session = open(&url, &options)?.at_level(level);
                 session.prepare_all(statements)?;
                 Ok(Box::new(session) as Box<_>)
             },
-            monitor: Statistics::of(major, self.page_size).monitor(session, None, None),
+            counted,
+            keep_lock: Box::new(move || lock.keep()),
             conditions,
         }))
     }

@@ -59,6 +59,11 @@ impl Monitor {
         *last
     }
 
+    /// Whether the server could not be asked any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.lock().read.is_none()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Watched> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +97,9 @@ mod tests {
         assert_eq!(monitor.counters(), reads(5), "nobody is asked");
         monitor.pause(false);
         assert_eq!(monitor.counters(), reads(7));
+        assert!(!monitor.is_gone());
         assert_eq!(monitor.counters(), reads(7));
+        assert!(monitor.is_gone());
         assert_eq!(monitor.counters(), reads(7));
     }
 }

@@ -18,8 +18,9 @@ use serde::Serialize;
 use crate::{compare, experiment, sentence, visible::escaped};
 
 /// The format of all documents here. 1 had no number; 2 has caveats and
-/// deviations with their figures instead of texts.
-pub const FORMAT: u32 = 2;
+/// deviations with their figures instead of texts; 3 has intervals of what other disks would
+/// change.
+pub const FORMAT: u32 = 3;
 
 /// A value with the number of its format.
 #[derive(Serialize)]

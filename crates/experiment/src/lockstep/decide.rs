@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::{
-    Candidate, GroupJudgement, Horizon, Judgement, Left, Levels, Rules, Slice, Why,
+    Candidate, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
     batch::{Batches, PASSES, Series},
+    link::levels,
     screen::{Pass, passes},
 };
 use crate::{
@@ -103,7 +104,7 @@ pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice
         .iter()
         .map(|group| group.candidates.iter().map(decided).collect())
         .collect();
-    let levels = Levels::of(plan_groups, &decided, &batches);
+    let levels = levels(plan_groups, &decided, &batches);
     for (group, judged) in plan_groups.iter().zip(&mut judged) {
         for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
             candidate.throughput = levels.throughput(cell, ERROR);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Levels;
+use super::levels::Levels;
 use crate::statistics::{Decision, Interval};
 
 /// How cells are compared.

@@ -15,14 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use super::batch::{Batches, Series};
-use crate::{
-    plan::Group,
-    statistics::{BatchMean, ByBatch, Estimate, Interval, mean},
-};
-
-/// Batches below which a link has no spread to speak of: a reference then stands for itself.
-const LINK_MIN: usize = 2;
+use crate::statistics::{BatchMean, Estimate, Interval};
 
 /// What the throughput of every cell is beside every other's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,60 +33,8 @@ struct Mean {
 }
 
 impl Levels {
-    /// `decided` are the logarithms of ratios to the reference that cells were decided by, or
-    /// stand at, by group and place.
-    pub(super) fn of(groups: &[Group], decided: &[Vec<Option<f64>>], batches: &Batches) -> Self {
-        let mut levels = Self::default();
-        let references: Vec<usize> = groups
-            .iter()
-            .map(|group| group.cells[group.reference])
-            .collect();
-        // The first of equal ones.
-        let anchor = references.iter().copied().rev().max_by_key(|&reference| {
-            let own = batches.series(reference, None);
-            own.batches.len()
-        });
-        if let Some(anchor) = anchor {
-            levels.add_anchor(anchor, &batches.series(anchor, None));
-        }
-        for ((group, decided), &reference) in groups.iter().zip(decided).zip(&references) {
-            if Some(reference) != anchor {
-                levels.add_reference(reference, anchor, batches);
-            }
-            for (&cell, &decided) in group.cells.iter().zip(decided) {
-                if cell == reference {
-                    continue;
-                }
-                let series = batches.series(cell, Some(reference));
-                match series.batches.is_empty() {
-                    true => levels.add_anchor(cell, &batches.series(cell, None)),
-                    false => levels.add_ratio(cell, reference, &series, decided),
-                }
-            }
-        }
-        levels
-    }
-
-    /// A reference beside the anchor, or for itself.
-    fn add_reference(&mut self, reference: usize, anchor: Option<usize>, batches: &Batches) {
-        let own = batches.series(reference, None);
-        let link = anchor.map(|anchor| (anchor, batches.series(reference, Some(anchor))));
-        match link {
-            Some((anchor, link))
-                if link.batches.len() >= LINK_MIN.min(own.batches.len().max(1)) =>
-            {
-                self.add_ratio(reference, anchor, &link, None);
-            }
-            _ => self.add_anchor(reference, &own),
-        }
-    }
-
-    fn add_anchor(&mut self, cell: usize, series: &Series) {
-        if series.batches.is_empty() {
-            return;
-        }
-        // Of a second there, of a minute here.
-        let mean = series.mean().plus(60_f64.ln());
+    /// A cell that stands for itself, with the mean of its throughput a minute.
+    pub(super) fn add_anchor(&mut self, cell: usize, mean: BatchMean) {
         self.means.push(Mean {
             is_anchor: true,
             of: mean,
@@ -101,17 +42,14 @@ impl Levels {
         self.cells.insert(cell, vec![self.means.len() - 1]);
     }
 
-    fn add_ratio(&mut self, cell: usize, other: usize, series: &Series, decided: Option<f64>) {
+    /// A cell by the mean of its ratio to another one, which is there already.
+    pub(super) fn add_ratio(&mut self, cell: usize, other: usize, mean: BatchMean) {
         let Some(mut sum) = self.cells.get(&other).cloned() else {
             return;
         };
-        let mean = series.mean();
         self.means.push(Mean {
             is_anchor: false,
-            of: BatchMean {
-                center: decided.unwrap_or(mean.center),
-                ..mean
-            },
+            of: mean,
         });
         sum.push(self.means.len() - 1);
         self.cells.insert(cell, sum);
@@ -162,28 +100,5 @@ impl Levels {
                 Interval::of_logs(center, half, 1)
             }
         })
-    }
-}
-
-impl Series {
-    fn mean(&self) -> BatchMean {
-        let by_batch = |values: &[f64]| -> ByBatch {
-            let keys = self.batches.iter().map(|batch| (batch.sitting, batch.pass));
-            keys.zip(values.iter().copied()).collect()
-        };
-        BatchMean {
-            center: mean(&self.logs),
-            values: by_batch(&self.logs),
-            influences: by_batch(self.influences()),
-        }
-    }
-}
-
-impl BatchMean {
-    fn plus(self, constant: f64) -> Self {
-        Self {
-            center: self.center + constant,
-            ..self
-        }
     }
 }

@@ -129,7 +129,7 @@ fn a_dry_run_is_there_for_programs_too() {
     ]);
     assert!(output.status.success(), "{}", complaint(&output));
     let outlook: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(outlook["format"], 2);
+    assert_eq!(outlook["format"], 3);
     assert_eq!(outlook["directory"], "elsewhere");
     assert_eq!(outlook["compared"], "page-size");
     let cells = outlook["cells"].as_array().unwrap();

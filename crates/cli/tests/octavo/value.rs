@@ -85,7 +85,7 @@ fn predictions_of_two_devices_are_compared_by_money() {
     let html = format!("--html={}", page.display());
     arguments.extend(["--json", &html]);
     let found = json(value(&both, &arguments));
-    assert_eq!(found["format"], 2);
+    assert_eq!(found["format"], 3);
     assert_eq!(found["prices"]["memory"], 5.0);
     assert_eq!(found["prices"]["storages"]["st373455ss"], 2.0);
     assert_eq!(found["results"][1]["source"], "predicted");

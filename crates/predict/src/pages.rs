@@ -54,8 +54,6 @@ pub(crate) enum Step {
     Refer(Reference),
     /// It had no content before, so it is not read.
     Fill(Page),
-    /// Its bytes are wanted, and need not be in the buffer afterwards.
-    Copy(Page),
 }
 
 impl Step {
@@ -64,7 +62,6 @@ impl Step {
         match self {
             Self::Refer(reference) => (reference, false),
             Self::Fill(page) => (Reference::new(page, Access::Change), true),
-            Self::Copy(page) => (Reference::new(page, Access::Read), false),
         }
     }
 }
@@ -85,10 +82,6 @@ impl Steps {
 
     pub(crate) fn fill(&mut self, page: Page) {
         self.0.push(Step::Fill(page));
-    }
-
-    pub(crate) fn copy(&mut self, page: Page) {
-        self.0.push(Step::Copy(page));
     }
 
     pub(crate) fn clear(&mut self) {

@@ -19,6 +19,38 @@ fn predict(directory: &Path) -> Command {
     command
 }
 
+#[test]
+fn rows_that_overflow_their_page_are_found_in_the_cache() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = octavo()
+        .arg("predict")
+        .arg(parent.path().join("overflow"))
+        .args([
+            "--workload=ycsb-c",
+            "--records=500",
+            "--row-bytes=9000",
+            "--memory=64MiB",
+            "--page-sizes=1K,4K,16K",
+            "--passes=8",
+            "--transactions=40",
+            "--warm-up=10000",
+            "--device=ec",
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for cell in findings["groups"][0]["cells"].as_array().unwrap() {
+        let figures = &cell["per_transaction"];
+        assert_eq!(figures["buffer_misses"], 0.0, "{figures}");
+        assert_eq!(figures["read_bytes"], 0.0, "{figures}");
+        assert!(figures["misses_read"].is_null(), "{figures}");
+    }
+    let caveats = findings["caveats"].to_string();
+    assert!(!caveats.contains("misses_not_at_device"), "{caveats}");
+}
+
 fn slices(directory: &Path) -> Vec<String> {
     let store = Connection::open(directory.join("octavo.db")).unwrap();
     let mut statement = store

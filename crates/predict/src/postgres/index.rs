@@ -85,7 +85,7 @@ impl Index {
             match *step {
                 Step::Fill(page) => made = made.or(Some(page)),
                 Step::Refer(reference) if reference.is_change() => changed.push(reference.page()),
-                Step::Refer(_) | Step::Copy(_) => {}
+                Step::Refer(_) => {}
             }
         }
         let entry = self.entry + LINE_POINTER;

@@ -19,7 +19,7 @@ use crate::{
     arriving::Arriving,
     engine::{Engine, EngineError, Grain, Referred},
     io::{Io, Purpose},
-    pages::{Pages, Step, Steps},
+    pages::{Pages, Steps},
     tree::Tree,
 };
 
@@ -208,14 +208,7 @@ impl Engine for Sqlite {
         self.changed.clear();
         let mut referred = Referred::default();
         for &step in self.steps.as_slice() {
-            let (reference, is_new) = match step {
-                // `sqlite3PagerDirectReadOk`: past the cache.
-                Step::Copy(page) if self.changed.is_empty() && !self.log.has(page) => {
-                    self.arriving.miss(page, self.log.read(page), ios);
-                    continue;
-                }
-                _ => step.reference(),
-            };
+            let (reference, is_new) = step.reference();
             let page = reference.page();
             let outcome = match &mut reader {
                 Some(reader) => reader.access(reference),

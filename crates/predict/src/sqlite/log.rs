@@ -60,11 +60,6 @@ impl Log {
         self.data
     }
 
-    /// Whether a page is in the log.
-    pub(super) fn has(&self, page: Page) -> bool {
-        self.pages.contains_key(&page)
-    }
-
     /// Reads a page, from the log if it is there.
     pub(super) fn read(&self, page: Page) -> Request {
         let Some(frame) = self.pages.get(&page) else {
@@ -185,7 +180,8 @@ mod tests {
             (copied.len(), copied[599].request.offset),
             (600, log.place(Page::new(599)))
         );
-        assert!(!log.has(Page::new(599)) && log.has(Page::new(600)));
+        let has = |page| log.pages.contains_key(&Page::new(page));
+        assert!(!has(599) && has(600));
         assert_eq!((log.frames, log.copied), (1100, 600));
         log.end_read(3);
         // All that is left, and a flush.

@@ -55,6 +55,16 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[Step]) -> rusqlite::
     transaction.commit()
 }
 
+/// Keeps sorts and statement journals in memory, where all that is read of a store goes
+/// anyway. SQLite's temporary files are in /var/tmp, which a process that measures may
+/// not change.
+///
+/// # Errors
+/// When SQLite refuses it.
+pub(super) fn keep_temporary_in_memory(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA temp_store = MEMORY")
+}
+
 /// Copies a store into memory. `connection` has to allow names that are URIs.
 ///
 /// # Errors
@@ -72,6 +82,7 @@ pub(super) fn copy_to_memory(connection: &Connection) -> rusqlite::Result<Connec
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copy = Connection::open_with_flags(&name, flags)?;
+    keep_temporary_in_memory(&copy)?;
     connection.execute("VACUUM INTO ?1", [&name])?;
     Ok(copy)
 }

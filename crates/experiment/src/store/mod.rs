@@ -234,7 +234,12 @@ impl Store {
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         // With URIs, which a copy in memory is named by.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-        Connection::open_with_flags(path, flags)
+        let open = || {
+            let connection = Connection::open_with_flags(path, flags)?;
+            migrations::keep_temporary_in_memory(&connection)?;
+            Ok(connection)
+        };
+        open()
             .map(|connection| Self {
                 path: path.to_owned(),
                 connection,

@@ -1,9 +1,10 @@
 //! What is kept is what is read.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::Path, thread, time::Duration};
 
 use jiff::Timestamp;
 use octavo_driver::{Backlog, Latencies, Ramp};
+use octavo_storage::confine::confine;
 use octavo_units::ByteCount;
 use octavo_workload::connection::Conflict;
 
@@ -123,6 +124,37 @@ fn a_run_that_is_kept_again_replaces_itself_and_keeps_its_slices() {
     record.result = Err("unsound".into());
     store.put_runs(session, &[&record], &[]).unwrap();
     assert_eq!(store.slices().unwrap(), []);
+}
+
+/// 4 MB of them: SQLite on its own sorts 2 MB in memory, and the rest in /var/tmp.
+#[test]
+fn many_slices_are_read_by_a_process_that_may_change_its_directory_alone() {
+    const SLICES: u32 = 40_000;
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = store(directory.path());
+    let workload = plan().workload(plan().data[0]).unwrap();
+    let session = store.begin_session().unwrap();
+    let record = RunRecord {
+        source: Source::Measured,
+        key: key(0, 1),
+        started_at: Timestamp::now(),
+        result: Ok(Box::new(figures(workload.transactions(), 10))),
+    };
+    let slices: Vec<_> = (0..SLICES).map(|pass| slice(0, pass, 1)).collect();
+    store.put_runs(session, &[&record], &slices).unwrap();
+    drop(store);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            if !confine(&[directory.path().to_owned()]).unwrap() {
+                eprintln!("skipped: this kernel has no Landlock");
+                return;
+            }
+            let path = directory.path().join("octavo.db");
+            for store in [Store::open_or_create(&path), Store::open(&path)] {
+                assert!(store.unwrap().slices().unwrap() == slices);
+            }
+        });
+    });
 }
 
 #[test]

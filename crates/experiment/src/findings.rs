@@ -31,7 +31,7 @@ use crate::{
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
-pub use per_transaction::PerTransaction;
+pub use per_transaction::{MISSES_THAT_MATTER, PerTransaction};
 pub use ramps::{CellRamp, RampEnd};
 
 use per_transaction::per_transaction;
@@ -432,10 +432,10 @@ impl Findings {
 
     /// Share of the buffer's misses that reached the device: the smaller of
     /// what the database's files and what the device's counters say, the
-    /// worst cell of all.
+    /// worst cell of those that missed enough for it to matter.
     pub fn misses_at_device_min(&self) -> Option<f64> {
         self.per_transaction()
-            .map(|figures| figures.misses_read * figures.device_reads_ratio.unwrap_or(1.0).min(1.0))
+            .filter_map(PerTransaction::misses_at_device)
             .min_by(f64::total_cmp)
     }
 }
@@ -847,10 +847,8 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
             })
         }));
     }
-    let reads = cells().filter_map(|cell| {
-        let figures = cell.per_transaction?;
-        Some((cell, figures.device_reads_ratio? * figures.misses_read))
-    });
+    let reads =
+        cells().filter_map(|cell| Some((cell, cell.per_transaction?.device_reads_a_miss()?)));
     let most = reads.max_by(|(_, one), (_, other)| one.total_cmp(other));
     // With direct I/O nothing reads but misses, and other programs.
     let direct = findings.storage_path == Some(StoragePath::Direct);

@@ -661,7 +661,7 @@ fn cell(
             log_written_bytes: 1.5 * size + 4000.0,
             syncs: 0.93,
             write_amplification: (2.4 * size + 6200.0) / 640.0,
-            misses_read: 0.997,
+            misses_read: Some(0.997),
             device_reads_ratio: Some(1.01),
             device_written_ratio: Some(1.08),
             read_us_mean: 62.0 + size / 700.0,

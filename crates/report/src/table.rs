@@ -240,7 +240,7 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
         move |cell: &CellFindings| known(cell.per_transaction.as_ref().and_then(figure), words)
     };
     of_cells(findings, group, "Means")
-        .figure("misses read", of(|f| Some(f.misses_read), percent_fine))
+        .figure("misses read", of(|f| f.misses_read, percent_fine))
         .figure("device reads / ours", of(|f| f.device_reads_ratio, number))
         .figure(
             "device writes / ours",

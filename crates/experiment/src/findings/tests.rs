@@ -321,7 +321,7 @@ fn figures_of_a_transaction_are_over_all_runs_of_a_cell() {
     assert!((each.buffer_misses - 4.0 * 1000.0 / 1003.0).abs() < 1e-12);
     assert_eq!(
         (each.misses_read, each.device_reads_ratio),
-        (1.0, Some(1.0))
+        (Some(1.0), Some(1.0))
     );
     assert_eq!(reference.kinds[0].committed(), 2000);
 }
@@ -448,6 +448,36 @@ fn the_share_of_misses_at_the_device_is_that_of_the_worst_cell() {
     };
     let found = findings_of(fewer, |_| {});
     assert!((found.misses_at_device_min().unwrap() - 0.25).abs() < 0.001);
+}
+
+#[test]
+fn where_few_misses_were_read_does_not_matter() {
+    let with = |misses| {
+        findings_with(move |run| {
+            run.load.counters.buffer_misses = misses;
+            run.load.counters.reads = 0;
+            if let Some(device) = &mut run.device {
+                device.reads = 0;
+            }
+        })
+    };
+    let is_raised = |found: &Findings| {
+        let mut caveats = found.caveats.iter();
+        caveats.any(|caveat| matches!(caveat, Caveat::MissesNotAtDevice { .. }))
+    };
+    // Of 1,003 transactions a run.
+    for (misses, read, at_device) in [(0, None, None), (9, Some(0.0), None)] {
+        let found = with(misses);
+        let cell = found.groups[0].cells[0].per_transaction.unwrap();
+        assert_eq!(
+            (cell.misses_read, found.misses_at_device_min()),
+            (read, at_device)
+        );
+        assert!(!is_raised(&found), "{misses} misses: {:?}", found.caveats);
+    }
+    let found = with(12);
+    assert_eq!(found.misses_at_device_min(), Some(0.0));
+    assert!(is_raised(&found), "{:?}", found.caveats);
 }
 
 /// Slices of 1 s with 100 counted transactions, of which each other ten have 140.

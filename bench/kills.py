@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Kills octavo at random moments, and looks what is left.
 
-    bench/kills.py DIRECTORY [KILLS [SEED]]
+    bench/kills.py DIRECTORY [KILLS [SEED [NAME...]]]
 
-DIRECTORY is new, on a disk with 3 GB of room. As root it works in namespaces of
+DIRECTORY is new, on a disk with 5 GB of room. As root it works in namespaces of
 its own for processes, mounts and shared memory, so that others at work on the
 machine are neither seen nor met. KILLS (default 100) are spread
-over the commands below in turn. A kill is SIGKILL to octavo alone, to all of its
-processes at once, or to one of those that it started. After each, within 20 s:
-no process or mount of it is left. Once a command was killed five times it is let
+over the commands below in turn, or over those that are named. OCTAVO in the
+environment is a program to use instead of a release build. The data is larger than
+every buffer, those of loading and of checks too, so that all of them spill.
+A kill is SIGKILL to octavo alone, to all of its
+processes at once, or to one of those that it started, or an interrupt (SIGINT) to
+octavo. After each, within 20 s: no process or mount of it is left. Once a command was killed five times it is let
 go on to its end and has to succeed; then no shared memory and no control group is
 left either, and its store has to be sound and to hold as many passes as that of
 one that was not disturbed, and of SQLite the same first sitting to the count.
@@ -30,7 +33,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OCTAVO = ROOT / "target/release/octavo"
+OCTAVO = pathlib.Path(os.environ.get("OCTAVO", ROOT / "target/release/octavo")).resolve()
 PLAN = """format = 1
 [experiment]
 passes = 12
@@ -40,17 +43,17 @@ transactions = 100
 warm-up = 200
 [workload]
 name = "pgbench"
-scale = 1
+scale = 5
 [cells]
 {cells}
 """
-SQLITE = 'page-size = ["4K", "16K"]\nmemory = "4MiB"'
+SQLITE = 'page-size = ["4K", "64K"]\nmemory = "4MiB"'
 POSTGRES = 'database = "postgres"\nbin = "8K=installed"\nclients = [1, 2]\nmemory = "32MiB"'
 MARIADB = 'database = "mariadb"\npage-size = "16K"\nclients = [1, 2]\nmemory = "32MiB"'
 DEVICE = SQLITE + '\nstorage = "device:instant"'
-BENCH = ["--workload", "pgbench", "--scale", "1", "--duration", "2s"]
+BENCH = ["--workload", "pgbench", "--scale", "5", "--duration", "2s"]
 # A command goes on where it was killed, so that all of it is hit in the end.
-LONGEST = 6
+LONGEST = 10
 SERVERS = {"postgres": "/usr/lib/postgresql", "mariadb": "/usr/sbin/mariadbd"}
 
 
@@ -66,8 +69,8 @@ def scenes(home):
         plan.write_text(PLAN.format(cells=cells))
         yield name, ["run", str(plan), str(home / name)]
     yield "run-advise", ["advise", str(home / "run-advise"), "--passes", "12", "--transactions", "100",
-                         "--warm-up", "200", "--workload", "pgbench", "--scale", "1", "--no-calibrate",
-                         "--page-sizes", "4K,16K", "--memory", "4MiB"]
+                         "--warm-up", "200", "--workload", "ycsb-a", "--records", "50000", "--no-calibrate",
+                         "--page-sizes", "4K,64K", "--memory", "4MiB"]
     yield "load", ["load", str(home / "load"), "--warehouses", "1"]
     yield "bench", ["bench", str(home / "bench"), *BENCH]
     for server in SERVERS:
@@ -148,7 +151,9 @@ def traces(home, at_the_end):
         left += [f"shared memory {path}" for path in pathlib.Path("/dev/shm").glob("PostgreSQL*")]
         # A group's name says whose processes it is for.
         own = os.stat("/proc/self/ns/pid").st_ino
-        left += [f"control group {path}" for path in pathlib.Path("/sys/fs/cgroup").glob(f"**/octavo-{own}-*")]
+        # Others' groups may go while they are listed, which a walk passes over.
+        groups = (os.path.join(above, name) for above, names, _ in os.walk("/sys/fs/cgroup") for name in names)
+        left += [f"control group {path}" for path in groups if os.path.basename(path).startswith(f"octavo-{own}-")]
         segments = pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
         left += [f"System V segment {line.split()[1]}" for line in segments]
     return left
@@ -241,12 +246,16 @@ def main():
     home = pathlib.Path(sys.argv[1]).resolve()
     kills = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     chance = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    subprocess.run(["cargo", "build", "--release", "-p", "octavo"], cwd=ROOT, check=True)
+    if "OCTAVO" not in os.environ:
+        subprocess.run(["cargo", "build", "--release", "-p", "octavo"], cwd=ROOT, check=True)
     home.mkdir()
     if before := traces(home, True):
         sys.exit("there already: " + ", ".join(before))
     chosen = []
+    named = sys.argv[4:]
     for name, command in scenes(home):
+        if named and name not in named:
+            continue
         if possible(name):
             chosen.append((name, command))
         else:
@@ -268,7 +277,7 @@ def main():
             child = start(command, home)
             time.sleep(chance.uniform(0, min(lengths[name], LONGEST)))
             all_below = below(child.pid)
-            how = chance.choice(["octavo", "all", "one of its own"])
+            how = chance.choice(["octavo", "all", "one of its own", "interrupt"])
             if how == "one of its own" and all_below:
                 victim = chance.choice(all_below)
                 how = words_of(victim)[:70] or how
@@ -278,6 +287,15 @@ def main():
                 except subprocess.TimeoutExpired:
                     print(f"{name}: hangs after {how} was killed")
                     tell_what_waits([child.pid, *below(child.pid)])
+                    failures += 1
+                    child.kill()
+            elif how == "interrupt" and child.poll() is None:
+                child.send_signal(signal.SIGINT)
+                try:
+                    child.wait(120)
+                except subprocess.TimeoutExpired:
+                    print(f"{name}: hangs after an interrupt")
+                    tell_what_waits([child.pid, *all_below])
                     failures += 1
                     child.kill()
             else:

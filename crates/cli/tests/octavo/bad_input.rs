@@ -34,6 +34,14 @@ fn impossible_values_are_named() {
             &["advise", "--memory=1TiB", "--passes=1"],
             &["free", "but needs"],
         ),
+        (
+            &["advise", "--memory=3TiB"],
+            &["3072 GiB", "at most 2047 GiB", "cache_size"],
+        ),
+        (
+            &["predict", "--memory=3TiB"],
+            &["3072 GiB", "at most 2047 GiB", "cache_size"],
+        ),
         (&["advise", "--no-such-flag"], &["--no-such-flag"]),
         (&["calibrate"], &["is not a directory"]),
         (&["report"], &["does not exist"]),

@@ -11,6 +11,7 @@ use std::{
 
 use crate::{PASSES, complaint, octavo, small_advise};
 use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// What the slices of a sitting counted, as text, in order. Nothing of it
 /// depends on a clock.
@@ -90,14 +91,15 @@ impl Moments {
     }
 }
 
-/// One that loads in a second, so that kills hit all of it.
+/// One that loads in a second, so that kills hit all of it. What derives pages of 64 KiB
+/// spills what it may have to take back.
 fn advise(directory: &Path) -> Command {
     let mut command = octavo();
     command.arg("advise").arg(directory).args([
         "--workload=pgbench",
         "--scale=1",
-        "--memory=1MiB,4MiB",
-        "--page-sizes=4K,16K",
+        "--memory=2MiB,4MiB",
+        "--page-sizes=4K,64K",
         &format!("--passes={PASSES}"),
         "--transactions=40",
         "--warm-up=100",
@@ -153,6 +155,34 @@ fn after_twenty_kills_every_slice_that_was_kept_is_that_of_an_undisturbed_experi
     }
 }
 
+/// What is loaded is kept: the same command begins with deriving.
+#[test]
+fn stopped_between_loading_and_deriving_it_finishes() {
+    let parent = tempfile::tempdir().unwrap();
+    for signal in [Signal::KILL, Signal::INT] {
+        let was_between = (0..10).any(|attempt| {
+            let directory = parent.path().join(format!("{attempt}-{}", signal.as_raw()));
+            let data = directory.join("data");
+            let mut child = quiet(advise(&directory)).spawn().unwrap();
+            while !data.join("snapshot-4096-loaded/complete").exists() {
+                assert!(child.try_wait().unwrap().is_none(), "it ended before");
+                thread::sleep(Duration::from_millis(1));
+            }
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            let output = child.wait_with_output().unwrap();
+            assert!(!output.status.success(), "{}", complaint(&output));
+            let is_derived = data.join("snapshot-65536/complete").exists();
+            let output = advise(&directory).output().unwrap();
+            assert!(output.status.success(), "{}", complaint(&output));
+            assert_eq!(passes(&directory), PASSES);
+            !is_derived
+        });
+        if !was_between {
+            eprintln!("skipped: {signal:?} always came after deriving");
+        }
+    }
+}
+
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
     let parent = tempfile::tempdir().unwrap();
@@ -173,9 +203,8 @@ fn an_interrupt_keeps_what_was_measured() {
         assert!(Instant::now() < deadline, "no pass was kept");
         thread::sleep(Duration::from_millis(20));
     }
-    let pid = rustix::process::Pid::from_child(&child);
     // It may have finished everything by now, on a fast machine.
-    let _gone = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+    let _gone = kill_process(Pid::from_child(&child), Signal::INT);
     let output = loop {
         if child.try_wait().unwrap().is_some() {
             break child.wait_with_output().unwrap();

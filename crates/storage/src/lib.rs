@@ -5,13 +5,14 @@
 //! system and block device a path lies on and reads that device's counters.
 //! [`directory`] makes, marks and locks the directories that Octavo works in,
 //! [`confine`] holds a process to them, and [`namespace`] keeps mounts from others.
-//! [`procfs`] reads mounts and processes, [`aligned`] is memory for direct I/O, and
-//! [`entry`] reads a device's catalog entry from a file.
+//! [`procfs`] reads mounts and processes, [`direct`] says whether a file has direct I/O,
+//! [`aligned`] is memory for that, and [`entry`] reads a device's catalog entry from a file.
 //! Databases and workloads are unknown here.
 
 pub mod aligned;
 pub mod calibrate;
 pub mod confine;
+pub mod direct;
 pub mod directory;
 pub mod engine;
 pub mod entry;

@@ -8,10 +8,10 @@ use std::{
     path::Path,
 };
 
-use crate::{aligned::AlignedBuffer, error::CalibrateError};
+use crate::{aligned::AlignedBuffer, direct::DirectIo, error::CalibrateError};
 use octavo_device::profile::Access;
 use octavo_units::ByteCount;
-use rustix::fs::{Advice, AtFlags, FallocateFlags, StatxFlags};
+use rustix::fs::{Advice, FallocateFlags};
 
 /// An open file to measure on.
 #[derive(Debug)]
@@ -67,7 +67,8 @@ impl Target {
     /// set.
     pub fn over(file: File) -> io::Result<Self> {
         let size = ByteCount::new(file.metadata()?.size());
-        let alignment = direct_alignment(&file);
+        let direct = DirectIo::of(&file);
+        let alignment = direct_alignment(&file, direct);
         if alignment.is_none() {
             set_direct(&file, false)?;
             // Read-ahead would make random reads look like something else.
@@ -78,6 +79,7 @@ impl Target {
             size,
             access: match alignment {
                 Some(_) => Access::Direct,
+                None if direct == DirectIo::Memory => Access::Memory,
                 None => Access::Buffered,
             },
             alignment: alignment.unwrap_or(1),
@@ -108,7 +110,7 @@ impl Target {
     /// from the page cache as far as the kernel follows.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.file.sync_data()?;
-        if self.access == Access::Buffered {
+        if self.access != Access::Direct {
             rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
         }
         Ok(())
@@ -154,20 +156,13 @@ fn set_direct(file: &File, on: bool) -> io::Result<()> {
 
 /// Switches the file to direct I/O and returns the alignment that requests
 /// need, or `None` when it cannot be had.
-fn direct_alignment(file: &File) -> Option<u32> {
+fn direct_alignment(file: &File, direct: DirectIo) -> Option<u32> {
+    let candidates = match direct {
+        DirectIo::Aligned { offset, .. } => vec![offset],
+        DirectIo::Untold => vec![512, 1024, 2048, 4096],
+        DirectIo::Cached | DirectIo::Memory => return None,
+    };
     set_direct(file, true).ok()?;
-    let mut candidates = vec![512, 1024, 2048, 4096];
-    // Since Linux 6.1 file systems say it themselves; 0 is "not supported".
-    if let Ok(facts) = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
-        && facts.stx_mask & StatxFlags::DIOALIGN.bits() != 0
-    {
-        if facts.stx_dio_offset_align == 0
-            || facts.stx_dio_mem_align as usize > AlignedBuffer::ALIGNMENT
-        {
-            return None;
-        }
-        candidates = vec![facts.stx_dio_offset_align];
-    }
     // Some file systems take the flag and refuse the request.
     candidates.into_iter().find(|&alignment| {
         let bytes = alignment as usize;
@@ -189,8 +184,18 @@ mod tests {
         assert_eq!(target.size(), ByteCount::mib(1));
         match target.access() {
             Access::Direct => assert!(target.alignment().is_power_of_two()),
-            Access::Buffered => println!("skipped direct I/O: refused here"),
+            access => println!("skipped direct I/O: {access} here"),
         }
+    }
+
+    #[test]
+    fn memory_is_not_measured_as_a_device() {
+        let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
+            println!("skipped: no /dev/shm here");
+            return;
+        };
+        let target = Target::create(directory.path(), ByteCount::mib(1)).unwrap();
+        assert_eq!((target.access(), target.alignment()), (Access::Memory, 1));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use octavo_storage::direct::DirectIo;
 use octavo_units::PageSize;
 
 use crate::{Result, files::named, server::account::Account};
@@ -70,13 +71,13 @@ impl Layout {
             })
     }
 
-    /// Whether the file system lets files be opened past the page cache.
+    /// Whether files that are opened with O_DIRECT are read and written past the page cache.
     pub(crate) fn has_direct_io(&self) -> bool {
         fs::OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_DIRECT)
             .open(self.data.join("ibdata1"))
-            .is_ok()
+            .is_ok_and(|file| DirectIo::of(&file).is_possible())
     }
 
     /// Makes a directory for the server's user alone, unless it is there.

@@ -27,7 +27,7 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(120);
 /// How files are opened where the file system refuses direct I/O: the server
 /// falls back by itself.
 const WITHOUT_DIRECT_IO: &str =
-    "through the page cache, which has no limit: the file system refuses O_DIRECT";
+    "through the page cache, which has no limit: the file system has no direct I/O";
 
 /// What conditions are made of, as the server has it in force.
 const VARIABLES: [&str; 14] = [

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use octavo_storage::direct::DirectIo;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Connection, Workload, connection::Statement};
 
@@ -26,6 +27,9 @@ const CACHE_PART: u64 = 8;
 
 /// Less page cache makes the server wait for its own writes.
 const CACHE_MIN: ByteCount = ByteCount::mib(4);
+
+/// What memory lacks where files take O_DIRECT and go through the page cache.
+const WITHOUT_DIRECT_IO: &str = "the page cache has no limit: the file system has no direct I/O";
 
 /// Pages that a server needs in its buffer for itself, and for each client: a
 /// b-tree's split and a scan hold fewer than this.
@@ -129,6 +133,8 @@ impl RunningPostgres {
         }
         let major = major_of(&about.version).unwrap_or(0);
         let statistics = Statistics::of(major, settings.page_size);
+        // A server on files that only take O_DIRECT starts all the same.
+        let bypasses = DirectIo::of_path(&server.path().join("PG_VERSION")).is_possible();
         let pid = server.process().pid();
         let checkpointer = Checkpointer::of(pid, major, &mut monitor);
         let (options, isolation) = session_options(settings.isolation);
@@ -143,6 +149,7 @@ impl RunningPostgres {
                      and what is being written",
                     group.kind(),
                 ),
+                (None, None) if !bypasses => format!("all in shared_buffers; {WITHOUT_DIRECT_IO}"),
                 (None, None) => "all in shared_buffers".into(),
                 (None, Some(reason)) => format!(
                     "shared_buffers, seven eighths of it; the page cache has no limit: {reason}"
@@ -165,7 +172,8 @@ impl RunningPostgres {
             write_back: (!direct).then(|| WriteBack::of(server.path())),
             server,
             storage_path: match (&group, direct) {
-                (_, true) => StoragePath::Direct,
+                (_, true) if bypasses => StoragePath::Direct,
+                (_, true) => StoragePath::PageCache,
                 (Some(_), false) => StoragePath::Limited,
                 (None, false) => StoragePath::PageCache,
             },

@@ -5,7 +5,7 @@
 //! anything else goes through an aligned bounce buffer, and a write of part of
 //! a block reads the block first.
 //!
-//! Where the file system refuses O_DIRECT the same calls go through the page
+//! Where the file system has no direct I/O the same calls go through the page
 //! cache with an alignment of one byte, and [`DirectFile::is_direct`] says so.
 
 use std::{
@@ -19,8 +19,7 @@ use std::{
     },
 };
 
-use octavo_storage::aligned::AlignedBuffer;
-use rustix::fs::{AtFlags, CWD, StatxFlags, fstatfs, statx};
+use octavo_storage::{aligned::AlignedBuffer, direct::DirectIo};
 
 use super::{
     bounce::with_bounce,
@@ -32,10 +31,6 @@ use crate::files::refuses_direct;
 /// `STATX_DIOALIGN` came with Linux 6.1): the largest logical block that disks
 /// have.
 const OFFSET_ALIGN_UNKNOWN: u64 = 4096;
-
-/// `f_type` of tmpfs in statfs(2). Since Linux 6.6 it takes O_DIRECT and still
-/// is memory.
-const TMPFS_MAGIC: i64 = 0x0102_1994;
 
 /// See the module.
 pub(crate) struct DirectFile {
@@ -60,13 +55,21 @@ impl DirectFile {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         let attempt = options.clone().custom_flags(libc::O_DIRECT).open(path);
-        let (file, direct) = match attempt {
-            Ok(file) if is_memory(&file) => (options.open(path)?, false),
-            Ok(file) => (file, true),
-            Err(error) if refuses_direct(&error) => (options.open(path)?, false),
+        let (how, file) = match attempt {
+            Ok(file) => (DirectIo::of(&file), file),
+            Err(error) if refuses_direct(&error) => (DirectIo::Cached, options.open(path)?),
             Err(error) => return Err(error),
         };
-        let (offset_align, memory_align) = if direct { alignments(path) } else { (1, 1) };
+        let (offset_align, memory_align) = match how {
+            DirectIo::Aligned { offset, memory } => (u64::from(offset), memory as usize),
+            DirectIo::Untold => (OFFSET_ALIGN_UNKNOWN, AlignedBuffer::ALIGNMENT),
+            DirectIo::Cached | DirectIo::Memory => (1, 1),
+        };
+        let direct = how.is_possible();
+        let file = match direct {
+            true => file,
+            false => options.open(path)?,
+        };
         Ok(Self {
             file,
             offset_align,
@@ -238,29 +241,6 @@ impl DirectFile {
                     .map(|()| source.len())
             })
             .map(|_| ())
-    }
-}
-
-fn is_memory(file: &File) -> bool {
-    // The field's type differs between architectures.
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
-    fstatfs(file).is_ok_and(|about| about.f_type as i64 == TMPFS_MAGIC)
-}
-
-/// What direct requests to this file must be aligned to: offsets, memory.
-fn alignments(path: &Path) -> (u64, usize) {
-    let unknown = (OFFSET_ALIGN_UNKNOWN, AlignedBuffer::ALIGNMENT);
-    let Ok(status) = statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) else {
-        return unknown;
-    };
-    let (offset, memory) = (status.stx_dio_offset_align, status.stx_dio_mem_align);
-    if offset.is_power_of_two()
-        && memory.is_power_of_two()
-        && memory as usize <= AlignedBuffer::ALIGNMENT
-    {
-        (u64::from(offset), memory as usize)
-    } else {
-        unknown
     }
 }
 

@@ -7,6 +7,11 @@
 //! of the average, and so do, by at most 10 %, the largest and smallest value
 //! of the least-squares line through them.
 //!
+//! Rounds there last a minute. fio's `steadystate` compares values of one second each, with
+//! limits that its user gives. What is measured for a tenth of a second varies by more than
+//! these limits on any machine that does something else too, and says nothing of the
+//! storage's state: for such rounds there is [`margin`].
+//!
 //! Not covered: *what* is a round. The specification repeats a whole set of
 //! points per round; here a point may be repeated by itself, so that it can
 //! be measured alone. See docs/device-profile.md.
@@ -46,6 +51,25 @@ pub fn first_steady_round(rates: &[f64]) -> Option<usize> {
         .windows(WINDOW)
         .position(is_steady)
         .map(|start| start + WINDOW)
+}
+
+/// Rounds that are shorter are not asked whether they are steady, in seconds: half of what
+/// fio takes.
+pub const ROUND_S_MIN: f64 = 0.5;
+
+/// Student's t of four degrees of freedom at 97.5%, for the mean of [`WINDOW`] rounds.
+const T_OF_WINDOW: f64 = 2.776;
+
+/// Half of the 95% confidence interval of the mean of the last [`WINDOW`] rates, as a share
+/// of that mean; `None` with fewer, or with none above 0.
+pub fn margin(rates: &[f64]) -> Option<f64> {
+    let window = rates.last_chunk::<WINDOW>()?;
+    let count = WINDOW as f64;
+    let mean = window.iter().sum::<f64>() / count;
+    let squares = window.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
+    let error = (squares / (count - 1.0) / count).sqrt();
+    let margin = T_OF_WINDOW * error / mean;
+    (mean > 0.0 && margin.is_finite()).then_some(margin)
 }
 
 /// The slope of the least-squares line through `values` at 0, 1, 2, ...
@@ -89,6 +113,22 @@ mod tests {
         // 2.6 a round: the excursion of 10.4 is allowed, the slope is not.
         assert!(!is_steady(&[94.8, 97.4, 100.0, 102.6, 105.2]));
         assert!(!is_steady(&[105.2, 102.6, 100.0, 97.4, 94.8]));
+    }
+
+    #[test]
+    fn the_margin_is_that_of_students_t() {
+        assert_eq!(margin(&[7.0; 5]), Some(0.0));
+        // By hand: mean 100, squares 1000, error of the mean sqrt(1000 / 4 / 5) = 7.07.
+        let found = margin(&[1.0, 110.0, 90.0, 100.0, 80.0, 120.0]).unwrap();
+        assert!((found - 0.1963).abs() < 1e-4, "{found}");
+        for rates in [
+            &[100.0; 4][..],
+            &[0.0; 5],
+            &[f64::NAN; 5],
+            &[f64::INFINITY; 5],
+        ] {
+            assert_eq!(margin(rates), None);
+        }
     }
 
     #[test]

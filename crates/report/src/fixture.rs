@@ -833,6 +833,7 @@ pub(crate) fn profile() -> Profile {
             cpu_us_per_request: 6.0,
             in_flight: f64::from(depth),
             rounds: 5,
+            iops_margin: Some(0.01),
             steady_round: Some(5),
             latency: Latency {
                 us_mean: mean,

@@ -1,7 +1,7 @@
 //! The report of a device's profile.
 
 use octavo_device::{
-    profile::{Means, Point, Profile, table},
+    profile::{Access, Means, Profile, table},
     request::{Mix, Pattern},
 };
 
@@ -94,8 +94,30 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
             format!("p50 {}, p99 {}", time(latency.us_p50), time(latency.us_p99)),
         ));
     }
-    if !profile.points.iter().all(Point::is_steady) {
-        values.push(("steady".into(), "not all points".into()));
+    let unsteady = profile.points.iter().filter(|of| profile.is_unsteady(of));
+    match unsteady.count() {
+        0 => {}
+        unsteady => values.push((
+            "not steady".into(),
+            format!("{unsteady} of {} points", profile.points.len()),
+        )),
+    }
+    let mut margins: Vec<f64> = profile
+        .points
+        .iter()
+        .filter_map(|of| profile.margin(of))
+        .collect();
+    margins.sort_by(f64::total_cmp);
+    if let Some(widest) = margins.last() {
+        let median = margins[(margins.len() - 1) / 2];
+        values.push((
+            "95% interval".into(),
+            format!(
+                "±{} or less at half of the points, ±{} at the widest",
+                percent(median),
+                percent(*widest)
+            ),
+        ));
     }
     if let Some(apart) = profile.passes_apart() {
         let spread = format!(
@@ -104,7 +126,12 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
         );
         values.push(("passes".into(), spread));
     }
-    vec![Block::Paragraph(what), Block::Values(values)]
+    let mut blocks = vec![Block::Paragraph(what), Block::Values(values)];
+    if profile.access == Access::Memory {
+        let remedy = "This is the speed of memory. Name a directory on a disk to measure that.";
+        blocks.insert(1, Block::Paragraph(remedy.into()));
+    }
+    blocks
 }
 
 #[cfg(test)]
@@ -126,5 +153,23 @@ mod tests {
         );
         assert!(text.contains("4 KiB commit            p50 "), "{text}");
         assert!(text.contains("read IOPS"), "{text}");
+        assert!(
+            !text.contains("MEMORY") && !text.contains("steady"),
+            "{text}"
+        );
+        let mut memory = fixture::profile();
+        memory.access = Access::Memory;
+        memory.storage.file_system = Some("tmpfs".into());
+        memory.points[0].iops_margin = Some(0.4);
+        memory.points[0].duration_s = 0.5;
+        let text = profile(&memory).terminal(100, false).replace('\u{a0}', " ");
+        assert!(
+            text.contains("on tmpfs, I/O to MEMORY and no disk by io_uring"),
+            "{text}"
+        );
+        assert!(text.contains("This is the speed of memory."), "{text}");
+        let margins =
+            "95% interval            ±1% or less at half of the points, ±40% at the widest";
+        assert!(text.contains(margins), "{text}");
     }
 }

@@ -95,8 +95,10 @@ impl std::fmt::Display for Means {
 pub enum Access {
     /// `O_DIRECT`: every request reaches the device.
     Direct,
-    /// The file system refused `O_DIRECT`: figures may show memory.
+    /// The file system has no direct I/O: figures may show memory.
     Buffered,
+    /// The file system is in memory, and figures are of that.
+    Memory,
 }
 
 impl std::fmt::Display for Access {
@@ -104,6 +106,7 @@ impl std::fmt::Display for Access {
         f.pad(match self {
             Self::Direct => "direct I/O",
             Self::Buffered => "BUFFERED I/O, figures may show memory",
+            Self::Memory => "I/O to MEMORY and no disk",
         })
     }
 }
@@ -128,6 +131,10 @@ pub struct Point {
     pub in_flight: f64,
     /// Rounds that were measured; figures are over the last 5.
     pub rounds: u32,
+    /// Half of the 95% confidence interval of `iops` over the last 5 rounds, as a share of
+    /// it; `None` where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub iops_margin: Option<f64>,
     /// The first round that ended a steady window, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub steady_round: Option<u32>,
@@ -217,6 +224,24 @@ impl Profile {
         Ok(toml::from_str(text)?)
     }
 
+    /// Whether a point was not steady. Of rounds that are too short to say it is not said,
+    /// but [`Self::margin`] is.
+    pub fn is_unsteady(&self, point: &Point) -> bool {
+        !point.is_steady() && self.has_long_rounds(point)
+    }
+
+    /// Half of the 95% confidence interval of a point's rate, as a share of it, where its
+    /// rounds are too short to be called steady or not.
+    pub fn margin(&self, point: &Point) -> Option<f64> {
+        point.iops_margin.filter(|_| !self.has_long_rounds(point))
+    }
+
+    /// A simulation's time has no other load in it.
+    fn has_long_rounds(&self, point: &Point) -> bool {
+        let round_s = point.duration_s / steady::WINDOW as f64;
+        self.engine == Means::Simulation || round_s >= steady::ROUND_S_MIN
+    }
+
     /// The first point of this kind whose range is the whole file and whose
     /// writes are not synced.
     pub fn point(
@@ -285,6 +310,7 @@ impl Point {
             },
             in_flight: iops.get() * latency.us_mean / 1e6,
             rounds: rates.len() as u32,
+            iops_margin: steady::margin(rates),
             steady_round: steady::first_steady_round(rates).map(|round| round as u32),
             latency,
             read_latency: part(&window.reads),

@@ -99,7 +99,7 @@ fn mixed(profile: &Profile) -> Option<Table> {
                 point.spec.mix.to_string(),
                 point.spec.request_size.to_string(),
                 point.spec.depth.to_string(),
-                iops(Some(point)),
+                iops(profile, Some(point)),
                 milliseconds(Some(point)),
                 p99(point.read_latency),
                 p99(point.write_latency),
@@ -132,7 +132,7 @@ fn commit(profile: &Profile) -> Option<Table> {
             vec![
                 point.spec.request_size.to_string(),
                 point.spec.depth.to_string(),
-                iops(Some(point)),
+                iops(profile, Some(point)),
                 us(point.latency.us_p50),
                 us(point.latency.us_p99),
                 us(point.latency.us_max),
@@ -183,7 +183,7 @@ fn by<K: Copy + Ord + ToString>(
     pattern: Pattern,
     key: impl Fn(&PointSpec) -> Option<K>,
 ) -> Option<Table> {
-    let (unit, rate): (_, fn(Option<&Point>) -> String) = match pattern {
+    let (unit, rate): (_, fn(&Profile, Option<&Point>) -> String) = match pattern {
         Pattern::Random => ("IOPS", iops),
         Pattern::Sequential => ("MB/s", megabytes),
     };
@@ -195,8 +195,8 @@ fn by<K: Copy + Ord + ToString>(
         let (read, write) = (at(Mix::READ), at(Mix::WRITE));
         vec![
             wanted.to_string(),
-            rate(read),
-            rate(write),
+            rate(profile, read),
+            rate(profile, write),
             milliseconds(read),
             milliseconds(write),
         ]
@@ -228,16 +228,20 @@ fn table<const COLUMNS: usize>(
         .fold(0.0, f64::max);
     let access = match profile.access {
         Access::Direct => "direct".to_owned(),
-        buffered => buffered.to_string(),
+        other => other.to_string(),
     };
-    let steady = if profile.points.iter().all(Point::is_steady) {
-        ""
-    } else {
-        "; ~ not steady"
+    let is_any = |holds: &dyn Fn(&Point) -> bool| profile.points.iter().any(holds);
+    let unsteady = match is_any(&|point| profile.is_unsteady(point)) {
+        true => "; ~ not steady",
+        false => "",
+    };
+    let wide = match is_any(&|point| wide_margin(profile, point).is_some()) {
+        true => "; ± 95% interval where wider than ±10%",
+        false => "",
     };
     Some(Table {
         title: format!(
-            "{title}; {access}, {}, {longest:.1} s a point, mean latency{steady}",
+            "{title}; {access}, {}, {longest:.1} s a point, mean latency{unsteady}{wide}",
             profile.engine
         ),
         header: header.map(str::to_owned).to_vec(),
@@ -245,23 +249,33 @@ fn table<const COLUMNS: usize>(
     })
 }
 
-/// The rate, marked when it was not steady.
-fn iops(point: Option<&Point>) -> String {
-    marked(point, |point| point.iops.to_string())
+/// The rate, marked where it was not steady or is not known well.
+fn iops(profile: &Profile, point: Option<&Point>) -> String {
+    marked(profile, point, |point| point.iops.to_string())
 }
 
-fn megabytes(point: Option<&Point>) -> String {
-    marked(point, |point| {
+fn megabytes(profile: &Profile, point: Option<&Point>) -> String {
+    marked(profile, point, |point| {
         format!("{:.0}", point.bytes_per_second.get() / 1e6)
     })
 }
 
-fn marked(point: Option<&Point>, text: impl Fn(&Point) -> String) -> String {
-    match point {
-        Some(point) if point.is_steady() => text(point),
-        Some(point) => format!("~{}", text(point)),
-        None => "-".to_owned(),
+fn marked(profile: &Profile, point: Option<&Point>, text: impl Fn(&Point) -> String) -> String {
+    let Some(point) = point else {
+        return "-".to_owned();
+    };
+    match wide_margin(profile, point) {
+        Some(margin) => format!("{} ±{:.0}%", text(point), margin * 100.0),
+        None if profile.is_unsteady(point) => format!("~{}", text(point)),
+        None => text(point),
     }
+}
+
+/// A confidence interval that is told beside its rate is wider than this to each side.
+const MARGIN_TOLD: f64 = 0.10;
+
+fn wide_margin(profile: &Profile, point: &Point) -> Option<f64> {
+    profile.margin(point).filter(|margin| *margin > MARGIN_TOLD)
 }
 
 fn milliseconds(point: Option<&Point>) -> String {
@@ -339,10 +353,28 @@ mod tests {
         let mut sample = sample();
         sample.access = Access::Buffered;
         sample.points[0].steady_round = None;
-        let table = by_size(&sample, Pattern::Random, QueueDepth::new(32).unwrap()).unwrap();
-        assert_eq!(table.rows[0][1], "~50000");
-        assert!(table.title.contains("BUFFERED"), "{}", table.title);
-        assert!(table.title.contains("not steady"));
+        sample.points[0].iops_margin = Some(0.25);
+        let title_and_rate = |sample: &Profile| {
+            let depth = QueueDepth::new(32).unwrap();
+            let table = by_size(sample, Pattern::Random, depth).unwrap();
+            (table.title, table.rows[0][1].clone())
+        };
+        // Rounds of less than half a second are neither steady nor not.
+        let (title, rate) = title_and_rate(&sample);
+        assert_eq!(rate, "50000 ±25%");
+        assert!(
+            title.contains("BUFFERED") && title.contains("±10%"),
+            "{title}"
+        );
+        assert!(!title.contains("not steady"), "{title}");
+        sample.points[0].iops_margin = Some(0.08);
+        let (title, rate) = title_and_rate(&sample);
+        assert_eq!(rate, "50000");
+        assert!(!title.contains("±"), "{title}");
+        sample.points[0].duration_s = 2.5;
+        let (title, rate) = title_and_rate(&sample);
+        assert_eq!(rate, "~50000");
+        assert!(title.contains("not steady"), "{title}");
     }
 
     #[test]

@@ -45,6 +45,7 @@ fn profile(specs: Vec<PointSpec>) -> Profile {
             cpu_us_per_request: 1.0,
             in_flight: f64::from(spec.depth.get()),
             rounds: 5,
+            iops_margin: Some(0.01),
             steady_round: Some(5),
             latency: Latency {
                 us_mean: us,

@@ -100,7 +100,7 @@ fn over(
             place: places.iter().position(|of| *of == own)?,
             value: value(point),
             interval: None,
-            tip: said(point),
+            tip: said(profile, point),
         };
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.dots.push(dot),
@@ -112,15 +112,14 @@ fn over(
     }
     curves.retain(|curve| curve.dots.len() > 1);
     curves.sort_by(|a, b| a.name.cmp(&b.name));
-    let steady = if profile.points.iter().all(Point::is_steady) {
-        "all points steady"
-    } else {
-        "some points not steady"
+    let steady = match profile.points.iter().any(|of| profile.is_unsteady(of)) {
+        true => ", some points not steady",
+        false => "",
     };
     let chart = Lines {
         title: title.into(),
         caption: format!(
-            "Logarithmic scale. Random requests over a file of {}, {}, {}, {steady}.",
+            "Logarithmic scale. Random requests over a file of {}, {}, {}{steady}.",
             profile.file_bytes, profile.access, profile.engine,
         ),
         places: (what, places.into_iter().map(|(_, name)| name).collect()),
@@ -130,19 +129,20 @@ fn over(
     chart.draw(|values| Scale::logarithmic(values, Round::Tens, words))
 }
 
-fn said(point: &Point) -> String {
+fn said(profile: &Profile, point: &Point) -> String {
+    let margin = profile.margin(point);
+    let margin = margin.map_or_else(String::new, |margin| format!(" (±{:.0}%)", margin * 100.0));
     format!(
-        "{} of {} at depth {}: {} IOPS, mean {}, p99 {}{}",
+        "{} of {} at depth {}: {} IOPS{margin}, mean {}, p99 {}{}",
         kind(point.spec.mix),
         point.spec.request_size,
         point.spec.depth,
         number(point.iops.get()),
         time(point.latency.us_mean),
         time(point.latency.us_p99),
-        if point.is_steady() {
-            ""
-        } else {
-            ", not steady"
+        match profile.is_unsteady(point) {
+            true => ", not steady",
+            false => "",
         }
     )
 }

@@ -4,8 +4,8 @@ use octavo_experiment::{
     record::Source,
     statistics::Interval,
     value::{
-        BreakEven, BreakEvenPage, BufferCurve, Configuration, MemoryStep, Setting, Value,
-        ValuedCell,
+        BreakEven, BreakEvenPage, BufferCurve, Configuration, MemoryStep, RateSource, Setting,
+        Value, ValuedCell,
     },
 };
 use octavo_units::PageSize;
@@ -285,9 +285,10 @@ fn intervals(value: &Value) -> Section {
     .figure("random reads/s", |(_, page)| number(page.reads.per_s))
     .figure(("depth", 3), |(_, page)| page.reads.depth.to_string())
     .figure(("over", 4), |(_, page)| page.reads.range.to_string())
-    .words(("rate is", 5), |(of, _)| match of.source {
-        Source::Measured => "calibrated",
-        Source::Predicted | Source::Replayed => "of its model",
+    .words(("rate is", 5), |(_, page)| match page.rate {
+        RateSource::Calibrated => "calibrated",
+        RateSource::Interpolated => "interpolated",
+        RateSource::Model => "of its model",
     })
     .figure("break-even interval", |(_, page)| seconds(page.interval_s));
     section.push(Block::Table(table.build()));
@@ -336,7 +337,8 @@ fn method(_: &Value) -> Section {
          × (price of the storage ÷ price of a MiB of memory). Gray and Putzolu, SIGMOD 1987; Gray \
          and Graefe, SIGMOD Record 26(4), 1997.",
         "Random reads are of one page each, with 32 in flight, over 16 GiB or all of a smaller \
-         range: by the calibrated profile, or by the device's model in virtual time.",
+         range: calibrated at this size, interpolated between the sizes that were calibrated, or \
+         by the device's model in virtual time.",
     ] {
         section.paragraph(sentence);
     }
@@ -371,6 +373,24 @@ mod tests {
     fn words(text: &str) -> String {
         let text = text.replace('\u{a0}', " ");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn rates_of_sizes_that_were_not_calibrated_say_so() {
+        let mut findings = fixture::findings();
+        let profile = findings.calibration.as_mut().unwrap();
+        profile
+            .points
+            .retain(|of| of.spec.request_size.get() != 2048);
+        let text = value(&of(&findings, Some("500"))).verbose(140, false);
+        let said = words(&text);
+        let wanted = "(interpolated from the calibration, queue depth 32); memory costs 5 EUR";
+        assert!(said.contains(wanted), "{said}");
+        for (size, rate) in [("2 KiB", "interpolated"), ("4 KiB", "calibrated")] {
+            let mut rows = text.lines().map(words);
+            let is_wanted = |row: String| row.contains(size) && row.contains(rate);
+            assert!(rows.any(is_wanted), "{size} {rate}: {text}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use octavo_device::{
     catalog::Entry,
     profile::{Access, Profile},
     profiled::Profiled,
+    request::{Mix, Pattern},
 };
 use octavo_storage::entry;
 use octavo_units::{PageSize, Seed};
@@ -40,8 +41,23 @@ pub struct BreakEvenPage {
     /// What the storage does of random reads of this size.
     #[serde(flatten)]
     pub reads: RandomReads,
+    /// Where that rate is from.
+    pub rate: RateSource,
     /// The break-even interval, in seconds: one that is read more often belongs in memory.
     pub interval_s: f64,
+}
+
+/// Where a rate of random reads is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateSource {
+    /// Reads of this size were calibrated, with as many in flight.
+    Calibrated,
+    /// It lies between what was calibrated, or beyond: no reads of this size were, or none
+    /// with as many in flight.
+    Interpolated,
+    /// It is that of the device's model.
+    Model,
 }
 
 /// Why nothing is known of a storage's pages.
@@ -51,7 +67,7 @@ pub struct BreakEvenPage {
 pub enum BreakEvenLacks {
     /// It was not calibrated.
     Calibration,
-    /// It was calibrated through the page cache.
+    /// It was calibrated through the page cache, or is memory.
     Buffered,
     /// The device does not read pages of some sizes, or its description cannot be read.
     Device {
@@ -122,6 +138,18 @@ impl Asked<'_> {
             }
         })
     }
+
+    /// Where the rate of these reads is from.
+    fn rate(&self, reads: &RandomReads) -> RateSource {
+        let Self::Profile(profile) = self else {
+            return RateSource::Model;
+        };
+        let bytes = reads.page_size.get();
+        match profile.point(Mix::READ, Pattern::Random, bytes, reads.depth) {
+            Some(_) => RateSource::Calibrated,
+            None => RateSource::Interpolated,
+        }
+    }
 }
 
 fn named(name: &str, devices: &[(String, Entry)]) -> Result<Entry, BreakEvenLacks> {
@@ -152,7 +180,7 @@ fn of_cells<'a>(
     let profile = of.findings.calibration.as_ref();
     let profile = profile.filter(|_| first == storage.name);
     match profile.ok_or(BreakEvenLacks::Calibration)? {
-        buffered if buffered.access == Access::Buffered => Err(BreakEvenLacks::Buffered),
+        cached if cached.access != Access::Direct => Err(BreakEvenLacks::Buffered),
         profile => Ok(Asked::Profile(profile)),
     }
 }
@@ -193,7 +221,11 @@ fn of_storage(
             Err(lacks) => found.lacks = Some(lacks),
             Ok(reads) => {
                 let interval = break_even_s(size.get(), reads.per_s, price, memory);
-                let page = |interval_s| BreakEvenPage { reads, interval_s };
+                let page = |interval_s| BreakEvenPage {
+                    reads,
+                    rate: asked.rate(&reads),
+                    interval_s,
+                };
                 found.pages.extend(interval.map(page));
             }
         }

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::{plan::Plan, record::Source};
 use results::{SCALE_MAX, SCALE_MIN};
 
-pub use break_even::{BreakEven, BreakEvenLacks, BreakEvenPage};
+pub use break_even::{BreakEven, BreakEvenLacks, BreakEvenPage, RateSource};
 pub use cells::{ValuedCell, ValuedStorage};
 pub use choice::{Choice, Configuration, MemoryInstead, choices, frontier};
 pub use five_minutes::{DEPTH, RANGE_MAX, RandomReads, break_even_s, random_reads};

@@ -4,7 +4,8 @@ use octavo_experiment::{
     record::Source,
     value::{
         BreakEven, BreakEvenLacks, BreakEvenPage, BufferCurve, Choice, Configuration, KneeLacks,
-        KneePlace, MEMORIES_MIN, MemoryInstead, MemoryStep, PER, Setting, Value, ValuedCell,
+        KneePlace, MEMORIES_MIN, MemoryInstead, MemoryStep, PER, RateSource, Setting, Value,
+        ValuedCell,
     },
 };
 use octavo_units::ByteCount;
@@ -351,9 +352,10 @@ fn rule(value: &Value, of: &BreakEven) -> Option<Answer> {
         true => String::new(),
         false => format!("Larger pages: {}. ", list(&others, "and")),
     };
-    let asked = match of.source {
-        Source::Measured => "calibrated",
-        Source::Predicted | Source::Replayed => "by its model",
+    let asked = match first.rate {
+        RateSource::Calibrated => "calibrated",
+        RateSource::Interpolated => "interpolated from the calibration",
+        RateSource::Model => "by its model",
     };
     Some(Answer {
         what: format!(

@@ -34,8 +34,8 @@ pub use known::Known;
 pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
 
-use super::{Plan, SliceLength, Storage};
-use crate::{cpus, value::Prices};
+use super::{Plan, SliceLength, Storage, storage::DEVICES};
+use crate::{cpus, directory::DATA, value::Prices};
 use keys::Places;
 use price_keys::PriceKeys;
 use refusal::{Refusal, Source};
@@ -126,8 +126,8 @@ impl PlanFile {
     /// once [`Self::budget`] and [`Self::passes`] are final.
     ///
     /// # Errors
-    /// When nothing says when to end, storages are the same, or CPUs are not
-    /// there.
+    /// When nothing says when to end, storages are the same or in each other's data, or
+    /// CPUs are not there.
     pub fn check(&self, directory: &Path) -> Result<(), PlanFileError> {
         if self.budget.is_none() && self.passes.is_none() && self.plan.ramp.is_none() {
             let reason = "nothing says when to end: give a budget or a number of passes";
@@ -144,11 +144,40 @@ impl PlanFile {
             }
             seen.push(path);
         }
+        self.check_nesting(directory, &seen)?;
         for (&wanted, place) in self.plan.cpus.iter().zip(&self.cpus) {
             if let Some(wanted) = wanted
                 && let Err(error) = cpus::check(wanted)
             {
                 return Err(self.source.locate(Refusal::new(place, error.to_string())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a storage in what Octavo makes and deletes in another one, or in the
+    /// experiment's directory. `paths` are those of all storages, without links.
+    fn check_nesting(&self, directory: &Path, paths: &[PathBuf]) -> Result<(), PlanFileError> {
+        let own = without_links(directory);
+        let made: Vec<PathBuf> = paths
+            .iter()
+            .chain([&own])
+            .map(|path| path.join(DATA))
+            .chain([own.join(DEVICES)])
+            .collect();
+        let all = self.plan.storages.iter().zip(paths).zip(&self.storages);
+        for ((storage, path), place) in all {
+            if let Storage::Directory(_) = storage
+                && let Some(made) = made.iter().find(|made| path.starts_with(made))
+            {
+                return Err(self.source.locate(Refusal::new(
+                    place,
+                    format!(
+                        "storage '{storage}' is in {}, where Octavo makes and deletes files: \
+                         name another directory",
+                        made.display()
+                    ),
+                )));
             }
         }
         Ok(())

@@ -27,7 +27,7 @@ pub enum Storage {
 const DEVICE: &str = "device:";
 
 /// Where the emulated devices of an experiment are, in its directory.
-const DEVICES: &str = "devices";
+pub(super) const DEVICES: &str = "devices";
 
 impl Storage {
     /// Where the data lies, of an experiment that works in `directory`: of a

@@ -4,7 +4,7 @@ use octavo_buffer::Page;
 use octavo_units::{ByteCount, Moment, PageSize};
 use octavo_workload::{Workload, touch::Touch};
 
-use crate::{arriving::Arriving, io::Io};
+use crate::{arriving::Arriving, io::Io, pages::Pages};
 
 /// A database whose rows lie on pages, some of them in its buffer.
 pub(crate) trait Engine: Send {
@@ -97,17 +97,36 @@ impl EngineError {
         workload: &dyn Workload,
         page_size: PageSize,
     ) -> Result<(), EngineError> {
+        let size = Self::size(workload);
+        let pages_max = u64::from(Page::COUNT_MAX) / 4;
+        match size.get() / u64::from(page_size.get()) > pages_max {
+            true => Err(Self::Size { size, page_size }),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses what took more pages than can be numbered, with room for as many again: values
+    /// that have pages of their own leave most of these empty.
+    pub(crate) fn check_pages(
+        pages: &Pages,
+        workload: &dyn Workload,
+        page_size: PageSize,
+    ) -> Result<(), EngineError> {
+        let size = Self::size(workload);
+        match pages.has_room() {
+            true => Ok(()),
+            false => Err(Self::Size { size, page_size }),
+        }
+    }
+
+    /// Bytes of all rows.
+    fn size(workload: &dyn Workload) -> ByteCount {
         let population = workload.population();
         let partitions = population.partitions();
         let bytes = partitions.iter().map(|part| {
             let row = workload.tables()[part.table.0].row_bytes_mean;
             part.rows_about.saturating_mul(u64::from(row))
         });
-        let size = ByteCount::new(bytes.fold(0, u64::saturating_add));
-        let pages_max = u64::from(Page::COUNT_MAX) / 4;
-        match size.get() / u64::from(page_size.get()) > pages_max {
-            true => Err(Self::Size { size, page_size }),
-            false => Ok(()),
-        }
+        ByteCount::new(bytes.fold(0, u64::saturating_add))
     }
 }

@@ -11,10 +11,11 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// So many pages in a row: the first one.
+    /// So many pages in a row: the first one. Where there are more than can be numbered,
+    /// [`Self::has_room`] says so.
     pub(crate) fn extend(&mut self, count: u32) -> Page {
-        let first = Page::new(self.count);
-        self.count += count;
+        let first = Page::new(self.count.min(Page::COUNT_MAX - 1));
+        self.count = self.count.saturating_add(count).min(Page::COUNT_MAX);
         self.changes += 1;
         first
     }
@@ -34,6 +35,11 @@ impl Pages {
     /// Grows whenever pages were taken or freed.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
+    }
+
+    /// Whether as many again could be numbered.
+    pub(crate) fn has_room(&self) -> bool {
+        self.count <= Page::COUNT_MAX / 2
     }
 
     /// How many there are, free ones included.

@@ -168,7 +168,8 @@ impl Entry {
             Model::Raid(parameters) => parameters
                 .member
                 .check(*parameters.members)
-                .and_then(|()| parameters.check()),
+                .and_then(|()| parameters.check())
+                .and_then(|()| check_sectors(parameters)),
             Model::Array(parameters) => parameters.check(),
             Model::Volume(parameters) => parameters.check(),
             Model::Station(parameters) => parameters.check(),
@@ -179,6 +180,22 @@ impl Entry {
             device: self.name.clone(),
             impossible,
         })
+    }
+
+    /// The capacity and the sector in bytes of an entry that is checked, without the tables
+    /// that opening flash makes.
+    fn extent(&self) -> Result<(u64, u64), Impossible> {
+        let geometry = match self.model() {
+            Model::Flash(parameters) => parameters.geometry(),
+            Model::Raid(raid) => {
+                let (capacity, sector) = raid.member.entry()?.extent()?;
+                let columns = u64::from(*raid.members / raid.level.mirrors());
+                let unit = *raid.stripe_unit_bytes;
+                return Ok(((capacity / unit * unit).saturating_mul(columns), sector));
+            }
+            _ => self.open(Seed::new(0)).geometry(),
+        };
+        Ok((geometry.capacity.get(), geometry.sector.get()))
     }
 
     /// Simulated devices that opening it makes, which are not made of others.
@@ -301,6 +318,26 @@ impl Entry {
             Model::Station(parameters) => Box::new(parameters.open(seed)),
         }
     }
+}
+
+/// Refuses stripes and writes that are no whole sectors of the members, and members that
+/// hold no stripe unit.
+fn check_sectors(raid: &raid::Parameters<Member>) -> Result<(), Impossible> {
+    let (capacity, sector) = raid.member.entry()?.extent()?;
+    let unit = *raid.stripe_unit_bytes;
+    require(
+        unit.is_multiple_of(sector) && unit <= capacity,
+        "stripe_unit_bytes",
+        unit,
+        format!("members of {capacity} bytes have sectors of {sector}, and units are whole ones"),
+    )?;
+    let destage = *raid.controller.destage_bytes_max;
+    require(
+        u64::from(destage).is_multiple_of(sector),
+        "controller.destage_bytes_max",
+        destage,
+        format!("members have sectors of {sector} bytes, and writes to them are whole ones"),
+    )
 }
 
 impl Model<'_> {

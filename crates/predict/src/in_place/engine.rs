@@ -51,6 +51,7 @@ impl InPlace {
         let undo = rules.undo(page);
         let undo = undo.map(|format| Undo::new(format, page, &mut pages));
         let relations = lay_out(rules.as_ref(), workload, page, &mut pages);
+        EngineError::check_pages(&pages, workload, page_size)?;
         Ok(Self {
             storage: Storage::new(rules.as_ref(), page, cached, pages.count()),
             rules,

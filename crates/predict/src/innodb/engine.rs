@@ -68,6 +68,7 @@ impl Innodb {
         let mut pages = Pages::default();
         let undo = Undo::new(page_size.get(), &mut pages);
         let tables = lay_out(workload, page_size, &mut pages);
+        EngineError::check_pages(&pages, workload, page_size)?;
         let pool = Pool::new(memory, page_size.get(), pages.count(), writes_neighbors);
         let mut pool = pool.ok_or(EngineError::Memory { memory, page_size })?;
         // A server that starts reads these before anything else, and they are young.

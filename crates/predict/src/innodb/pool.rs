@@ -91,7 +91,9 @@ impl Pool {
     ) -> Option<Self> {
         let page = u64::from(page);
         let total = frames(memory.get(), page).min(Page::COUNT_MAX.into()) as u32;
-        let in_pages = |bytes: u64| (bytes / page).max(PAGES_MIN) as u32;
+        // More pages than there can be are as good as the most.
+        let most = u64::from(Page::COUNT_MAX);
+        let in_pages = |bytes: u64| (bytes / page).clamp(PAGES_MIN, most) as u32;
         let known = pages.saturating_mul(2);
         let list = MidpointLru::new(known, Frames::new(total)?, MidpointRule::INNODB);
         Some(Self {

@@ -69,6 +69,7 @@ impl Postgres {
         EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
         let relations = lay_out(workload, page_size, &mut pages);
+        EngineError::check_pages(&pages, workload, page_size)?;
         let log = Log::new(
             settings.log_block,
             settings.max_wal_size,

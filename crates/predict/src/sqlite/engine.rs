@@ -70,6 +70,7 @@ impl Sqlite {
         EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
         let tables = lay_out(workload, page_size, &mut pages);
+        EngineError::check_pages(&pages, workload, page_size)?;
         let (memory_of_all, clients) = (memory.get(), u64::from(clients));
         let for_readers = match clients {
             1 => 0,

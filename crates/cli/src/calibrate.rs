@@ -28,6 +28,7 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
         output::keep_foreign(output, "a device profile", |text| {
             Profile::from_toml(text).is_ok()
         })?;
+        output::probe(output)?;
     }
     let interrupt = Interrupt::listen()?;
     let profile = match (&flags.device, &flags.directory) {

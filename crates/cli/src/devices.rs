@@ -16,6 +16,7 @@ use crate::{
     interrupt::Interrupt,
     output, print,
     progress::Progress,
+    shell,
 };
 
 pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
@@ -85,7 +86,7 @@ fn show(flags: &ShowFlags) -> Result<(), Failure> {
     }
     print::text(&format!(
         "\nTo measure it: octavo calibrate --device {}\n",
-        flags.device
+        shell::word(&flags.device)
     ))
 }
 
@@ -100,6 +101,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     let name = flags.name.as_deref().or(stem).unwrap_or("twin");
     if let Some(output) = &flags.output {
         output::keep_foreign(output, "a device", |text| Entry::from_toml(text).is_ok())?;
+        output::probe(output)?;
     }
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(flags.progress);

@@ -9,7 +9,7 @@ use octavo_report::number;
 use crate::{
     failure::Failure,
     flags::{DataFlags, LoadFlags},
-    print,
+    print, shell,
     system::{SystemFlags, choose},
     watcher::Watcher,
     workload,
@@ -52,7 +52,7 @@ fn words(manifest: &Manifest, was_there: bool, flags: &LoadFlags) -> String {
         },
         number::seconds(seconds),
         number::count((manifest.rows as f64 / seconds.max(1e-9)) as u64),
-        flags.directory.display()
+        shell::word(&flags.directory)
     )
 }
 

@@ -24,6 +24,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod run;
+mod shell;
 mod system;
 mod usage;
 mod value;

@@ -1,7 +1,7 @@
 //! How an experiment ends: the answer printed and written, or why there is
 //! none.
 
-use std::path::Path;
+use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::Path};
 
 use anyhow::anyhow;
 use octavo_experiment::{
@@ -11,7 +11,7 @@ use octavo_experiment::{
     store::Store,
 };
 
-use crate::{failure::Failure, limits::TOO_MANY_FILES, output, print};
+use crate::{failure::Failure, limits::TOO_MANY_FILES, output, print, shell};
 
 /// Prints what was found in `directory` and writes the page.
 pub(crate) fn publish(
@@ -23,7 +23,7 @@ pub(crate) fn publish(
     let page = directory.join(REPORT);
     let mut closing = vec![format!("Report: {}", page.display())];
     if !verbose {
-        let directory = quoted(&directory.to_string_lossy());
+        let directory = shell::word(directory);
         closing.push(format!("All tables: octavo report {directory} --verbose"));
     }
     print::findings(findings, json, verbose, closing)?;
@@ -63,34 +63,26 @@ pub(crate) fn with_remedy(error: &CampaignError, remedy: &str) -> Failure {
 
 /// This command as people can repeat it with another budget.
 pub(crate) fn command() -> String {
-    without_budget(std::env::args().skip(1))
+    without_budget(std::env::args_os().skip(1))
 }
 
-fn without_budget(arguments: impl Iterator<Item = String>) -> String {
+fn without_budget(arguments: impl Iterator<Item = OsString>) -> String {
     let mut words = vec!["octavo".to_owned()];
     let mut arguments = arguments.peekable();
     while let Some(argument) = arguments.next() {
         if argument == "--budget" {
             arguments.next();
-        } else if !argument.starts_with("--budget=") && argument != "--json" {
-            words.push(quoted(&argument));
+        } else if !argument.as_bytes().starts_with(b"--budget=") && argument != "--json" {
+            words.push(shell::word(&argument));
         }
     }
     words.join(" ")
 }
 
-/// As a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     #[test]
@@ -100,5 +92,8 @@ mod tests {
         assert_eq!(command(&plain), "octavo advise a/b --memory=8MiB");
         let odd = ["run", "it's.toml", "--budget=1h", "x y"];
         assert_eq!(command(&odd), "octavo run 'it'\\''s.toml' 'x y'");
+        let bytes = OsString::from_vec(b"a\xffb".to_vec());
+        let words = ["run".into(), bytes];
+        assert_eq!(without_budget(words.into_iter()), "octavo run $'a\\377b'");
     }
 }

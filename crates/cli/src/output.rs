@@ -11,12 +11,51 @@ use anyhow::{Context, anyhow};
 
 use crate::failure::Failure;
 
+/// Refuses two outputs, each with its flag, that are one file: the second would replace
+/// the first.
+pub(crate) fn keep_apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+    let mut seen: Vec<(&str, PathBuf)> = Vec::new();
+    for (flag, path) in outputs {
+        let Some(place) = path.map(place) else {
+            continue;
+        };
+        if let Some((other, _)) = seen.iter().find(|(_, other)| *other == place) {
+            return Err(Failure::Input(anyhow!(
+                "{other} and {flag} name the same file, {}; name two",
+                place.display()
+            )));
+        }
+        seen.push((flag, place));
+    }
+    Ok(())
+}
+
+/// The one name of a file that may not exist yet, without links.
+fn place(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let parent = path.parent().filter(|of| !of.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    match (parent.canonicalize(), path.file_name()) {
+        (Ok(real), Some(name)) => real.join(name),
+        _ => path.to_owned(),
+    }
+}
+
 /// Refuses to overwrite an existing file unless it is `ours`, which is `what`.
 pub(crate) fn keep_foreign(
     path: &Path,
     what: &str,
     ours: impl FnOnce(&str) -> bool,
 ) -> Result<(), Failure> {
+    // A pipe would be waited for, and a device replaced by a file.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(Failure::Input(anyhow!(
+            "{} is not a file; name a new one",
+            path.display()
+        )));
+    }
     let found = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => found,
@@ -122,6 +161,53 @@ mod tests {
         write(&path, "whole").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_outputs_are_two_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir(path("real")).unwrap();
+        std::os::unix::fs::symlink(path("real"), path("link")).unwrap();
+        fs::write(path("real/there"), "").unwrap();
+        std::os::unix::fs::symlink(path("real/there"), path("other")).unwrap();
+        let refused = |first: &str, second: &str| {
+            let (first, second) = (path(first), path(second));
+            let outputs = [
+                ("--html", Some(first.as_path())),
+                ("--hdr-log", None),
+                ("--csv", Some(second.as_path())),
+            ];
+            keep_apart(&outputs).is_err()
+        };
+        for (first, second) in [
+            ("new", "new"),
+            ("real/new", "link/new"),
+            ("real/new", "real/../link/./new"),
+            ("real/there", "other"),
+            ("none/new", "none/new"),
+        ] {
+            assert!(refused(first, second), "{first} {second}");
+        }
+        assert!(!refused("new", "real/new"));
+        let relative = [
+            ("--html", Some(Path::new("x"))),
+            ("--csv", Some(Path::new("./x"))),
+        ];
+        assert!(keep_apart(&relative).is_err());
+    }
+
+    #[test]
+    fn pipes_and_devices_are_not_replaced() {
+        let refused = |path: &Path| keep_foreign(path, "a page", |_| true).is_err();
+        assert!(refused(Path::new("/dev/null")));
+        assert!(refused(Path::new("/")));
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(refused(&pipe));
+        assert!(!refused(&directory.path().join("new")));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use octavo_report::number::list;
 
+use crate::shell;
+
 /// What is wrong with the flags, and what to type instead. Without any command
 /// it is the help, which has many lines.
 pub(crate) fn complaint(error: &Error) -> String {
@@ -60,6 +62,16 @@ pub(crate) fn complaint(error: &Error) -> String {
             let other = one(ContextKind::PriorArg);
             let other = self::option(&other);
             format!("{option} and {other} exclude each other; leave one out")
+        }
+        ErrorKind::InvalidUtf8 => {
+            let arguments = std::env::args_os();
+            let broken = arguments
+                .filter(|of| of.to_str().is_none())
+                .map(shell::word);
+            format!(
+                "{} is not UTF-8, which names of devices, machines and the like are; rename it",
+                list(broken.collect::<Vec<_>>(), "or")
+            )
         }
         _ => {
             let text = error.to_string();

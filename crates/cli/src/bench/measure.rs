@@ -120,11 +120,11 @@ pub(super) fn settings_given(flags: &BenchFlags) -> Vec<String> {
 /// Refuses files that are somebody else's or cannot be written, before minutes
 /// of measuring.
 pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
-    if flags.csv.is_some() && flags.csv == flags.hdr_log {
-        return Err(Failure::Input(anyhow!(
-            "--csv and --hdr-log name the same file; name two"
-        )));
-    }
+    output::keep_apart(&[
+        ("--html", flags.html.as_deref()),
+        ("--csv", flags.csv.as_deref()),
+        ("--hdr-log", flags.hdr_log.as_deref()),
+    ])?;
     if let Some(page) = &flags.html {
         output::keep_foreign_page(page)?;
         output::probe(page)?;

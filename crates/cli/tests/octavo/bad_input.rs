@@ -1,7 +1,7 @@
 //! Bad input is refused with exit code 2 and one line that names it, and
 //! nothing is changed.
 
-use std::{fs, path::Path};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
 use crate::{complaint, octavo, refused};
 
@@ -22,6 +22,12 @@ fn impossible_values_are_named() {
         ),
         (&["advise", "--budget=soon"], &["soon", "5m"]),
         (&["advise", "--budget=5s"], &["budget", "5 s"]),
+        (
+            &["advise", "--budget=1,500s"],
+            &["1,500s", "comma", "1500ms"],
+        ),
+        (&["bench", "--duration=1,5s"], &["1,5s", "comma"]),
+        (&["advise", "--memory=1,024MiB"], &["024MiB", "1024MiB"]),
         (&["advise", "--clients=0"], &["clients 0"]),
         (&["advise", "--warehouses=0"], &["warehouses", "not 0"]),
         (&["advise", "--passes=0"], &["passes"]),
@@ -49,6 +55,84 @@ fn impossible_values_are_named() {
         refused(arguments, &new, named);
         assert!(!new.exists(), "{arguments:?} left {}", new.display());
     }
+}
+
+#[test]
+fn directories_whose_names_are_not_utf_8_are_used_or_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let new = parent.path().join(OsStr::from_bytes(b"new\xff"));
+    refused(
+        &["advise", "--no-calibrate", "--budget=20s"],
+        &new,
+        &["is not UTF-8", "name another directory"],
+    );
+    assert!(!new.exists());
+    let load = ["load", "--workload=ycsb-c", "--records=100"];
+    let bench = ["bench", "--transactions=20"];
+    let predict = [
+        "predict",
+        "--device=instant",
+        "--warehouses=1",
+        "--memory=2MiB",
+        "--passes=8",
+        "--transactions=2",
+        "--warm-up=10",
+    ];
+    for arguments in [&predict[..], &["report"], &load, &bench, &["check"]] {
+        let directory = match arguments[0] {
+            "predict" | "report" => new.clone(),
+            _ => parent.path().join(OsStr::from_bytes(b"rows\xff")),
+        };
+        let output = octavo()
+            .arg(arguments[0])
+            .arg(&directory)
+            .args(&arguments[1..])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            complaint(&output)
+        );
+        let said = String::from_utf8_lossy(&output.stdout);
+        if ["predict", "load"].contains(&arguments[0]) {
+            assert!(said.contains("\\377'"), "what to type next: {said}");
+        }
+    }
+    let output = octavo().arg("compare").args([&new, &new]).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let output = octavo()
+        .args(["devices", "show"])
+        .arg(OsStr::from_bytes(b"ec\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        complaint(&output).contains("$'ec\\377' is not UTF-8"),
+        "{}",
+        complaint(&output)
+    );
+}
+
+#[test]
+fn memory_is_not_calibrated_as_a_disk() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: no /dev/shm here");
+        return;
+    };
+    let output = octavo()
+        .arg("calibrate")
+        .arg(memory.path())
+        .args([
+            "--size=64MiB",
+            "--point=random read 4K, depth 1, range 1MiB",
+        ])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).replace('\u{a0}', " ");
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert!(said.contains("I/O to MEMORY and no disk"), "{said}");
+    assert!(!said.contains("direct I/O"), "{said}");
 }
 
 #[test]

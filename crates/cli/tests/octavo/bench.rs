@@ -340,7 +340,17 @@ fn bad_input_is_named_and_changes_nothing() {
         (
             &new,
             &["bench", "--csv=/tmp/x", "--hdr-log=/tmp/x"],
-            &["same file"],
+            &["--csv and --hdr-log", "same file"],
+        ),
+        (
+            &new,
+            &["bench", "--html=/tmp/x", "--csv=/tmp/../tmp/./x"],
+            &["--html and --csv", "same file"],
+        ),
+        (
+            &new,
+            &["bench", "--csv=/dev/null"],
+            &["/dev/null is not a file"],
         ),
         (&new, &["bench", "--rate=1e-300"], &["1e-300"]),
         (&new, &["bench", "--clients=0"], &["0"]),

@@ -192,6 +192,17 @@ fn bad_plans_are_refused_at_their_line() {
         "19",
         &["named already"],
     );
+    for inner in [
+        "\"\", \"octavo-small/data\"",
+        "\"\", \"./octavo-small/data/inner\"",
+        "\"\", \"octavo-small/devices/ec\"",
+        "\"octavo-small/data/inner\"",
+        "\"other\", \"other/data/inner\"",
+    ] {
+        let storage = format!("\"2MiB\"\nstorage = [{inner}]");
+        let words = ["where Octavo makes and deletes files"];
+        refused("\"2MiB\"", &storage, "19", &words);
+    }
     refused(
         "\"2MiB\"",
         "\"2MiB\"\ncpus = 100_000",

@@ -4,7 +4,7 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use crate::{PASSES, complaint, octavo, small_advise};
+use crate::{PASSES_MADE, complaint, octavo, small_advise};
 
 #[test]
 fn advise_answers_and_leaves_what_readme_names() {
@@ -14,7 +14,8 @@ fn advise_answers_and_leaves_what_readme_names() {
     assert!(output.status.success(), "{}", complaint(&output));
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(findings["runs_done"], 4);
-    assert_eq!(findings["passes"], PASSES);
+    let passes = findings["passes"].as_u64().unwrap();
+    assert!(PASSES_MADE.contains(&(passes as usize)), "{passes}");
     let groups = findings["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 2);
     for group in groups {
@@ -23,7 +24,7 @@ fn advise_answers_and_leaves_what_readme_names() {
         for cell in cells {
             let figures = &cell["per_transaction"];
             // 40 transactions in each pass.
-            assert_eq!(figures["transactions"], 40 * PASSES);
+            assert_eq!(figures["transactions"], 40 * passes);
             let misses = figures["misses_read"].as_f64().unwrap();
             assert!((0.95..=1.0).contains(&misses), "{figures}");
             assert!(figures["write_amplification"].as_f64().unwrap() > 1.0);

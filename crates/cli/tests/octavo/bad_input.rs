@@ -41,12 +41,13 @@ fn impossible_values_are_named() {
             &["free", "but needs"],
         ),
         (
-            &["advise", "--memory=3TiB"],
+            &["advise", "--memory=3TiB", "--page-sizes=4K"],
             &["3072 GiB", "at most 2047 GiB", "cache_size"],
         ),
+        // A billion pages are the most, too.
         (
             &["predict", "--memory=3TiB"],
-            &["3072 GiB", "at most 2047 GiB", "cache_size"],
+            &["3072 GiB", "2 KiB a page", "at most 1907 GiB", "cache_size"],
         ),
         (&["advise", "--no-such-flag"], &["--no-such-flag"]),
         (&["calibrate"], &["is not a directory"]),

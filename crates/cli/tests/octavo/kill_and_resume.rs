@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{PASSES, complaint, octavo, small_advise};
+use crate::{PASSES, PASSES_MADE, complaint, octavo, small_advise};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -30,6 +30,12 @@ fn slices(directory: &Path, sitting: u32) -> Vec<String> {
              ORDER BY 1, 2"
         ),
     )
+}
+
+/// Whether slices are the same up to the end of the shorter list: how many passes make up
+/// for slow ones, the machine decides.
+fn begin_alike(one: &[String], other: &[String]) -> bool {
+    one.iter().zip(other).all(|(one, other)| one == other)
 }
 
 /// Passes of all sittings.
@@ -117,12 +123,13 @@ fn after_twenty_kills_every_slice_that_was_kept_is_that_of_an_undisturbed_experi
     assert!(output.status.success(), "{}", complaint(&output));
     let whole = begin.elapsed();
     let wanted = slices(&undisturbed, 0);
-    assert_eq!(wanted.len(), 4 * PASSES, "of 4 cells");
+    assert!(passes(&undisturbed) * 4 == wanted.len(), "of 4 cells");
+    assert!(PASSES_MADE.contains(&passes(&undisturbed)));
     // Once more, nothing depends on a clock.
     let again = parent.path().join("again");
     let output = advise(&again).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
-    assert_eq!(slices(&again, 0), wanted);
+    assert!(begin_alike(&slices(&again, 0), &wanted));
 
     let mut moments = Moments(20_261_121);
     let mut kills = 0;
@@ -148,8 +155,8 @@ fn after_twenty_kills_every_slice_that_was_kept_is_that_of_an_undisturbed_experi
         }
         assert_eq!(plan(&directory), plan(&undisturbed), "after {kills} kills");
         let found = slices(&directory, 0);
-        assert_eq!(found, wanted[..found.len()], "after {kills} kills");
-        assert_eq!(passes(&directory), PASSES);
+        assert!(begin_alike(&found, &wanted), "after {kills} kills");
+        assert!(PASSES_MADE.contains(&passes(&directory)));
         assert!(!directory.join("data").exists(), "the data was removed");
         finished += 1;
     }
@@ -174,7 +181,7 @@ fn stopped_between_loading_and_deriving_it_finishes() {
             let is_derived = data.join("snapshot-65536/complete").exists();
             let output = advise(&directory).output().unwrap();
             assert!(output.status.success(), "{}", complaint(&output));
-            assert_eq!(passes(&directory), PASSES);
+            assert!(PASSES_MADE.contains(&passes(&directory)));
             !is_derived
         });
         if !was_between {
@@ -226,6 +233,6 @@ fn an_interrupt_keeps_what_was_measured() {
     let output = small_advise(&directory).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     assert!(kept() >= before);
-    assert_eq!(passes(&directory), PASSES);
+    assert!(PASSES_MADE.contains(&passes(&directory)));
     assert!(fs::exists(directory.join("report.html")).unwrap());
 }

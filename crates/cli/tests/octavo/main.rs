@@ -18,6 +18,7 @@ mod servers;
 mod value;
 
 use std::{
+    ops::RangeInclusive,
     path::Path,
     process::{Command, Output},
 };
@@ -29,6 +30,10 @@ fn octavo() -> Command {
 
 /// Passes of [`small_advise`].
 const PASSES: usize = 12;
+
+/// How many are made: slow ones are left out, and made up for as long as these are no more
+/// than that.
+const PASSES_MADE: RangeInclusive<usize> = PASSES..=2 * PASSES;
 
 /// A small advise whose passes, slices and warm-up are numbers of transactions,
 /// so that its counts do not depend on any clock.

@@ -98,7 +98,7 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
     assert!(output.status.success(), "{}", complaint(&output));
     let text = words(&output.stdout);
     assert!(
-        text.starts_with("Small workload tpcc, TPC-C, warehouses: 1 "),
+        text.starts_with("Small workload TPC-C, warehouses: 1 "),
         "{text}"
     );
     for words in [

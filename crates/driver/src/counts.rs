@@ -177,7 +177,8 @@ impl KindCounts {
             Conflict::LockTimeout,
         ];
         total(conflicts.map(|conflict| self.conflicts(conflict)))
-            // The last conflict may have been just before the time in question.
+            // The last conflict is counted together with giving up; a damaged store may
+            // hold anything.
             .saturating_sub(self.gave_up())
     }
 
@@ -224,6 +225,16 @@ impl KindCounts {
         self.latencies.add(&other.latencies);
     }
 
+    /// Adds conflicts and failures of the same kind elsewhere, and nothing of
+    /// what succeeded there.
+    fn add_troubles(&mut self, other: &Self) {
+        let first = TryOutcome::Conflicted(Conflict::Deadlock).position();
+        let others = &other.outcomes[first..];
+        for (own, count) in self.outcomes[first..].iter_mut().zip(others) {
+            *own = own.saturating_add(*count);
+        }
+    }
+
     fn clear(&mut self) {
         self.outcomes = [0; OUTCOMES];
         self.latencies.clear();
@@ -252,7 +263,7 @@ fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
 
 /// What all connections did in some time. As JSON it has `kinds` without those
 /// that were never tried, the sums over them (`transactions`, `failed`,
-/// `counted`), and `latency_us`, of all kinds together.
+/// `retries`, `counted`), and `latency_us`, of all kinds together.
 #[derive(Clone, Debug)]
 pub struct Counts {
     /// One entry a kind of transaction.
@@ -345,6 +356,14 @@ impl Counts {
         self.changed_bytes += other.changed_bytes;
     }
 
+    /// Adds conflicts and failures at another time, whose throughput and
+    /// latencies do not count.
+    pub(crate) fn add_troubles(&mut self, other: &Self) {
+        for (own, kind) in self.kinds.iter_mut().zip(&other.kinds) {
+            own.add_troubles(kind);
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.kinds.iter_mut().for_each(KindCounts::clear);
         self.late.clear();
@@ -355,9 +374,10 @@ impl Counts {
 impl Serialize for Counts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let kinds: Vec<&KindCounts> = self.kinds.iter().filter(|kind| !kind.is_idle()).collect();
-        let mut object = serializer.serialize_struct("Counts", 6)?;
+        let mut object = serializer.serialize_struct("Counts", 7)?;
         object.serialize_field("transactions", &self.transactions())?;
         object.serialize_field("failed", &self.failed())?;
+        object.serialize_field("retries", &self.retries())?;
         object.serialize_field("counted", &self.counted())?;
         object.serialize_field("latency_us", &self.percentiles())?;
         object.serialize_field("kinds", &kinds)?;
@@ -399,6 +419,11 @@ mod tests {
         let mut sum = counts.clone();
         sum.add(&counts);
         assert_eq!((sum.transactions(), sum.failed()), (6, 42));
+        let mut troubles = Counts::new(&[TransactionKind::PLAIN; 2]);
+        troubles.add_troubles(&sum);
+        assert_eq!((troubles.transactions(), troubles.failed()), (0, 42));
+        assert_eq!(troubles.retries(), sum.retries());
+        assert_eq!(troubles.latencies().count(), 0);
         sum.clear();
         assert_eq!((sum.transactions(), sum.percentiles().max_us), (0, 0));
     }

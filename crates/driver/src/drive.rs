@@ -169,13 +169,37 @@ pub fn drive(
         }
         measurement.map(|measurement| (measurement, audit))
     });
-    if let Some(error) = lock(&shared.failure).take() {
-        return Err(error);
-    }
-    let (mut measurement, mut audit) = measurement?;
+    let failure = lock(&shared.failure).take();
+    let (mut measurement, mut audit) = match (measurement, failure) {
+        (Ok((measurement, audit)), Some(error))
+            if settings.keep_interrupted && matches!(error, DriverError::Reconnect { .. }) =>
+        {
+            let lost = Some(with_causes(&error));
+            (
+                Measurement {
+                    lost,
+                    ..measurement
+                },
+                audit,
+            )
+        }
+        (_, Some(error)) => return Err(error),
+        (measurement, None) => measurement?,
+    };
     if let Some(pool) = &pool {
         audit.merge(&pool.audit());
     }
     measurement.audit = audit;
     Ok(measurement)
+}
+
+/// An error with what is behind it.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words += &format!(": {error}");
+        cause = error.source();
+    }
+    words
 }

@@ -64,3 +64,4 @@ pub use sample::Sample;
 pub use series::{mean, standard_deviation};
 pub use settings::{DriverSettings, Load, RETRIES, RunLength};
 pub use slices::{LoadSlice, SliceSettings, SlicedLoad};
+pub use worker::{RECONNECT, RECONNECT_PAUSE};

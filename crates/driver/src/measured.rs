@@ -45,6 +45,25 @@ pub(crate) struct Batch {
     pub(crate) counts: Counts,
 }
 
+/// What had been done by some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    /// Commits of the counted kinds.
+    pub(crate) counted: u64,
+    /// Transactions that failed.
+    pub(crate) failed: u64,
+}
+
+impl Done {
+    /// With what was recorded since.
+    pub(crate) fn and(self, since: &Counts) -> Self {
+        Self {
+            counted: self.counted + since.counted(),
+            failed: self.failed + since.failed(),
+        }
+    }
+}
+
 pub(crate) struct Measured {
     pub(crate) begin: Instant,
     pub(crate) batches: Vec<Batch>,
@@ -52,8 +71,8 @@ pub(crate) struct Measured {
     edges: usize,
     pub(crate) ticks: Vec<Tick>,
     tick: Duration,
-    /// Where the tick under way began, and what had been counted by then.
-    last: (Instant, Counters, u64),
+    /// Where the tick under way began, and what had been done by then.
+    last: (Instant, Counters, Done),
     /// `None` where the figures always begin with the measured part: with
     /// numbers of transactions, and where latencies count from a schedule, of
     /// which nothing may be left out.
@@ -63,9 +82,9 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Measures from the beginning of `first` on, when `counted` had been
-    /// counted, in a closed loop or another one.
-    pub(crate) fn new(length: RunLength, is_closed: bool, first: Batch, counted: u64) -> Self {
+    /// Measures from the beginning of `first` on, when so much had been `done`,
+    /// in a closed loop or another one.
+    pub(crate) fn new(length: RunLength, is_closed: bool, first: Batch, done: Done) -> Self {
         let (tick, batch) = match length {
             RunLength::Time { measured, .. } => {
                 let looks = (measured / TICKS).as_secs_f64() / LOOK.as_secs_f64();
@@ -76,7 +95,7 @@ impl Measured {
         };
         Self {
             begin: first.begin,
-            last: (first.begin, first.counters, counted),
+            last: (first.begin, first.counters, done),
             batches: vec![first],
             edges: 0,
             ticks: Vec::with_capacity(2 * TICKS as usize),
@@ -98,23 +117,18 @@ impl Measured {
 
     /// Ends a tick; `gap` is the longest time without a counted commit that
     /// ended in it or still lasts.
-    pub(crate) fn end_tick(
-        &mut self,
-        now: Instant,
-        counters: Counters,
-        counted: u64,
-        gap: Duration,
-    ) {
-        let (begin, before, counted_before) = self.last;
+    pub(crate) fn end_tick(&mut self, now: Instant, counters: Counters, done: Done, gap: Duration) {
+        let (begin, before, done_before) = self.last;
         let since = counters - before;
         let tick = Tick {
             length_s: (now - begin).as_secs_f64(),
-            counted: counted - counted_before,
+            counted: done.counted - done_before.counted,
+            failed: done.failed - done_before.failed,
             gap_s: gap.as_secs_f64(),
             buffer_misses: since.buffer_misses,
             buffer_references: since.buffer_hits + since.buffer_misses,
         };
-        self.last = (now, counters, counted);
+        self.last = (now, counters, done);
         match self.ticks.last_mut() {
             // The rest before an edge: rates of so short a time are wild.
             Some(last) if tick.length_s < self.tick.as_secs_f64() / 2.0 => last.merge(&tick),
@@ -276,6 +290,10 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    fn counted(counted: u64) -> Done {
+        Done { counted, failed: 0 }
+    }
+
     /// Two seconds in ticks of 20 ms, with the edges of batches where they are
     /// due.
     fn measured(is_closed: bool) -> Measured {
@@ -293,10 +311,10 @@ mod tests {
             at_checkpoint: false,
             counts: Counts::new(&[]),
         };
-        let mut measured = Measured::new(length, is_closed, batch(begin), 0);
+        let mut measured = Measured::new(length, is_closed, batch(begin), Done::default());
         for tick in 1..100 {
             let now = begin + tick * 20 * MS;
-            measured.end_tick(now, Counters::default(), u64::from(tick), 3 * MS);
+            measured.end_tick(now, Counters::default(), counted(u64::from(tick)), 3 * MS);
             if measured.batch_due(now).is_some() {
                 measured.begin_batch(batch(now));
             }
@@ -327,7 +345,7 @@ mod tests {
     fn a_short_rest_joins_the_tick_before_with_its_gap() {
         let mut measured = measured(true);
         let now = measured.begin + 1985 * MS;
-        measured.end_tick(now, Counters::default(), 120, 9 * MS);
+        measured.end_tick(now, Counters::default(), counted(120), 9 * MS);
         let last = measured.ticks[98];
         assert_eq!((measured.ticks.len(), last.counted), (99, 22));
         assert!((last.length_s - 0.025).abs() < 1e-9 && last.gap_s == 0.009);

@@ -11,7 +11,7 @@ use crate::{
     counts::Counts,
     sample::Sample,
     stability::Stability,
-    steady::{Cycles, Label, Steadiness},
+    steady::{Cycles, Label, Outage, Steadiness},
 };
 
 /// What waited: arrivals of an open loop, or terminals whose operators have
@@ -54,6 +54,8 @@ pub struct Measurement {
     pub warm_up: Duration,
     /// Pages read in it.
     pub warm_up_misses: u64,
+    /// Transactions that failed in it, which count nowhere else.
+    pub warm_up_failed: u64,
     /// Whether the warm-up read at least as many pages as the buffer has
     /// frames.
     pub buffer_filled: bool,
@@ -63,7 +65,10 @@ pub struct Measurement {
     pub measured: Duration,
     /// Whether an interrupt ended it early.
     pub interrupted: bool,
-    /// Outcomes and latencies of the measured part.
+    /// Why it ended early, where the database was lost and did not come back.
+    pub lost: Option<String>,
+    /// Outcomes and latencies of the measured part. Conflicts and failures are
+    /// those since the warm-up, in what was left out of the figures as well.
     #[serde(flatten)]
     pub counts: Counts,
     /// The database's counts in the measured part.
@@ -80,6 +85,9 @@ pub struct Measurement {
     pub steadiness: Steadiness,
     /// How even the throughput was.
     pub stability: Stability,
+    /// When nothing was committed for long, since the warm-up. Empty of slices,
+    /// and of a run from a store.
+    pub outages: Vec<Outage>,
 }
 
 /// A warm-up in slices.
@@ -89,6 +97,8 @@ pub struct WarmUpSlices {
     pub elapsed: Duration,
     /// Pages read in them.
     pub misses: u64,
+    /// Transactions that failed in them.
+    pub failed: u64,
     /// Pages that fill the buffer.
     pub frames: u64,
 }
@@ -113,9 +123,11 @@ impl Measurement {
         Self {
             warm_up: warm_up.elapsed,
             warm_up_misses: warm_up.misses,
+            warm_up_failed: warm_up.failed,
             buffer_filled: warm_up.misses >= warm_up.frames,
             measured,
             interrupted: false,
+            lost: None,
             counts,
             counters,
             backlog: None,
@@ -129,6 +141,7 @@ impl Measurement {
                 cycles: Cycles::None,
             },
             stability: Stability::default(),
+            outages: Vec::new(),
         }
     }
 

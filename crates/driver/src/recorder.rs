@@ -30,11 +30,18 @@ impl Recorder {
     /// Adds an event; into `counts` with all others when the buffer is full.
     #[inline]
     pub(crate) fn record(&self, event: Event, counts: &Mutex<Counts>) {
+        self.record_all([event], counts);
+    }
+
+    /// Adds events that belong together: whoever empties the buffer has all of
+    /// them, or none.
+    #[inline]
+    pub(crate) fn record_all<const N: usize>(&self, added: [Event; N], counts: &Mutex<Counts>) {
         let mut events = lock(&self.events);
-        events.push(event);
-        if events.len() == Self::EVENTS {
+        if events.len() + N > Self::EVENTS {
             lock(counts).take(&mut events);
         }
+        events.extend(added);
     }
 
     /// Empties the buffer into `counts`, by way of `spare`, which is empty
@@ -60,7 +67,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::time::Duration;
 
-    use octavo_workload::TransactionKind;
+    use octavo_workload::{TransactionKind, connection::Conflict};
 
     use super::*;
     use crate::counts::TryOutcome;
@@ -84,12 +91,35 @@ mod tests {
             recorder.record(event, &counts);
         }
         assert_eq!(lock(&counts).transactions(), Recorder::EVENTS as u64 * 3);
+        assert_eq!(lock(&recorder.events).capacity(), Recorder::EVENTS);
         recorder.drain(&counts, &mut Recorder::spare());
         let counts = lock(&counts);
         assert_eq!(counts.transactions(), many);
         assert_eq!(counts.changed_bytes, 10 * many);
         assert_eq!(counts.kinds[1].latencies.percentiles().max_us, 85);
         assert_eq!(counts.late.count(), many);
+    }
+
+    #[test]
+    fn events_that_belong_together_are_drained_together() {
+        let counts = Mutex::new(Counts::new(&[TransactionKind::PLAIN; 2]));
+        let recorder = Recorder::new();
+        let conflict = TryOutcome::Conflicted(Conflict::Deadlock);
+        let pair = [conflict, TryOutcome::GaveUp];
+        let pair = pair.map(|outcome| event(outcome, Duration::ZERO));
+        // One place is left.
+        for _ in 1..Recorder::EVENTS {
+            recorder.record(event(TryOutcome::Committed, Duration::ZERO), &counts);
+        }
+        recorder.record_all(pair, &counts);
+        let seen = || {
+            let counts = lock(&counts);
+            let conflicts = counts.kinds[1].conflicts(Conflict::Deadlock);
+            (conflicts, counts.failed(), counts.retries())
+        };
+        assert_eq!(seen(), (0, 0, 0));
+        recorder.drain(&counts, &mut Recorder::spare());
+        assert_eq!(seen(), (1, 1, 0));
     }
 
     #[test]

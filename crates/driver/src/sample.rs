@@ -15,6 +15,10 @@ pub struct Sample {
     /// whether the measured part had begun. What is cut off its beginning is
     /// known at its end.)
     pub measured: bool,
+    /// Whether it was measured, but is not in the time of the figures: it has
+    /// some of what was cut off as warm-up. What failed and was retried in it
+    /// counts all the same.
+    pub cut: bool,
     /// Length of the sample; the last one of a part may be short.
     pub length: Duration,
     /// Transactions ended (committed or rolled back).

@@ -16,7 +16,7 @@ use crate::{
     counter_reader::{CounterReader, Reading},
     counts::{Counts, Event},
     error::DriverError,
-    measured::{Batch, Checkpoints, Measured, cycles},
+    measured::{Batch, Checkpoints, Done, Measured, cycles},
     measurement::{Backlog, Measurement, chance},
     observer::{DriverObserver, Second},
     pool::Pool,
@@ -25,7 +25,7 @@ use crate::{
     settings::{DriverSettings, Load, RunLength},
     shared::{LOOK, Shared},
     stability::stability,
-    steady::{Label, Steadiness, steady_part},
+    steady::{Label, Outage, Steadiness, outages, steady_part},
 };
 
 /// Where transactions wait that are due.
@@ -65,8 +65,8 @@ pub(crate) struct Sampler<'a> {
     portion: Counts,
     /// Of the second that is under way.
     second: Counts,
-    /// Taken over so far: commits of the counted kinds, and transactions.
-    taken: (u64, u64),
+    /// Done in what was taken over so far, and how many transactions ended.
+    taken: (Done, u64),
     /// Arrivals that had begun by then.
     started: u64,
     series: Vec<Sample>,
@@ -76,6 +76,11 @@ impl<'a> Sampler<'a> {
     /// Between two looks while the end of a checkpoint is waited for: a
     /// fiftieth of the wait, but not less than this.
     const LOOK_MIN: Duration = Duration::from_millis(2);
+
+    /// How long the counters are waited for with which the measured part begins. A
+    /// server that takes longer stands still, which is to be measured as well: the
+    /// counters before do, since it counts nothing.
+    const BEGIN_PATIENCE: Duration = Duration::from_millis(500);
 
     /// Before the workers are let go, from when on time counts: what they do is to be
     /// between two readings of the counters.
@@ -111,7 +116,7 @@ impl<'a> Sampler<'a> {
             spare: Recorder::spare(),
             portion: Counts::new(kinds),
             second: Counts::new(kinds),
-            taken: (0, 0),
+            taken: (Done::default(), 0),
             started: 0,
             series: Vec::new(),
         }
@@ -150,13 +155,18 @@ impl<'a> Sampler<'a> {
             RunLength::Transactions { .. } => barrier.wait_for_all_within(Duration::ZERO),
         });
         let at_checkpoint = self.await_checkpoint(&looks, planned);
-        self.sum_up(Duration::MAX);
-        if interrupted() {
+        self.sum_up(match length {
+            RunLength::Time { .. } => Self::BEGIN_PATIENCE,
+            RunLength::Transactions { .. } => Duration::MAX,
+        });
+        // By a failure it has ended already, which is what to tell.
+        if interrupted() || self.shared.is_ending() {
             self.shared.end();
             barrier.open();
             return Err(DriverError::Stopped);
         }
         let (begin, before) = self.last;
+        let warm_up_failed = self.taken.0.failed;
         let backlog = self.backlog(begin);
         let first = self.batch(begin, before, backlog, at_checkpoint);
         let is_closed = matches!(self.settings.load, Load::Closed { .. });
@@ -198,18 +208,29 @@ impl<'a> Sampler<'a> {
             // whether it counts must not hang on the machine's mood either.
             None => (0, Label::NotJudged),
         };
-        let mut batches = measured.batches.into_iter().skip(first);
+        let mut batches = measured.batches.into_iter();
+        let cut: Vec<Batch> = batches.by_ref().take(first).collect();
         let Some(mut figures) = batches.next() else {
             unreachable!("measuring began with a batch");
         };
         for batch in batches {
             figures.counts.add(&batch.counts);
         }
+        for batch in cut {
+            figures.counts.add_troubles(&batch.counts);
+        }
         self.observer.figures_from(figures.edge);
         let from = figures.begin - start;
         for sample in &mut self.series {
-            sample.measured &= sample.at.saturating_sub(sample.length) >= from;
+            let is_in_figures = sample.at.saturating_sub(sample.length) >= from;
+            sample.cut = sample.measured && !is_in_figures;
+            sample.measured &= is_in_figures;
         }
+        let warm_up_s = (begin - start).as_secs_f64();
+        let outages = outages(&measured.ticks).into_iter().map(|outage| Outage {
+            begin_s: warm_up_s + outage.begin_s,
+            ..outage
+        });
         let ticks = &measured.ticks[ticks..];
         let counters = after - figures.counters;
         let steadiness = Steadiness {
@@ -226,13 +247,16 @@ impl<'a> Sampler<'a> {
         Ok(Measurement {
             warm_up: begin - start,
             warm_up_misses: (before - initial).buffer_misses,
+            warm_up_failed,
             buffer_filled: filled(before),
             measured: end - figures.begin,
             interrupted,
+            lost: None,
             counters,
             counts: figures.counts,
             backlog,
             stability: stability(ticks, &self.series),
+            outages: outages.collect(),
             series: self.series,
             audit: Audit::default(),
             steadiness,
@@ -297,9 +321,9 @@ impl<'a> Sampler<'a> {
         } else if let Some(measured) = &mut self.measured
             && measured.is_tick_due(now)
         {
-            let counted = self.taken.0 + lock(&self.shared.counts).counted();
+            let done = self.taken.0.and(&lock(&self.shared.counts));
             let gap = self.shared.commits.take_longest_gap(now - self.start);
-            measured.end_tick(now, counters, counted, gap);
+            measured.end_tick(now, counters, done, gap);
         }
         if now - self.last.0 >= Duration::from_secs(1) || self.is_part_over(now) {
             self.sum_up(CounterReader::PATIENCE);
@@ -383,7 +407,7 @@ impl<'a> Sampler<'a> {
         std::mem::swap(&mut *lock(&self.shared.counts), &mut self.portion);
         let gap = self.shared.commits.take_longest_gap(now - self.start);
         let reading = self.database.read(patience);
-        self.taken.0 += self.portion.counted();
+        self.taken.0 = self.taken.0.and(&self.portion);
         self.taken.1 += self.portion.transactions();
         self.second.add(&self.portion);
         if let Some(measured) = &mut self.measured {
@@ -404,6 +428,7 @@ impl<'a> Sampler<'a> {
         let sample = Sample {
             at: now - self.start,
             measured: self.measured.is_some(),
+            cut: false,
             length: now - self.last.0,
             transactions: self.second.transactions(),
             counted: self.second.counted(),

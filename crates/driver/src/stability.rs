@@ -1,15 +1,11 @@
 //! How even a run was: a result of its own. What windows are is [`octavo_units::spread`]'s.
 
-use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     sample::Sample,
-    steady::{Tick, longest_gap_s},
+    steady::{Tick, longest_gap_s, spread},
 };
-
-/// Windows in a run that is too short for as many of the longest.
-const WINDOWS: f64 = 10.0;
 
 /// A sample of at least this length counts as a second, s: looks come 20 ms
 /// apart, and the last sample may be cut short.
@@ -37,12 +33,7 @@ pub fn stability(ticks: &[Tick], samples: &[Sample]) -> Stability {
     let length_s: f64 = ticks.iter().map(|tick| tick.length_s).sum();
     let counted: u64 = ticks.iter().map(|tick| tick.counted).sum();
     let level = counted as f64 / length_s.max(1e-9);
-    let window_s = WINDOW_S.min(length_s / WINDOWS);
-    let spans = ticks.iter().map(|tick| Span {
-        length_s: tick.length_s,
-        counted: tick.counted,
-    });
-    let spread = Spread::of(&windows(spans, window_s), window_s);
+    let (window_s, spread) = spread(ticks);
     let lowest_second = samples
         .iter()
         .filter(|sample| sample.measured && sample.length.as_secs_f64() >= SECOND_MIN_S)

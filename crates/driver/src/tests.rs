@@ -1,11 +1,13 @@
 //! Driving a database that takes no time, or as much as it is told.
 
+mod losses;
+
 use std::{
     collections::VecDeque,
     mem,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -56,6 +58,8 @@ struct Behaviour {
     /// How long it takes until counters are read.
     reading: Duration,
     panics: bool,
+    /// It takes no connection any more.
+    is_gone: AtomicBool,
 }
 
 impl Nothing {
@@ -96,6 +100,9 @@ struct Link(Arc<Behaviour>);
 impl Running for Nothing {
     fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
         self.behaviour.connects.fetch_add(1, Ordering::Relaxed);
+        if self.behaviour.is_gone.load(Ordering::Relaxed) {
+            return Err(ConnectionError::Lost("it is gone".into()).into());
+        }
         Ok(Box::new(Link(Arc::clone(&self.behaviour))))
     }
 
@@ -117,6 +124,11 @@ impl Running for Nothing {
 
     fn storage_path(&self) -> StoragePath {
         StoragePath::Direct
+    }
+
+    fn death(&self) -> Option<String> {
+        let is_gone = self.behaviour.is_gone.load(Ordering::Relaxed);
+        is_gone.then(|| "planted".into())
     }
 
     fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
@@ -549,8 +561,10 @@ impl<'a> Edges<'a> {
 }
 
 impl DriverObserver for Edges<'_> {
+    /// With a conflict in what may be cut.
     fn begin(&mut self) {
         self.read();
+        lock(&self.database.behaviour.failures).push_back(conflict(Conflict::Deadlock));
     }
 
     fn edge(&mut self) {
@@ -663,6 +677,10 @@ fn a_slow_beginning_is_left_out_of_all_figures_alike() {
     let shown = runs.find(|(drive, ..)| is_shown(drive));
     let (drive, first, all_misses) = shown.expect("a slow beginning is noticed in one of 20 runs");
     let found = drive.steadiness;
+    // Its conflict is not left out.
+    assert_eq!((drive.counts.retries(), drive.counts.failed()), (1, 0));
+    let in_what_was_cut = drive.series.iter().filter(|sample| sample.cut);
+    assert_eq!(in_what_was_cut.map(|sample| sample.retries).sum::<u64>(), 1);
     // One miss a transaction; one may be under way at each end, and some go on
     // between an edge and its observer.
     let misses = drive.counters.buffer_misses;

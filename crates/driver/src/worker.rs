@@ -24,8 +24,9 @@ use crate::{
 };
 
 /// How long a lost connection is tried to be replaced, and how often.
-const RECONNECT: Duration = Duration::from_secs(30);
-const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+pub const RECONNECT: Duration = Duration::from_secs(30);
+/// Between two tries.
+pub const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a client that has not begun sleeps at most, so as not to disturb the others.
 const AWAITING: Duration = Duration::from_millis(250);
@@ -209,10 +210,18 @@ impl Session<'_> {
             match client.run(&mut self.connection) {
                 Ok(outcome) => break outcome.into(),
                 Err(ConnectionError::Conflict { kind: conflict, .. }) => {
-                    self.record(kind, TryOutcome::Conflicted(conflict), since, late);
+                    let conflicted = TryOutcome::Conflicted(conflict);
                     if retries == self.retries {
-                        break TryOutcome::GaveUp;
+                        let changed = self.connection.take_changed_bytes();
+                        let event =
+                            |outcome| Event::new(kind, outcome, changed, since.elapsed(), late);
+                        // Together: a second between them would count a retry that
+                        // never was.
+                        let ended = [conflicted, TryOutcome::GaveUp].map(event);
+                        self.recorder.record_all(ended, self.counts);
+                        return Ok(());
                     }
+                    self.record(kind, conflicted, since, late);
                     retries += 1;
                 }
                 Err(ConnectionError::Timeout(_)) => break TryOutcome::TimedOut,

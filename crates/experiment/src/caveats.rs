@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     machine::{Cause, Disturbance},
     plan::Cell,
+    record::Figures,
 };
 
 /// What a caveat does to the verdict; the worst is the greatest. docs/verdicts.md has which
@@ -111,6 +112,17 @@ pub enum Caveat {
         /// The largest memory.
         memory: ByteCount,
     },
+    /// Runs ended early because their database was lost, or it was gone at their end.
+    RunsLost {
+        /// So many.
+        runs: usize,
+        /// Of these, so many whose rows could not be checked.
+        unchecked: usize,
+        /// Of so many.
+        of: usize,
+        /// Why, of the last of them.
+        reason: String,
+    },
     /// Runs gave no result.
     RunsFailed {
         /// So many.
@@ -119,6 +131,18 @@ pub enum Caveat {
 }
 
 impl Caveat {
+    /// That runs lost their database, if any did.
+    pub(crate) fn lost(runs: &[&Figures]) -> Option<Self> {
+        let reason = |run: &&Figures| run.load.lost.clone().or(run.unchecked.clone());
+        let reasons: Vec<String> = runs.iter().filter_map(reason).collect();
+        Some(Self::RunsLost {
+            runs: reasons.len(),
+            unchecked: runs.iter().filter(|run| run.unchecked.is_some()).count(),
+            of: runs.len(),
+            reason: reasons.last()?.clone(),
+        })
+    }
+
     /// What it does to the verdict.
     pub fn severity(&self) -> Severity {
         let mostly = |part: usize, of: usize| 2 * part >= of.max(1);
@@ -156,6 +180,7 @@ impl Caveat {
             | Self::BufferNotFilled { .. }
             | Self::SharedBlocks
             | Self::SmallData { .. }
+            | Self::RunsLost { .. }
             | Self::RunsFailed { .. } => Severity::Amount,
             Self::Screened { .. } | Self::NoDeviceCounters | Self::NotPredicted { .. } => {
                 Severity::Note

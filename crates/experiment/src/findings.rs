@@ -899,6 +899,7 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     {
         caveats.push(Caveat::SmallData { data, memory });
     }
+    caveats.extend(Caveat::lost(&runs));
     if !findings.runs_failed.is_empty() {
         caveats.push(Caveat::RunsFailed {
             runs: findings.runs_failed.len(),

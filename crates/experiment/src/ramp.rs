@@ -26,7 +26,7 @@ pub struct StepRecord {
     pub transactions: u64,
     /// Commits of the counted kinds.
     pub counted: u64,
-    /// Transactions that failed.
+    /// Transactions that failed in all of the step, its first tenth included.
     pub failed: u64,
     /// Pages that were read.
     pub buffer_misses: u64,
@@ -75,7 +75,7 @@ pub struct StepFinding {
     pub read_bytes_per_second: f64,
     /// Bytes that it wrote, a second.
     pub written_bytes_per_second: f64,
-    /// Transactions that failed.
+    /// Transactions that failed in all of the step, its first tenth included.
     pub failed: u64,
 }
 
@@ -158,6 +158,8 @@ pub(crate) struct RampRecorder {
 
 struct Seconds {
     counts: Counts,
+    /// Of all the step.
+    failed: u64,
     samples: Vec<Sample>,
 }
 
@@ -165,6 +167,7 @@ impl RampRecorder {
     pub(crate) fn new(ramp: Ramp, kinds: &[TransactionKind]) -> Self {
         let steps = (0..ramp.clients.count()).map(|_| Seconds {
             counts: Counts::new(kinds),
+            failed: 0,
             samples: Vec::new(),
         });
         Self {
@@ -174,8 +177,9 @@ impl RampRecorder {
         }
     }
 
-    /// The step in whose measured part a second lies, `at` being its end.
-    fn step_of(&self, at: Duration, length: Duration) -> Option<usize> {
+    /// The step in which a second lies, `at` being its end, and whether it is in
+    /// what counts of that. What comes after the last step is in the last one.
+    fn step_of(&self, at: Duration, length: Duration) -> (usize, bool) {
         let step_s = self.ramp.step.as_secs_f64();
         let end = at.saturating_sub(self.begin).as_secs_f64();
         let begin = end - length.as_secs_f64();
@@ -183,7 +187,8 @@ impl RampRecorder {
         let from = (number as f64 + Ramp::SETTLING) * step_s;
         // Seconds end with these, some milliseconds late.
         let to = (number as f64 + 1.0) * step_s + 0.1;
-        (number < self.steps.len() && begin >= from - 0.1 && end <= to).then_some(number)
+        let is_counted = number < self.steps.len() && begin >= from - 0.1 && end <= to;
+        (number.min(self.steps.len() - 1), is_counted)
     }
 
     /// Takes a second; how many steps have ended with it.
@@ -193,8 +198,10 @@ impl RampRecorder {
             self.begin = sample.at;
             return 0;
         }
-        if let Some(number) = self.step_of(sample.at, sample.length) {
-            let step = &mut self.steps[number];
+        let (number, is_counted) = self.step_of(sample.at, sample.length);
+        let step = &mut self.steps[number];
+        step.failed += sample.failed;
+        if is_counted {
             step.counts.add(counts);
             step.samples.push(*sample);
         }
@@ -239,7 +246,7 @@ impl Seconds {
             measured: length(&self.samples),
             transactions: sum(|sample| sample.transactions),
             counted: sum(|sample| sample.counted),
-            failed: self.counts.failed(),
+            failed: self.failed,
             buffer_misses: sum(|sample| sample.buffer_misses),
             read_bytes: ByteCount::new(sum(|sample| sample.read_bytes.get())),
             written_bytes: ByteCount::new(sum(|sample| sample.written_bytes.get())),
@@ -279,6 +286,8 @@ mod tests {
             counted,
             buffer_misses: counted,
             read_bytes: ByteCount::kib(counted),
+            // In the first tenth of each step.
+            failed: u64::from(counted == 1),
             ..Sample::default()
         };
         let counts = Counts::new(&KINDS);
@@ -312,6 +321,7 @@ mod tests {
             assert!((step.transactions_per_second / step.counted_per_second - 2.0).abs() < 1e-9);
             assert!((step.read_bytes_per_second / 1024.0 - step.counted_per_second).abs() < 1e-9);
             assert!((step.misses_per_transaction - 0.5).abs() < 1e-9);
+            assert_eq!(step.failed, 1, "what is left out hides no failure");
         }
         // Nine batches a step that alternate between two values one apart: a deviation of
         // 0.527 of 100, 200, 300 and 400.

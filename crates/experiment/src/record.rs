@@ -97,6 +97,8 @@ pub struct Figures {
     pub conditions: Vec<(String, String)>,
     /// The workload's consistency conditions afterwards.
     pub checks: Vec<Condition>,
+    /// Why they were not checked, of a database that was gone at the end.
+    pub unchecked: Option<String>,
 }
 
 /// What the device under the database counted while measured: the second way
@@ -167,9 +169,11 @@ pub(crate) mod tests {
             load: Measurement {
                 warm_up: Duration::from_secs(5),
                 warm_up_misses: 77,
+                warm_up_failed: 0,
                 buffer_filled: true,
                 measured: Duration::from_mins(1),
                 interrupted: false,
+                lost: None,
                 counts,
                 counters: Counters {
                     buffer_hits: 10 * committed,
@@ -199,6 +203,7 @@ pub(crate) mod tests {
                     longest_stall_s: 0.0,
                     lowest_second: Some(0.9),
                 },
+                outages: Vec::new(),
             },
             overhead: Duration::from_secs(2),
             restored_by: Some(RestoreMethod::Copy),
@@ -212,6 +217,7 @@ pub(crate) mod tests {
                 violations: 0,
                 first_violation: None,
             }],
+            unchecked: None,
         }
     }
 }

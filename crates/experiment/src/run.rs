@@ -9,12 +9,15 @@ use std::{
 use octavo_database::{
     Database, DatabaseError, Isolation, Noop, RestoreMethod, Running, Settings, StoragePath,
 };
-use octavo_driver::{DriverError, DriverObserver, DriverSettings, Measurement, drive};
+use octavo_driver::{
+    DriverError, DriverObserver, DriverSettings, Measurement, RECONNECT, RECONNECT_PAUSE, drive,
+};
 use octavo_storage::location::Location;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Condition, ConnectionError, Workload};
 
 use crate::{
+    causes::with_causes,
     directory::directory_size,
     machine::MachineUse,
     record::{DeviceUse, Figures},
@@ -65,6 +68,22 @@ impl RunError {
         )
     }
 
+    /// Whether the database died, or a session of it was lost: nothing that its
+    /// transactions did.
+    pub fn is_lost(&self) -> bool {
+        matches!(
+            self,
+            Self::Died(_)
+                | Self::Measurement(
+                    DriverError::Reconnect { .. }
+                        | DriverError::Transaction {
+                            source: ConnectionError::Lost(_),
+                            ..
+                        }
+                )
+        )
+    }
+
     /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
         match self {
@@ -108,6 +127,11 @@ pub(crate) trait Subject {
 
     /// The workload's consistency conditions on what the run left.
     fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError>;
+
+    /// Whether somebody else runs it, and may start it again.
+    fn may_return(&self) -> bool {
+        false
+    }
 }
 
 /// A database that answers at once: the driver alone.
@@ -191,6 +215,7 @@ pub(crate) struct Around {
     storage_path: Option<StoragePath>,
     conditions: Vec<(String, String)>,
     checks: Vec<Condition>,
+    unchecked: Option<String>,
     /// What starting, stopping and checking took.
     overhead: Duration,
 }
@@ -218,6 +243,7 @@ impl Started {
             storage_path: subject.location().map(|_| self.running.storage_path()),
             conditions: self.conditions(subject),
             checks: Vec::new(),
+            unchecked: None,
             overhead: self.starting,
         }
     }
@@ -236,45 +262,99 @@ impl Started {
         if error.is_stop() || error.is_full() {
             return None;
         }
+        self.death_within(DEATH_KNOWN)
+    }
+
+    fn death_within(&self, time: Duration) -> Option<String> {
         let since = Instant::now();
         loop {
             let death = self.running.death();
-            if death.is_some() || since.elapsed() >= DEATH_KNOWN {
+            if death.is_some() || since.elapsed() >= time {
                 return death;
             }
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Stops it, whose load gave `driven`, and checks what it left.
+    /// Stops it, whose load gave `driven`, and checks what it left. What was
+    /// measured stays where the database died, or was lost (which
+    /// `is_lost` tells of what was driven), so that nothing can be checked.
     ///
     /// # Errors
-    /// When the load failed or the database died, cannot be stopped, or left a
-    /// condition of the workload violated.
+    /// When the load failed, or the database left a condition of the workload
+    /// violated.
     pub(crate) fn stop<T>(
         self,
         subject: &dyn Subject,
         workload: &dyn Workload,
         driven: Result<T, DriverError>,
+        is_lost: impl Fn(&T) -> bool,
+        interrupted: &dyn Fn() -> bool,
     ) -> Result<(T, Around), RunError> {
         let begin = Instant::now();
         let mut around = self.so_far(subject);
         let driven = driven.map_err(RunError::from);
         let death = match &driven {
-            Ok(_) => self.running.death(),
+            // Connections are closed a moment before an end is known.
+            Ok(driven) if !is_lost(driven) => self.running.death(),
+            Ok(_) => self.death_within(DEATH_KNOWN),
             Err(error) => self.death_behind(error),
         };
         let stopped = self.running.stop();
-        if let Some(words) = death {
-            return Err(RunError::Died(words));
+        // Clients have waited for it already.
+        let patience = match driven.as_ref().is_ok_and(is_lost) {
+            true => Duration::ZERO,
+            false => RECONNECT,
+        };
+        let driven = match (driven, &death) {
+            (Err(error), None) => return Err(error),
+            (Err(_), Some(words)) => return Err(RunError::Died(words.clone())),
+            (Ok(driven), _) => driven,
+        };
+        match (death, stopped) {
+            (Some(words), _) => around.unchecked = Some(format!("the database died: {words}")),
+            (None, Err(error)) if error.is_full() || matches!(error, DatabaseError::Stopped) => {
+                return Err(error.into());
+            }
+            (None, Err(error)) => around.unchecked = Some(with_causes(&error)),
+            (None, Ok(())) => match check(subject, workload, patience, interrupted) {
+                Ok(checks) => around.checks = checks,
+                Err(error) if subject.may_return() && is_of_connection(&error) => {
+                    around.unchecked = Some(with_causes(&error));
+                }
+                Err(error) => return Err(error.into()),
+            },
         }
-        let driven = driven?;
-        stopped?;
-        around.checks = subject.check(workload)?;
         expect_consistent(&around.checks)?;
         around.overhead += begin.elapsed();
         Ok((driven, around))
     }
+}
+
+/// Checks what a run left. A server that is gone and may return is waited for, as
+/// clients wait.
+fn check(
+    subject: &dyn Subject,
+    workload: &dyn Workload,
+    patience: Duration,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<Condition>, DatabaseError> {
+    let since = Instant::now();
+    loop {
+        let checked = subject.check(workload);
+        let waits = subject.may_return()
+            && checked.as_ref().is_err_and(is_of_connection)
+            && since.elapsed() < patience
+            && !interrupted();
+        if !waits {
+            return checked;
+        }
+        thread::sleep(RECONNECT_PAUSE);
+    }
+}
+
+fn is_of_connection(error: &DatabaseError) -> bool {
+    matches!(error, DatabaseError::Connection(_))
 }
 
 impl Around {
@@ -293,6 +373,7 @@ impl Around {
             machine,
             conditions: self.conditions,
             checks: self.checks,
+            unchecked: self.unchecked,
             load,
         }
     }
@@ -314,7 +395,8 @@ pub(crate) fn run(
     let started = Started::start(subject, settings.workload, isolation)?;
     let mut watch = Watch::new(subject.location(), observer);
     let driven = drive(started.running.as_ref(), settings, &mut watch, interrupted);
-    let (load, around) = started.stop(subject, settings.workload, driven)?;
+    let is_lost = |load: &Measurement| load.lost.is_some();
+    let (load, around) = started.stop(subject, settings.workload, driven, is_lost, interrupted)?;
     Ok(around.figures(load, watch.device(), watch.machine()))
 }
 
@@ -326,5 +408,131 @@ fn expect_consistent(checks: &[Condition]) -> Result<(), RunError> {
             clause: broken.clause.clone(),
             what: broken.first_violation.clone().unwrap_or_default(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    };
+
+    use octavo_database::Counters;
+    use octavo_units::Seed;
+    use octavo_workload::{Connection, Pgbench};
+
+    use super::*;
+
+    /// A database that is or is not there at its end.
+    #[derive(Clone, Default)]
+    struct Ending {
+        death: Option<&'static str>,
+        /// So many checks do not reach it.
+        unreached: Arc<AtomicU32>,
+        may_return: bool,
+    }
+
+    impl Running for Ending {
+        fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+            unreachable!("nothing is driven")
+        }
+
+        fn counters(&self) -> Counters {
+            Counters::default()
+        }
+
+        fn conditions(&self) -> Vec<(&'static str, String)> {
+            Vec::new()
+        }
+
+        fn storage_path(&self) -> StoragePath {
+            StoragePath::None
+        }
+
+        fn death(&self) -> Option<String> {
+            self.death.map(str::to_owned)
+        }
+
+        fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+            Ok(())
+        }
+    }
+
+    impl Subject for Ending {
+        fn start(
+            &self,
+            _workload: &dyn Workload,
+            _isolation: Option<Isolation>,
+        ) -> Result<(Box<dyn Running>, Option<RestoreMethod>), DatabaseError> {
+            Ok((Box::new(self.clone()), None))
+        }
+
+        fn check(&self, _workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
+            let less = |left: u32| left.checked_sub(1);
+            let order = Ordering::Relaxed;
+            match self.unreached.fetch_update(order, order, less) {
+                Ok(_) => Err(ConnectionError::Lost("no server".into()).into()),
+                Err(_) => Ok(vec![Condition {
+                    clause: "1".into(),
+                    checked: 7,
+                    violations: 0,
+                    first_violation: None,
+                }]),
+            }
+        }
+
+        fn may_return(&self) -> bool {
+            self.may_return
+        }
+    }
+
+    /// How many conditions hold, and why none were checked.
+    fn ended(
+        ending: &Ending,
+        is_lost: bool,
+        is_interrupted: bool,
+    ) -> Result<(usize, Option<String>), RunError> {
+        let workload = Pgbench::new(1, Seed::new(1)).unwrap();
+        let started = Started::start(ending, &workload, None).unwrap();
+        let driven = Ok::<_, DriverError>(is_lost);
+        let (_, around) = started.stop(ending, &workload, driven, |is_lost| *is_lost, &|| {
+            is_interrupted
+        })?;
+        Ok((around.checks.len(), around.unchecked))
+    }
+
+    #[test]
+    fn a_server_that_may_return_is_waited_for() {
+        let returning = |unreached| Ending {
+            unreached: Arc::new(AtomicU32::new(unreached)),
+            may_return: true,
+            ..Ending::default()
+        };
+        assert_eq!(ended(&returning(3), false, false).unwrap(), (1, None));
+        let why = "the connection to the database was lost: no server";
+        let unchecked = (0, Some(why.to_owned()));
+        // Clients have waited, or nobody wants to.
+        let gone = returning(u32::MAX);
+        assert_eq!(ended(&gone, true, false).unwrap(), unchecked);
+        assert_eq!(ended(&gone, false, true).unwrap(), unchecked);
+        assert_eq!(u32::MAX - gone.unreached.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn what_was_measured_of_a_database_that_died_stays() {
+        let died = Ending {
+            death: Some("planted"),
+            ..Ending::default()
+        };
+        let why = Some("the database died: planted".to_owned());
+        assert_eq!(ended(&died, false, false).unwrap(), (0, why));
+        // What cannot be opened again though it was stopped well is broken.
+        let broken = Ending {
+            unreached: Arc::new(AtomicU32::new(u32::MAX)),
+            ..Ending::default()
+        };
+        assert!(ended(&broken, false, false).is_err());
+        assert_eq!(ended(&Ending::default(), false, false).unwrap(), (1, None));
     }
 }

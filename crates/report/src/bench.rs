@@ -1,7 +1,7 @@
 //! The report of a bench, and its series.
 
 use octavo_database::{Registry, RestoreMethod, StoragePath};
-use octavo_driver::{ArrivalProcess, Load, Percentiles};
+use octavo_driver::{ArrivalProcess, Load, Percentiles, Sample, steady::Outage};
 use octavo_experiment::{
     audit::{Agreement, AuditFinding, Figure},
     bench::BenchResult,
@@ -18,22 +18,25 @@ use crate::{
     ramp,
     sentence::{covered, deviation, disturbed, stall, storage_path, why},
     table::ms,
+    trouble::{errors, troubles},
 };
 
 /// The run second by second as comma-separated values: a line of names, then
 /// one line a second, warm-up included. Times are in seconds, latencies in
-/// microseconds, sizes in bytes; `waiting` is empty in a closed loop.
+/// microseconds, sizes in bytes; `waiting` is empty in a closed loop. Lines that
+/// are `measured` or `cut` add up to the failures of the run, and `outage_s` to
+/// its outages.
 pub fn bench_csv(result: &BenchResult) -> String {
     let mut text = String::from(
         "at_s,length_s,measured,transactions,counted,p50_us,p99_us,max_us,retries,failed,waiting,\
-         buffer_misses,read_bytes,written_bytes\n",
+         buffer_misses,read_bytes,written_bytes,cut,outage_s\n",
     );
     for sample in &result.figures.load.series {
         let waiting = sample
             .backlog
             .map_or_else(String::new, |waiting| waiting.to_string());
         text.push_str(&format!(
-            "{:.3},{:.3},{},{},{},{},{},{},{},{},{waiting},{},{},{}\n",
+            "{:.3},{:.3},{},{},{},{},{},{},{},{},{waiting},{},{},{},{},{:.3}\n",
             sample.at.as_secs_f64(),
             sample.length.as_secs_f64(),
             u8::from(sample.measured),
@@ -47,9 +50,22 @@ pub fn bench_csv(result: &BenchResult) -> String {
             sample.buffer_misses,
             sample.read_bytes.get(),
             sample.written_bytes.get(),
+            u8::from(sample.cut),
+            outage_s(sample, &result.figures.load.outages),
         ));
     }
     text
+}
+
+/// How much of a second lies in outages, s.
+fn outage_s(sample: &Sample, outages: &[Outage]) -> f64 {
+    let end_s = sample.at.as_secs_f64();
+    let begin_s = end_s - sample.length.as_secs_f64();
+    let shared = |outage: &Outage| {
+        let outage_end_s = outage.begin_s + outage.length_s;
+        (end_s.min(outage_end_s) - begin_s.max(outage.begin_s)).max(0.0)
+    };
+    outages.iter().map(shared).sum()
 }
 
 /// The report of a bench.
@@ -97,9 +113,12 @@ fn answer(result: &BenchResult) -> Section {
     let mut values = vec![
         (
             "latency",
-            format!("p50 {}, p99 {}", us(latency.p50_us), us(latency.p99_us)),
+            match load.transactions() {
+                0 => "none".into(),
+                _ => format!("p50 {}, p99 {}", us(latency.p50_us), us(latency.p99_us)),
+            },
         ),
-        ("errors", count(load.counts.failed())),
+        ("errors", errors(result)),
         ("throughput", why(load.steadiness.label)),
         ("longest gap", stall(stability.longest_stall_s)),
     ];
@@ -128,6 +147,9 @@ fn answer(result: &BenchResult) -> Section {
     section.push(Block::Warnings(warnings(result)));
     section
 }
+
+/// Misses of the cache a transaction below which it has all that is asked for.
+const FEW_MISSES: f64 = 0.01;
 
 fn watts(watts: f64) -> String {
     format!("{} W", number(watts))
@@ -190,7 +212,8 @@ const SERIALIZATION_PART: u64 = 20;
 
 fn warnings(result: &BenchResult) -> Vec<String> {
     let load = &result.figures.load;
-    let mut warnings: Vec<String> = result.deviations.iter().map(deviation).collect();
+    let mut warnings = troubles(result);
+    warnings.extend(result.deviations.iter().map(deviation));
     if load.interrupted {
         warnings.push(format!(
             "Interrupted after {}.",
@@ -210,7 +233,8 @@ fn warnings(result: &BenchResult) -> Vec<String> {
                 .into(),
         );
     }
-    if !load.buffer_filled {
+    // Where all data fits, the cache need never be full.
+    if !load.buffer_filled && !result.data_fits {
         warnings
             .push("The warm-up ended before the cache was full. Use a longer --warm-up.".into());
     }
@@ -482,7 +506,14 @@ fn work(result: &BenchResult) -> Section {
     }
     section.values(values);
     if result.data_fits {
-        section.paragraph("All data fits into the cache, so only writes show the disk.");
+        let misses = counters.buffer_misses as f64 / transactions;
+        section.paragraph(match misses < FEW_MISSES {
+            true => "All data fits into the cache, so only writes show the disk.",
+            false => {
+                "All data fits into the cache, but not all of it was there yet: the misses are \
+                 first reads."
+            }
+        });
     }
     section
 }
@@ -739,7 +770,7 @@ mod tests {
         let csv = bench_csv(&result);
         assert_eq!(csv.lines().count(), 1 + result.figures.load.series.len());
         let columns = |line: &str| line.split(',').count();
-        assert!(csv.lines().all(|line| columns(line) == 14), "{csv}");
+        assert!(csv.lines().all(|line| columns(line) == 16), "{csv}");
         let value: serde_json::Value = serde_json::from_str(&bench_json(&result)).unwrap();
         assert_eq!(value["transactions"], 4600);
         assert_eq!(

@@ -34,6 +34,7 @@ mod study;
 mod svg;
 mod table;
 mod terminal;
+mod trouble;
 mod value;
 mod visible;
 

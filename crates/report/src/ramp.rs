@@ -143,8 +143,8 @@ pub(crate) fn section(result: &BenchResult) -> Section {
 pub(crate) fn steps(ramp: &RampFinding, rate: &Rate, of: String) -> Table {
     let most = best(ramp).map_or(1.0, |best| best.counted_per_second);
     let caption = match of.is_empty() {
-        true => "Steps, without the first tenth of each".to_owned(),
-        false => format!("{of}: steps, without the first tenth of each"),
+        true => "Steps, without the first tenth of each but for what failed".to_owned(),
+        false => format!("{of}: steps, without the first tenth of each but for what failed"),
     };
     Table::of(caption, &ramp.steps)
         .label("clients", |step| count(step.clients.into()))

@@ -99,6 +99,9 @@ pub(super) fn measure(
             "what was measured before is shown".into(),
         ));
     }
+    if let Some(shortfall) = result.shortfall() {
+        return Err(Failure::Fault(anyhow!(shortfall)));
+    }
     Ok(())
 }
 
@@ -213,8 +216,6 @@ fn length(flags: &BenchFlags, load: Load) -> anyhow::Result<RunLength> {
 fn failure(error: BenchError) -> Failure {
     if error.is_stop() {
         Failure::Interrupted("nothing was measured yet; the loaded rows are kept".into())
-    } else if matches!(error, BenchError::NothingMeasured(_)) {
-        Failure::Fault(anyhow!("{error}: give a longer --duration or a lower load"))
     } else {
         let is_bad_input = error.is_bad_input();
         Failure::of(error, is_bad_input)

@@ -8,7 +8,9 @@ mod change_points;
 mod dependence;
 mod mser;
 mod period;
+mod stall;
 
+use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
 use serde::{Deserialize, Serialize};
 
 use crate::series::{line, mean};
@@ -16,6 +18,7 @@ use crate::series::{line, mean};
 use change_points::{change_points, trend};
 use mser::{cut as mser_cut, is_approach};
 use period::{period, without_period};
+pub use stall::{Outage, outages};
 
 /// A change of the throughput by less than this share of its mean is none that
 /// matters, however sure it is.
@@ -34,6 +37,12 @@ pub const MATTERS: f64 = 0.15;
 /// that changes by 5 % is off by half of that on average, which is less than
 /// the margin of 3 % within which cells count as equal.
 pub const WARMING_MATTERS: f64 = 0.05;
+
+/// From this variation between windows on, a run is uneven: the mean of ten
+/// windows, as short runs have, is known to 1.96 / 3 / sqrt(10) of itself, a
+/// fifth. Less would meet runs of even noise: ten windows of one that varies
+/// by 20% are up to 30% apart by chance.
+pub const UNEVEN: f64 = 1.0 / 3.0;
 
 /// A change of the miss ratio by less than one reference in so many does not
 /// matter either, however large a share of the ratio it is.
@@ -64,6 +73,8 @@ pub struct Tick {
     pub length_s: f64,
     /// Commits of the counted kinds.
     pub counted: u64,
+    /// Transactions that failed.
+    pub failed: u64,
     /// The longest time without one that ended in it or lasted at its end, s:
     /// longer than the tick where it began before.
     pub gap_s: f64,
@@ -78,6 +89,7 @@ impl Tick {
     pub fn merge(&mut self, next: &Self) {
         self.length_s += next.length_s;
         self.counted += next.counted;
+        self.failed += next.failed;
         self.gap_s = self.gap_s.max(next.gap_s);
         self.buffer_misses += next.buffer_misses;
         self.buffer_references += next.buffer_references;
@@ -131,6 +143,11 @@ pub enum Why {
         change: f64,
         /// So long after the figures begin, s.
         at_s: f64,
+    },
+    /// One level, with so much noise that the mean is hardly known.
+    Uneven {
+        /// [`Stability::variation`](crate::Stability::variation) of the figures' time.
+        variation: f64,
     },
 }
 
@@ -197,14 +214,16 @@ pub fn steady_part(ticks: &[Tick], begin: impl FnOnce(usize) -> usize) -> (usize
 
 /// MSER-5 of throughput and miss ratio, the later cut of the two: of each only
 /// what is a warm-up, an approach to the level of the rest from one side
-/// without a stall in it. A stall is what the database does, and stays.
+/// without a stall or a failed transaction in it. These are what the database
+/// does, and stay. Of a run with an outage nothing is cut: there is no one level
+/// that it approaches, and what was before the outage is no warm-up of it.
 ///
 /// A cut in the second half means that the warm-up goes on, when what the best
 /// cut in the first half leaves still drifts or shifts by
 /// [`WARMING_MATTERS`]; else it is chance, which takes the least standard
 /// error there in many a series of mere noise.
 pub fn warm_up(ticks: &[Tick]) -> WarmUp {
-    if ticks.len() < TICKS_MIN {
+    if ticks.len() < TICKS_MIN || !outages(ticks).is_empty() {
         return WarmUp {
             ticks: 0,
             goes_on: false,
@@ -226,7 +245,7 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
             None => values,
         };
         let is_warm_up =
-            |cut| !hides_stall(ticks, cut) && is_approach(&values, cut, MATTERS, matters);
+            |cut| !hides_trouble(ticks, cut) && is_approach(&values, cut, MATTERS, matters);
         let cut = mser_cut(&values, half);
         if is_warm_up(cut) {
             found.ticks = found.ticks.max(cut);
@@ -241,17 +260,19 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
     found
 }
 
-/// Whether the first `cut` ticks have a stall to hide: a whole tick without a
-/// commit, of [`STALL_COMMITS`] at the rate of the rest, and more than twice
-/// the longest that the rest shows anyway.
-fn hides_stall(ticks: &[Tick], cut: usize) -> bool {
+/// Whether the first `cut` ticks have something to hide: a failed transaction,
+/// or a stall. That is a whole tick without a commit, of [`STALL_COMMITS`] at
+/// the rate of the rest, and more than twice the longest that the rest shows
+/// anyway.
+fn hides_trouble(ticks: &[Tick], cut: usize) -> bool {
     let (before, rest) = ticks.split_at(cut);
     let mut all = Tick::default();
     rest.iter().for_each(|tick| all.merge(tick));
     let gap_s = longest_gap_s(before);
-    gap_s * rest.len() as f64 >= all.length_s
+    let is_stall = gap_s * rest.len() as f64 >= all.length_s
         && gap_s * all.counted as f64 >= STALL_COMMITS * all.length_s
-        && gap_s > 2.0 * longest_gap_s(rest)
+        && gap_s > 2.0 * longest_gap_s(rest);
+    is_stall || before.iter().any(|tick| tick.failed > 0)
 }
 
 /// The longest time without a counted commit in `ticks`, s; what was before
@@ -297,8 +318,28 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
         (None, Some(period)) => Label::Periodic {
             period_s: period * tick_s,
         },
-        (None, None) => Label::Steady,
+        (None, None) => match spread(ticks).1.map(|spread| spread.variation) {
+            Some(variation) if variation > UNEVEN => Label::NotSteady {
+                why: Why::Uneven { variation },
+            },
+            _ => Label::Steady,
+        },
     }
+}
+
+/// Windows in a run that is too short for as many of the longest.
+const WINDOWS: f64 = 10.0;
+
+/// The length of the windows of a run, s, and how its throughput differs between
+/// them; `None` of fewer than two windows, or where nothing was counted.
+pub(crate) fn spread(ticks: &[Tick]) -> (f64, Option<Spread>) {
+    let length_s: f64 = ticks.iter().map(|tick| tick.length_s).sum();
+    let window_s = WINDOW_S.min(length_s / WINDOWS);
+    let spans = ticks.iter().map(|tick| Span {
+        length_s: tick.length_s,
+        counted: tick.counted,
+    });
+    (window_s, Spread::of(&windows(spans, window_s), window_s))
 }
 
 /// Counted commits a second in each tick.

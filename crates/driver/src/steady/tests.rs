@@ -214,6 +214,85 @@ fn a_stall_is_never_cut() {
     }
 }
 
+/// 100 ticks of 100 ms at 300 a second, whose commits do not come in these ticks.
+fn with_outages(seed: u64, outages: &[std::ops::Range<usize>]) -> Vec<Tick> {
+    let noise = autoregression(seed, 100, 0.2, 0.05);
+    let mut ticks = noisy(&noise, |_| 1.0);
+    for tick in &mut ticks {
+        tick.length_s = 0.1;
+        tick.counted = (tick.counted as f64 * 30.0 / 1e4) as u64;
+        tick.gap_s = 0.01;
+    }
+    let stalled = outages.iter();
+    stalled.fold(ticks, |ticks, of| {
+        with_stall(ticks, of.start, of.len(), None)
+    })
+}
+
+#[test]
+fn several_outages_are_not_taken_for_a_warm_up() {
+    for seed in 0..20 {
+        for outages in [
+            // Away at once, back, and away again.
+            &[0..20, 30..50][..],
+            &[0..35, 40..60],
+            // What was before a failover is no warm-up of it.
+            &[45..85],
+            &[30..70],
+            &[50..100],
+            &[10..40, 50..80],
+        ] {
+            let ticks = with_outages(seed, outages);
+            let found = warm_up(&ticks);
+            assert!(
+                found.ticks == 0 && !found.goes_on,
+                "{found:?} {seed} {outages:?}"
+            );
+            assert_eq!(super::outages(&ticks).len(), outages.len(), "{outages:?}");
+        }
+    }
+}
+
+#[test]
+fn a_warm_up_in_which_transactions_failed_is_not_cut() {
+    let noise = autoregression(1, 100, 0.2, 0.03);
+    let mut ticks = noisy(&noise, |t| 1.0 - 0.6 * (-t / 0.06).exp());
+    let cut = warm_up(&ticks).ticks;
+    assert!(cut >= 10);
+    ticks[cut].failed = 1;
+    assert_eq!(warm_up(&ticks).ticks, cut, "later than that");
+    ticks[cut - 1].failed = 1;
+    assert_eq!(warm_up(&ticks).ticks, 0);
+}
+
+#[test]
+fn what_varies_much_is_not_called_steady() {
+    let mut uneven = 0;
+    for seed in 0..100 {
+        let noise = autoregression(seed, 100, 0.6, 0.6);
+        let begin = 2 + seed as usize % 80;
+        for ticks in [
+            noisy(&noise, |_| 1.0),
+            with_outages(seed, &[begin..begin + 9]),
+        ] {
+            let (first, label) = judged(&ticks);
+            let (_, spread) = spread(&ticks[first..]);
+            let found = spread.unwrap().variation;
+            match label {
+                Label::Steady => assert!(found <= UNEVEN, "{found} {seed}"),
+                Label::NotSteady {
+                    why: Why::Uneven { variation },
+                } => {
+                    assert!(variation == found && found > UNEVEN, "{found} {seed}");
+                    uneven += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(uneven >= 10, "{uneven} of 200");
+}
+
 #[test]
 fn a_slowdown_whose_work_is_caught_up_is_never_cut() {
     // No gap in it: 0.8 of the arrivals wait for 15 ticks, and come in the next 5.

@@ -66,6 +66,27 @@ impl BenchResult {
         count as f64 / self.figures.load.measured.as_secs_f64()
     }
 
+    /// In what it falls short of a whole result: the database was lost, what it left was
+    /// not checked, or nothing ended.
+    pub fn shortfall(&self) -> Option<String> {
+        let load = &self.figures.load;
+        let lost = load
+            .lost
+            .iter()
+            .map(|lost| format!("the run ended early: {lost}"));
+        let unchecked = self.figures.unchecked.iter();
+        let unchecked = unchecked.map(|reason| format!("the rows were not checked: {reason}"));
+        let mut parts: Vec<String> = lost.chain(unchecked).collect();
+        if parts.is_empty() && load.transactions() == 0 {
+            parts.push(format!(
+                "no transaction ended in the {:.1} s that were measured: give a longer \
+                 --duration or a lower load",
+                load.measured.as_secs_f64()
+            ));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// The kinds of transactions that were tried.
     pub fn kinds(&self) -> Vec<&KindCounts> {
         let kinds = self.figures.load.counts.kinds.iter();

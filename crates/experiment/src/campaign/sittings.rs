@@ -25,6 +25,7 @@ use crate::{
     prediction::{Expected, expect},
     record::{RunKey, RunRecord, Source, UNFINISHED},
     resolved::ResolvedPlan,
+    run::RunError,
     store::{Store, StoreError},
 };
 
@@ -447,7 +448,13 @@ impl<'a> Campaign<'a> {
                 self.session.store.set_slice_transactions(decided)?;
             }
             for cell in open(sitting) {
-                sitting.seats.end_warm_up(cell);
+                let failed = sitting.seats.end_warm_up(cell);
+                if failed > 0 {
+                    let name = self.plan().cell_name(&self.cells[cell]);
+                    self.monitor.note(&format!(
+                        "{name}: {failed} transactions failed in the warm-up, and count nowhere"
+                    ));
+                }
             }
         }
         Ok(())
@@ -560,6 +567,11 @@ impl<'a> Campaign<'a> {
                     .and_then(|()| sitting.seats.slice(key, transactions));
                 match slice {
                     Ok(slice) => self.slices.push(slice),
+                    Err(CampaignError::Run(error))
+                        if error.is_lost() && self.has_slices(sitting.number, cell) =>
+                    {
+                        self.lose(sitting, cell, &error)?;
+                    }
                     Err(error @ CampaignError::Run(_)) => self.fail(sitting, cell, error)?,
                     Err(error) => {
                         // A pass that was cut short compares nothing.
@@ -633,6 +645,35 @@ impl<'a> Campaign<'a> {
             Err(error) if error.is_stop() => Err(CampaignError::Stopped),
             Err(error) => self.fail(sitting, cell, CampaignError::Run(error)),
         }
+    }
+
+    /// A cell's database was lost: the slices before count, and its rows are checked
+    /// where it is still there.
+    fn lose(
+        &mut self,
+        sitting: &mut OpenSitting<'_>,
+        cell: usize,
+        error: &RunError,
+    ) -> Result<(), CampaignError> {
+        let reason = with_causes(error);
+        let mut figures = match sitting.seats.leave(cell) {
+            Ok(figures) => figures,
+            Err(error) if error.is_stop() => return Err(CampaignError::Stopped),
+            Err(error) => return self.fail(sitting, cell, CampaignError::Run(error)),
+        };
+        let name = self.plan().cell_name(&self.cells[cell]);
+        self.monitor.note(&format!(
+            "{name} ended early: {reason}; what was measured before counts"
+        ));
+        let conditions = &figures.conditions;
+        self.session.put_conditions(&self.cells[cell], conditions)?;
+        figures.load.lost = Some(reason);
+        sitting.open.retain(|&open| open != cell);
+        if let Some(record) = sitting.records.get_mut(&cell) {
+            record.result = Ok(Box::new(figures));
+            self.session.put_runs(&[record], &[])?;
+        }
+        Ok(())
     }
 
     /// A cell gives no figures in this sitting.

@@ -16,6 +16,7 @@ use rand::RngExt;
 
 use super::{begin::is_done, settings::CampaignSettings, sittings::Campaign};
 use crate::{
+    caveats::Caveat,
     error::CampaignError,
     executor::{Executor, Monitor, Sitting},
     findings::Findings,
@@ -162,8 +163,9 @@ impl Sitting for CalculatedSitting<'_> {
         })
     }
 
-    fn end_warm_up(&mut self, cell: usize) {
+    fn end_warm_up(&mut self, cell: usize) -> u64 {
         self.seats.get_mut(&cell).unwrap().1 = 0;
+        0
     }
 
     fn figures(&mut self, cell: usize) -> Option<Figures> {
@@ -357,21 +359,38 @@ fn a_stopped_campaign_keeps_whole_passes_and_goes_on_in_a_new_sitting() {
 }
 
 #[test]
-fn a_cell_that_dies_takes_no_slices_of_others_with_it() {
+fn a_cell_that_dies_keeps_what_was_measured_of_it_and_of_others() {
     let directory = tempfile::tempdir().unwrap();
-    // Of 3 cells: 4 blocks of warm-up and 6 passes, the last 2 not kept yet.
+    // Of 3 cells: 4 blocks of warm-up and 10 passes, the last 2 not kept yet.
     let executor = Calculated {
         failing: vec![65536],
-        failing_from: 3 * (4 + 6),
+        failing_from: 3 * (4 + 10),
         ..Calculated::default()
     };
     let findings = carry_out(directory.path(), one_group(), executor).unwrap();
-    assert_eq!((findings.runs_done, findings.runs_failed.len()), (2, 1));
+    assert_eq!((findings.runs_done, findings.runs_failed.len()), (3, 0));
     let of = |cell: usize| {
         let slices = slices(directory.path());
         slices.iter().filter(|slice| slice.key.cell == cell).count()
     };
-    assert_eq!([of(0), of(1), of(2)], [PASSES as usize, PASSES as usize, 0]);
+    assert_eq!([of(0), of(1), of(2)], [PASSES as usize, PASSES as usize, 9]);
+    let cell = &findings.groups[0].cells[2];
+    assert!(
+        (cell.ratio.unwrap().estimate - 0.5).abs() < 0.02,
+        "{cell:?}"
+    );
+    // … which everybody is told.
+    let records = records(directory.path());
+    let lost = |record: &RunRecord| record.figures().unwrap().load.lost.clone();
+    let lost: Vec<Option<String>> = records.iter().map(lost).collect();
+    assert_eq!(lost, [None, None, Some("the database died: gone".into())]);
+    let told = Caveat::RunsLost {
+        runs: 1,
+        unchecked: 0,
+        of: 3,
+        reason: "the database died: gone".into(),
+    };
+    assert!(findings.caveats.contains(&told), "{:?}", findings.caveats);
 }
 
 #[test]

@@ -115,11 +115,13 @@ pub trait Sitting {
     ///
     /// # Errors
     /// [`CampaignError::Run`] when this cell cannot go on; all else would fail
-    /// for every cell.
+    /// for every cell. Of one whose database was lost ([`RunError::is_lost`]) the
+    /// slices before may count: [`Self::leave`] tells.
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError>;
 
-    /// Counts what the cell did so far as its warm-up.
-    fn end_warm_up(&mut self, cell: usize);
+    /// Counts what the cell did so far as its warm-up; how many transactions failed in
+    /// it, which count nowhere else.
+    fn end_warm_up(&mut self, cell: usize) -> u64;
 
     /// An open cell's figures since its warm-up.
     fn figures(&mut self, cell: usize) -> Option<Figures>;

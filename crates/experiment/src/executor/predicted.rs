@@ -247,6 +247,7 @@ impl<'a> Seat<'a> {
         let warm_up = WarmUpSlices {
             elapsed: self.warm_up.elapsed,
             misses: self.warm_up.counters.buffer_misses,
+            failed: self.warm_up.counts.failed(),
             frames: self.system.frames(),
         };
         let device = self.device(elapsed);
@@ -265,6 +266,7 @@ impl<'a> Seat<'a> {
             },
             conditions: Vec::new(),
             checks: Vec::new(),
+            unchecked: None,
         }
     }
 
@@ -329,12 +331,14 @@ impl Sitting for PredictedSitting<'_> {
         slice.map_err(|error| CampaignError::Setting(with_causes(&error)))
     }
 
-    fn end_warm_up(&mut self, cell: usize) {
-        if let Some(seat) = self.seats.get_mut(&cell) {
-            let fresh = Total::new(seat.workload);
-            seat.warm_up = std::mem::replace(&mut seat.total, fresh);
-            seat.before = seat.system.device_counters();
-        }
+    fn end_warm_up(&mut self, cell: usize) -> u64 {
+        let Some(seat) = self.seats.get_mut(&cell) else {
+            return 0;
+        };
+        let fresh = Total::new(seat.workload);
+        seat.warm_up = std::mem::replace(&mut seat.total, fresh);
+        seat.before = seat.system.device_counters();
+        seat.warm_up.counts.failed()
     }
 
     fn figures(&mut self, cell: usize) -> Option<Figures> {

@@ -34,6 +34,7 @@ pub(super) struct Seat<'a> {
     energy_before: Option<Metered>,
     total: Total,
     warm_up: Option<Total>,
+    warm_up_failed: u64,
     counts: Option<Counts>,
 }
 
@@ -68,6 +69,7 @@ impl<'a> Seat<'a> {
             energy_before: None,
             total: Total::default(),
             warm_up: None,
+            warm_up_failed: 0,
             counts: None,
         })
     }
@@ -135,13 +137,13 @@ impl<'a> Seat<'a> {
         })
     }
 
-    fn end_warm_up(&mut self) {
+    fn end_warm_up(&mut self) -> u64 {
         self.machine.begin();
         self.energy_before = self.energy.so_far();
         self.warm_up = Some(std::mem::take(&mut self.total));
-        if let Some((_, load)) = &mut self.open {
-            let _warm_up = load.take_counts();
-        }
+        let load = self.open.as_mut().map(|(_, load)| load);
+        self.warm_up_failed = load.map_or(0, |load| load.take_counts().failed());
+        self.warm_up_failed
     }
 
     /// What the load gave so far.
@@ -160,6 +162,7 @@ impl<'a> Seat<'a> {
             WarmUpSlices {
                 elapsed: warm_up.elapsed,
                 misses: warm_up.counters.buffer_misses,
+                failed: self.warm_up_failed,
                 frames: self.subject.frames(),
             },
             self.total.elapsed,
@@ -191,10 +194,15 @@ impl<'a> Seat<'a> {
         let Some((started, sessions)) = self.open.take() else {
             return Err(RunError::Measurement(DriverError::Stopped));
         };
-        started.running.thaw()?;
+        // What is dead stays frozen, and has its end told below.
+        let thawed = started.running.thaw();
+        if started.running.death().is_none() {
+            thawed?;
+        }
         load.audit = sessions.close();
         let failed = load.counts.failed();
-        let (load, around) = started.stop(&self.subject, self.workload, Ok(load))?;
+        let (load, around) =
+            started.stop(&self.subject, self.workload, Ok(load), |_| false, &|| false)?;
         match failed {
             0 => Ok(around.figures(load, device, machine)),
             failed => Err(RunError::Failed(failed)),
@@ -236,16 +244,17 @@ impl Sitting for MeasuredSitting<'_> {
         let path = seat.subject.copy.clone();
         let slice = seat.slice(key, transactions, &self.interrupted);
         let slice = slice.map_err(|error| sorted(error, path));
-        if matches!(slice, Err(CampaignError::Run(_))) {
+        if matches!(&slice, Err(CampaignError::Run(error)) if !error.is_lost()) {
             // It stops, so that the others have the machine to themselves.
             self.seats.remove(&key.cell);
         }
         slice
     }
 
-    fn end_warm_up(&mut self, cell: usize) {
-        if let Some(Ok(seat)) = self.seats.get_mut(&cell) {
-            seat.end_warm_up();
+    fn end_warm_up(&mut self, cell: usize) -> u64 {
+        match self.seats.get_mut(&cell) {
+            Some(Ok(seat)) => seat.end_warm_up(),
+            _ => 0,
         }
     }
 

@@ -35,6 +35,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 4,
         sql: include_str!("from-4.sql"),
     },
+    Step {
+        // A database that was lost left no figures.
+        from: 5,
+        sql: include_str!("from-5.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

@@ -17,7 +17,8 @@ use crate::{
 /// The columns of the table `run` that a run with a result fills.
 const FIGURES: &str = "warm_up_s, warm_up_misses, buffer_filled, measured_s, interrupted, \
      overhead_s, transactions, counted, changed_bytes, late, backlog, restored_by, storage_path, \
-     counters, device, machine, steady, steadiness, stability";
+     counters, device, machine, steady, steadiness, stability, warm_up_failed, ended_early, \
+     unchecked";
 
 impl Store {
     /// Keeps runs as they are now, in place of what was kept of them, and the
@@ -232,9 +233,11 @@ fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures
         load: Measurement {
             warm_up: seconds(row, "warm_up_s")?,
             warm_up_misses: from_integer(row, "warm_up_misses")?,
+            warm_up_failed: from_integer(row, "warm_up_failed")?,
             buffer_filled: row.get("buffer_filled")?,
             measured: seconds(row, "measured_s")?,
             interrupted: row.get("interrupted")?,
+            lost: row.get("ended_early")?,
             counts,
             counters: json(row, "counters")?,
             backlog: json(row, "backlog")?,
@@ -242,6 +245,7 @@ fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures
             audit: Audit::default(),
             steadiness: json(row, "steadiness")?,
             stability: json(row, "stability")?,
+            outages: Vec::new(),
         },
         overhead: seconds(row, "overhead_s")?,
         restored_by: json(row, "restored_by")?,
@@ -250,6 +254,7 @@ fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures
         machine: json(row, "machine")?,
         conditions: Vec::new(),
         checks: Vec::new(),
+        unchecked: row.get("unchecked")?,
     })
 }
 
@@ -275,7 +280,7 @@ fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rus
     transaction.execute(
         &format!(
             "UPDATE run SET ({FIGURES}) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
-                 ?14, ?15, ?16, ?17, ?18, ?19, ?20) WHERE run = ?1"
+                 ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23) WHERE run = ?1"
         ),
         params![
             id,
@@ -298,6 +303,9 @@ fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rus
             load.steadiness.label.is_comparable(),
             to_json(&load.steadiness),
             to_json(&load.stability),
+            to_integer(load.warm_up_failed),
+            &load.lost,
+            &figures.unchecked,
         ],
     )?;
     let mut latency = transaction.prepare(&format!(

@@ -79,6 +79,9 @@ CREATE TABLE run (
     steady       INTEGER,
     steadiness   TEXT,
     stability    TEXT,
+    warm_up_failed INTEGER,
+    ended_early  TEXT,
+    unchecked    TEXT,
     UNIQUE (source, sitting, cell, set_aside)
 ) STRICT;
 

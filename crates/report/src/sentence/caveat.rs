@@ -124,6 +124,25 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
              much of it fits in the cache. Use more data ({}) or less --memory.",
             scale(findings)
         ),
+        Caveat::RunsLost {
+            runs,
+            unchecked,
+            of,
+            reason,
+        } => {
+            let checked = match unchecked {
+                0 => String::new(),
+                unchecked => format!(
+                    " The rows of {} could not be checked.",
+                    counted(*unchecked, "run")
+                ),
+            };
+            format!(
+                "{runs} of {} lost their database ({reason}), so their figures are those \
+                 before.{checked}",
+                counted(*of, "run"),
+            )
+        }
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
             counted(*runs, "run")

@@ -89,6 +89,9 @@ pub(crate) fn why(label: Label) -> String {
             Why::Shift { change, at_s } => {
                 format!("jumps {} after {}", by(change), seconds(at_s))
             }
+            Why::Uneven { variation } => {
+                format!("varies by {} between windows", percent(variation))
+            }
         },
     }
 }
@@ -121,6 +124,8 @@ mod tests {
         let because = |why| super::why(Label::NotSteady { why });
         assert_eq!(because(Unsteady::StillWarming), "still warming up");
         assert!(why(Label::NotJudged).starts_with("not tested"));
+        let uneven = Unsteady::Uneven { variation: 0.49 };
+        assert_eq!(because(uneven), "varies by 49% between windows");
         assert_eq!(
             because(Unsteady::Drift { change: -0.18 }),
             "drifts down by 18%"

@@ -10,10 +10,12 @@ use octavo_experiment::{
 use octavo_workload::connection::Conflict;
 
 use crate::{
+    chart,
     document::{Block, Cell, Document, Section, Table, Tone},
     naming,
     number::{
-        bytes, count, counted, join, joules, number, percent, percent_fine, plain, seconds, time,
+        bytes, count, counted, join, joules, moment, number, percent, percent_fine, plain, seconds,
+        time,
     },
     ramp,
     sentence::{covered, deviation, disturbed, stall, storage_path, why},
@@ -72,6 +74,7 @@ fn outage_s(sample: &Sample, outages: &[Outage]) -> f64 {
 pub fn bench(result: &BenchResult) -> Document {
     let sections = [
         answer,
+        by_second,
         ramp::section,
         latency,
         load,
@@ -79,14 +82,38 @@ pub fn bench(result: &BenchResult) -> Document {
         audit,
         conditions,
     ];
-    Document::of(
-        format!(
-            "{} on {}",
-            naming::workload(&result.workload),
-            result.subject.database
-        ),
-        sections.map(|section| section(result)),
-    )
+    Document {
+        origin: origin(result),
+        ..Document::of(
+            format!(
+                "{} on {}",
+                naming::workload(&result.workload),
+                result.subject.database
+            ),
+            sections.map(|section| section(result)),
+        )
+    }
+}
+
+/// What was measured, and when.
+fn origin(result: &BenchResult) -> String {
+    let begun = moment(&result.started_at.to_string());
+    format!("Octavo bench · begun {begun}")
+}
+
+/// The unit of throughput, and how many of it a transaction each second makes.
+fn rate(result: &BenchResult) -> (String, f64) {
+    let (load, name) = (&result.figures.load, &result.counted_name);
+    let (unit, per) = naming::counted_by(name, load.counted() == load.transactions());
+    (format!("{name} per {unit}"), per)
+}
+
+fn by_second(result: &BenchResult) -> Section {
+    let mut section = Section::new("seconds", "By second");
+    let (unit, per) = rate(result);
+    let figure = chart::seconds(result, &unit, per);
+    section.extend(figure.map(Block::Figure));
+    section
 }
 
 fn answer(result: &BenchResult) -> Section {

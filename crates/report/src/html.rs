@@ -25,9 +25,13 @@ impl Document {
             main.push(tag("p").class("origin").text(&self.origin));
         }
         let first = |section: &&Section| section.depth == Depth::First;
-        main.extend(self.sections.iter().filter(first).map(section));
+        let mut top = self.sections.iter().filter(first);
+        // What was decided needs no heading.
+        main.extend(top.next().map(|of| section(of, false)));
         main.push(self.contents());
-        main.extend(self.sections.iter().filter(|of| !first(of)).map(section));
+        main.extend(top.map(|of| section(of, true)));
+        let rest = self.sections.iter().filter(|of| !first(of));
+        main.extend(rest.map(|of| section(of, true)));
         let page: Markup = [
             Markup::literal(HEAD),
             tag("title").text(&self.title),
@@ -52,13 +56,17 @@ impl Document {
     }
 }
 
-fn section(section: &Section) -> Markup {
-    let heading = tag("h2").text(&section.title);
+fn section(section: &Section, has_heading: bool) -> Markup {
+    let heading = match has_heading && !section.title.is_empty() {
+        true => tag("h2").text(&section.title),
+        false => Markup::default(),
+    };
     let content = blocks(&section.blocks);
     let end = Markup::literal("\n");
     let element = tag("section").attr("id", &section.id);
     match section.depth {
-        Depth::First => element.class("first").around([content, end]),
+        Depth::First if !has_heading => element.class("first").around([content, end]),
+        Depth::First => element.class("shown").around([heading, content, end]),
         Depth::Evidence => element.around([heading, content, end]),
         // Inside, so that browsers open it for who follows a link to it.
         Depth::Method => tag("details").class("method").around([

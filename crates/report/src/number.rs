@@ -145,6 +145,16 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
+/// A moment to the minute, of a text such as 2026-03-01T12:00:07.5Z.
+pub(crate) fn moment(rfc_3339: &str) -> String {
+    let [day, minute] = [rfc_3339.get(..10), rfc_3339.get(11..16)];
+    format!(
+        "{} {} UTC",
+        day.unwrap_or_default(),
+        minute.unwrap_or_default()
+    )
+}
+
 /// A time in a heading: `4m 53s`, `2h 5m`. As [`seconds`] rounds it.
 pub(crate) fn clock(value: f64) -> String {
     let whole = value.round() as u64;

@@ -10,7 +10,7 @@ use crate::{
     document::{Block, Depth, Document, Section, Table},
     findings::{FIRST_ROWS, disk, load, method, origin, setup, title, warn_first, warn_last},
     naming,
-    number::{count, counted},
+    number::{count, counted, moment},
     ramp::{self, Rate},
     sentence::Answer,
     table::ms,
@@ -23,7 +23,7 @@ const FIRST_ANSWERS: usize = 4;
 pub(crate) fn document(findings: &Findings) -> Document {
     let sections = [summary, clients, disk, load, setup, method];
     Document {
-        origin: origin(findings),
+        origin: format!("{} · begun {}", origin(findings), moment(&findings.created)),
         ..Document::of(title(findings), sections.map(|section| section(findings)))
     }
 }

@@ -1,7 +1,7 @@
 //! A document as text for a terminal.
 
 use crate::{
-    document::{Block, Cell, Depth, Document, EXTRA, Kind, Table, Tone},
+    document::{Block, Cell, Depth, Document, EXTRA, Kind, Section, Table, Tone},
     number::{counted, held},
     visible::visible,
 };
@@ -76,9 +76,13 @@ impl Document {
         if !self.origin.is_empty() {
             screen.prose(DIM, "", &self.origin);
         }
-        let sections = self.sections.iter();
-        let sections = sections.filter(|section| verbose || section.depth == Depth::First);
-        for (place, section) in sections.enumerate() {
+        let shown = self.sections.iter();
+        let shown = shown.filter(|section| verbose || section.depth == Depth::First);
+        // Some have drawings alone.
+        let shown: Vec<&Section> = shown
+            .filter(|section| section.blocks.iter().any(|block| screen.shows(block)))
+            .collect();
+        for (place, section) in shown.into_iter().enumerate() {
             screen.blank();
             // What was decided needs no heading.
             if place > 0 && !section.title.is_empty() {
@@ -494,7 +498,6 @@ fn wrap(text: &str, room: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Section;
 
     fn document(blocks: impl IntoIterator<Item = Block>) -> Document {
         let mut section = Section::new("one", "One");

@@ -155,6 +155,30 @@ mod tests {
     }
 
     #[test]
+    fn a_page_has_headings_its_date_navigation_and_a_chart_of_time() {
+        let result = lossy();
+        let page = bench(&result).html();
+        let date = result.started_at.to_string();
+        assert!(page.contains(&format!("begun {} ", &date[..10])), "{date}");
+        let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}"));
+        let parts = [
+            "class=\"decision\"",
+            "<nav",
+            "<h2>By second</h2>",
+            "<h2>Latency</h2>",
+            "<h2>Load</h2>",
+            "<h2>Conditions</h2>",
+        ];
+        assert!(parts.map(place).is_sorted());
+        // One where it was, and one in the legend.
+        assert_eq!(page.matches("<rect class=\"outage\"").count(), 2);
+        assert!(page.contains("seconds with failures") || page.contains("second with failures"));
+        // A text has no room for a heading over a chart.
+        let text = bench(&result).terminal(100, false);
+        assert!(!text.contains("By second"), "{text}");
+    }
+
+    #[test]
     fn what_could_not_be_checked_or_measured_is_said() {
         let mut result = lossy();
         assert_eq!(result.shortfall(), None);

@@ -23,10 +23,11 @@ const PASSWORD: &str = "pass-s3cret";
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A server that is ended with the test.
-struct UsersServer {
-    url: String,
+pub(crate) struct UsersServer {
+    pub(crate) url: String,
     server: Child,
-    directory: TempDir,
+    start: Command,
+    pub(crate) directory: TempDir,
 }
 
 /// The user and group to run as: servers refuse root.
@@ -86,7 +87,7 @@ fn postgres_programs() -> PathBuf {
 }
 
 impl UsersServer {
-    fn postgres() -> Self {
+    pub(crate) fn postgres() -> Self {
         let directory = directory();
         let (data, password) = (
             directory.path().join("data"),
@@ -107,23 +108,23 @@ impl UsersServer {
             .unwrap();
         assert!(made.success());
         let port = free_port();
-        let server = command(programs.join("postgres"), directory.path())
+        let mut start = command(programs.join("postgres"), directory.path());
+        start
             .arg("-D")
             .arg(&data)
             .args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
             .args(["-c", "unix_socket_directories=.", "-c"])
-            .arg(format!("port={port}"))
-            .spawn()
-            .unwrap();
+            .arg(format!("port={port}"));
         Self {
             url: format!("postgres://anna:{PASSWORD}@127.0.0.1:{port}/postgres"),
-            server,
+            server: start.spawn().unwrap(),
+            start,
             directory,
         }
         .ready()
     }
 
-    fn mariadb() -> Self {
+    pub(crate) fn mariadb() -> Self {
         let directory = directory();
         let data = directory.path().join("data");
         let made = command("mariadb-install-db", directory.path())
@@ -134,9 +135,10 @@ impl UsersServer {
             .unwrap();
         assert!(made.success());
         let start = directory.path().join("start.sql");
+        // At each start.
         let sql = format!(
-            "CREATE USER anna@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\n\
-             CREATE USER anna@localhost IDENTIFIED BY '{PASSWORD}';\n\
+            "CREATE USER IF NOT EXISTS anna@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\n\
+             CREATE USER IF NOT EXISTS anna@localhost IDENTIFIED BY '{PASSWORD}';\n\
              GRANT ALL ON octavo.* TO anna@'127.0.0.1';\n\
              GRANT ALL ON octavo.* TO anna@localhost;\n"
         );
@@ -146,18 +148,18 @@ impl UsersServer {
             .into_iter()
             .find(|program| Path::new(program).exists())
             .unwrap_or("mariadbd");
-        let server = command(program, directory.path())
+        let mut server = command(program, directory.path());
+        server
             .args(["--no-defaults", "--bind-address=127.0.0.1"])
             .args(["--socket=s.sock", "--pid-file=server.pid"])
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--tmpdir={}", directory.path().display()))
             .arg(format!("--init-file={}", start.display()))
-            .arg(format!("--port={port}"))
-            .spawn()
-            .unwrap();
+            .arg(format!("--port={port}"));
         Self {
             url: format!("mysql://anna:{PASSWORD}@127.0.0.1:{port}"),
-            server,
+            server: server.spawn().unwrap(),
+            start: server,
             directory,
         }
         .ready()
@@ -174,6 +176,46 @@ impl UsersServer {
             assert!(since.elapsed() < LIMIT, "{}", complaint(&output));
             thread::sleep(Duration::from_millis(100));
         }
+    }
+
+    /// Stops it, as its service would, and starts it again.
+    pub(crate) fn restart(&mut self) {
+        let server = Pid::from_raw(self.server.id().cast_signed()).unwrap();
+        // PostgreSQL's fast stop; MariaDB has no other one.
+        let signal = match self.url.starts_with("postgres") {
+            true => Signal::INT,
+            false => Signal::TERM,
+        };
+        kill_process(server, signal).unwrap();
+        self.server.wait().unwrap();
+        self.server = self.start.spawn().unwrap();
+    }
+
+    /// What the server's own client prints, a line a row; nothing where it cannot
+    /// connect.
+    pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
+        let port = self.url.split(':').next_back().unwrap();
+        let port = port.split('/').next().unwrap();
+        let mut client = match self.url.starts_with("postgres") {
+            true => {
+                let mut psql = Command::new(postgres_programs().join("psql"));
+                psql.env("PGPASSWORD", PASSWORD)
+                    .args(["-XAtq", "-h", "127.0.0.1", "-U", "anna", "-p", port])
+                    .args(["-d", "postgres", "-c", sql]);
+                psql
+            }
+            false => {
+                let mut mariadb = Command::new("mariadb");
+                mariadb
+                    .args(["--no-defaults", "-N", "-h127.0.0.1", "-uanna"])
+                    .args([format!("-p{PASSWORD}"), format!("-P{port}")])
+                    .args(["-e", sql]);
+                mariadb
+            }
+        };
+        let output = client.stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::to_owned).collect()
     }
 
     /// A bench, which never shows the password.

@@ -12,11 +12,12 @@ mod plot;
 mod ramp;
 mod rows;
 mod scale;
+mod seconds;
 mod study;
 mod throughput;
 mod value;
 
-use octavo_experiment::{findings::Findings, ramp::RampFinding, value::Value};
+use octavo_experiment::{bench::BenchResult, findings::Findings, ramp::RampFinding, value::Value};
 
 use crate::document::Figure;
 
@@ -33,6 +34,11 @@ pub(crate) fn ramp(found: &RampFinding, of: &str, unit: &str, per: f64) -> Optio
     (!found.steps.is_empty())
         .then(|| ramp::draw(found, of, unit, per))
         .flatten()
+}
+
+/// Throughput of a bench by second, in a unit of which a second has so many.
+pub(crate) fn seconds(result: &BenchResult, unit: &str, per: f64) -> Option<Figure> {
+    seconds::draw(result, unit, per)
 }
 
 /// A figure of a study; `None` where nothing is known of it.

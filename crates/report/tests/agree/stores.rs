@@ -509,6 +509,7 @@ fn figures(plan: &Plan, slices: &[Slice]) -> Figures {
         elapsed: Duration::from_secs(2),
         misses: 10_000,
         frames: 8192,
+        failed: 0,
     };
     Figures {
         load: Measurement::in_slices(warm_up, elapsed, counts, counters),
@@ -525,5 +526,6 @@ fn figures(plan: &Plan, slices: &[Slice]) -> Figures {
         machine: MachineUse::default(),
         conditions: vec![("synchronous".into(), "full".into())],
         checks: Vec::new(),
+        unchecked: None,
     }
 }

@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod devices;
 mod disk_full;
+mod documented;
 mod emulate;
 mod energy;
 mod external;

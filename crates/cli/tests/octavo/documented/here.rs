@@ -1,0 +1,108 @@
+//! How documented commands are run here: what takes the place of what cannot be on every
+//! machine, and what makes a long command short.
+
+/// What is typed instead, and why. All words of the left side are replaced, where they stand
+/// in this order.
+pub(super) const INSTEAD: &[(&str, &str, &str)] = &[
+    ("COMMAND", "advise", "stands for each command"),
+    ("DEVICE", "ec", "stands for each device"),
+    ("NAME", "ec", "stands for each device"),
+    ("STUDY", "pure-2012", "stands for each study"),
+    ("PROFILE", "profile.toml", "stands for a file"),
+    ("PLAN.toml", "plan.toml", "stands for a file"),
+    ("octavo-PLAN", "octavo-plan", "follows from the plan's name"),
+    ("[DIR]", "", "may be left out"),
+    ("--backing DIR", "--backing backing", "stands for a directory"),
+    ("--mount DIR", "--mount mount", "stands for a directory"),
+    ("calibrate DIR", "calibrate .", "stands for a directory"),
+    ("--records 1000000", "--records 2000", "loads for a minute"),
+    ("--scale 50", "--scale 1", "loads for a minute"),
+    ("--customers 5000", "--customers 1000", "loads for minutes"),
+    ("--trade-days 20", "--trade-days 1", "loads for minutes"),
+    ("--ramp 5..60/5", "--ramp 1..2", "12 steps of a minute"),
+];
+
+/// Where pages have their directories: a scratch directory takes its place.
+pub(super) const STORAGE: &str = "/mnt/data";
+
+/// The server's addresses on pages: one that the test starts takes their place.
+pub(super) const POSTGRES: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+pub(super) const MYSQL: &str = "mysql://USER:PASSWORD@HOST:PORT";
+
+/// Options that make a command short, where it has no such option itself. Behind the command
+/// are words that have to be among its own.
+pub(super) const SHORT: &[(&str, &[&str])] = &[
+    (
+        "advise",
+        &[
+            "--memory=1MiB,4MiB",
+            "--page-sizes=4K,16K",
+            "--passes=8",
+            "--transactions=20",
+            "--warm-up=50",
+        ],
+    ),
+    (
+        "predict",
+        &[
+            "--memory=8MiB",
+            "--page-sizes=4K,8K",
+            "--passes=8",
+            "--transactions=20",
+            "--warm-up=200",
+        ],
+    ),
+    ("run plan.toml", &["--passes=8"]),
+    ("bench --ramp", &["--step=5s"]),
+    ("bench --url", &["--workload=pgbench", "--scale=1"]),
+    ("bench", &["--duration=1s", "--warm-up=0s"]),
+    // The smallest range that a device is measured over.
+    ("calibrate --device", &["--size=256MiB"]),
+    ("calibrate", &["--size=64MiB"]),
+];
+
+/// The least rows of each workload, for commands that load some.
+pub(super) const ROWS: &[(&str, &[&str])] = &[
+    ("tpcc", &["--warehouses=1"]),
+    ("tpce", &["--customers=1000", "--trade-days=1"]),
+    ("ycsb", &["--records=2000"]),
+    ("pgbench", &["--scale=1"]),
+];
+
+/// Commands that have no option to be short. They are begun and ended by Ctrl-C, which has to
+/// be a clean end.
+pub(super) const BEGUN: &[(&str, &str)] = &[
+    (
+        "octavo emulate DEVICE --backing DIR --mount DIR",
+        "works until it is interrupted",
+    ),
+    ("octavo reproduce petrov-2010", "predicts for a minute"),
+    ("octavo reproduce all", "predicts for minutes"),
+    (
+        "octavo reproduce all --html studies.html",
+        "predicts for minutes",
+    ),
+    (
+        "octavo reproduce lee-2009 --sensitivity --verbose",
+        "predicts for an hour",
+    ),
+];
+
+/// Commands of which only the words are read, with the reason.
+pub(super) const READ: &[(&str, &str)] = &[(
+    "octavo reproduce coelho-2014 --measure",
+    "downloads and builds PostgreSQL three times; bench/studies.sh runs it",
+)];
+
+/// Other commands in shell blocks, with the reason why they are not run.
+pub(super) const OTHERS: &[(&str, &str)] = &[
+    ("cargo install --path crates/cli", "builds all for minutes"),
+    ("sudo chmod", "changes settings of the machine"),
+    ("python3 bench/tpce_check.py", "bench/tpce.sh runs it"),
+];
+
+/// Options in pages that are those of other programs.
+pub(super) const FOREIGN: &[(&str, &str)] = &[
+    ("--path", "cargo install"),
+    ("--after-run", "bench/tpce_check.py"),
+];

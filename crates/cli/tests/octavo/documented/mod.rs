@@ -1,0 +1,298 @@
+//! Every command in README and docs is run as it stands there, and every option that they
+//! name is one.
+//!
+//! Each page has a directory of its own in which its commands are typed one after the other,
+//! as a reader would. [`here`] has what is typed otherwise, and why.
+
+mod example;
+mod help;
+mod here;
+mod page;
+mod scene;
+
+use std::fs;
+
+use crate::{complaint, emulate::can_mount, external::UsersServer};
+use help::{Help, options_in};
+use here::{BEGUN, FOREIGN, INSTEAD, OTHERS, READ};
+use page::{page, pages, repository};
+use scene::Scene;
+
+/// The pages whose commands are run, each by a test below.
+const RUN: [&str; 10] = [
+    "README.md",
+    "docs/bench.md",
+    "docs/cli.md",
+    "docs/devices.md",
+    "docs/emulation.md",
+    "docs/energy.md",
+    "docs/plans.md",
+    "docs/predictions.md",
+    "docs/tpce.md",
+    "docs/value.md",
+];
+
+/// A block of a page by its language and a line that it has.
+fn block(name: &str, language: &str, line: &str) -> String {
+    let blocks = page(name).blocks().into_iter();
+    let mut own = blocks.filter(|block| {
+        block.language == language && block.text.lines().any(|own| own.starts_with(line))
+    });
+    let block = own.next();
+    block.unwrap_or_else(|| panic!("no {line} in {name}")).text
+}
+
+#[test]
+fn readme_works() {
+    Scene::new().types("README.md");
+}
+
+#[test]
+fn bench_page_works() {
+    let (postgres, mariadb) = (UsersServer::postgres(), UsersServer::mariadb());
+    let mut scene = Scene::new();
+    scene.serve(&postgres.url, &mariadb.url);
+    scene.types("docs/bench.md");
+}
+
+#[test]
+fn command_line_page_works() {
+    let scene = Scene::new();
+    scene.write("prices.toml", &block("docs/value.md", "toml", "[prices]"));
+    scene.write("profile.toml", &calibrated());
+    scene.prepares("octavo advise --no-calibrate");
+    scene.prepares("octavo predict on-disk --device st373455ss");
+    scene.prepares("octavo predict on-ssd --device sata-tlc");
+    scene.types("docs/cli.md");
+}
+
+#[test]
+fn devices_page_works() {
+    if !can_mount() {
+        return;
+    }
+    let scene = Scene::new();
+    let entry = scene.output("octavo devices show ec --toml").stdout;
+    scene.write("mine.toml", &String::from_utf8(entry).unwrap());
+    scene.write("profile.toml", &calibrated());
+    scene.types("docs/devices.md");
+}
+
+#[test]
+fn emulation_page_works() {
+    if can_mount() {
+        Scene::new().types("docs/emulation.md");
+    }
+}
+
+#[test]
+fn energy_page_works() {
+    let scene = Scene::new();
+    scene.write("mine.toml", &block("docs/energy.md", "toml", "processors"));
+    scene.types("docs/energy.md");
+}
+
+#[test]
+fn plans_page_works_and_a_bad_plan_is_refused_as_it_says() {
+    let scene = Scene::new();
+    let plan = block("docs/plans.md", "toml", "page-size = [");
+    let small = plan.replace("warehouses = 10", "warehouses = 1");
+    assert_ne!(plan, small);
+    scene.write("plan.toml", &small);
+    scene.types("docs/plans.md");
+
+    let bad = plan.replace("[\"4K\", \"8K\", \"16K\"]", "[\"4K\", 5000]");
+    scene.write("plan.toml", &bad);
+    let output = scene.output("octavo run plan.toml");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        block("docs/plans.md", "", "octavo: plan.toml:11:")
+    );
+}
+
+#[test]
+fn predictions_page_works() {
+    let scene = Scene::new();
+    scene.prepares("octavo advise --budget 30s");
+    scene.types("docs/predictions.md");
+}
+
+#[test]
+fn tpce_page_works() {
+    Scene::new().types("docs/tpce.md");
+}
+
+#[test]
+fn value_page_prints_what_it_shows() {
+    let scene = Scene::new();
+    scene.write("prices.toml", &block("docs/value.md", "toml", "[prices]"));
+    assert_eq!(
+        scene.types_in_full("docs/value.md"),
+        block("docs/value.md", "", "on-st373455ss (predicted"),
+        "docs/value.md does not show what is printed (left): run docs/example.sh"
+    );
+}
+
+/// What was calibrated of a disk.
+fn calibrated() -> String {
+    fs::read_to_string(repository().join("bench/runs/2026-11-22-twin/profile.toml")).unwrap()
+}
+
+#[test]
+fn each_command_of_every_page_is_run() {
+    let help = Help::read();
+    for page in pages() {
+        for command in page.commands() {
+            let place = format!("{}:{}: {}", page.name, command.line, command.text);
+            let words = &command.words()[1..];
+            if let Some(stands_for_all) = words.first()
+                && INSTEAD.iter().any(|(old, ..)| old == stands_for_all)
+            {
+                continue;
+            }
+            let known = help.command(words);
+            let known = known.unwrap_or_else(|| panic!("{place}: no such command"));
+            for option in options_in(&command.text) {
+                let options = help.options(known);
+                assert!(options.contains(&option), "{place}: no {option}");
+            }
+            assert!(
+                command.is_name() || RUN.contains(&page.name.as_str()),
+                "{place}: no test here runs it"
+            );
+        }
+        for block in page.blocks().iter().filter(|block| block.language == "sh") {
+            for line in block.text.lines() {
+                let is_begin = line.starts_with(char::is_alphabetic);
+                let is_other = OTHERS.iter().any(|(begin, _)| line.starts_with(begin));
+                assert!(
+                    !is_begin || is_other || line.starts_with("octavo "),
+                    "{}: {line} is neither run nor listed with a reason",
+                    page.name
+                );
+            }
+        }
+    }
+    // Of what is said of other commands in help.
+    for (command, text) in help.texts() {
+        for (place, _) in text.match_indices("octavo ") {
+            let rest = text[place + 7..].lines().next().unwrap_or_default();
+            let words: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
+            let Some(named) = help.command(&words) else {
+                continue;
+            };
+            let more = words.iter().skip(named.split(' ').count());
+            for option in more.take_while(|word| word.starts_with("--")) {
+                let option = option.trim_end_matches(|c: char| !c.is_alphanumeric());
+                let options = help.options(named);
+                assert!(options.contains(&option), "octavo {command} --help: {rest}");
+            }
+        }
+    }
+}
+
+#[test]
+fn exceptions_are_those_of_commands_that_are_there() {
+    let commands: Vec<String> = pages()
+        .iter()
+        .flat_map(|page| page.commands())
+        .map(|command| command.text)
+        .collect();
+    for (text, reason) in BEGUN.iter().chain(READ) {
+        let is_there = commands.iter().any(|command| command == text);
+        assert!(is_there, "{text} ({reason}) is on no page");
+    }
+    for (old, _, reason) in INSTEAD {
+        let is_there = commands.iter().any(|command| command.contains(old));
+        assert!(is_there, "{old} ({reason}) is in no command");
+    }
+    let texts: Vec<String> = pages().iter().map(|page| page.text().to_owned()).collect();
+    for (text, reason) in OTHERS.iter().chain(FOREIGN) {
+        let is_there = texts.iter().any(|page| page.contains(text));
+        assert!(is_there, "{text} ({reason}) is on no page");
+    }
+}
+
+#[test]
+fn options_that_pages_name_are_there() {
+    let help = Help::read();
+    for page in pages() {
+        let inline = page.inline_code().into_iter();
+        let blocks = page.blocks().into_iter();
+        let blocks = blocks.filter(|block| block.language != "toml");
+        let code = inline.chain(blocks.map(|block| (block.line, block.text)));
+        for (line, code) in code {
+            for option in options_in(&code) {
+                let is_foreign = FOREIGN.iter().any(|(name, _)| *name == option);
+                assert!(
+                    is_foreign || help.has(option),
+                    "{}:{line}: no command has {option}",
+                    page.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_option_is_on_the_command_line_page() {
+    let help = Help::read();
+    let cli = page("docs/cli.md");
+    let before = cli.text().split("\n## ").next().unwrap_or_default();
+    let servers = cli
+        .text()
+        .lines()
+        .find(|line| line.contains("[options of servers]"))
+        .expect("a line with the options of servers");
+    for (command, _) in help.texts() {
+        // What belongs to another command stands in its section.
+        let section = match command.split(' ').next().unwrap_or_default() {
+            "" => String::new(),
+            "load" | "check" => cli.section("## octavo bench"),
+            first => cli.section(&format!("## octavo {first}")),
+        };
+        let takes_servers = help.options(command).contains(&"--bin");
+        let mut named: Vec<&str> = options_in(before);
+        named.extend(options_in(&section));
+        if takes_servers {
+            named.extend(options_in(servers));
+        }
+        for option in help.options(command) {
+            assert!(
+                named.contains(&option),
+                "docs/cli.md: no {option} under octavo {command}"
+            );
+        }
+    }
+}
+
+#[test]
+fn plans_are_those_that_run_takes() {
+    let scene = Scene::new();
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for directory in ["plans", "studies"] {
+        for entry in fs::read_dir(repository().join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            texts.push((path.display().to_string(), text));
+        }
+    }
+    for page in pages() {
+        let blocks = page.blocks().into_iter();
+        let blocks = blocks.filter(|block| block.language == "toml");
+        let named = blocks.map(|block| (format!("{}:{}", page.name, block.line), block.text));
+        texts.extend(named);
+    }
+    let plans = texts
+        .iter()
+        .filter(|(_, text)| text.lines().any(|line| line == "[cells]"));
+    let mut count = 0;
+    for (place, text) in plans {
+        scene.write("plan.toml", text);
+        let output = scene.output("octavo run plan.toml --dry-run");
+        assert!(output.status.success(), "{place}: {}", complaint(&output));
+        count += 1;
+    }
+    assert!(count >= 10, "{count} plans");
+}

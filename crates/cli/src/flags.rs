@@ -202,10 +202,10 @@ pub(crate) struct PredictFlags {
     #[arg(long, value_name = "DEVICE", required_unless_present = "calibrated_by")]
     pub(crate) device: Option<String>,
 
-    /// Results of octavo advise with the same database and workload: the
-    /// processor's time is taken from them, and the storage that they
-    /// calibrated unless --device names another
-    #[arg(long, value_name = "OCTAVO.DB")]
+    /// Results of octavo advise with the same database and workload, its
+    /// octavo.db or its directory: the processor's time is taken from them, and
+    /// the storage that they calibrated unless --device names another
+    #[arg(long, value_name = "DIR")]
     pub(crate) calibrated_by: Option<PathBuf>,
 
     /// The machine around the storage, for the energy of a transaction: a name
@@ -552,7 +552,7 @@ fn studies() -> clap::builder::PossibleValuesParser {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportFlags {
-    /// The directory of an earlier advise or run, or its octavo.db
+    /// The directory of an earlier advise, run or predict, or its octavo.db
     #[arg(default_value = "octavo-advice", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
@@ -571,7 +571,7 @@ pub(crate) struct ReportFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareFlags {
-    /// The octavo.db of an advise or run, or its directory
+    /// The octavo.db of an advise, run or predict, or its directory
     pub(crate) first: PathBuf,
 
     /// Another one, compared with the first

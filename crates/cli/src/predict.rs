@@ -13,7 +13,8 @@ use octavo_experiment::{
 use octavo_storage::entry;
 
 use crate::{
-    advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, watcher::Watcher,
+    advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, report,
+    watcher::Watcher,
 };
 
 pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
@@ -48,7 +49,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     }
     let calibrated = match &flags.calibrated_by {
         Some(store) => Some(
-            Calibrated::by(store, &plan)
+            Calibrated::by(&report::store_at(store), &plan)
                 .with_context(|| format!("--calibrated-by {}", store.display()))?,
         ),
         None => None,

@@ -1,6 +1,6 @@
 //! `octavo report`: prints a store's findings again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use octavo_experiment::{directory::STORE, findings::Findings, store::Store};
@@ -19,11 +19,7 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
 
 /// What the store at `path`, or in the directory `path`, says.
 pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
-    let path = if path.is_dir() {
-        path.join(STORE)
-    } else {
-        path.to_owned()
-    };
+    let path = store_at(path);
     let store = Store::open(&path).map_err(Failure::input)?;
     Findings::of(&store)
         .map_err(Failure::input)?
@@ -33,4 +29,12 @@ pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
                 path.display()
             ))
         })
+}
+
+/// The store at `path`, which may be its directory.
+pub(crate) fn store_at(path: &Path) -> PathBuf {
+    match path.is_dir() {
+        true => path.join(STORE),
+        false => path.to_owned(),
+    }
 }

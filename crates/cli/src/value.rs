@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::anyhow;
 use octavo_device::catalog::Entry;
 use octavo_experiment::{
-    directory::STORE,
     findings::Findings,
     plan::file::read_prices,
     store::Store,
@@ -37,11 +36,7 @@ fn found(flags: &ValueFlags) -> Result<Value, Failure> {
     let mut read: Vec<(String, Findings)> = Vec::new();
     for path in &flags.results {
         let findings = report::findings(path)?;
-        let store = match path.is_dir() {
-            true => path.join(STORE),
-            false => path.clone(),
-        };
-        let kept = Store::open(&store).and_then(|store| Prices::kept(&store));
+        let kept = Store::open(&report::store_at(path)).and_then(|store| Prices::kept(&store));
         prices = prices.or(kept.map_err(Failure::input)?);
         read.push((name(path), findings));
     }

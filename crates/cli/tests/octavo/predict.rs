@@ -135,7 +135,7 @@ fn measured_results_calibrate_a_prediction_and_are_not_mixed_with_it() {
     let output = small_advise(&measured).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     let predicted = parent.path().join("predicted");
-    let calibrated = format!("--calibrated-by={}", measured.join("octavo.db").display());
+    let calibrated = format!("--calibrated-by={}", measured.display());
     let mut command = predict(&predicted);
     let output = command.args([&calibrated, "--device=ec"]).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));

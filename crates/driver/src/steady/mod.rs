@@ -9,6 +9,7 @@ mod dependence;
 mod mser;
 mod period;
 mod stall;
+mod tick;
 
 use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ use change_points::{change_points, trend};
 use mser::{cut as mser_cut, is_approach};
 use period::{period, without_period};
 pub use stall::{Outage, outages};
+use tick::STALL_COMMITS;
+pub use tick::Tick;
 
 /// A change of the throughput by less than this share of its mean is none that
 /// matters, however sure it is.
@@ -48,11 +51,6 @@ pub const UNEVEN: f64 = 1.0 / 3.0;
 /// matter either, however large a share of the ratio it is.
 const REFERENCES: f64 = 1000.0;
 
-/// A stall lasts as long as this many commits at the usual rate: longer than a
-/// warm-up waits for its next commit by chance. At a tenth of the rate the
-/// longest of a hundred exponential waits is as 10 ln 100 = 46.
-const STALL_COMMITS: f64 = 50.0;
-
 /// Fewer ticks cannot be judged: four batches of MSER-5, and three periods of
 /// the shortest that a look at every sixth of them shows.
 pub const TICKS_MIN: usize = 20;
@@ -65,24 +63,6 @@ const BATCHES: usize = 40;
 /// A stall of one batch lowers so long a level by less than [`MATTERS`], and
 /// belongs to the run's stability.
 const SHORTEST: usize = 5;
-
-/// A short part of the measured time, as the driver counted it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tick {
-    /// Its length, s.
-    pub length_s: f64,
-    /// Commits of the counted kinds.
-    pub counted: u64,
-    /// Transactions that failed.
-    pub failed: u64,
-    /// The longest time without one that ended in it or lasted at its end, s:
-    /// longer than the tick where it began before.
-    pub gap_s: f64,
-    /// Pages that had to be read.
-    pub buffer_misses: u64,
-    /// Pages that were looked for in the buffer.
-    pub buffer_references: u64,
-}
 
 impl Tick {
     /// This one and the next in one.

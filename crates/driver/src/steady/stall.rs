@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{STALL_COMMITS, Tick};
+use super::tick::{STALL_COMMITS, Tick};
 
 /// A shorter time without a commit is no outage: people would not notice it.
 const OUTAGE_MIN_S: f64 = 1.0;

@@ -12,7 +12,11 @@ pub(super) const INSTEAD: &[(&str, &str, &str)] = &[
     ("PLAN.toml", "plan.toml", "stands for a file"),
     ("octavo-PLAN", "octavo-plan", "follows from the plan's name"),
     ("[DIR]", "", "may be left out"),
-    ("--backing DIR", "--backing backing", "stands for a directory"),
+    (
+        "--backing DIR",
+        "--backing backing",
+        "stands for a directory",
+    ),
     ("--mount DIR", "--mount mount", "stands for a directory"),
     ("calibrate DIR", "calibrate .", "stands for a directory"),
     ("--records 1000000", "--records 2000", "loads for a minute"),

@@ -64,10 +64,9 @@ pub(super) fn page(name: &str) -> Page {
     let mut text = fs::read_to_string(repository().join(name)).unwrap();
     if name.ends_with(".toml") {
         let comments = text.lines().map(|line| line.strip_prefix("# "));
-        text = comments.map(|line| line.unwrap_or_default()).fold(
-            String::new(),
-            |text, line| text + line + "\n",
-        );
+        text = comments
+            .map(|line| line.unwrap_or_default())
+            .fold(String::new(), |text, line| text + line + "\n");
     }
     let name = name.to_owned();
     Page { name, text }
@@ -104,7 +103,8 @@ impl Page {
         }
         let inline = self.inline_code();
         let inline = inline.into_iter().filter(|(_, code)| {
-            code.strip_prefix("octavo ").is_some_and(|rest| !rest.is_empty())
+            code.strip_prefix("octavo ")
+                .is_some_and(|rest| !rest.is_empty())
         });
         found.extend(inline.map(|(line, text)| Command {
             line,

@@ -189,7 +189,9 @@ impl Scene {
         options.extend(rows(&words));
         for option in options {
             let name = option.split('=').next().unwrap_or_default();
-            let is_given = words.iter().any(|word| word.split('=').next() == Some(name));
+            let is_given = words
+                .iter()
+                .any(|word| word.split('=').next() == Some(name));
             if !is_given {
                 words.push(option.to_owned());
             }

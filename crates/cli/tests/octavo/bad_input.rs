@@ -46,7 +46,7 @@ fn impossible_values_are_named() {
         ),
         // A billion pages are the most, too.
         (
-            &["predict", "--memory=3TiB"],
+            &["predict", "--memory=3TiB", "--device=ec"],
             &["3072 GiB", "2 KiB a page", "at most 1907 GiB", "cache_size"],
         ),
         (&["advise", "--no-such-flag"], &["--no-such-flag"]),

@@ -87,6 +87,10 @@ pub(super) const BEGUN: &[(&str, &str)] = &[
         "predicts for minutes",
     ),
     (
+        "octavo reproduce STUDY --sensitivity --verbose",
+        "predicts for minutes",
+    ),
+    (
         "octavo reproduce lee-2009 --sensitivity --verbose",
         "predicts for an hour",
     ),

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 10] = [
+const RUN: [&str; 11] = [
     "README.md",
     "docs/bench.md",
     "docs/cli.md",
@@ -28,6 +28,7 @@ const RUN: [&str; 10] = [
     "docs/energy.md",
     "docs/plans.md",
     "docs/predictions.md",
+    "docs/studies.md",
     "docs/tpce.md",
     "docs/value.md",
 ];
@@ -116,6 +117,11 @@ fn predictions_page_works() {
     let scene = Scene::new();
     scene.prepares("octavo advise --budget 30s");
     scene.types("docs/predictions.md");
+}
+
+#[test]
+fn studies_page_works() {
+    Scene::new().types("docs/studies.md");
 }
 
 #[test]

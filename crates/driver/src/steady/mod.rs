@@ -126,7 +126,7 @@ pub enum Why {
     },
     /// One level, with so much noise that the mean is hardly known.
     Uneven {
-        /// [`Stability::variation`](crate::Stability::variation) of the figures' time.
+        /// [`Stability::variation`](crate::stability::Stability::variation) of the figures' time.
         variation: f64,
     },
 }

@@ -22,7 +22,7 @@ pub struct Outage {
 }
 
 /// The outages of a run: at least a second without a commit, in which the usual
-/// rate makes [`STALL_COMMITS`]. The usual rate is that without the outages.
+/// rate makes 50 (`STALL_COMMITS`). The usual rate is that without the outages.
 pub fn outages(ticks: &[Tick]) -> Vec<Outage> {
     // What is shorter than a tick cannot be told from the next one.
     let longer = ticks

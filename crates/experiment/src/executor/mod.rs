@@ -115,7 +115,7 @@ pub trait Sitting {
     ///
     /// # Errors
     /// [`CampaignError::Run`] when this cell cannot go on; all else would fail
-    /// for every cell. Of one whose database was lost ([`RunError::is_lost`]) the
+    /// for every cell. Of one whose database was lost (`RunError::is_lost`) the
     /// slices before may count: [`Self::leave`] tells.
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError>;
 

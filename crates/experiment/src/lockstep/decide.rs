@@ -206,14 +206,20 @@ impl Reading {
     }
 }
 
+/// What was said last of a candidate.
+struct LastLook {
+    reading: Reading,
+    /// The ratio within each sitting until then.
+    by_sitting: Vec<(u32, f64)>,
+}
+
 /// A group between looks.
 struct Standing<'a> {
     group: &'a Group,
     spending: Spending,
     left: Vec<Option<Left>>,
-    /// Of those that are not measured any more: what was said last, and the ratio within
-    /// each sitting until then.
-    last: Vec<Option<(Reading, Vec<(u32, f64)>)>>,
+    /// Of those that are not measured any more.
+    last: Vec<Option<LastLook>>,
     finished: bool,
 }
 
@@ -225,7 +231,7 @@ impl<'a> Standing<'a> {
             group,
             spending: Spending::new(ERROR / rivals as f64),
             left: vec![None; candidates],
-            last: vec![None; candidates],
+            last: (0..candidates).map(|_| None).collect(),
             finished: false,
         }
     }
@@ -301,7 +307,10 @@ impl<'a> Standing<'a> {
             for (place, reading) in readings {
                 if self.finished || !live.contains(&place) {
                     let series = self.series(batches, place, self.group.reference);
-                    self.last[place] = reading.map(|reading| (reading, by_sitting(&series)));
+                    self.last[place] = reading.map(|reading| LastLook {
+                        reading,
+                        by_sitting: by_sitting(&series),
+                    });
                 }
             }
         }
@@ -343,14 +352,14 @@ impl<'a> Standing<'a> {
         let estimate = series.estimate();
         let now = estimate.map(|estimate| Reading::of(rules, &estimate, level));
         let last = self.last[place].as_ref();
-        let said = last.map(|(reading, _)| *reading).or(now);
+        let said = last.map(|last| last.reading).or(now);
         let decision = said.map_or(Decision::Open, |said| said.decision);
         let open = self.left[place].is_none() && decision == Decision::Open;
         Candidate {
             ratio: said.map(|said| said.interval),
             decision: Some(decision),
             likely: estimate.filter(|_| open).and_then(|of| likely(rules, &of)),
-            by_sitting: last.map_or_else(|| by_sitting(&series), |(_, each)| each.clone()),
+            by_sitting: last.map_or_else(|| by_sitting(&series), |last| last.by_sitting.clone()),
             autocorrelation: estimate.map(|estimate| estimate.autocorrelation),
             more: estimate
                 .filter(|_| open)

@@ -73,6 +73,10 @@ const LEGEND_ROW: f64 = 20.0;
 /// Names at the left are cut where they would need more.
 const NAMES_MAX: f64 = 190.0;
 
+/// How much wider bold letters are, in which notes may be: DejaVu Sans has the widest, 1.16
+/// times as wide in the mean.
+const BOLD: f64 = 1.16;
+
 impl Plot {
     /// Whether nothing is to be seen.
     fn is_empty(&self) -> bool {
@@ -95,7 +99,7 @@ impl Plot {
         let names = y_ticks.iter().map(|(_, label)| text_width(label));
         let names = names.fold(0.0, f64::max).min(NAMES_MAX);
         let notes = self.marks.iter().filter_map(|mark| match mark {
-            Mark::Note(_, _, text) => Some(text_width(text) + 10.0),
+            Mark::Note(_, _, text) => Some(BOLD * text_width(text) + 10.0),
             _ => None,
         });
         let left = names + 14.0 + if self.y.1.is_empty() { 0.0 } else { 18.0 };

@@ -335,7 +335,7 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
     };
     let why = match doubt {
         None => format!(
-            "decided by {based}; nothing can be more than {} faster.",
+            "decided by {based}; nothing else can be more than {} faster.",
             percent(findings.plan.margin)
         ),
         Some(Doubt::Models) => {
@@ -405,7 +405,7 @@ mod tests {
         findings.caveats.clear();
         assert_eq!(
             text(&findings),
-            "CONFIDENCE HIGH: decided by 81 of 88 passes in 2 sittings; nothing can be more than \
+            "CONFIDENCE HIGH: decided by 81 of 88 passes in 2 sittings; nothing else can be more than \
              3% faster."
         );
         let mut open = |high: f64, margin: f64| {

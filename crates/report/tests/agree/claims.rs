@@ -43,7 +43,7 @@ fn tables(text: &str, of: &[&str]) -> Vec<Table> {
     for (at, line) in lines.iter().enumerate() {
         let header = parts(line);
         let has = |wanted: &&str| header.iter().any(|(_, _, name)| name.contains(wanted));
-        if header.len() < 3 || !of.iter().all(|wanted| has(wanted)) {
+        if header.len() < 3 || !of.iter().all(has) {
             continue;
         }
         let row = |line: &&str| -> BTreeMap<String, String> {
@@ -404,7 +404,7 @@ fn of_counts(text: &str, said: &str) -> Vec<String> {
         .count();
     for found in said.match_indices(" below; ").map(|(at, _)| &said[..at]) {
         let count = found
-            .rsplitn(3, ' ')
+            .rsplit(' ')
             .nth(1)
             .and_then(|count| count.parse::<usize>().ok());
         if count.is_some_and(|count| count != warnings) {

@@ -7,7 +7,7 @@ use super::tick::{STALL_COMMITS, Tick};
 /// A shorter time without a commit is no outage: people would not notice it.
 const OUTAGE_MIN_S: f64 = 1.0;
 
-/// A share of a tick by which sums of their lengths may be off.
+/// A share by which sums of times may be off.
 const ROUNDING: f64 = 1e-3;
 
 /// A time in which no counted transaction was committed, though some dozens
@@ -24,12 +24,7 @@ pub struct Outage {
 /// The outages of a run: at least a second without a commit, in which the usual
 /// rate makes 50 (`STALL_COMMITS`). The usual rate is that without the outages.
 pub fn outages(ticks: &[Tick]) -> Vec<Outage> {
-    // What is shorter than a tick cannot be told from the next one.
-    let longer = ticks
-        .iter()
-        .map(|tick| tick.length_s * (1.0 + 2.0 * ROUNDING));
-    let least_s = longer.fold(OUTAGE_MIN_S, f64::max);
-    let gaps = gaps(ticks, least_s);
+    let gaps = gaps(ticks);
     let length_s: f64 = ticks.iter().map(|tick| tick.length_s).sum();
     let counted: u64 = ticks.iter().map(|tick| tick.counted).sum();
     if counted == 0 {
@@ -52,20 +47,21 @@ pub fn outages(ticks: &[Tick]) -> Vec<Outage> {
     stalls
 }
 
-/// All gaps of at least `least_s`, which is longer than a tick: so the next one
-/// begins more than a tick after the one before.
-fn gaps(ticks: &[Tick], least_s: f64) -> Vec<Outage> {
+/// All gaps of at least [`OUTAGE_MIN_S`], by the workers' clocks: a tick may be late, and
+/// longer than a gap. One that goes on begins where it did before, to a tick, and another
+/// one not before the end of the last: halfway tells them apart.
+fn gaps(ticks: &[Tick]) -> Vec<Outage> {
     let mut found: Vec<Outage> = Vec::new();
     let mut end_s = 0.0;
     for tick in ticks {
         end_s += tick.length_s;
         let length_s = tick.gap_s.min(end_s);
-        if length_s < least_s {
+        if length_s < OUTAGE_MIN_S * (1.0 - ROUNDING) {
             continue;
         }
         let begin_s = end_s - length_s;
         match found.last_mut() {
-            Some(last) if begin_s - last.begin_s <= tick.length_s * (1.0 + ROUNDING) => {
+            Some(last) if begin_s < last.begin_s + 0.5 * last.length_s => {
                 last.length_s = last.length_s.max(length_s);
             }
             _ => found.push(Outage { begin_s, length_s }),
@@ -130,6 +126,17 @@ mod tests {
             "nothing at all"
         );
         assert!(outages(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_late_tick_hides_no_outage() {
+        let mut rates = vec![100; 120];
+        rates[20..40].fill(0);
+        let mut ticks = ticks(&rates);
+        ticks[40].gap_s = 2.05;
+        // The process stood still for 4 s.
+        (ticks[80].length_s, ticks[80].gap_s) = (4.0, 3.9);
+        assert_eq!(rounded(&outages(&ticks)), [(2.0, 2.1), (8.1, 3.9)]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{
     findings::{CellFindings, Findings},
     plan::{Cell, Plan, Storage},
     record::Source,
-    statistics::{Decision, Interval, decision, welch::ratio_interval},
+    statistics::{Decision, Interval, decision},
     verdict::Verdict,
 };
 
@@ -56,7 +56,7 @@ pub struct CellComparison {
     /// … and in the second.
     pub second: Interval,
     /// The second's throughput over the first's, 95% for all cells together
-    /// (Bonferroni): as wide as the batches of both make it. These share no time, so
+    /// (Bonferroni), as wide as both throughputs make it. They share no time, so
     /// what changed on the machine between them is part of the ratio.
     pub ratio: Interval,
     /// What the interval says of the second.
@@ -135,14 +135,8 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
         cells: pairs
             .iter()
             .filter_map(|(name, cell, other)| {
-                let batches = |of: &CellFindings| -> Vec<f64> {
-                    of.batches.iter().map(|batch| batch.throughput).collect()
-                };
                 let (first, second) = (cell.throughput?, other.throughput?);
-                // The batches of a cell that left early are of other minutes than the
-                // throughputs beside it: they say how wide, not where.
-                let ratio = ratio_interval(&batches(other), &batches(cell), pairs.len())?
-                    .around(second.estimate / first.estimate);
+                let ratio = second.over(&first).one_of(pairs.len());
                 Some(CellComparison {
                     name: (*name).clone(),
                     first,

@@ -11,7 +11,6 @@ mod by_batch;
 pub mod horizon;
 pub mod scalability;
 mod walk;
-pub mod welch;
 
 pub(crate) use batch_means::{BatchMean, Estimate};
 pub(crate) use by_batch::{ByBatch, paired_ratios};
@@ -77,6 +76,18 @@ impl Interval {
             estimate,
             low: self.low * moved,
             high: self.high * moved,
+            ..self
+        }
+    }
+
+    /// Of an interval at 95% by itself, the one at 95% for so many that are read together.
+    pub(crate) fn one_of(self, comparisons: usize) -> Self {
+        let freedom = self.batches.saturating_sub(1).max(1) as f64;
+        let wider = critical_t(error_of_one(comparisons), freedom) / critical_t(0.05, freedom);
+        let end = |end: f64| self.estimate * (end / self.estimate).powf(wider);
+        Self {
+            low: end(self.low),
+            high: end(self.high),
             ..self
         }
     }

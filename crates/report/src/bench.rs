@@ -67,7 +67,8 @@ fn outage_s(sample: &Sample, outages: &[Outage]) -> f64 {
         let outage_end_s = outage.begin_s + outage.length_s;
         (end_s.min(outage_end_s) - begin_s.max(outage.begin_s)).max(0.0)
     };
-    outages.iter().map(shared).sum()
+    // An empty sum is -0.
+    outages.iter().map(shared).fold(0.0, |all, one| all + one)
 }
 
 /// The report of a bench.

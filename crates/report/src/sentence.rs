@@ -18,9 +18,10 @@ mod value;
 
 use octavo_experiment::{
     caveats::Caveat,
-    findings::{Findings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED},
+    findings::{CellFindings, Findings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED},
     plan::{Factor, Level},
     record::Source,
+    statistics::Decision,
     verdict::{BufferFinding, EqualThroughput, Verdict},
 };
 use octavo_units::{ByteCount, PageSize};
@@ -85,10 +86,19 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
         .collect();
     let never: Vec<String> = others()
         .filter(|buffer| {
-            matches!(
+            // As the tables decide it.
+            let is_meant = |cell: &CellFindings| {
+                cell.cell.page_size == buffer.page_size && cell.cell.memory == buffer.large
+            };
+            let mut cells = findings.groups.iter().flat_map(|group| &group.cells);
+            let decision = cells
+                .find(|cell| is_meant(cell))
+                .and_then(|cell| cell.decision);
+            let is_above = matches!(
                 buffer.equal_to_reference,
-                EqualThroughput::AboveLargest { ratio } if ratio.high < 1.0
-            )
+                EqualThroughput::AboveLargest { .. }
+            );
+            is_above && decision == Some(Decision::Worse)
         })
         .map(|buffer| buffer.page_size.to_string())
         .collect();
@@ -199,7 +209,7 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     let (read, sync) = (slowest(|f| f.read_us_mean), slowest(|f| f.sync_us_mean));
     if read.is_finite() && sync.is_finite() {
         sentences.push(format!(
-            "Slowest cell: mean read {}, mean fsync {}.",
+            "Slowest cells: mean read {} in one, mean fsync {} in one.",
             time(read),
             time(sync)
         ));
@@ -260,7 +270,7 @@ fn beyond(measured: &[PageSize], size: PageSize) -> Option<PageSize> {
 
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::statistics::{Decision, Interval};
+    use octavo_experiment::statistics::Interval;
 
     use super::*;
     use crate::{document::Block, fixture};

@@ -30,7 +30,9 @@ pub struct BenchResult {
     pub clients: u32,
     /// How transactions came to them.
     pub load: Load,
-    /// How often a transaction could be run again after conflicts.
+    /// How often a transaction could be run again after conflicts; how often some were is
+    /// under `retries`.
+    #[serde(rename = "retries_max")]
     pub retries: u32,
     /// In what the run differs from what its workload's name promises.
     pub deviations: Vec<Deviation>,

@@ -142,9 +142,15 @@ impl Known {
         Ok(self.compare(device, &there))
     }
 
+    /// `None` without figures, or where those here are too few for an interval.
     fn compare(&self, device: &str, there: &Findings) -> Option<Elsewhere> {
         let group = there.groups.first()?;
         let default = group.cells.iter().find(|cell| cell.reference)?;
+        let over_here = default.throughput?.over(&self.here);
+        // One batch here says nothing of there.
+        if !(over_here.low > 0.0 && over_here.high.is_finite()) {
+            return None;
+        }
         let of_pages = |levels: &[Level]| {
             let sizes = levels.iter().filter_map(|level| match level {
                 Level::PageSize(size) => Some(*size),
@@ -170,7 +176,7 @@ impl Known {
                     page_sizes: of_pages(open),
                 },
             },
-            over_here: default.throughput?.over(&self.here),
+            over_here,
         })
     }
 }

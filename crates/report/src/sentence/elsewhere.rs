@@ -48,13 +48,13 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
     findings.elsewhere.iter().map(line).collect()
 }
 
-/// `2.4x as fast as here (1.9x to 3.0x)`; an interval that holds 1 is no difference.
+/// `2.4x as fast as here (1.9x to 3.0x)`. Of an interval that holds 1 the ends alone are told.
 fn pace(over_here: &Interval) -> String {
-    let much = match over_here.low > 1.0 || over_here.high < 1.0 {
-        true => factor(over_here.estimate),
-        false => "about".to_owned(),
-    };
-    format!("{much} as fast as here ({})", ends(over_here, factor))
+    let ends = ends(over_here, factor);
+    match over_here.low > 1.0 || over_here.high < 1.0 {
+        true => format!("{} as fast as here ({ends})", factor(over_here.estimate)),
+        false => format!("{ends} as fast as here"),
+    }
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
                 "2.4x as fast as here (1.9x to 3.0x); 2 KiB pages 12% faster than 4 KiB (5% to \
                  20%)",
                 "0.05x as fast as here (0.04x to 0.07x); keep 4 KiB pages",
-                "about as fast as here (0.90x to 1.30x); 4 KiB, 2 KiB or 8 KiB: too close to call",
+                "0.90x to 1.30x as fast as here; 4 KiB, 2 KiB or 8 KiB: too close to call",
             ]
         );
         assert!(

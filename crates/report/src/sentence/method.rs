@@ -33,8 +33,8 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
              decide what a model of the storage is asked, in virtual time. What follows says how \
              such slices are compared; they come about as measured ones do. Their intervals are \
              wider by what is not known of the processor's time and the storage, not by how far \
-             models may be off: of 48 ratios that were measured and predicted from calibrated \
-             storage, 43 were within them. \
+             models may be off: of 54 ratios that were measured and predicted from calibrated \
+             storage, 51 were within them. \
              docs/predictions.md has the models and how far they are from measurements."
                 .into(),
         );

@@ -335,7 +335,10 @@ impl Drop for Started {
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::fs::PermissionsExt, time::Instant};
+    use std::{
+        os::unix::fs::{MetadataExt, PermissionsExt},
+        time::Instant,
+    };
 
     use rustix::process::{Pid, kill_process};
 
@@ -363,6 +366,35 @@ mod tests {
             let began = Instant::now();
             started.stop().unwrap();
             assert!(began.elapsed() < STOP_LIMIT / 2);
+        }
+    }
+
+    #[test]
+    fn a_cluster_that_is_not_finished_leaves_no_shared_memory() {
+        let Some((_, programs)) = installed() else {
+            eprintln!("skipped: PostgreSQL is not installed");
+            return;
+        };
+        // Looks after the first at which a server of initdb has its memory.
+        for looks in [0, 3, 10, 30] {
+            let place = tempfile::tempdir().unwrap();
+            fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+            let cluster = Cluster::new(place.path(), programs.clone()).unwrap();
+            let path = cluster.path();
+            // The key follows from the directory's inode (`sysv_shmem.c`).
+            let has_memory = || {
+                let inode = fs::metadata(&path).map_or(0, |about| about.ino());
+                let mut keys = shared_memory::segments().into_iter();
+                keys.any(|(key, ..)| key as u32 == inode as u32)
+            };
+            let mut seen = 0;
+            let page_size = PageSize::new(8192).unwrap();
+            let made = cluster.create(page_size, &mut || {
+                seen += u32::from(seen > 0 || has_memory());
+                seen > looks
+            });
+            assert!(seen > 0, "a server of initdb has memory");
+            assert!(!has_memory(), "{looks}: {made:?}");
         }
     }
 }

@@ -143,6 +143,18 @@ fn dynamic_items(control: &[u8]) -> Vec<u32> {
         .collect()
 }
 
+/// The key, the number and the maker of each segment (proc_sysvipc(5)).
+#[cfg(test)]
+pub(super) fn segments() -> Vec<(libc::key_t, libc::c_int, libc::pid_t)> {
+    let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+    let lines = table.lines().skip(1).map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |place: usize| words[place].parse::<i32>().unwrap();
+        (number(0), number(1), number(4))
+    });
+    lines.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -197,17 +209,6 @@ mod tests {
         );
         control[4..8].copy_from_slice(&u32::MAX.to_ne_bytes());
         assert_eq!(dynamic_items(&control), [5, 7]);
-    }
-
-    /// The key, the number and the maker of each segment (proc_sysvipc(5)).
-    fn segments() -> Vec<(libc::key_t, libc::c_int, libc::pid_t)> {
-        let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
-        let lines = table.lines().skip(1).map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let number = |place: usize| words[place].parse::<i32>().unwrap();
-            (number(0), number(1), number(4))
-        });
-        lines.collect()
     }
 
     #[test]

@@ -41,6 +41,12 @@ fn parse_stat(line: &str) -> Option<ProcessStat> {
     })
 }
 
+/// Whether a process has not ended: one that waits to be reaped has, and has given
+/// its memory back.
+pub(super) fn runs(pid: i32) -> bool {
+    stat(pid).is_some_and(|stat| !stat.zombie)
+}
+
 /// Whether all threads of a process are stopped, or it is gone.
 pub(super) fn is_still(pid: i32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task"));

@@ -27,6 +27,10 @@ use super::{
 /// How long the last processes of a group may take to leave it.
 const LEAVE_LIMIT: Duration = Duration::from_secs(2);
 
+/// How long a group may be busy after its last process has left. 0.4 s were not always
+/// enough on a machine with other load.
+const REMOVE_LIMIT: Duration = Duration::from_secs(10);
+
 /// Attempts at what the kernel may find busy for a moment, and the pause
 /// between two of them.
 const ATTEMPTS: u32 = 40;
@@ -317,7 +321,8 @@ fn remove(version: Version, group: &Path) {
         // Else its page cache would be charged to the group above.
         let _emptied = fs::write(group.join("memory.force_empty"), "0");
     }
-    for _ in 0..ATTEMPTS {
+    let since = Instant::now();
+    while since.elapsed() < REMOVE_LIMIT {
         match fs::remove_dir(group) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
             _ => return,

@@ -278,11 +278,16 @@ impl Server {
         let below = descendants::of(self.pid());
         let _gone = kill_process_group(self.pid, Signal::KILL);
         let _gone = kill_process(self.pid, Signal::KILL);
-        for pid in below.into_iter().filter_map(Pid::from_raw) {
+        for pid in below.iter().copied().filter_map(Pid::from_raw) {
             let _gone = kill_process(pid, Signal::KILL);
         }
+        // What it started has given its shared memory back when it is gone, and
+        // whoever killed it frees what lies around then.
         let since = Instant::now();
-        while matches!(child.try_wait(), Ok(None)) && since.elapsed() < KILLED_LIMIT {
+        let mut is_left = || {
+            matches!(child.try_wait(), Ok(None)) || below.iter().any(|&pid| descendants::runs(pid))
+        };
+        while is_left() && since.elapsed() < KILLED_LIMIT {
             thread::sleep(Duration::from_millis(1));
         }
         self.freezer().forget();

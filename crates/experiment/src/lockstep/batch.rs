@@ -127,23 +127,10 @@ impl Batches {
                 None => kept.push(pass),
             }
         }
-        let work: Vec<Vec<Option<Work>>> = kept
-            .iter()
-            .map(|pass| {
-                let mut work = vec![None; cells];
-                for slice in pass.slices {
-                    if let Some(place) = work.get_mut(slice.key.cell) {
-                        *place = Some(Work::of(slice));
-                    }
-                }
-                work
-            })
-            .collect();
+        let work = by_cell(kept.iter().copied(), cells);
+        let all = by_cell(passes.iter(), cells);
         let costs = (0..cells)
-            .map(|cell| {
-                let all = total(&work, cell, |_| true);
-                (all.log > 0.0).then(|| all.checkpoint / all.log)
-            })
+            .map(|cell| cost(total(&work, cell, |_| true), total(&all, cell, |_| true)))
             .collect();
         Self {
             screened,
@@ -221,6 +208,38 @@ impl Batches {
         let known = |rate: &f64| rate.is_finite() && *rate > 0.0;
         rates.iter().all(known).then_some(rates)
     }
+}
+
+/// What slices did, by pass and by cell.
+fn by_cell<'p>(
+    passes: impl Iterator<Item = &'p Pass<'p>>,
+    cells: usize,
+) -> Vec<Vec<Option<Work>>> {
+    let work = |pass: &Pass<'_>| {
+        let mut work = vec![None; cells];
+        for slice in pass.slices {
+            if let Some(place) = work.get_mut(slice.key.cell) {
+                *place = Some(Work::of(slice));
+            }
+        }
+        work
+    };
+    passes.map(work).collect()
+}
+
+/// Seconds of checkpoint a byte of log, of what a cell did in passes that count and in
+/// all passes.
+///
+/// How many checkpoints a byte of log makes due does not hang on storms, and passes that
+/// count may have fewer than their part, or none: that is of all passes. How long one
+/// takes does: that is of passes that count, where these have any.
+fn cost(kept: Work, all: Work) -> Option<f64> {
+    let timed = if kept.checkpoints > 0.0 { kept } else { all };
+    let mean = match timed.checkpoints > 0.0 {
+        true => timed.checkpoint / timed.checkpoints,
+        false => 0.0,
+    };
+    (all.log > 0.0).then(|| mean * all.checkpoints / all.log)
 }
 
 /// What a cell did in those passes that are asked for.

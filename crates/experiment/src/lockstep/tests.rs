@@ -556,6 +556,36 @@ fn open_rules() -> Rules {
 }
 
 #[test]
+fn passes_that_are_left_out_have_their_part_of_the_checkpoints() {
+    let checkpoint = Duration::from_secs(2);
+    // Every eighth pass has one of the second cell, and these are all left out, or
+    // every other, whose checkpoints take ten times as long.
+    for (left_out, factor) in [(8, 1), (16, 10)] {
+        let slices = slices(&[64], 2, |slice| {
+            take(slice, 1.0);
+            let own = match slice.key.pass % left_out {
+                3 => checkpoint * factor,
+                _ => checkpoint,
+            };
+            if slice.key.pass % 8 == 3 && slice.key.cell == 1 {
+                slice.elapsed += own;
+                slice.spent = Some(Spent {
+                    checkpoint: own,
+                    ..Spent::default()
+                });
+            }
+            let foreign = if slice.key.pass % left_out == 3 { 64 } else { 0 };
+            slice.foreign_bytes = Some(ByteCount::mib(foreign));
+        });
+        let judgement = judge(&Rules { screen: true, ..open_rules() }, &group(2), 2, &slices);
+        assert_eq!(judgement.screened.len(), 64 / left_out as usize);
+        let ratio = candidate(&judgement, 1).ratio.unwrap();
+        // 0.5 s a slice, and an eighth of 2 s.
+        assert!((ratio.estimate - 0.5 / 0.75).abs() < 0.005, "{ratio:?}");
+    }
+}
+
+#[test]
 fn groups_that_ended_early_are_compared_in_shared_batches() {
     // Alone, the means of the second group would be those of the faster half.
     let early = slices_of_two_groups(|pass, cell| cell < 2 || pass < 40);

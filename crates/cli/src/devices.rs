@@ -1,6 +1,6 @@
 //! `octavo devices`: the catalog, and what its models say.
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context, anyhow};
 use octavo_device::{
@@ -8,7 +8,7 @@ use octavo_device::{
     fit::{self, FitError},
     profile::Profile,
 };
-use octavo_storage::entry;
+use octavo_storage::{entry, text};
 
 use crate::{
     failure::Failure,
@@ -93,8 +93,8 @@ fn show(flags: &ShowFlags) -> Result<(), Failure> {
 /// Makes a twin of calibrated storage.
 fn fit(flags: &FitFlags) -> Result<(), Failure> {
     let path = &flags.profile;
-    let profile = fs::read_to_string(path)
-        .with_context(|| format!("cannot read {}", path.display()))
+    let profile = text::read(path, text::MADE_MAX)
+        .map_err(anyhow::Error::from)
         .and_then(|text| Profile::from_toml(&text).with_context(|| path.display().to_string()))
         .map_err(Failure::Input)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());

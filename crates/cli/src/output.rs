@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use octavo_storage::text::{self, TextError};
 
 use crate::failure::Failure;
 
@@ -49,25 +50,36 @@ pub(crate) fn keep_foreign(
     what: &str,
     ours: impl FnOnce(&str) -> bool,
 ) -> Result<(), Failure> {
-    // A pipe would be waited for, and a device replaced by a file.
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(Failure::Input(anyhow!(
-            "{} is not a file; name a new one",
-            path.display()
-        )));
-    }
-    let found = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+    let found = match text::begin(path, text::MADE_MAX) {
+        Err(error) if error.is_missing() => return Ok(()),
+        // A device would be replaced by a file.
+        Err(TextError::NotAFile { .. }) => {
+            return Err(Failure::Input(anyhow!(
+                "{} is not a file; name a new one",
+                path.display()
+            )));
+        }
         found => found,
     };
     // What cannot be read, or is no text, is somebody else's.
-    if found.is_ok_and(|bytes| str::from_utf8(&bytes).is_ok_and(ours)) {
+    if found.is_ok_and(|bytes| beginning(&bytes).is_some_and(ours)) {
         return Ok(());
     }
     Err(Failure::Input(anyhow!(
         "{} exists and is not {what}; name another file",
         path.display()
     )))
+}
+
+/// The text that begins with `bytes`, whose last character may not be whole.
+fn beginning(bytes: &[u8]) -> Option<&str> {
+    match str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(&bytes[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    }
 }
 
 /// Refuses to overwrite a page unless Octavo made it.

@@ -16,6 +16,7 @@ use std::{
 
 use rustix::{
     fs::{CWD, FlockOperation, Mode, OFlags, flock, openat},
+    io::Errno,
     process::geteuid,
 };
 
@@ -137,6 +138,22 @@ impl DirectoryError {
             path,
             source,
         }
+    }
+
+    /// Whether another path would do: nothing is wrong with the machine.
+    pub fn is_bad_input(&self) -> bool {
+        let Self::Io { source, .. } = self else {
+            return true;
+        };
+        let of_path = [
+            ErrorKind::InvalidFilename,
+            ErrorKind::NotADirectory,
+            ErrorKind::NotFound,
+            ErrorKind::PermissionDenied,
+            ErrorKind::ReadOnlyFilesystem,
+        ];
+        of_path.contains(&source.kind())
+            || source.raw_os_error() == Some(Errno::LOOP.raw_os_error())
     }
 
     /// Whether the disk, or the user's share of it, is full.

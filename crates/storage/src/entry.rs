@@ -1,14 +1,13 @@
 //! The device or machine that a user names: of the catalog, or in a file.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use octavo_device::catalog::{
     self, Entry, EntryError,
     machine::{self, MachineEntry, MachineError},
 };
+
+use crate::text::{self, NotAFile, TextError};
 
 /// Why there is no such device or machine.
 #[derive(Debug, thiserror::Error)]
@@ -21,15 +20,18 @@ pub enum NamedError {
     #[error(transparent)]
     Machine(#[from] MachineError),
     /// A file that cannot be read.
-    #[error("cannot read {what} {}", path.display())]
-    File {
-        /// What was to be in it: a device or a machine.
-        what: &'static str,
+    #[error(transparent)]
+    File(#[from] TextError),
+    /// A disk, where a model of one was wanted.
+    #[error(
+        "{} is a block device, not the model of one: measure a directory on it with 'octavo \
+         calibrate DIR --output PROFILE', and name the model that 'octavo devices fit PROFILE \
+         --output FILE' makes",
+        path.display()
+    )]
+    Disk {
         /// Which.
         path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
     },
     /// An entry in a file is not valid.
     #[error("{}", path.display())]
@@ -58,10 +60,19 @@ pub enum NamedError {
 /// An unknown name, a file that cannot be read, or an entry that is not valid.
 pub fn named(text: &str) -> Result<Entry, NamedError> {
     match catalog::as_file(text) {
-        Some(path) => Entry::from_toml(&read("device", path)?).map_err(|source| NamedError::In {
-            path: path.to_owned(),
-            source,
-        }),
+        Some(path) => {
+            let text = read(path).map_err(|error| match error {
+                TextError::NotAFile {
+                    path,
+                    found: NotAFile::BlockDevice,
+                } => NamedError::Disk { path },
+                error => error.into(),
+            })?;
+            Entry::from_toml(&text).map_err(|source| NamedError::In {
+                path: path.to_owned(),
+                source,
+            })
+        }
         None => Ok(catalog::find(text)?),
     }
 }
@@ -72,20 +83,16 @@ pub fn named(text: &str) -> Result<Entry, NamedError> {
 /// An unknown name, a file that cannot be read, or an entry that is not valid.
 pub fn named_machine(text: &str) -> Result<MachineEntry, NamedError> {
     match catalog::as_file(text) {
-        Some(path) => MachineEntry::from_toml(&read("machine", path)?).map_err(|source| {
-            NamedError::InMachine {
+        Some(path) => {
+            MachineEntry::from_toml(&read(path)?).map_err(|source| NamedError::InMachine {
                 path: path.to_owned(),
                 source,
-            }
-        }),
+            })
+        }
         None => Ok(machine::find(text)?),
     }
 }
 
-fn read(what: &'static str, path: &Path) -> Result<String, NamedError> {
-    fs::read_to_string(path).map_err(|source| NamedError::File {
-        what,
-        path: path.to_owned(),
-        source,
-    })
+fn read(path: &Path) -> Result<String, TextError> {
+    text::read(path, text::WRITTEN_MAX)
 }

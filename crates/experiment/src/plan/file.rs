@@ -21,12 +21,12 @@ mod tests;
 mod value;
 
 use std::{
-    fs,
     ops::Range,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use octavo_storage::text;
 use toml::de::DeTable;
 
 pub use keys::FORMAT;
@@ -68,10 +68,7 @@ impl PlanFile {
     /// # Errors
     /// When the file cannot be read, or as [`Self::parse`].
     pub fn read(path: &Path, known: &Known) -> Result<Self, PlanFileError> {
-        let text = fs::read_to_string(path).map_err(|source| PlanFileError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = text::read(path, text::WRITTEN_MAX)?;
         Self::parse(&path.display().to_string(), &text, known)
     }
 

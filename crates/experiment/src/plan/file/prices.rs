@@ -1,7 +1,8 @@
 //! `[prices]`: what memory, machine and storages cost, in a plan or in a file of its own.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
+use octavo_storage::text;
 use toml::de::DeTable;
 
 use super::{
@@ -17,10 +18,7 @@ use crate::value::Prices;
 /// # Errors
 /// When the file cannot be read, has no `[prices]`, or a price that cannot be.
 pub fn read_prices(path: &Path) -> Result<Prices, PlanFileError> {
-    let text = fs::read_to_string(path).map_err(|source| PlanFileError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = text::read(path, text::WRITTEN_MAX)?;
     let source = Source {
         name: path.display().to_string(),
         text: text.trim_start_matches('\u{feff}').to_owned(),

@@ -1,20 +1,16 @@
 //! What is wrong with a plan file, and where.
 
-use std::{fmt, io, ops::Range, path::PathBuf};
+use std::{fmt, ops::Range};
+
+use octavo_storage::text::TextError;
 
 /// Why a plan file gives no plan.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanFileError {
     /// It could not be read.
-    #[error("read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] TextError),
     /// It says what cannot be.
     #[error(transparent)]
     Refused(Box<Refused>),

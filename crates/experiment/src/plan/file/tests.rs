@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use octavo_database::{Isolation, made_up::TOY};
 use octavo_units::{ByteCount, PageSize, Seed};

@@ -38,13 +38,13 @@ impl Usage {
 pub struct Clock {
     /// By page.
     frame_of: Box<[u32]>,
-    /// By frame.
-    page_in: Box<[u32]>,
-    /// By frame: usage, and [`DIRTY`].
-    marks: Box<[u8]>,
+    /// By frame that has a page, as all below its length do. Frames beyond these are not
+    /// kept: a buffer may have far more of them than there ever are pages.
+    page_in: Vec<u32>,
+    /// By frame that has a page: usage, and [`DIRTY`].
+    marks: Vec<u8>,
     usage: Usage,
-    /// Frames below this have a page.
-    filled: u32,
+    frames: Frames,
     /// Where the next sweep begins.
     hand: u32,
 }
@@ -81,10 +81,10 @@ impl Clock {
         assert!(usage.first <= usage.max && usage.max < DIRTY);
         Self {
             frame_of: vec![NONE; pages as usize].into(),
-            page_in: vec![NONE; frames.get() as usize].into(),
-            marks: vec![0; frames.get() as usize].into(),
+            page_in: Vec::new(),
+            marks: Vec::new(),
             usage,
-            filled: 0,
+            frames,
             hand: 0,
         }
     }
@@ -129,13 +129,15 @@ impl Clock {
     /// A free frame, or the one where the hand stops.
     #[inline]
     fn victim(&mut self) -> u32 {
-        if (self.filled as usize) < self.page_in.len() {
-            self.filled += 1;
-            return self.filled - 1;
+        let filled = self.page_in.len() as u32;
+        if filled < self.frames.get() {
+            self.page_in.push(NONE);
+            self.marks.push(0);
+            return filled;
         }
         loop {
             let frame = self.hand;
-            self.hand = match frame + 1 == self.filled {
+            self.hand = match frame + 1 == filled {
                 true => 0,
                 false => frame + 1,
             };
@@ -209,6 +211,17 @@ impl Policy for Clock {
 mod tests {
     use super::*;
     use crate::by_hand::{Step, check, reference, step};
+
+    #[test]
+    fn frames_that_never_have_a_page_take_no_memory() {
+        let most = Frames::new(Page::COUNT_MAX).unwrap();
+        let mut clock = Clock::new(10, most, Usage::POSTGRES);
+        for page in [1, 2, 3, 1] {
+            step(&mut clock, page);
+        }
+        assert_eq!((clock.page_in.len(), clock.marks.len()), (3, 3));
+        assert!(clock.page_in.capacity() < 100 && clock.marks.capacity() < 100);
+    }
 
     use Step::{Evicts as E, Free as F, Hit as H, Writes as W};
 

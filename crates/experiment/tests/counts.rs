@@ -254,6 +254,99 @@ fn compare_mariadb(workload: &dyn Workload, memory: ByteCount, length: Length) {
     compare_on_server(&trial, &[4096]);
 }
 
+/// References to pages, each transaction, as SQLite counts them and as they are predicted; and
+/// the hit rates.
+fn references(workload: &dyn Workload, page_size: PageSize, run: &Path) -> [[f64; 2]; 2] {
+    let (memory, count) = (ByteCount::mib(2), 1500);
+    let settings = Settings {
+        page_size,
+        memory,
+        clients: 1,
+        isolation: None,
+    };
+    let running = Sqlite::default().start(run, &settings, workload).unwrap();
+    let mut connection: Box<dyn Connection + Send> = running.connect(0).unwrap();
+    let mut client = workload.clients(INPUTS, 1).remove(0);
+    let mut execute = |count| {
+        for _ in 0..count {
+            client.draw();
+            client.run(&mut *connection).unwrap();
+        }
+        running.flush().unwrap();
+        running.counters()
+    };
+    let before = execute(count);
+    let counters = execute(count) - before;
+    drop(connection);
+    running.stop().unwrap();
+
+    let setup = Setup {
+        model: Model::Sqlite,
+        page_size,
+        memory,
+        clients: 1,
+        processors: 1,
+        seed: INPUTS,
+        cpu: CpuCost::default(),
+        slowness: Slowness::default(),
+    };
+    let device = Constant::new(ByteCount::mib(4096), 1000);
+    let mut system = System::new(workload, &setup, Box::new(device)).unwrap();
+    system.run(count, &mut |_| ()).unwrap();
+    let (mut hits, mut misses) = (0, 0);
+    let each = &mut |done: &Done| {
+        hits += done.referred.hits;
+        misses += done.referred.misses;
+    };
+    system.run(count, each).unwrap();
+    let of = |hits: u64, misses: u64| {
+        let all = (hits + misses) as f64;
+        [all / count as f64, hits as f64 / all]
+    };
+    [
+        of(counters.buffer_hits, counters.buffer_misses),
+        of(hits, misses),
+    ]
+}
+
+#[test]
+fn sqlite_counts_as_many_references_and_hits() {
+    let home = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::default();
+    let mut wrong = Vec::new();
+    for (core, row_bytes, page_sizes) in [
+        // Rows that overflow, of which values are read and replaced, and that do not.
+        (Core::C, 1000, &[512, 1024, 4096][..]),
+        (Core::A, 1000, &[1024, 4096]),
+        (Core::C, 9000, &[1024, 4096, 8192]),
+        (Core::A, 9000, &[1024, 4096, 8192]),
+        // Many rows a statement.
+        (Core::E, 1000, &[1024, 4096]),
+    ] {
+        let workload = Ycsb::new(4_500_000 / row_bytes, Seed::new(1)).unwrap();
+        let workload = workload
+            .with_core(core)
+            .with_row(ByteCount::new(row_bytes))
+            .unwrap();
+        let name = format!("{}-{row_bytes}", workload.name());
+        let base = home.path().join(&name);
+        fs::create_dir(&base).unwrap();
+        sqlite
+            .load(&base, size(4096), &workload, &mut go_on)
+            .unwrap();
+        for &bytes in page_sizes {
+            let run = home.path().join(format!("{name}-{bytes}"));
+            fs::create_dir(&run).unwrap();
+            sqlite.derive(&base, &run, size(bytes), &mut go_on).unwrap();
+            let [was, is] = references(&workload, size(bytes), &run);
+            if (is[0] / was[0] - 1.0).abs() > 0.05 || (is[1] - was[1]).abs() > 0.015 {
+                wrong.push(format!("{name} {bytes}: {is:?}, not {was:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn tpcc_on_sqlite() {
     let workload = Tpcc::new(1, Seed::new(1)).unwrap();

@@ -39,8 +39,11 @@ pub(crate) trait Engine: Send {
         false
     }
 
-    /// Pages of the buffer, or of the data where these are fewer.
+    /// Pages of the buffer, however many the data has.
     fn frames(&self) -> u64;
+
+    /// Pages of the data.
+    fn pages(&self) -> u64;
 
     /// Where on storage what was loaded ends.
     fn size(&self) -> ByteCount;

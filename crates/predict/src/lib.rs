@@ -16,6 +16,7 @@ mod io;
 mod latch;
 mod locks;
 mod model;
+mod occupied;
 mod paced;
 mod packed;
 mod pages;

@@ -1,5 +1,7 @@
 //! The pages of a database: their numbers, and what is done with them.
 
+use std::ops::Range;
+
 use octavo_buffer::{Access, Page, Reference};
 
 /// Numbers pages as a file has them, one after the other.
@@ -58,6 +60,9 @@ pub(crate) fn after(page: Page, count: u32) -> Page {
 pub(crate) enum Step {
     /// It is wanted in the buffer.
     Refer(Reference),
+    /// It is read or changed while whoever does so still has it from a reference before.
+    /// Databases differ in whether they count that as another one.
+    Held(Reference),
     /// It had no content before, so it is not read.
     Fill(Page),
 }
@@ -66,7 +71,7 @@ impl Step {
     /// As a reference to a buffer that has all pages, and whether the page is new.
     pub(crate) fn reference(self) -> (Reference, bool) {
         match self {
-            Self::Refer(reference) => (reference, false),
+            Self::Refer(reference) | Self::Held(reference) => (reference, false),
             Self::Fill(page) => (Reference::new(page, Access::Change), true),
         }
     }
@@ -84,6 +89,24 @@ impl Steps {
     pub(crate) fn change(&mut self, page: Page) {
         self.0
             .push(Step::Refer(Reference::new(page, Access::Change)));
+    }
+
+    pub(crate) fn read_held(&mut self, page: Page) {
+        self.0.push(Step::Held(Reference::new(page, Access::Read)));
+    }
+
+    pub(crate) fn change_held(&mut self, page: Page) {
+        self.0
+            .push(Step::Held(Reference::new(page, Access::Change)));
+    }
+
+    /// Whoever does these steps has their pages from references before.
+    pub(crate) fn hold(&mut self, steps: Range<usize>) {
+        for step in &mut self.0[steps] {
+            if let Step::Refer(reference) = *step {
+                *step = Step::Held(reference);
+            }
+        }
     }
 
     pub(crate) fn fill(&mut self, page: Page) {

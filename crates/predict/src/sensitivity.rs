@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    error::PredictError,
-    io::Purpose,
-    system::{Slowness, System},
-};
+use crate::{error::PredictError, io::Purpose, system::System};
 
 /// How far the time of transactions follows what processors take, reads, and what is
 /// written: the change of its logarithm over that of the other's. 0 is not at all, 1 as
@@ -47,18 +43,23 @@ impl System {
     /// What [`Self::run`] refuses.
     pub fn sensitivity(&mut self, slice: u64) -> Result<Sensitivity, PredictError> {
         let (cpu, slowness) = self.times();
-        let cpu_longer = cpu.times(LONGER);
-        let mut reads_longer = slowness;
-        reads_longer.0[Purpose::Read as usize] *= LONGER;
-        // What is written in the background has the device's pace alone.
-        let storage_longer = Slowness(slowness.0.map(|one| one * LONGER));
+        let longer = |of: &dyn Fn(Purpose) -> bool| {
+            let mut slowness = slowness;
+            for purpose in Purpose::ALL.into_iter().filter(|purpose| of(*purpose)) {
+                slowness.0[purpose as usize] *= LONGER;
+            }
+            slowness
+        };
+        let is_read = |purpose| purpose == Purpose::Read;
         let times = [
             (cpu, slowness),
-            (cpu_longer, slowness),
-            (cpu, reads_longer),
-            (cpu, storage_longer),
+            (cpu.times(LONGER), slowness),
+            (cpu, longer(&is_read)),
+            (cpu, longer(&|purpose| !is_read(purpose))),
+            (cpu, longer(&|_| true)),
         ];
-        let mut taken: [Taken; 4] = Default::default();
+        let mut taken: [Taken; 5] = Default::default();
+        let before_ns = self.occupied_ns();
         for round in 0..ROUNDS as usize {
             for place in 0..times.len() {
                 let place = (place + round) % times.len();
@@ -67,12 +68,15 @@ impl System {
             }
         }
         self.set_times(cpu, slowness);
-        let [usual, processor, reads, storage] = &taken;
-        let reads = reads.follows(usual);
+        let after_ns = self.occupied_ns();
+        let occupied_ns = [0, 1].map(|kind| after_ns[kind] - before_ns[kind]);
+        let [usual, processor, others @ ..] = &taken;
+        let [reads, writes, storage] = others.each_ref().map(|taken| taken.follows(usual));
+        let [reads, writes] = parts(storage, [reads, writes], occupied_ns);
         Ok(Sensitivity {
             processor: processor.follows(usual),
             reads,
-            writes: (storage.follows(usual) - reads).max(0.0),
+            writes,
         })
     }
 
@@ -92,6 +96,21 @@ impl System {
         }
         Ok(())
     }
+}
+
+/// What of how far time follows all of storage is for reads, and what for what is written.
+///
+/// `alone` is how far it follows each when its requests take longer once they are over: that
+/// has none of how long others wait in the device meanwhile, and nothing of what is written
+/// in the background, which has the device's pace alone. This remainder is shared as the
+/// device is occupied.
+fn parts(storage: f64, alone: [f64; 2], occupied_ns: [f64; 2]) -> [f64; 2] {
+    let all_ns = occupied_ns[0] + occupied_ns[1];
+    let shares = occupied_ns.map(|ns| if all_ns > 0.0 { ns / all_ns } else { 0.0 });
+    // What never asks the device for anything follows it by chance.
+    let alone = [0, 1].map(|kind| if shares[kind] > 0.0 { alone[kind] } else { 0.0 });
+    let remainder = (storage - alone[0] - alone[1]).max(0.0);
+    [0, 1].map(|kind| alone[kind] + remainder * shares[kind])
 }
 
 impl Taken {
@@ -115,5 +134,28 @@ impl Taken {
             true => follows.max(0.0),
             false => 0.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_is_shared_as_it_is_occupied_by_hand() {
+        let near = |found: [f64; 2], expected: [f64; 2]| {
+            let off = [0, 1].map(|kind| (found[kind] - expected[kind]).abs());
+            assert!(off.iter().all(|off| *off < 1e-12), "{found:?}");
+        };
+        // Reads alone, which wait for each other.
+        near(parts(0.9, [0.3, 0.02], [7.0, 0.0]), [0.9, 0.0]);
+        // Nor is there anything of what is not asked for at all.
+        near(parts(0.1, [0.1, 0.1], [0.0, 0.0]), [0.0, 0.0]);
+        // One client, whose requests follow one another.
+        near(parts(0.8, [0.3, 0.5], [3.0, 5.0]), [0.3, 0.5]);
+        // 0.4 are waits in the device, of which a quarter is for reads.
+        near(parts(0.8, [0.3, 0.1], [1.0, 3.0]), [0.4, 0.4]);
+        // Both together are less than the one and the other.
+        near(parts(0.7, [0.3, 0.5], [1.0, 1.0]), [0.3, 0.5]);
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     latch::Latch,
     locks::Locks,
     model::Model,
+    occupied::Occupied,
     paced::{Paced, whole_sectors},
     processors::Processors,
 };
@@ -116,6 +117,7 @@ pub struct System {
     /// One for all: what rows there are does not depend on who made them.
     pretence: Pretence,
     device: Paced,
+    occupied: Occupied,
     background: Background,
     /// Who waits for what is written in the background, and since when.
     behind: Vec<(usize, Moment)>,
@@ -200,6 +202,7 @@ impl System {
             pretence: workload.pretence(),
             now,
             device,
+            occupied: Occupied::default(),
             background: Background::default(),
             behind: Vec::new(),
             commits: Commits::default(),
@@ -215,7 +218,12 @@ impl System {
 
     /// Pages of the buffer, or of the data where these are fewer.
     pub fn frames(&self) -> u64 {
-        self.engine.frames()
+        self.engine.frames().min(self.engine.pages())
+    }
+
+    /// Whether the buffer has room for all pages: it need never be full then.
+    pub fn data_fits(&self) -> bool {
+        self.engine.pages() <= self.engine.frames()
     }
 
     /// Has the clients execute the next `transactions`, which they take from one count;
@@ -314,6 +322,11 @@ impl System {
     /// [`Setup::slowness`] makes others of them.
     pub fn device_counters(&self) -> Counters {
         self.device.counters()
+    }
+
+    /// How long the device was at work for reads and for what is written.
+    pub(crate) fn occupied_ns(&self) -> [f64; 2] {
+        self.occupied.ns()
     }
 
     /// Clients that work.
@@ -501,7 +514,7 @@ impl System {
                     match want {
                         Want::Read => {
                             let tag = Tag(client as u32);
-                            self.device.submit(self.now, tag, io.request)?;
+                            self.submit(tag, io)?;
                         }
                         Want::Wait => {}
                         Want::Nothing => self.get(client),
@@ -524,6 +537,7 @@ impl System {
     fn answered(&mut self, tag: Tag) -> Result<(), PredictError> {
         match tag {
             IN_BACKGROUND => {
+                self.occupied.end(self.now, Purpose::Background);
                 self.background.complete();
                 self.feed()?;
                 if !self.background.is_behind() {
@@ -537,6 +551,7 @@ impl System {
             }
             TO_THE_LOG => {
                 if let Some((since, io)) = self.logging {
+                    self.occupied.end(self.now, io.purpose);
                     let at = self.end_of(since, io.purpose);
                     self.schedule(at, Event::Logged);
                 }
@@ -545,6 +560,7 @@ impl System {
                 let client = client as usize;
                 let seat = &self.seats[client];
                 let purpose = seat.ios[seat.next].purpose;
+                self.occupied.end(self.now, purpose);
                 let at = self.end_of(seat.since, purpose);
                 self.schedule(at, Event::Waited(client));
             }
@@ -562,9 +578,15 @@ impl System {
     /// Gives the device what it may have of the background's requests.
     fn feed(&mut self) -> Result<(), PredictError> {
         while let Some(request) = self.background.next() {
-            self.device.submit(self.now, IN_BACKGROUND, request)?;
+            let purpose = Purpose::Background;
+            self.submit(IN_BACKGROUND, Io { purpose, request })?;
         }
         Ok(())
+    }
+
+    fn submit(&mut self, tag: Tag, io: Io) -> Result<(), PredictError> {
+        self.occupied.begin(self.now, io.purpose);
+        Ok(self.device.submit(self.now, tag, io.request)?)
     }
 
     /// Begins what is to be logged, unless something is under way.
@@ -577,7 +599,7 @@ impl System {
 
     fn ask_log(&mut self, io: Io) -> Result<(), PredictError> {
         self.logging = Some((self.now, io));
-        Ok(self.device.submit(self.now, TO_THE_LOG, io.request)?)
+        self.submit(TO_THE_LOG, io)
     }
 
     /// The log's request is over.

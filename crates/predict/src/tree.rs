@@ -29,6 +29,9 @@ pub(crate) struct Shape {
     pub(crate) fan_out: f64,
     /// Pages that hold what of a row has no room in the leaf, on average.
     pub(crate) overflow: f64,
+    /// How often a row that is read has the database refer to each of these pages, on
+    /// average: at least once.
+    pub(crate) overflow_references: f64,
     /// The share of a row's bytes that is in the leaf.
     pub(crate) local: f64,
     /// What becomes of leaves that are full, or nearly empty.
@@ -58,8 +61,9 @@ pub(crate) enum Growth {
     },
 }
 
-/// What the row with a number takes, in whole bytes: `mean` on average.
-fn row_bytes(number: u64, mean: f64) -> u32 {
+/// What the row or the page with a number has of something, in whole units: `mean` on
+/// average.
+fn whole(number: u64, mean: f64) -> u32 {
     let before = |number: u64| (number as f64 * mean) as u64;
     (before(number + 1) - before(number)) as u32
 }
@@ -180,6 +184,11 @@ impl Tree {
         self.levels.iter().map(|level| u64::from(level.count)).sum()
     }
 
+    /// Pages from the root to a leaf, which the steps of what is done with a row begin with.
+    pub(crate) fn height(&self) -> usize {
+        self.levels.len() + 1
+    }
+
     fn loaded_leaf(&self, row: u64) -> u32 {
         let row = row.min(self.shape.rows.saturating_sub(1));
         let mut leaf = (row as f64 / self.shape.rows_a_leaf) as u32;
@@ -234,6 +243,12 @@ impl Tree {
         }
     }
 
+    /// From now on a row that is read has the database refer to each of its overflow pages
+    /// so often, on average: that depends on which of its values are wanted.
+    pub(crate) fn refer_to_overflow(&mut self, references: f64) {
+        self.shape.overflow_references = references;
+    }
+
     /// Reads rows one after the other; answers where they are.
     pub(crate) fn read(&self, first: Place, rows: u32, steps: &mut Steps) -> Vec<Place> {
         let mut places = Vec::with_capacity(rows as usize);
@@ -261,18 +276,24 @@ impl Tree {
         steps.read(found.page);
         for left in (0..rows).rev() {
             if found.end.is_some_and(|end| place >= end) {
+                let parent = found.parent;
                 found = self.find(place);
                 if let Some(level) = self.levels.first() {
-                    steps.read(after(level.first, found.parent));
+                    let above = after(level.first, found.parent);
+                    match found.parent == parent {
+                        true => steps.read_held(above),
+                        false => steps.read(above),
+                    }
                 }
                 steps.read(found.page);
             }
             if let Some((first, count)) = self.overflow(place) {
-                // Once for the value that begins on the page before, and once for the
-                // others.
-                for page in (0..count).map(|page| after(first, page)) {
-                    steps.read(page);
-                    steps.read(page);
+                let numbers = u64::from(self.overflow_of(place.initial).start)..;
+                for (page, number) in (0..count).zip(numbers) {
+                    let references = whole(number, self.shape.overflow_references).max(1);
+                    for _ in 0..references {
+                        steps.read(after(first, page));
+                    }
                 }
             }
             visit(place, &found, steps);
@@ -362,7 +383,7 @@ impl Tree {
     /// as likely in the leaf as its share of the row says.
     fn overwrite(&self, place: Place, leaf: Page, number: u64, steps: &mut Steps) {
         let Some((first, count)) = self.overflow(place).filter(|(_, count)| *count > 0) else {
-            return steps.change(leaf);
+            return steps.change_held(leaf);
         };
         // Multiples of the golden ratio fill the unit evenly.
         let drawn = (number as f64 * 0.618_033_988_749_895).fract();
@@ -371,7 +392,7 @@ impl Tree {
             false => Some(number as u32 % count),
         };
         if wanted.is_none() {
-            steps.change(leaf);
+            steps.change_held(leaf);
         }
         for page in 0..count {
             match wanted == Some(page) {
@@ -395,7 +416,7 @@ impl Tree {
             self.later_overflow.insert(place, first);
         }
         let begin = self.keep(place);
-        let row = row_bytes(place.later, self.shape.row);
+        let row = whole(place.later, self.shape.row);
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
         let index = leaf.rows.partition_point(|(other, _)| *other < place);
         let is_last = index == leaf.rows.len() && leaf.end.is_none();
@@ -418,7 +439,7 @@ impl Tree {
             self.change_parent(parent, steps);
             return;
         }
-        steps.change(leaf.page);
+        steps.change_held(leaf.page);
         let is_sequel = index > 0 && leaf.newest == Some(leaf.rows[index - 1].0);
         leaf.rows.insert(index, (place, row));
         leaf.used += row;
@@ -608,7 +629,7 @@ impl Tree {
                 mean.min(shape.row)
             };
             let rows: Vec<(Place, u32)> = (begin.initial..last)
-                .map(|row| (Place::initial(row), row_bytes(row - begin.initial, mean)))
+                .map(|row| (Place::initial(row), whole(row - begin.initial, mean)))
                 .collect();
             Leaf {
                 page,
@@ -814,6 +835,7 @@ mod tests {
             slacks: vec![0],
             fan_out: 10.0,
             overflow: 0.0,
+            overflow_references: 1.0,
             local: 1.0,
             growth: Growth::Share { appends: false },
         }
@@ -830,8 +852,10 @@ mod tests {
     fn numbers(steps: &Steps) -> Vec<i64> {
         let number = |page: Page| i64::from(page.number());
         let one = |step: &Step| match step {
-            Step::Refer(reference) if reference.is_change() => -number(reference.page()),
-            Step::Refer(reference) => number(reference.page()),
+            Step::Refer(reference) | Step::Held(reference) => match reference.is_change() {
+                true => -number(reference.page()),
+                false => number(reference.page()),
+            },
             Step::Fill(page) => number(*page) + 10_000,
         };
         steps.as_slice().iter().map(one).collect()
@@ -980,12 +1004,16 @@ mod tests {
     fn long_rows_continue_on_other_pages_by_hand() {
         let (mut tree, mut pages) = tree(Shape {
             overflow: 1.5,
+            overflow_references: 2.0,
             local: 0.0,
             ..shape()
         });
         assert_eq!(tree.pages(), 111 + 1500);
         // Row 1 has the second and third of the pages behind the tree.
         assert_eq!(read(&tree, 1, 1), [110, 100, 0, 112, 112, 113, 113]);
+        // Five references to two pages: the second of all has two, the third has three.
+        tree.refer_to_overflow(2.5);
+        assert_eq!(read(&tree, 1, 1)[3..], [112, 112, 112, 113, 113]);
         let mut steps = Steps::default();
         tree.update(Place::initial(1), 1, 0, &mut pages, &mut steps);
         let changed = numbers(&steps).into_iter().filter(|page| *page < 0);

@@ -303,6 +303,26 @@ fn time_follows_what_takes_it() {
 }
 
 #[test]
+fn what_only_reads_does_not_follow_writes() {
+    let workload = Pgbench::new(2, Seed::new(1))
+        .unwrap()
+        .with_script(Script::SelectOnly);
+    // One client, and eight that wait for each other in a device which serves two at once.
+    for (model, clients) in [(Model::Sqlite, 1), (Model::Sqlite, 8), (POSTGRES, 8)] {
+        let device = octavo_device::catalog::find("gp3-3000").unwrap();
+        let setup = Setup {
+            memory: ByteCount::mib(4),
+            ..setup(model, clients, 100_000.0)
+        };
+        let mut system = System::new(&workload, &setup, device.open(Seed::new(1))).unwrap();
+        system.run(TRANSACTIONS, &mut |_| ()).unwrap();
+        let found = system.sensitivity(100).unwrap();
+        assert_eq!(found.writes, 0.0, "{model:?} {clients}");
+        assert!(found.reads > 0.7, "{model:?} {clients}: {found:?}");
+    }
+}
+
+#[test]
 fn times_are_taken_back() {
     let workload = simple_update();
     let mut system = system(&workload, 2, 400_000.0, 100_000);

@@ -246,7 +246,8 @@ struct Each {
 impl Each {
     fn of(slice: &Slice, size: PageSize) -> Option<Self> {
         let spent = slice.spent?;
-        let waited = spent.read + spent.log_write + spent.log_sync + spent.checkpoint;
+        let waits = [spent.read, spent.log_write, spent.log_sync];
+        let waited = waits.into_iter().flatten().sum::<Duration>() + spent.checkpoint;
         let ns = |time: Duration| time.as_nanos() as f64;
         Some(Self {
             elapsed_ns: ns(slice.elapsed),

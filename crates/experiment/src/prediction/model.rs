@@ -67,11 +67,8 @@ pub fn model_of(database: &TestedDatabase, rotates: bool) -> Result<Model, Datab
             flushes_pages: options.get::<bool>("checkpoint-flush"),
         }))),
         "cubrid-like" => Ok(Model::InPlace(InPlaceKind::CubridLike)),
-        name => Err(kind.refuse(
-            "database",
-            name,
-            "there is no model of it, predict knows sqlite, postgres, mariadb, oracle-like and \
-             cubrid-like; octavo advise measures it",
-        )),
+        _ => Err(DatabaseError::NotModeled {
+            database: kind.title,
+        }),
     }
 }

@@ -210,7 +210,11 @@ impl Engine for InPlace {
     }
 
     fn frames(&self) -> u64 {
-        self.frames.min(self.pages.count().into())
+        self.frames
+    }
+
+    fn pages(&self) -> u64 {
+        self.pages.count().into()
     }
 
     fn size(&self) -> ByteCount {

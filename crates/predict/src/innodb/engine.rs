@@ -354,7 +354,11 @@ impl Engine for Innodb {
     }
 
     fn frames(&self) -> u64 {
-        u64::from(self.pool.frames()).min(self.pages.count().into())
+        u64::from(self.pool.frames())
+    }
+
+    fn pages(&self) -> u64 {
+        self.pages.count().into()
     }
 
     fn size(&self) -> ByteCount {

@@ -233,6 +233,8 @@ fn tree(
         leaf,
         fan_out: f64::from(leaf) / (pointer + DIRECTORY_SHARE),
         overflow,
+        // One for the record that leads to the page, and one for what is on it.
+        overflow_references: 2.0,
         local: mean / (mean + beyond),
         growth: Growth::Split {
             last_fill: 1.0 - 1.0 / f64::from(RESERVE),

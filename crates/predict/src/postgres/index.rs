@@ -39,14 +39,14 @@ impl Index {
     pub(super) fn mark(&self, place: Place, storage: &mut Storage) {
         let mut steps = Steps::default();
         self.tree.read(place, 1, &mut steps);
-        if let Some(Step::Refer(leaf)) = steps.as_slice().last() {
+        if let Some(Step::Refer(leaf) | Step::Held(leaf)) = steps.as_slice().last() {
             storage.hint(leaf.page());
         }
     }
 
     fn look(&self, steps: &Steps, storage: &mut Storage) {
         for step in steps.as_slice() {
-            if let Step::Refer(reference) = step
+            if let Step::Refer(reference) | Step::Held(reference) = step
                 && !reference.is_change()
             {
                 storage.read(reference.page());
@@ -84,8 +84,11 @@ impl Index {
         for step in steps.as_slice() {
             match *step {
                 Step::Fill(page) => made = made.or(Some(page)),
-                Step::Refer(reference) if reference.is_change() => changed.push(reference.page()),
-                Step::Refer(_) => {}
+                Step::Refer(reference) | Step::Held(reference) => {
+                    if reference.is_change() {
+                        changed.push(reference.page());
+                    }
+                }
             }
         }
         let entry = self.entry + LINE_POINTER;

@@ -14,12 +14,13 @@ use super::{
     layout::{TableTrees, lay_out},
     log::Log,
     reader::Reader,
+    values::Wanted,
 };
 use crate::{
     arriving::Arriving,
     engine::{Engine, EngineError, Grain, Referred},
     io::{Io, Purpose},
-    pages::{Pages, Steps},
+    pages::{Pages, Step, Steps},
     tree::Tree,
 };
 
@@ -112,7 +113,17 @@ impl Sqlite {
             rowids,
             ..
         } = self;
-        let TableTrees { rows, key, indexes } = &mut tables[touch.table.0];
+        let TableTrees {
+            rows,
+            values,
+            key,
+            indexes,
+        } = &mut tables[touch.table.0];
+        let wanted = match touch.action {
+            Action::Update { .. } => Wanted::Kept,
+            _ => Wanted::Named,
+        };
+        rows.refer_to_overflow(values.references_a_page(touch.columns, wanted));
         match (touch.by, key) {
             (By::Key, Some(key)) => {
                 let places = apply(
@@ -123,6 +134,7 @@ impl Sqlite {
                     pages,
                     steps,
                 );
+                let mut cursor = None;
                 for place in places {
                     // The row is where its rowid is: behind all others if it is new.
                     let next = rowids.len() as u64;
@@ -130,7 +142,12 @@ impl Sqlite {
                         0 => place,
                         _ => rows.numbered(*rowids.entry((touch.table, place)).or_insert(next)),
                     };
+                    let (begin, height) = (steps.as_slice().len(), rows.height());
                     apply(rows, row, 1, touch.action, pages, steps);
+                    let leaf = steps.as_slice()[begin + height - 1];
+                    let leaf = leaf.reference().0.page();
+                    steps.hold(begin..begin + held(cursor, row, leaf, height));
+                    cursor = Some((row, leaf));
                 }
             }
             (By::Index(index), _) => {
@@ -141,6 +158,25 @@ impl Sqlite {
                 apply(rows, touch.first, touch.rows, touch.action, pages, steps);
             }
         }
+    }
+}
+
+/// How many pages of the way to a row's leaf, which has so many, a statement's cursor still
+/// has that was at another row: to the next rowid it goes by `sqlite3BtreeNext`, from leaf to
+/// leaf below a page that it has, and to any other from the root.
+fn held(cursor: Option<(Place, Page)>, row: Place, leaf: Page, height: usize) -> usize {
+    let Some((before, its_leaf)) = cursor else {
+        return 0;
+    };
+    let next = [
+        Place::initial(before.initial + 1),
+        Place::behind(before.initial, before.later),
+    ];
+    match (next.contains(&row), its_leaf == leaf) {
+        (true, true) => height,
+        (true, false) => height - 1,
+        // The root.
+        (false, _) => 1,
     }
 }
 
@@ -219,7 +255,9 @@ impl Engine for Sqlite {
             if matches!(outcome, Outcome::Miss(_)) && !is_new {
                 referred.misses += 1;
                 self.arriving.miss(page, self.log.read(page), ios);
-            } else {
+            } else if matches!(step, Step::Refer(_)) {
+                // SQLite does not ask its cache again for what a cursor has, and counts no
+                // new page.
                 referred.hits += 1;
             }
             if reference.is_change() {
@@ -258,7 +296,11 @@ impl Engine for Sqlite {
     }
 
     fn frames(&self) -> u64 {
-        self.frames.min(self.pages.count().into())
+        self.frames
+    }
+
+    fn pages(&self) -> u64 {
+        self.pages.count().into()
     }
 
     fn size(&self) -> ByteCount {
@@ -271,6 +313,21 @@ mod tests {
     use octavo_workload::Pgbench;
 
     use super::*;
+
+    #[test]
+    fn a_cursor_goes_from_row_to_row_by_hand() {
+        let leaf = Page::new;
+        let at = |row| Place::initial(row);
+        assert_eq!(held(None, at(7), leaf(1), 3), 0);
+        assert_eq!(held(Some((at(7), leaf(1))), at(8), leaf(1), 3), 3);
+        assert_eq!(held(Some((at(7), leaf(1))), at(8), leaf(2), 3), 2);
+        assert_eq!(held(Some((at(7), leaf(1))), at(9), leaf(1), 3), 1);
+        // Rows that came later, the first of them behind the last initial one.
+        let later = |number| Place::behind(7, number);
+        assert_eq!(held(Some((at(7), leaf(1))), later(0), leaf(1), 3), 3);
+        assert_eq!(held(Some((later(0), leaf(1))), later(1), leaf(2), 3), 2);
+        assert_eq!(held(Some((later(0), leaf(1))), later(2), leaf(1), 1), 1);
+    }
 
     /// Counted in SQLite 3.40: a file of a million accounts in pages of 2 KiB, which
     /// `VACUUM INTO` filled, had so many pages more after 10,000 to 40,000 updates of random

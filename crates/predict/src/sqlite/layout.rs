@@ -8,9 +8,13 @@ use octavo_units::PageSize;
 use octavo_workload::{
     Workload,
     schema::{ColumnKind, Table},
+    touch::Columns,
 };
 
-use super::record::{Cell, Kind, cell, record, varint};
+use super::{
+    record::{Cell, Kind, cell, record, varint},
+    values::Values,
+};
 use crate::{
     pages::Pages,
     sample::{Field, Sample, samples},
@@ -23,6 +27,8 @@ const WITHOUT_ROWID_BYTES_MAX: u32 = 200;
 /// Headers of leaves and inner pages (section 1.6).
 const LEAF_HEADER: u32 = 8;
 const INNER_HEADER: u32 = 12;
+/// The number of the next page on an overflow page (section 1.7).
+const OVERFLOW_HEADER: u32 = 4;
 
 /// How full the inner pages of a table are that was filled in order. Its leaves are
 /// packed, but each leaf that comes behind has the last three inner pages share their
@@ -45,6 +51,8 @@ enum ByKey {
 #[derive(Clone, Debug)]
 pub(super) struct TableTrees {
     pub(super) rows: Tree,
+    /// Where the rows' values are.
+    pub(super) values: Values,
     /// Of the key, where rows are not found by it.
     pub(super) key: Option<Tree>,
     /// Of the table's further indexes.
@@ -78,18 +86,27 @@ fn trees(table: &Table, sample: &Sample, size: PageSize, pages: &mut Pages) -> T
         ByKey::Rowid | ByKey::Index => Kind::Table,
     };
     let is_rowid = by_key == ByKey::Rowid && !key.is_empty();
+    // A record of the key's tree has the key first.
+    let mut order: Vec<usize> = (0..table.columns.len()).collect();
+    if kind == Kind::Index {
+        order.sort_by_key(|column| !key.contains(column));
+    }
+    let mut values = Values::new(table.columns.len(), Columns::at(key.iter().copied()));
     let row_cells = sample.drawn().map(|(number, fields)| {
-        let value = |(column, field): (usize, &Field)| match is_rowid && key[0] == column {
+        let value = |&column: &usize| match is_rowid && key[0] == column {
             // The rowid is not stored twice.
-            true => Field::Null,
-            false => *field,
+            true => (column, Field::Null),
+            false => (column, fields[column]),
         };
-        let payload = record(fields.iter().enumerate().map(value));
+        let fields: Vec<(usize, Field)> = order.iter().map(value).collect();
+        let payload = record(fields.iter().map(|(_, field)| *field));
         let rowid = match kind {
             Kind::Table => varint(number + 1),
             Kind::Index => 0,
         };
-        cell(kind, payload, rowid, size.get())
+        let cell = cell(kind, payload, rowid, size.get());
+        values.add(cell, &fields, size.get() - OVERFLOW_HEADER);
+        cell
     });
     let rows = tree(kind, row_cells, sample, size, pages);
     // An entry has the row's key behind its columns: what of it is not there yet.
@@ -114,6 +131,7 @@ fn trees(table: &Table, sample: &Sample, size: PageSize, pages: &mut Pages) -> T
             .map(|index| entries(index.columns))
             .collect(),
         rows,
+        values,
     }
 }
 
@@ -148,7 +166,7 @@ fn tree(
         .sum::<f64>()
         / count;
     let mean = if cells.is_empty() { 32.0 } else { mean };
-    let beyond = overflow * f64::from(size.get() - 4);
+    let beyond = overflow * f64::from(size.get() - OVERFLOW_HEADER);
     let leaf = size.get() - LEAF_HEADER;
     // A row of an index between two leaves is in the page above.
     let between = match kind {
@@ -171,6 +189,9 @@ fn tree(
         leaf: leaf + (between * mean) as u32,
         fan_out,
         overflow,
+        // Of an index's entry all values are read one after the other, of a table's row
+        // those that are wanted.
+        overflow_references: 2.0,
         local: mean / (mean + beyond),
         growth: Growth::Share {
             appends: kind == Kind::Table,

@@ -5,6 +5,7 @@ mod layout;
 mod log;
 mod reader;
 mod record;
+mod values;
 
 use octavo_units::PageSize;
 use octavo_workload::Workload;

@@ -47,11 +47,26 @@ pub(super) fn record(fields: impl Iterator<Item = Field>) -> u32 {
     header + length + body
 }
 
+/// Where in a record of these fields each begins and ends.
+pub(super) fn ends(
+    fields: impl Iterator<Item = Field> + Clone,
+) -> impl Iterator<Item = (u32, u32)> {
+    let lengths = fields.clone().map(|one| field(one).1);
+    let mut end = record(fields) - lengths.clone().sum::<u32>();
+    lengths.map(move |length| {
+        let begin = end;
+        end += length;
+        (begin, end)
+    })
+}
+
 /// What a cell has in its leaf, and on pages of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     /// In the leaf, with the two bytes that point to it.
     pub(super) bytes: u32,
+    /// Of these, the record's.
+    pub(super) local: u32,
     /// Overflow pages.
     pub(super) overflow: u32,
 }
@@ -78,6 +93,7 @@ pub(super) fn cell(kind: Kind, payload: u32, rowid: u32, usable: u32) -> Cell {
         return Cell {
             // A cell has four bytes at least.
             bytes: (head + payload).max(2 + 4),
+            local: payload,
             overflow: 0,
         };
     }
@@ -89,6 +105,7 @@ pub(super) fn cell(kind: Kind, payload: u32, rowid: u32, usable: u32) -> Cell {
     };
     Cell {
         bytes: head + local + 4,
+        local,
         overflow: (payload - local).div_ceil(usable - 4),
     }
 }
@@ -129,6 +146,13 @@ mod tests {
         // The header's length, two types, and the type of a long text in two bytes.
         let fields = [Field::Integer(1000), Field::Null, Field::Text(100)];
         assert_eq!(record(fields.into_iter()), 1 + 1 + 1 + 2 + 2 + 100);
+    }
+
+    #[test]
+    fn values_lie_behind_the_header_by_hand() {
+        let fields = [Field::Integer(1000), Field::Null, Field::Text(100)];
+        let found: Vec<(u32, u32)> = ends(fields.into_iter()).collect();
+        assert_eq!(found, [(5, 7), (7, 7), (7, 107)]);
     }
 
     #[test]

@@ -172,16 +172,19 @@ pub fn drive(
     let failure = lock(&shared.failure).take();
     let (mut measurement, mut audit) = match (measurement, failure) {
         (Ok((measurement, audit)), Some(error))
-            if settings.keep_interrupted && matches!(error, DriverError::Reconnect { .. }) =>
+            if settings.keep_interrupted && (error.is_lost() || error.is_full()) =>
         {
-            let lost = Some(with_causes(&error));
-            (
-                Measurement {
-                    lost,
-                    ..measurement
-                },
-                audit,
-            )
+            let why = Some(with_causes(&error));
+            let (lost, full) = match error.is_full() {
+                true => (None, why),
+                false => (why, None),
+            };
+            let measurement = Measurement {
+                lost,
+                full,
+                ..measurement
+            };
+            (measurement, audit)
         }
         (_, Some(error)) => return Err(error),
         (measurement, None) => measurement?,

@@ -47,3 +47,19 @@ pub enum DriverError {
     #[error("stopped")]
     Stopped,
 }
+
+impl DriverError {
+    /// Whether the storage is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Database(error) => error.is_full(),
+            Self::Transaction { source, .. } => matches!(source, ConnectionError::Full(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether the database was lost and did not come back.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Reconnect { .. })
+    }
+}

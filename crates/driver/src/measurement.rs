@@ -57,7 +57,7 @@ pub struct Measurement {
     /// Transactions that failed in it, which count nowhere else.
     pub warm_up_failed: u64,
     /// Whether the warm-up read at least as many pages as the buffer has
-    /// frames.
+    /// frames, or all data fits into it.
     pub buffer_filled: bool,
     /// Length of the measured part that the figures are of: without what
     /// [`Steadiness::cut_s`] leaves out.
@@ -67,6 +67,8 @@ pub struct Measurement {
     pub interrupted: bool,
     /// Why it ended early, where the database was lost and did not come back.
     pub lost: Option<String>,
+    /// Why it ended early, where the storage was full.
+    pub full: Option<String>,
     /// Outcomes and latencies of the measured part. Conflicts and failures are
     /// those since the warm-up, in what was left out of the figures as well.
     #[serde(flatten)]
@@ -128,6 +130,7 @@ impl Measurement {
             measured,
             interrupted: false,
             lost: None,
+            full: None,
             counts,
             counters,
             backlog: None,

@@ -252,6 +252,7 @@ impl<'a> Sampler<'a> {
             measured: end - figures.begin,
             interrupted,
             lost: None,
+            full: None,
             counters,
             counts: figures.counts,
             backlog,

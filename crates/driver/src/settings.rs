@@ -98,9 +98,9 @@ pub struct DriverSettings<'a> {
     /// How long. Numbers of transactions need a closed loop with as many
     /// terminals as connections.
     pub length: RunLength,
-    /// Whether an interrupt in the measured part, or a database that was lost in
-    /// it and does not come back, ends that part and keeps what was measured,
-    /// instead of giving up the run.
+    /// Whether an interrupt in the measured part, a storage that is full in it, or a
+    /// database that was lost in it and does not come back, ends that part and keeps what
+    /// was measured, instead of giving up the run.
     pub keep_interrupted: bool,
     /// Pages that fill the buffer: its size, or that of the data where that is
     /// less. What is read until then is warm-up.

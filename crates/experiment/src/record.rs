@@ -97,7 +97,8 @@ pub struct Figures {
     pub conditions: Vec<(String, String)>,
     /// The workload's consistency conditions afterwards.
     pub checks: Vec<Condition>,
-    /// Why they were not checked, of a database that was gone at the end.
+    /// Why they were not checked, of a database that was gone, or had no space left, at
+    /// the end.
     pub unchecked: Option<String>,
 }
 
@@ -174,6 +175,7 @@ pub(crate) mod tests {
                 measured: Duration::from_mins(1),
                 interrupted: false,
                 lost: None,
+                full: None,
                 counts,
                 counters: Counters {
                     buffer_hits: 10 * committed,

@@ -87,12 +87,8 @@ impl RunError {
     /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
         match self {
-            Self::Database(error) | Self::Measurement(DriverError::Database(error)) => {
-                error.is_full()
-            }
-            Self::Measurement(DriverError::Transaction { source, .. }) => {
-                matches!(source, ConnectionError::Full(_))
-            }
+            Self::Database(error) => error.is_full(),
+            Self::Measurement(error) => error.is_full(),
             _ => false,
         }
     }
@@ -118,6 +114,11 @@ pub(crate) trait Subject {
     /// holds: it counts as filled at once.
     fn frames(&self) -> u64 {
         0
+    }
+
+    /// Whether the buffer has room for all data: it need never be full then.
+    fn data_fits(&self) -> bool {
+        false
     }
 
     /// What else to know of how it was run.
@@ -194,6 +195,10 @@ impl Subject for FreshCopy<'_> {
         self.memory.min(size).get() / u64::from(self.page_size.get())
     }
 
+    fn data_fits(&self) -> bool {
+        directory_size(&self.snapshot) <= self.memory
+    }
+
     fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
         let mut connection = self.database.inspect(&self.copy, workload)?;
         Ok(workload.check(connection.as_mut())?)
@@ -209,8 +214,30 @@ pub(crate) struct Started {
     starting: Duration,
 }
 
+/// How a load ended that gave figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadEnd {
+    /// As it was to, or by an interrupt.
+    Whole,
+    /// Its database was lost.
+    Lost,
+    /// The storage had no space left.
+    Full,
+}
+
+/// What becomes of figures when there is no space left to stop the database or to check
+/// its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FullStorage {
+    /// They stay, and say so.
+    Kept,
+    /// They are given up: whoever has more to run cannot go on.
+    Fails,
+}
+
 /// What is known of a database beside its load.
 pub(crate) struct Around {
+    data_fits: bool,
     restored_by: Option<RestoreMethod>,
     storage_path: Option<StoragePath>,
     conditions: Vec<(String, String)>,
@@ -239,6 +266,7 @@ impl Started {
     /// What is known of it while it runs.
     pub(crate) fn so_far(&self, subject: &dyn Subject) -> Around {
         Around {
+            data_fits: subject.data_fits(),
             restored_by: self.restored_by,
             storage_path: subject.location().map(|_| self.running.storage_path()),
             conditions: self.conditions(subject),
@@ -277,18 +305,19 @@ impl Started {
     }
 
     /// Stops it, whose load gave `driven`, and checks what it left. What was
-    /// measured stays where the database died, or was lost (which
-    /// `is_lost` tells of what was driven), so that nothing can be checked.
+    /// measured stays where the database died, was lost or had no space left (which
+    /// `end` tells of what was driven), so that nothing can be checked.
     ///
     /// # Errors
-    /// When the load failed, or the database left a condition of the workload
-    /// violated.
+    /// When the load failed, the storage is full and `full` does not keep figures, or the
+    /// database left a condition of the workload violated.
     pub(crate) fn stop<T>(
         self,
         subject: &dyn Subject,
         workload: &dyn Workload,
         driven: Result<T, DriverError>,
-        is_lost: impl Fn(&T) -> bool,
+        end: impl Fn(&T) -> LoadEnd,
+        full: FullStorage,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(T, Around), RunError> {
         let begin = Instant::now();
@@ -296,30 +325,39 @@ impl Started {
         let driven = driven.map_err(RunError::from);
         let death = match &driven {
             // Connections are closed a moment before an end is known.
-            Ok(driven) if !is_lost(driven) => self.running.death(),
-            Ok(_) => self.death_within(DEATH_KNOWN),
+            Ok(driven) if end(driven) == LoadEnd::Lost => self.death_within(DEATH_KNOWN),
+            Ok(_) => self.running.death(),
             Err(error) => self.death_behind(error),
         };
         let stopped = self.running.stop();
+        let end = driven.as_ref().map_or(LoadEnd::Whole, end);
         // Clients have waited for it already.
-        let patience = match driven.as_ref().is_ok_and(is_lost) {
-            true => Duration::ZERO,
-            false => RECONNECT,
+        let patience = match end {
+            LoadEnd::Lost => Duration::ZERO,
+            LoadEnd::Whole | LoadEnd::Full => RECONNECT,
         };
+        let is_kept = |error: &DatabaseError| full == FullStorage::Kept && error.is_full();
         let driven = match (driven, &death) {
             (Err(error), None) => return Err(error),
             (Err(_), Some(words)) => return Err(RunError::Died(words.clone())),
             (Ok(driven), _) => driven,
         };
         match (death, stopped) {
+            // It may have died of that.
+            _ if end == LoadEnd::Full => around.unchecked = Some("the storage is full".into()),
             (Some(words), _) => around.unchecked = Some(format!("the database died: {words}")),
-            (None, Err(error)) if error.is_full() || matches!(error, DatabaseError::Stopped) => {
+            (None, Err(error))
+                if matches!(error, DatabaseError::Stopped)
+                    || (error.is_full() && !is_kept(&error)) =>
+            {
                 return Err(error.into());
             }
             (None, Err(error)) => around.unchecked = Some(with_causes(&error)),
             (None, Ok(())) => match check(subject, workload, patience, interrupted) {
                 Ok(checks) => around.checks = checks,
-                Err(error) if subject.may_return() && is_of_connection(&error) => {
+                Err(error)
+                    if is_kept(&error) || (subject.may_return() && is_of_connection(&error)) =>
+                {
                     around.unchecked = Some(with_causes(&error));
                 }
                 Err(error) => return Err(error.into()),
@@ -365,6 +403,10 @@ impl Around {
         device: Option<DeviceUse>,
         machine: MachineUse,
     ) -> Figures {
+        let load = Measurement {
+            buffer_filled: load.buffer_filled || self.data_fits,
+            ..load
+        };
         Figures {
             overhead: self.overhead,
             restored_by: self.restored_by,
@@ -394,9 +436,20 @@ pub(crate) fn run(
 ) -> Result<Figures, RunError> {
     let started = Started::start(subject, settings.workload, isolation)?;
     let mut watch = Watch::new(subject.location(), observer);
+    let (workload, full) = (
+        settings.workload,
+        match settings.keep_interrupted {
+            true => FullStorage::Kept,
+            false => FullStorage::Fails,
+        },
+    );
     let driven = drive(started.running.as_ref(), settings, &mut watch, interrupted);
-    let is_lost = |load: &Measurement| load.lost.is_some();
-    let (load, around) = started.stop(subject, settings.workload, driven, is_lost, interrupted)?;
+    let end = |load: &Measurement| match (&load.lost, &load.full) {
+        (_, Some(_)) => LoadEnd::Full,
+        (Some(_), None) => LoadEnd::Lost,
+        (None, None) => LoadEnd::Whole,
+    };
+    let (load, around) = started.stop(subject, workload, driven, end, full, interrupted)?;
     Ok(around.figures(load, watch.device(), watch.machine()))
 }
 
@@ -431,6 +484,8 @@ mod tests {
         /// So many checks do not reach it.
         unreached: Arc<AtomicU32>,
         may_return: bool,
+        /// There is no space left to stop it.
+        is_full: bool,
     }
 
     impl Running for Ending {
@@ -455,7 +510,10 @@ mod tests {
         }
 
         fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
-            Ok(())
+            match self.is_full {
+                true => Err(ConnectionError::Full("planted".into()).into()),
+                false => Ok(()),
+            }
         }
     }
 
@@ -495,11 +553,41 @@ mod tests {
     ) -> Result<(usize, Option<String>), RunError> {
         let workload = Pgbench::new(1, Seed::new(1)).unwrap();
         let started = Started::start(ending, &workload, None).unwrap();
-        let driven = Ok::<_, DriverError>(is_lost);
-        let (_, around) = started.stop(ending, &workload, driven, |is_lost| *is_lost, &|| {
+        let driven = Ok::<_, DriverError>(match is_lost {
+            true => LoadEnd::Lost,
+            false => LoadEnd::Whole,
+        });
+        let kept = FullStorage::Kept;
+        let (_, around) = started.stop(ending, &workload, driven, |end| *end, kept, &|| {
             is_interrupted
         })?;
         Ok((around.checks.len(), around.unchecked))
+    }
+
+    #[test]
+    fn figures_of_a_storage_that_is_full_stay_where_they_are_kept() {
+        let full = Ending {
+            is_full: true,
+            ..Ending::default()
+        };
+        let workload = Pgbench::new(1, Seed::new(1)).unwrap();
+        let ended = |end, full_storage| {
+            let started = Started::start(&full, &workload, None).unwrap();
+            let driven = Ok::<_, DriverError>(end);
+            let stopped = started.stop(&full, &workload, driven, |end| *end, full_storage, &|| {
+                false
+            });
+            stopped.map(|(_, around)| around.unchecked.unwrap())
+        };
+        let kept = ended(LoadEnd::Whole, FullStorage::Kept).unwrap();
+        assert_eq!(kept.matches("space").count(), 2, "{kept}");
+        let ended_early = ended(LoadEnd::Full, FullStorage::Kept).unwrap();
+        assert_eq!(ended_early, "the storage is full");
+        assert!(
+            ended(LoadEnd::Whole, FullStorage::Fails)
+                .unwrap_err()
+                .is_full()
+        );
     }
 
     #[test]

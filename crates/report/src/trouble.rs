@@ -23,6 +23,12 @@ pub(crate) fn troubles(result: &BenchResult) -> Vec<String> {
             seconds(load.measured.as_secs_f64())
         ));
     }
+    if let Some(reason) = &load.full {
+        troubles.push(format!(
+            "The run ended after {}, and the rows were not checked: {reason}.",
+            seconds(load.measured.as_secs_f64())
+        ));
+    }
     if !load.outages.is_empty() {
         let named = load.outages.iter().take(NAMED).map(|outage| {
             let [length, begin] = [outage.length_s, outage.begin_s].map(seconds);
@@ -48,7 +54,9 @@ pub(crate) fn troubles(result: &BenchResult) -> Vec<String> {
             }
         ));
     }
-    if let Some(reason) = &result.figures.unchecked {
+    if let Some(reason) = &result.figures.unchecked
+        && load.full.is_none()
+    {
         troubles.push(format!("The rows were not checked: {reason}."));
     }
     troubles
@@ -186,6 +194,15 @@ mod tests {
         assert_eq!(
             result.shortfall().unwrap(),
             "the rows were not checked: no server"
+        );
+        let mut full = result.clone();
+        full.figures.load.full = Some("no space left".into());
+        let text = squeezed(&bench(&full).terminal(200, false));
+        assert_eq!(text.matches("not checked").count(), 1, "{text}");
+        assert!(text.contains("and the rows were not checked: no space left."));
+        assert_eq!(
+            full.shortfall().unwrap(),
+            "the run ended early, and the rows were not checked: no space left"
         );
         result.figures.load.lost = Some("client 1 lost its connection".into());
         let text = squeezed(&bench(&result).terminal(200, false));

@@ -126,9 +126,10 @@ pub enum ConnectionError {
     /// A statement took longer than the database allows: rolled back.
     #[error("a statement took longer than its limit")]
     Timeout(#[source] Box<dyn StdError + Send + Sync>),
-    /// The storage is full.
+    /// The storage is full. What the database said only says the same in other words, so
+    /// it is no source.
     #[error("no space left for the database; free some space and run the same command again")]
-    Full(#[source] Box<dyn StdError + Send + Sync>),
+    Full(Box<dyn StdError + Send + Sync>),
     /// The connection or the server is gone. Whether an open transaction
     /// was committed is not known.
     #[error("the connection to the database was lost")]

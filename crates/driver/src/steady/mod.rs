@@ -121,6 +121,9 @@ pub enum Why {
         /// By so much, as a share of the mean; below 0 when it fell. The
         /// largest one, of several.
         change: f64,
+        /// The level before, as a share of the mean; `None` in what earlier versions kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<f64>,
         /// So long after the figures begin, s.
         at_s: f64,
     },
@@ -289,9 +292,10 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
                 change: change / level,
             },
         },
-        (Some(Departure::Shift(change, at)), _) => Label::NotSteady {
+        (Some(Departure::Shift(Shift { change, before, at })), _) => Label::NotSteady {
             why: Why::Shift {
                 change: change / level,
+                before: Some(before / level),
                 at_s: ticks[..at].iter().map(|tick| tick.length_s).sum(),
             },
         },
@@ -351,8 +355,16 @@ fn miss_ratio(ticks: &[Tick]) -> Vec<f64> {
 enum Departure {
     /// By so much from beginning to end.
     Drift(f64),
-    /// By so much at this value.
-    Shift(f64, usize),
+    /// To another level.
+    Shift(Shift),
+}
+
+/// A change of level.
+struct Shift {
+    change: f64,
+    before: f64,
+    /// The value from which on.
+    at: usize,
 }
 
 /// The drift or shift of `values` by at least `matters`, whichever fits
@@ -370,11 +382,15 @@ fn departure(values: &[f64], period: Option<f64>, matters: f64) -> Option<Depart
     let shifts = change_points(&means, (means.len() / SHORTEST).max(2));
     let shift = shifts
         .iter()
-        .map(|change| (change.after - change.before, edge(change.at)))
-        .filter(|(change, _)| change.abs() >= matters)
-        .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+        .map(|change| Shift {
+            change: change.after - change.before,
+            before: change.before,
+            at: edge(change.at),
+        })
+        .filter(|shift| shift.change.abs() >= matters)
+        .max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()));
     match (drift, shift) {
-        (Some(drift), Some((change, at))) => {
+        (Some(drift), Some(shift)) => {
             let straight = line(&means);
             let of_line = (0u32..)
                 .zip(&means)
@@ -395,11 +411,11 @@ fn departure(values: &[f64], period: Option<f64>, matters: f64) -> Option<Depart
             if cost(of_line, 1) <= cost(of_levels, 2 * shifts.len()) {
                 Some(Departure::Drift(drift))
             } else {
-                Some(Departure::Shift(change, at))
+                Some(Departure::Shift(shift))
             }
         }
         (Some(drift), None) => Some(Departure::Drift(drift)),
-        (None, Some((change, at))) => Some(Departure::Shift(change, at)),
+        (None, Some(shift)) => Some(Departure::Shift(shift)),
         (None, None) => None,
     }
 }

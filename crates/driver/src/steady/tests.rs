@@ -349,10 +349,19 @@ fn steps_and_slopes_are_found() {
         // Down for a part, so that nothing is cut.
         let dip = |t| if (0.6..0.8).contains(&t) { 0.6 } else { 1.0 };
         if let Label::NotSteady {
-            why: Why::Shift { change, at_s },
+            why:
+                Why::Shift {
+                    change,
+                    before,
+                    at_s,
+                },
         } = judge(&noisy(&noise, dip), 0)
         {
             assert!((0.25..0.6).contains(&change.abs()), "{change}");
+            // Down from 1 or up from 0.6, of a mean of 0.92.
+            let of_before = change / before.unwrap();
+            let wanted = if change < 0.0 { -0.4 } else { 0.67 };
+            assert!((of_before - wanted).abs() < 0.2, "{of_before}");
             assert!((at_s - 1.2).abs() < 0.15 || (at_s - 1.6).abs() < 0.15);
             shifts += 1;
         }
@@ -399,7 +408,7 @@ fn what_is_periodic_may_shift_as_well() {
             (1.0 - 0.3 * (t * 10.0).fract()) * if t > 0.55 { 0.6 } else { 1.0 }
         });
         if let Label::NotSteady {
-            why: Why::Shift { change, at_s },
+            why: Why::Shift { change, at_s, .. },
         } = judge(&ticks, 0)
         {
             assert!(change < -0.3 && (at_s - 1.32).abs() < 0.15);
@@ -420,18 +429,28 @@ fn too_little_is_not_judged() {
 
 #[test]
 fn labels_are_kept_as_json() {
-    let label = Label::NotSteady {
+    let shift = |before| Label::NotSteady {
         why: Why::Shift {
             change: -0.25,
+            before,
             at_s: 1.5,
         },
     };
-    let json = serde_json::to_string(&label).unwrap();
-    assert_eq!(
-        json,
-        r#"{"state":"not-steady","why":{"kind":"shift","change":-0.25,"at_s":1.5}}"#
-    );
-    assert_eq!(serde_json::from_str::<Label>(&json).unwrap(), label);
+    for (label, wanted) in [
+        // As earlier versions kept it.
+        (
+            shift(None),
+            r#"{"state":"not-steady","why":{"kind":"shift","change":-0.25,"at_s":1.5}}"#,
+        ),
+        (
+            shift(Some(1.125)),
+            r#"{"state":"not-steady","why":{"kind":"shift","change":-0.25,"before":1.125,"at_s":1.5}}"#,
+        ),
+    ] {
+        let json = serde_json::to_string(&label).unwrap();
+        assert_eq!(json, wanted);
+        assert_eq!(serde_json::from_str::<Label>(&json).unwrap(), label);
+    }
     let cycles = serde_json::to_string(&Cycles::Whole { count: 3 }).unwrap();
     assert_eq!(cycles, r#"{"cycles":"whole","count":3}"#);
 }

@@ -44,6 +44,31 @@ fn what_was_measured_before_the_database_was_lost_can_be_kept() {
 }
 
 #[test]
+fn what_was_measured_before_the_storage_was_full_can_be_kept() {
+    struct Filling<'a>(&'a Nothing);
+    impl DriverObserver for Filling<'_> {
+        fn edge(&mut self) {
+            let full = ConnectionError::Full("planted".into());
+            lock(&self.0.behaviour.failures).push_back(full);
+        }
+    }
+    let driven = |keep_interrupted| {
+        let database = Nothing::slow(Duration::from_micros(100));
+        let settings = DriverSettings {
+            keep_interrupted,
+            ..settings(1, milliseconds(10, 10_000))
+        };
+        drive(&database, settings, &mut Filling(&database), &|| false)
+    };
+    let kept = driven(true).unwrap();
+    let why = kept.full.as_deref().unwrap();
+    assert_eq!(why.matches("space left").count(), 1, "{why}");
+    assert!(!why.contains("planted"), "{why}");
+    assert!(kept.transactions() > 0 && kept.lost.is_none());
+    assert!(driven(false).unwrap_err().is_full());
+}
+
+#[test]
 fn a_slow_beginning_with_a_loss_in_it_is_not_left_out() {
     struct Losing<'a>(&'a Nothing);
     impl DriverObserver for Losing<'_> {

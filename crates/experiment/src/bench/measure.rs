@@ -110,8 +110,8 @@ pub struct Benched {
 /// half a second.
 ///
 /// # Errors
-/// When the run fails. One whose database was lost, or in which nothing ended, is a
-/// result with a [`BenchResult::shortfall`].
+/// When the run fails. One whose database was lost, whose storage was full, or in which
+/// nothing ended, is a result with a [`BenchResult::shortfall`].
 ///
 /// # Panics
 /// Where [`drive`](octavo_driver::drive) does: a length in transactions needs

@@ -68,10 +68,15 @@ impl BenchResult {
         count as f64 / self.figures.load.measured.as_secs_f64()
     }
 
-    /// In what it falls short of a whole result: the database was lost, what it left was
-    /// not checked, or nothing ended.
+    /// In what it falls short of a whole result: the storage was full, the database was
+    /// lost, what it left was not checked, or nothing ended.
     pub fn shortfall(&self) -> Option<String> {
         let load = &self.figures.load;
+        if let Some(full) = &load.full {
+            return Some(format!(
+                "the run ended early, and the rows were not checked: {full}"
+            ));
+        }
         let lost = load
             .lost
             .iter()

@@ -15,7 +15,7 @@ use crate::{
     directory::{DirectoryError, STORE, WorkDirectory},
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, Monitor, PredictedExecutor},
-    findings::Findings,
+    findings::{Findings, LENGTHS, WARM_UP},
     lockstep::{Horizon, judge},
     observer::Observer,
     record::Source,
@@ -153,7 +153,32 @@ fn adopt(
     if let Some(command) = &settings.command {
         store.set_command(command)?;
     }
+    // Those of ramps follow from their steps.
+    if settings.plan.ramp.is_none() {
+        keep_warm_up(settings, store, source)?;
+    }
     Ok(())
+}
+
+/// Keeps how long warm-ups are to be, with those of earlier sessions where they were others.
+fn keep_warm_up(
+    settings: &CampaignSettings,
+    store: &mut Store,
+    source: Source,
+) -> Result<(), StoreError> {
+    let own = match (settings.slices.warm_up, source) {
+        (Some(transactions), _) => format!("{transactions} transactions"),
+        (None, Source::Predicted) => "until the cache is full or hardly misses".into(),
+        (None, Source::Measured | Source::Replayed) => "until the cache is warm".into(),
+    };
+    let facts = store.facts(LENGTHS)?;
+    let mut kept = facts.into_iter().filter(|(name, _)| name == WARM_UP);
+    let kept = match kept.next() {
+        Some((_, kept)) if kept.split("; ").any(|of| of == own) => kept,
+        Some((_, kept)) => format!("{kept}; {own}"),
+        None => own,
+    };
+    store.replace_facts(LENGTHS, &[(WARM_UP.to_owned(), kept)])
 }
 
 /// Whether earlier sessions have done all that this one is to do.

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use octavo_database::DatabaseError;
-use octavo_units::ByteCount;
 
 use super::settings::CampaignSettings;
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
     executor::{Executor, Monitor},
     findings::Findings,
     lockstep::Slice,
-    plan::{Cell, Factor},
+    plan::{Cell, Factor, SnapshotKey},
     record::RunRecord,
     store::{LOADED, Store, StoreError},
 };
@@ -24,7 +23,12 @@ pub(super) struct Session<'a> {
     pub(super) store: Store,
     number: i64,
     monitor: &'a Monitor<'a>,
+    /// What is not loaded, for want of time.
+    without_time: Vec<SnapshotKey>,
 }
+
+/// So many snapshots are loaded whatever the budget: with fewer, nothing is compared.
+const COMPARED_MIN: usize = 2;
 
 impl<'a> Session<'a> {
     /// Begins a session of the experiment in `store`.
@@ -41,6 +45,7 @@ impl<'a> Session<'a> {
             number: store.begin_session()?,
             store,
             monitor,
+            without_time: Vec::new(),
         })
     }
 
@@ -114,32 +119,43 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Gets what cells need, what others are derived from first; why none of them can be had,
-    /// where that is so.
+    /// Gets what cells need, that of reference cells first; why none of them can be had,
+    /// where that is so. What there is no time for is left out.
     ///
     /// # Errors
-    /// What would fail for every cell; [`CampaignError::Budget`] once it shows that all of
-    /// the budget would go into it.
+    /// What would fail for every cell; [`CampaignError::UsedUp`] where the budget is over
+    /// before anything can be compared.
     pub(super) fn prepare(
         &mut self,
         executor: &mut dyn Executor,
         cells: &[&Cell],
     ) -> Result<Option<String>, CampaignError> {
-        let snapshots = self.settings.plan.snapshots();
-        let mut due = cells.to_vec();
-        due.sort_by_key(|cell| snapshots.iter().position(|key| *key == cell.snapshot()));
-        due.dedup_by_key(|cell| cell.snapshot());
+        let due = self.in_order(cells);
         for (place, cell) in due.iter().enumerate() {
             self.monitor.stop_if_interrupted()?;
-            if let Some(snapshot) = executor.prepare(cell, self.monitor)? {
-                self.store.put_snapshot(&snapshot)?;
-                self.note_time()?;
-                // Deriving is soon done.
-                if snapshot.made_by == LOADED {
-                    let load = Duration::from_secs_f64(snapshot.elapsed_s);
-                    let check = executor.closing(cell);
-                    self.check_time(load, check, &due[place + 1..], snapshot.size)?;
+            if self.without_time.contains(&cell.snapshot()) {
+                continue;
+            }
+            let later = &due[place + 1..];
+            match executor.prepare(cell, self.monitor) {
+                Ok(Some(snapshot)) => {
+                    self.store.put_snapshot(&snapshot)?;
+                    self.note_time()?;
+                    // Deriving is soon done.
+                    if snapshot.made_by == LOADED {
+                        let load = Duration::from_secs_f64(snapshot.elapsed_s);
+                        let check = executor.closing(cell);
+                        let ready = self.ready(executor, &due[..=place]);
+                        self.plan_loads(load.saturating_add(check), check, ready, later)?;
+                    }
                 }
+                Ok(None) => {}
+                Err(CampaignError::UsedUp { .. })
+                    if self.ready(executor, &due[..place]).len() >= COMPARED_MIN =>
+                {
+                    self.leave_out(&due[place..])?;
+                }
+                Err(error) => return Err(error),
             }
             self.note_time()?;
         }
@@ -151,44 +167,122 @@ impl<'a> Session<'a> {
         Ok(reasons.first().filter(|_| all).map(|&reason| reason.into()))
     }
 
-    /// Refuses to go on where nothing could be measured any more once the
-    /// snapshots of `left` are made, each of which takes as long to load and
-    /// to check as the last one did. Each cell is checked in the end.
-    fn check_time(
-        &self,
-        load: Duration,
+    /// A cell for each snapshot that cells need, in the order in which these are made:
+    /// without a reference cell nothing is compared.
+    fn in_order<'c>(&self, cells: &[&'c Cell]) -> Vec<&'c Cell> {
+        let plan = &self.settings.plan;
+        let all = plan.cells();
+        let groups = plan.groups().into_iter();
+        let references: Vec<SnapshotKey> = groups
+            .map(|group| all[group.cells[group.reference]].snapshot())
+            .collect();
+        let snapshots = plan.snapshots();
+        let mut due = cells.to_vec();
+        due.sort_by_key(|cell| {
+            let key = cell.snapshot();
+            let place = snapshots.iter().position(|other| *other == key);
+            (!references.contains(&key), place)
+        });
+        due.dedup_by_key(|cell| cell.snapshot());
+        due
+    }
+
+    /// The snapshots of cells that can be had.
+    fn ready(&self, executor: &dyn Executor, cells: &[&Cell]) -> Vec<SnapshotKey> {
+        let cells = cells.iter();
+        cells
+            .filter(|cell| executor.unavailable(cell).is_none())
+            .map(|cell| cell.snapshot())
+            .filter(|key| !self.without_time.contains(key))
+            .collect()
+    }
+
+    /// Leaves out what would not be loaded in time to be measured, where that takes as long
+    /// as the last snapshot took to be `made`. Each cell is checked in the end. As long as
+    /// nothing can be compared, it takes longer than the budget instead.
+    fn plan_loads(
+        &mut self,
+        made: Duration,
         check: Duration,
-        left: &[&Cell],
-        size: ByteCount,
+        ready: Vec<SnapshotKey>,
+        later: &[&Cell],
     ) -> Result<(), CampaignError> {
         let settings = self.settings;
         let (None, None, Some(budget)) = (settings.plan.ramp, settings.passes, settings.budget)
         else {
             return Ok(());
         };
-        let made = self.store.snapshots()?;
-        let is_made = |cell: &Cell| made.iter().any(|made| made.key == cell.snapshot());
-        let left = left.iter().filter(|cell| !is_made(cell)).count();
-        if left == 0 || !self.store.slices()?.is_empty() {
+        let known = self.store.snapshots()?;
+        let is_made = |cell: &&&Cell| known.iter().any(|made| made.key == cell.snapshot());
+        let Some(next) = later.iter().find(|cell| !is_made(cell)) else {
+            return Ok(());
+        };
+        if !self.store.slices()?.is_empty() {
             return Ok(());
         }
-        let cells = settings.plan.cells().len();
-        let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let size = known.iter().map(|made| made.size).max().unwrap_or_default();
+        let mut measured = ready.clone();
+        measured.push(next.snapshot());
+        measured.extend(later.iter().filter(is_made).map(|cell| cell.snapshot()));
+        let cells = settings.plan.cells().into_iter();
+        let cells = cells
+            .filter(|cell| measured.contains(&cell.snapshot()))
+            .count();
         let needed = self
             .monitor
             .spent()
-            .saturating_add(load.saturating_add(check).saturating_mul(times(left)))
-            .saturating_add(check.saturating_mul(times(cells)))
+            .saturating_add(made)
+            .saturating_add(check.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX)))
             .saturating_add(budget::sitting(size, cells));
-        if needed <= budget {
-            return Ok(());
+        let fits = needed <= budget;
+        if ready.len() >= COMPARED_MIN {
+            return match fits {
+                true => Ok(()),
+                false => self.leave_out(later),
+            };
         }
-        Err(CampaignError::Budget {
-            cells,
-            data: size,
-            needed_s: needed.as_secs() + 1,
-            budget_s: budget.as_secs(),
-        })
+        self.monitor.lift_limit();
+        if !fits {
+            self.monitor.note(&format!(
+                "loading is slow here, so this takes about {} s, more than the budget of {} s",
+                needed.as_secs() + 1,
+                budget.as_secs()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Leaves out the snapshots of cells that are not made.
+    fn leave_out(&mut self, cells: &[&Cell]) -> Result<(), CampaignError> {
+        let known = self.store.snapshots()?;
+        for cell in cells {
+            let key = cell.snapshot();
+            if known.iter().all(|made| made.key != key) && !self.without_time.contains(&key) {
+                self.monitor.note(&format!(
+                    "{} with {} pages is left out: {}",
+                    cell.database.name,
+                    cell.page_size,
+                    self.no_time()
+                ));
+                self.without_time.push(key);
+            }
+        }
+        Ok(())
+    }
+
+    fn no_time(&self) -> String {
+        let budget = self.settings.budget.unwrap_or_default();
+        format!(
+            "no time to load it in the budget of {} s, give a larger one",
+            budget.as_secs()
+        )
+    }
+
+    /// Why a cell cannot be measured in this session, where that is so.
+    pub(super) fn unavailable(&self, executor: &dyn Executor, cell: &Cell) -> Option<String> {
+        let is_left_out = self.without_time.contains(&cell.snapshot());
+        let own = is_left_out.then(|| self.no_time());
+        executor.unavailable(cell).map(str::to_owned).or(own)
     }
 
     /// Keeps runs of this session as they are now, and the slices that are new.

@@ -170,6 +170,10 @@ impl<'a> Campaign<'a> {
                 };
             }
             self.prepare(executor, &live)?;
+            // There are figures, and loading left no time for more.
+            if !self.slices.is_empty() && self.is_over() {
+                return Ok(());
+            }
             let turn = self.turn(executor, live)?;
             self.sit(executor, &turn)?;
         }
@@ -319,8 +323,8 @@ impl<'a> Campaign<'a> {
                 started_at: Timestamp::now(),
                 result: Err(UNFINISHED.to_owned()),
             };
-            if let Some(reason) = executor.unavailable(&cells[cell]) {
-                record.result = Err(reason.to_owned());
+            if let Some(reason) = self.session.unavailable(executor, &cells[cell]) {
+                record.result = Err(reason);
                 self.session.put_runs(&[&record], &[])?;
                 continue;
             }

@@ -17,6 +17,9 @@ use crate::lockstep::Slice;
 /// what went before.
 const FIRST_BLOCK: u64 = 64;
 
+/// … but no more, so that an interrupt is heard within a moment. Chosen.
+const BLOCK_MAX: u64 = 16_384;
+
 /// Misses of the last two quarters of a warm-up that differ by less than this
 /// share are level.
 const LEVEL: f64 = 0.05;
@@ -104,7 +107,7 @@ impl WarmUp {
         if warm {
             return None;
         }
-        self.block = (self.done / 8).max(FIRST_BLOCK).min(left);
+        self.block = (self.done / 8).clamp(FIRST_BLOCK, BLOCK_MAX).min(left);
         self.done += self.block;
         Some(self.block)
     }
@@ -266,5 +269,13 @@ mod tests {
         let blocks: Vec<u64> = std::iter::from_fn(|| warm_up.next()).collect();
         assert_eq!(blocks, [64, 36]);
         assert_eq!(WarmUp::new(WarmUpEnd::Transactions(0)).next(), None);
+    }
+
+    #[test]
+    fn blocks_of_a_long_warm_up_stay_short() {
+        let mut warm_up = WarmUp::new(WarmUpEnd::Transactions(1_000_000_000));
+        let mut blocks = std::iter::from_fn(|| warm_up.next()).take(1000);
+        assert!(blocks.all(|block| block <= BLOCK_MAX));
+        assert_eq!(warm_up.progress(), "2%");
     }
 }

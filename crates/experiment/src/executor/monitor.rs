@@ -2,6 +2,7 @@
 
 use std::{
     ops::ControlFlow,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -18,6 +19,7 @@ pub struct Monitor<'a> {
     expected: Option<Duration>,
     /// The time after which nothing can be measured.
     limit: Option<Duration>,
+    is_limit_lifted: AtomicBool,
 }
 
 impl<'a> Monitor<'a> {
@@ -30,6 +32,7 @@ impl<'a> Monitor<'a> {
             begin: Instant::now(),
             expected,
             limit: None,
+            is_limit_lifted: AtomicBool::new(false),
         }
     }
 
@@ -39,9 +42,15 @@ impl<'a> Monitor<'a> {
         Self { limit, ..self }
     }
 
+    /// Has making ready take as long as it does.
+    pub(crate) fn lift_limit(&self) {
+        self.is_limit_lifted.store(true, Ordering::Relaxed);
+    }
+
     /// That time, once it is over.
     pub(crate) fn passed_limit(&self) -> Option<Duration> {
-        self.limit.filter(|&limit| self.spent() >= limit)
+        let limit = self.limit.filter(|&limit| self.spent() >= limit);
+        limit.filter(|_| !self.is_limit_lifted.load(Ordering::Relaxed))
     }
 
     /// As [`Self::flow`], for making ready.

@@ -225,9 +225,9 @@ impl<'a> Seat<'a> {
             counted,
             elapsed: slice.elapsed,
             spent: Some(Spent {
-                read: counters.read_time,
-                log_write: counters.log_write_time,
-                log_sync: counters.log_sync_time,
+                read: Some(counters.read_time),
+                log_write: Some(counters.log_write_time),
+                log_sync: Some(counters.log_sync_time),
                 checkpoint: counters.checkpoint_time,
                 cpu: slice.cpu,
             }),
@@ -248,7 +248,11 @@ impl<'a> Seat<'a> {
             elapsed: self.warm_up.elapsed,
             misses: self.warm_up.counters.buffer_misses,
             failed: self.warm_up.counts.failed(),
-            frames: self.system.frames(),
+            // A buffer that has room for all data need never be full.
+            frames: match self.system.data_fits() {
+                true => 0,
+                false => self.system.frames(),
+            },
         };
         let device = self.device(elapsed);
         let energy = self

@@ -12,7 +12,7 @@ use crate::{
     lockstep::{Slice, SliceKey, Spent},
     machine::{EnergyMeter, EnergyUse, MachineUse, MachineWatch, Metered},
     record::{DeviceUse, Figures},
-    run::{FreshCopy, RunError, Started, Subject},
+    run::{FreshCopy, FullStorage, LoadEnd, RunError, Started, Subject},
     watch::DeviceReading,
 };
 
@@ -124,13 +124,7 @@ impl<'a> Seat<'a> {
             transactions: done.transactions,
             counted: done.counted,
             elapsed,
-            spent: Some(Spent {
-                read: counters.read_time,
-                log_write: counters.log_write_time,
-                log_sync: counters.log_sync_time,
-                checkpoint: counters.checkpoint_time,
-                cpu: done.cpu + counters.cpu_time,
-            }),
+            spent: Some(Spent::of(&counters, done.cpu)),
             misses: counters.buffer_misses,
             log_bytes: counters.log_written_bytes,
             foreign_bytes: device.map(|device| device.foreign(&counters)),
@@ -201,8 +195,14 @@ impl<'a> Seat<'a> {
         }
         load.audit = sessions.close();
         let failed = load.counts.failed();
-        let (load, around) =
-            started.stop(&self.subject, self.workload, Ok(load), |_| false, &|| false)?;
+        let (load, around) = started.stop(
+            &self.subject,
+            self.workload,
+            Ok(load),
+            |_| LoadEnd::Whole,
+            FullStorage::Fails,
+            &|| false,
+        )?;
         match failed {
             0 => Ok(around.figures(load, device, machine)),
             failed => Err(RunError::Failed(failed)),

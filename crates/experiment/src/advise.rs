@@ -95,7 +95,7 @@ fn smallest(
         Ok(sizes.all(|&size| database.estimate_rows(workload.as_ref(), size) >= wanted))
     };
     // In steps of what the parameter allows: first a scale that is enough, then
-    // the smallest by halving. One beyond the largest is refused in the end.
+    // the smallest by halving.
     let multiple = scale.multiple_of;
     let beyond = scale.max / multiple + 1;
     let mut low = (scale.min)(0).div_ceil(multiple);
@@ -110,6 +110,16 @@ fn smallest(
         } else {
             low = middle + 1;
         }
+    }
+    if high == beyond {
+        return Err(CampaignError::Setting(format!(
+            "{} of memory needs more than {} {} for {DATA_OVER_MEMORY} times as much data: give \
+             less memory, or say how many {}",
+            ByteCount::new(wanted.get() / DATA_OVER_MEMORY),
+            scale.max,
+            scale.name,
+            scale.name
+        )));
     }
     Ok(at(high * multiple)?)
 }
@@ -174,6 +184,19 @@ mod tests {
     fn memory_beyond_the_largest_scale_is_refused() {
         let mut plan = plan_of("pgbench");
         let error = complete(&mut plan, ByteCount::new(u64::MAX), &[]).unwrap_err();
-        assert!(error.to_string().contains("scale must be"), "{error}");
+        let error = error.to_string();
+        assert!(
+            error.ends_with("give less memory, or say how many scale"),
+            "{error}"
+        );
+        let mut plan = plan_of("ycsb-c");
+        let memory = ByteCount::mib(4096 << 10);
+        let error = complete(&mut plan, memory, &[]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "4096 GiB of memory needs more than 1000000000 records for 8 times as much data: \
+             give less memory, or say how many records"
+        );
+        assert!(complete(&mut plan, memory, &[("records", 1000)]).is_ok());
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Nothing: something could not be checked, or took longer.
+    /// Nothing: something could not be checked, or a few passes were left out.
     Note,
     /// How much, not which: all cells are off alike, or fewer figures stand behind it.
     Amount,
@@ -74,7 +74,9 @@ pub enum Caveat {
     Disturbed(Disturbance),
     /// The warm-up did not fill the buffer.
     BufferNotFilled {
-        /// In so many runs.
+        /// In these cells.
+        cells: Vec<UnfilledCell>,
+        /// In so many runs of all cells.
         runs: usize,
         /// Of so many.
         of: usize,
@@ -130,6 +132,29 @@ pub enum Caveat {
     },
 }
 
+/// A cell with runs whose warm-up did not fill the buffer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnfilledCell {
+    /// The cell.
+    pub cell: Cell,
+    /// So many of its runs.
+    pub runs: usize,
+    /// Of so many.
+    pub of: usize,
+}
+
+impl UnfilledCell {
+    /// Whether it misses more than when warm in at least half of its runs.
+    pub fn is_mostly(&self) -> bool {
+        mostly(self.runs, self.of)
+    }
+}
+
+/// Whether so many of all are at least half of them.
+fn mostly(part: usize, of: usize) -> bool {
+    2 * part >= of.max(1)
+}
+
 impl Caveat {
     /// That runs lost their database, if any did.
     pub(crate) fn lost(runs: &[&Figures]) -> Option<Self> {
@@ -145,7 +170,6 @@ impl Caveat {
 
     /// What it does to the verdict.
     pub fn severity(&self) -> Severity {
-        let mostly = |part: usize, of: usize| 2 * part >= of.max(1);
         match self {
             Self::DebugBuild
             | Self::PageCache
@@ -169,8 +193,10 @@ impl Caveat {
                     false => Severity::Amount,
                 }
             }
-            // Large pages fill a cache sooner.
-            Self::BufferNotFilled { runs, of } if mostly(*runs, *of) => Severity::Choice,
+            // Large pages fill a cache sooner, so one cell is off where others are not.
+            Self::BufferNotFilled { cells, .. } if cells.iter().any(UnfilledCell::is_mostly) => {
+                Severity::Choice
+            }
             Self::Screened {
                 slow,
                 foreign_traffic,
@@ -217,6 +243,14 @@ pub(crate) fn with_severity<S: Serializer>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn cell() -> Cell {
+        let kind = octavo_database::Registry::standard().default_kind();
+        let spec = octavo_database::DatabaseSpec::new(kind, Vec::new()).unwrap();
+        let database = crate::plan::TestedDatabase::new(&spec).unwrap();
+        let plan = crate::advise::plan(database, "ycsb-a".parse().unwrap()).unwrap();
+        plan.cells().remove(0)
+    }
 
     fn others(runs: usize, of: usize, worst: f64) -> Caveat {
         Caveat::Disturbed(Disturbance {
@@ -270,9 +304,18 @@ mod tests {
             worst: 257.0,
         });
         assert_eq!(swapped.severity(), Severity::Choice);
-        let filled = |runs| Caveat::BufferNotFilled { runs, of: 4 };
-        assert_eq!(filled(1).severity(), Severity::Amount);
-        assert_eq!(filled(2).severity(), Severity::Choice);
+        // One cell of five, in so many of its four runs.
+        let unfilled = |runs| Caveat::BufferNotFilled {
+            cells: vec![UnfilledCell {
+                cell: cell(),
+                runs,
+                of: 4,
+            }],
+            runs,
+            of: 20,
+        };
+        assert_eq!(unfilled(1).severity(), Severity::Amount);
+        assert_eq!(unfilled(2).severity(), Severity::Choice);
         let small = |mib| Caveat::SmallData {
             data: ByteCount::mib(mib),
             memory: ByteCount::mib(32),

@@ -183,6 +183,21 @@ fn verdicts(first: &Findings, second: &Findings) -> Vec<(String, Verdict, Verdic
         .collect()
 }
 
+fn listed<T: ToString>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(T::to_string).collect();
+    items.join(", ")
+}
+
+/// How large the loaded copies are; empty where nothing was loaded.
+fn data(findings: &Findings) -> String {
+    let sizes = || findings.snapshots.iter().map(|of| of.size);
+    match (sizes().min(), sizes().max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (Some(size), _) => size.to_string(),
+        _ => String::new(),
+    }
+}
+
 /// The conditions that are not the same, in the order of the first's.
 fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
     let facts = |findings: &Findings| -> Vec<(String, String)> {
@@ -198,7 +213,24 @@ fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
                 "databases".to_owned(),
                 versions.into_iter().collect::<Vec<_>>().join(", "),
             ),
+            ("workload".to_owned(), plan.workload.title().to_owned()),
+            ("mix".to_owned(), plan.mix.clone().unwrap_or_default()),
+            (
+                "keys".to_owned(),
+                plan.distribution.clone().unwrap_or_default(),
+            ),
+            (
+                "isolation".to_owned(),
+                plan.isolation.map_or_else(String::new, |of| of.to_string()),
+            ),
+            ("rows".to_owned(), listed(&plan.data)),
+            ("data".to_owned(), data(findings)),
+            ("storage".to_owned(), listed(&plan.storages)),
             ("seed".to_owned(), plan.seed.to_string()),
+            (
+                "warm-up".to_owned(),
+                findings.warm_up.clone().unwrap_or_default(),
+            ),
             (
                 "transactions a slice".to_owned(),
                 findings

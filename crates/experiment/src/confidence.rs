@@ -1,5 +1,7 @@
 //! How far an answer can be trusted: by what a person who follows it risks.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::{
@@ -66,6 +68,17 @@ pub enum Doubt {
         /// By its interval it may be better by this share, 0 to 1.
         stake: f64,
     },
+    /// In one sitting a level was better than what is advised.
+    Sitting {
+        /// The group's name; empty when there is one.
+        group: String,
+        /// The level.
+        level: Level,
+        /// The sitting, from 1.
+        sitting: u32,
+        /// By this share, 0 to 1.
+        stake: f64,
+    },
     /// Nothing was repeated on fresh copies.
     OneSitting,
 }
@@ -88,10 +101,10 @@ pub struct Confidence {
 /// | predicted only | models said all of it |
 /// | low | a caveat is [`Severity::Void`] or [`Severity::Choice`]; or a level may be better than what is advised by more than [`MEDIUM_STAKE`] (the margin, where that is more), or has no interval yet |
 /// | medium | a caveat is [`Severity::Amount`]; or a level may be better by more than the margin; or there was one sitting, so that start-up and placement are not known |
-/// | high | else: nothing can be better by more than the margin |
+/// | high | else: nothing can be better by more than the margin, and nothing was in any sitting |
 ///
-/// By how much a level may be better is the upper end of its interval over the estimate of what
-/// is advised. It is asked of levels that are open or tied.
+/// By how much a level may be better is the upper end of its ratio to what is advised, asked of
+/// levels that are open or tied; or its ratio to that within a sitting, asked of all levels.
 pub fn confidence(findings: &Findings) -> Option<Confidence> {
     let groups = || findings.groups.iter().filter(|group| group.cells.len() > 1);
     let is_known = |cell: &CellFindings| cell.throughput.is_some();
@@ -109,22 +122,32 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
         return is(Trust::Low, caveat);
     }
     let mut most: Option<(f64, Doubt)> = None;
+    let mut add = |stake: f64, doubt: Doubt| {
+        if most.as_ref().is_none_or(|(least, _)| stake > *least) {
+            most = Some((stake, doubt));
+        }
+    };
     for group in groups() {
-        for (level, ratio) in contenders(group) {
-            let Some(stake) = ratio.and_then(|ratio| stake(group, ratio)) else {
+        for (level, cell) in contenders(group) {
+            let Some(stake) = stake(group, cell) else {
                 return is(Trust::Low, Some(Doubt::TooFew));
             };
-            if most.as_ref().is_none_or(|(least, _)| stake > *least) {
-                let (group, level) = (group.name.clone(), level.clone());
-                most = Some((
-                    stake,
-                    Doubt::Open {
-                        group,
-                        level,
-                        stake,
-                    },
-                ));
-            }
+            let (group, level) = (group.name.clone(), level.clone());
+            let doubt = Doubt::Open {
+                group,
+                level,
+                stake,
+            };
+            add(stake, doubt);
+        }
+        if let Some((stake, cell, sitting)) = against(group) {
+            let doubt = Doubt::Sitting {
+                group: group.name.clone(),
+                level: findings.plan.level(&cell.cell, findings.plan.compare),
+                sitting: sitting + 1,
+                stake,
+            };
+            add(stake, doubt);
         }
     }
     let margin = findings.plan.margin;
@@ -137,8 +160,8 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
     }
 }
 
-/// Levels that may be better than what is advised, with their ratios.
-fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, Option<Interval>)> {
+/// Levels that may be better than what is advised, with their cells.
+fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, &CellFindings)> {
     let (open, ties) = match &group.verdict {
         Verdict::Use { open, ties, .. } => (open.as_slice(), ties.as_slice()),
         Verdict::Inconclusive { open, .. } => (open.as_slice(), [].as_slice()),
@@ -149,17 +172,52 @@ fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, Option<Int
         let cell = cells.find(|cell| cell.level == level.to_string())?;
         // Predicted to be slow, and therefore not measured.
         let is_left_out = cell.expected.is_some_and(|expected| expected.is_left_out);
-        (cell.ratio.is_some() || !is_left_out).then_some((level, cell.ratio))
+        (cell.ratio.is_some() || !is_left_out).then_some((level, cell))
     })
 }
 
-/// By which share a level of this ratio may be better than what its group is advised; `None`
-/// of an interval that says nothing.
-fn stake(group: &GroupFindings, ratio: Interval) -> Option<f64> {
-    let advised = match &group.verdict {
-        Verdict::Use { ratio, .. } => ratio.estimate,
-        Verdict::Keep { .. } | Verdict::Inconclusive { .. } => 1.0,
+/// By which share a level may be better than what its group is advised; `None` where an
+/// interval says nothing.
+fn stake(group: &GroupFindings, cell: &CellFindings) -> Option<f64> {
+    let over_reference = cell.ratio.filter(says_something)?;
+    let over_advised = match (&group.verdict, cell.over_advised) {
+        (Verdict::Use { .. }, Some(over)) => over,
+        (Verdict::Use { ratio, .. }, None) => over_reference.over(ratio),
+        (Verdict::Keep { .. } | Verdict::Inconclusive { .. }, _) => over_reference,
     };
-    let stake = ratio.high / advised - 1.0;
-    says_something(&ratio).then(|| stake.max(0.0))
+    says_something(&over_advised).then(|| (over_advised.high - 1.0).max(0.0))
+}
+
+/// The level that was better than what is advised by the largest share in one sitting, with
+/// that sitting; `None` where none was.
+fn against(group: &GroupFindings) -> Option<(f64, &CellFindings, u32)> {
+    let level = match &group.verdict {
+        Verdict::Use { level, .. } => Some(level.to_string()),
+        Verdict::Keep { .. } | Verdict::Inconclusive { .. } => None,
+    };
+    let is_advised = |cell: &&CellFindings| match &level {
+        Some(level) => cell.level == *level,
+        None => cell.reference,
+    };
+    let advised = group.cells.iter().find(is_advised)?;
+    let sittings = group.cells.iter().flat_map(|cell| &cell.by_sitting);
+    let sittings: BTreeSet<u32> = sittings.map(|&(sitting, _)| sitting).collect();
+    let ratio = |cell: &CellFindings, sitting: u32| match cell.reference {
+        true => Some(1.0),
+        false => {
+            let mut known = cell.by_sitting.iter();
+            known
+                .find(|(of, _)| *of == sitting)
+                .map(|(_, ratio)| *ratio)
+        }
+    };
+    let of_sitting = |sitting: u32| {
+        let usual = ratio(advised, sitting)?;
+        let cells = group.cells.iter();
+        let over = cells.filter_map(|cell| Some((ratio(cell, sitting)? / usual - 1.0, cell)));
+        let (stake, cell) = over.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        (stake > 0.0).then_some((stake, cell, sitting))
+    };
+    let found = sittings.into_iter().filter_map(of_sitting);
+    found.max_by(|(one, ..), (other, ..)| one.total_cmp(other))
 }

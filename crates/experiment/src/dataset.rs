@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Write},
+    io::Write,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -11,11 +11,13 @@ use std::{
 
 use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError};
+use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    causes::with_causes,
     directory::{DATA, DirectoryError, MANIFEST, STORE, WorkDirectory, directory_size, free_space},
     observer::Observer,
 };
@@ -133,7 +135,7 @@ impl LoadError {
     /// changed.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            Self::Directory(error) => !matches!(error, DirectoryError::Io { .. }),
+            Self::Directory(error) => error.is_bad_input(),
             Self::Database(error) => matches!(error, DatabaseError::Setting { .. }),
             Self::Stopped => false,
             _ => true,
@@ -198,13 +200,13 @@ impl Dataset {
             });
         }
         let file = path.join(MANIFEST);
-        let text = match fs::read_to_string(&file) {
+        let text = match text::read(&file, text::WRITTEN_MAX) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.is_missing() => return Ok(None),
             Err(error) => {
                 return Err(LoadError::Manifest {
                     path: file,
-                    reason: error.to_string(),
+                    reason: with_causes(&error),
                 });
             }
         };
@@ -318,7 +320,7 @@ impl Dataset {
 
     /// The mix of the last run, as it was given to [`Self::copy`].
     pub fn last_mix(&self) -> Option<String> {
-        fs::read_to_string(self.directory.data(MIX)).ok()
+        text::read(&self.directory.data(MIX), text::WRITTEN_MAX).ok()
     }
 }
 

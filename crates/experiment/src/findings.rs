@@ -18,15 +18,17 @@ use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
-    caveats::{self, Caveat},
+    caveats::{self, Caveat, UnfilledCell},
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
-    lockstep::{Batch, GroupJudgement, Horizon, Judgement, Left, Screened, Slice, Spent, judge},
+    lockstep::{
+        Batch, GroupJudgement, Horizon, Judgement, Left, Levels, Screened, Slice, Spent, judge,
+    },
     machine,
     plan::{Cell, Group, Plan},
     prediction::{Elsewhere, Expected},
     record::{Figures, RunRecord, Source, UNFINISHED},
-    statistics::{Decision, Interval, mean, standard_deviation},
+    statistics::{Decision, Interval, error_of_one, mean, standard_deviation},
     store::{CHANGED, Store, StoreError, StoredSnapshot},
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
@@ -59,6 +61,9 @@ pub struct Findings {
     pub screened: ScreenedPasses,
     /// Transactions of a slice; `None` of stores without lockstep.
     pub slice_transactions: Option<u64>,
+    /// How long warm-ups were to be, in words; `None` of stores that do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<String>,
     /// Over what the error of all looks is spent; `None` when nothing was
     /// measured.
     pub horizon: Option<Horizon>,
@@ -167,6 +172,10 @@ pub struct CellFindings {
     /// Its throughput over the reference's within batches (95% for all cells of
     /// the group and all looks together); `None` for the reference.
     pub ratio: Option<Interval>,
+    /// Where its group is advised another level than the reference's, its throughput over
+    /// that one's, at 95% for all cells of the group together; `None` for that level itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_advised: Option<Interval>,
     /// What the ratio says.
     pub decision: Option<Decision>,
     /// Where that is open and an interval at 95% for this cell and this moment
@@ -217,24 +226,44 @@ pub struct CellFindings {
 /// Where a transaction's time goes, in microseconds: means over all
 /// transactions, of the time that a session spends on one. The whole follows from the
 /// cell's throughput and so stands to those of other cells as throughputs do, though some
-/// were measured in other minutes; its parts are shares of it.
+/// were measured in other minutes; its parts are shares of it. A part that nothing times is
+/// `None`, and in the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TransactionTime {
     /// All of it.
     pub total_us: f64,
     /// Reading pages.
-    pub read_us: f64,
+    pub read_us: Option<f64>,
     /// Writing the log.
-    pub log_write_us: f64,
+    pub log_write_us: Option<f64>,
     /// Flushing the log.
-    pub log_sync_us: f64,
+    pub log_sync_us: Option<f64>,
     /// Writing and flushing data files for checkpoints.
-    pub checkpoint_us: f64,
-    /// On a CPU in user mode, database and client.
-    pub cpu_us: f64,
-    /// The rest, 0 or more: the kernel's work besides the above, and waiting for a CPU,
-    /// for locks and for other sessions.
+    pub checkpoint_us: Option<f64>,
+    /// On a CPU in user mode, database and client. `None` also where all of it was too short
+    /// for the clock that counts it.
+    pub cpu_us: Option<f64>,
+    /// The rest, 0 or more: the kernel's work besides the above, waiting for a CPU, for locks
+    /// and for other sessions, and parts that nothing times.
     pub other_us: f64,
+}
+
+impl TransactionTime {
+    /// All but the whole and the rest.
+    pub fn parts(&self) -> [Option<f64>; 5] {
+        [
+            self.read_us,
+            self.log_write_us,
+            self.log_sync_us,
+            self.checkpoint_us,
+            self.cpu_us,
+        ]
+    }
+
+    /// Whether every part is timed.
+    pub fn is_whole(&self) -> bool {
+        self.parts().iter().all(Option::is_some)
+    }
 }
 
 /// Latencies of all transactions together.
@@ -331,7 +360,7 @@ impl Findings {
         let groups: Vec<GroupFindings> = plan_groups
             .iter()
             .zip(&judgement.groups)
-            .map(|(group, judged)| by_cell.group(group, judged))
+            .map(|(group, judged)| by_cell.group(group, judged, &judgement.levels))
             .collect();
         let is_ramps = plan.ramp.is_some();
         let ramps = ramps::ramps(&plan, &cells, &runs, &store.steps()?, |cell| {
@@ -370,6 +399,7 @@ impl Findings {
                 foreign_traffic: screened(Screened::ForeignTraffic),
             },
             slice_transactions: store.slice_transactions()?,
+            warm_up: warm_up_of(store)?,
             horizon,
             finished: match is_ramps {
                 true => ramps.iter().all(|ramp| ramp.end == RampEnd::Finished),
@@ -438,6 +468,18 @@ impl Findings {
             .filter_map(PerTransaction::misses_at_device)
             .min_by(f64::total_cmp)
     }
+}
+
+/// Under which topic it is kept how long warm-ups are.
+pub(crate) const LENGTHS: &str = "lengths";
+/// … and by which name.
+pub(crate) const WARM_UP: &str = "warm-up";
+
+/// How long warm-ups were to be.
+fn warm_up_of(store: &Store) -> Result<Option<String>, StoreError> {
+    let facts = store.facts(LENGTHS)?;
+    let mut warm_ups = facts.into_iter().filter(|(name, _)| name == WARM_UP);
+    Ok(warm_ups.next().map(|(_, value)| value))
 }
 
 /// The time of slices that cells would have had, at their mean, in passes that
@@ -526,6 +568,20 @@ impl<'a> ByCell<'a> {
             .flat_map(|of_cell| of_cell.values().copied())
     }
 
+    /// Cells with runs whose warm-up did not fill the buffer.
+    fn unfilled(&self) -> Vec<UnfilledCell> {
+        let cells = self.cells.iter().zip(&self.figures);
+        let unfilled = cells.map(|(cell, figures)| UnfilledCell {
+            cell: cell.clone(),
+            runs: figures
+                .values()
+                .filter(|run| !run.load.buffer_filled)
+                .count(),
+            of: figures.len(),
+        });
+        unfilled.filter(|cell| cell.runs > 0).collect()
+    }
+
     fn failed(&self, runs: &[RunRecord]) -> Vec<FailedRun> {
         runs.iter()
             .filter_map(|run| {
@@ -554,13 +610,28 @@ impl<'a> ByCell<'a> {
             .collect()
     }
 
-    fn group(&self, group: &Group, judged: &GroupJudgement) -> GroupFindings {
+    fn group(&self, group: &Group, judged: &GroupJudgement, levels: &Levels) -> GroupFindings {
+        let verdict = verdict(self.plan, self.cells, group, judged);
+        let mut cells: Vec<CellFindings> = (0..group.cells.len())
+            .map(|place| self.cell(group, judged, place))
+            .collect();
+        if let Verdict::Use { level, .. } = &verdict
+            && let Some(advised) = cells.iter().position(|of| of.level == level.to_string())
+        {
+            let error = error_of_one(group.cells.len().saturating_sub(1));
+            let advised = group.cells[advised];
+            for (&number, cell) in group.cells.iter().zip(&mut cells) {
+                let ratio = levels.ratio(number, advised, error);
+                let powers = [(number, 1.0), (advised, -1.0)];
+                cell.over_advised = ratio
+                    .filter(|_| number != advised)
+                    .map(|ratio| self.said.inputs.widen(ratio, &powers, error));
+            }
+        }
         GroupFindings {
             name: self.plan.group_name(&self.cells[group.cells[0]]),
-            cells: (0..group.cells.len())
-                .map(|place| self.cell(group, judged, place))
-                .collect(),
-            verdict: verdict(self.plan, self.cells, group, judged),
+            cells,
+            verdict,
         }
     }
 
@@ -582,6 +653,7 @@ impl<'a> ByCell<'a> {
             reference: place == group.reference,
             throughput: stands.throughput,
             ratio: stands.ratio,
+            over_advised: None,
             // Nothing is open of what was never measured.
             decision: stands.decision.filter(|_| stands.throughput.is_some()),
             likely: stands.likely,
@@ -596,7 +668,12 @@ impl<'a> ByCell<'a> {
                 let usual = &self.slices[group.cells[group.reference]];
                 let counted = counted_share(usual).or_else(|| counted_share(slices))?;
                 let apart_us = 60e6 * counted / throughput.estimate;
-                transaction_time(slices, cell.clients.max(1), apart_us)
+                transaction_time(
+                    slices,
+                    stands.checkpoint_cost,
+                    cell.clients.max(1),
+                    apart_us,
+                )
             }),
             tail: tail(&runs, &kinds),
             age: age(slices),
@@ -635,41 +712,69 @@ fn counted_share(slices: &[&Slice]) -> Option<f64> {
 }
 
 /// Where the time of so many sessions went, whose transactions end `apart_us` from each
-/// other: each part has the share of it that it had of slices. Parts are timed apart, so
+/// other: each part has the share of it that it had of slices, in which a byte of log
+/// stands for so many seconds of checkpoints. Parts are timed apart, so
 /// they may come to more than the whole by a little: then the CPU's is smaller, which is
-/// known the least, or all are where that is not enough.
-fn transaction_time(slices: &[&Slice], sessions: u32, apart_us: f64) -> Option<TransactionTime> {
+/// known the least, or all are where that is not enough. A part that nothing times is a part
+/// of the rest.
+fn transaction_time(
+    slices: &[&Slice],
+    checkpoint_cost: Option<f64>,
+    sessions: u32,
+    apart_us: f64,
+) -> Option<TransactionTime> {
     let spent: Vec<Spent> = slices.iter().filter_map(|slice| slice.spent).collect();
+    let seconds = |of: fn(&Slice) -> Duration| {
+        let times = slices.iter().map(|slice| of(slice).as_secs_f64());
+        times.sum::<f64>()
+    };
+    // As throughput is made: those of the slices may be more or fewer than their part.
+    let of_slices = seconds(|slice| slice.checkpoint().unwrap_or_default());
+    let log_bytes: f64 = slices
+        .iter()
+        .map(|slice| slice.log_bytes.get() as f64)
+        .sum();
+    let checkpoints = checkpoint_cost.map_or(of_slices, |cost| cost * log_bytes);
     let sessions = f64::from(sessions);
-    let elapsed = slices.iter().map(|slice| slice.elapsed.as_secs_f64());
-    let whole = sessions * elapsed.sum::<f64>();
+    let whole = sessions * (seconds(|slice| slice.elapsed) - of_slices + checkpoints);
     if spent.len() < slices.len() || whole <= 0.0 || !apart_us.is_finite() {
         return None;
     }
-    let share = |part: fn(&Spent) -> Duration| {
-        let times = spent.iter().map(|spent| part(spent).as_secs_f64());
-        times.sum::<f64>() / whole
+    let share = |part: fn(&Spent) -> Option<Duration>| {
+        let times: Vec<Duration> = spent.iter().filter_map(part).collect();
+        let time: f64 = times.iter().map(Duration::as_secs_f64).sum();
+        (!times.is_empty()).then(|| time / whole)
     };
-    let waits = [
-        share(|spent| spent.read),
+    // Older stores have 0 for what was not timed.
+    let timed = |share: Option<f64>, is_done: bool| share.filter(|of| *of > 0.0 || !is_done);
+    let is_missed = slices.iter().any(|slice| slice.misses > 0);
+    let is_logged = slices.iter().any(|slice| slice.log_bytes.get() > 0);
+    let read = timed(share(|spent| spent.read), is_missed);
+    let log = [
         share(|spent| spent.log_write),
         share(|spent| spent.log_sync),
-        share(|spent| spent.checkpoint),
     ];
-    let waited: f64 = waits.iter().sum();
+    let is_log_timed = log.iter().flatten().sum::<f64>() > 0.0 || !is_logged;
+    let [log_write, log_sync] = log.map(|share| share.filter(|_| is_log_timed));
+    // A database that times no writes of its log times none of its data files.
+    let are_writes_timed = log_write.is_some() || log_sync.is_some();
+    let checkpoint = timed(Some(checkpoints / whole), !are_writes_timed);
+    let waits = [read, log_write, log_sync, checkpoint];
+    let waited: f64 = waits.iter().flatten().sum();
     let fitting = waited.max(1.0);
-    let cpu = share(|spent| spent.cpu).min((1.0 - waited).max(0.0));
+    let cpu = timed(share(|spent| Some(spent.cpu)), true);
+    let cpu = cpu.map(|cpu| cpu.min((1.0 - waited).max(0.0)));
     let total_us = sessions * apart_us;
     let [read_us, log_write_us, log_sync_us, checkpoint_us] =
-        waits.map(|share| share / fitting * total_us);
+        waits.map(|share| Some(share? / fitting * total_us));
     Some(TransactionTime {
         total_us,
         read_us,
         log_write_us,
         log_sync_us,
         checkpoint_us,
-        cpu_us: cpu * total_us,
-        other_us: rest(1.0 - waited.min(1.0) - cpu) * total_us,
+        cpu_us: cpu.map(|cpu| cpu * total_us),
+        other_us: rest(1.0 - waited.min(1.0) - cpu.unwrap_or(0.0)) * total_us,
     })
 }
 
@@ -881,9 +986,10 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     }
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
     caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
-    let unfilled = runs.iter().filter(|run| !run.load.buffer_filled).count();
-    if unfilled > 0 {
-        caveats.push(Caveat::BufferNotFilled { runs: unfilled, of });
+    let cells = by_cell.unfilled();
+    if !cells.is_empty() {
+        let runs = cells.iter().map(|cell| cell.runs).sum();
+        caveats.push(Caveat::BufferNotFilled { cells, runs, of });
     }
     let is_shared = |run: &&Figures| run.restored_by == Some(RestoreMethod::Reflink);
     if runs.iter().any(is_shared) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     lockstep::GroupJudgement,
     plan::{Cell, Group},
-    statistics::{Interval, decision},
+    statistics::{Interval, critical_z, decision, error_of_one},
     store::{Store, StoreError},
 };
 
@@ -59,9 +59,6 @@ impl InputName {
         }
     }
 }
-
-/// Standard deviations to the ends of an interval at 95%.
-const Z_95: f64 = 1.96;
 
 impl Input {
     /// Keeps what a cell was predicted from.
@@ -128,10 +125,17 @@ impl Inputs {
     /// An interval of the product of cells' throughputs to these powers, such as 1 and -1
     /// for a ratio, made as wide as what they were predicted from makes it. What all follow
     /// alike has no part in a ratio, nor has what cells with one page size follow alike.
-    pub(crate) fn widen(&self, interval: Interval, powers: &[(usize, f64)]) -> Interval {
+    /// `error` is the two-sided one of the interval; looks have no part in it, since inputs
+    /// are known as well at each.
+    pub(crate) fn widen(
+        &self,
+        interval: Interval,
+        powers: &[(usize, f64)],
+        error: f64,
+    ) -> Interval {
         match self.deviation(powers) {
             0.0 => interval,
-            deviation => interval.wider(Z_95 * deviation),
+            deviation => interval.wider(critical_z(error) * deviation),
         }
     }
 
@@ -157,14 +161,17 @@ impl Inputs {
     /// then, no more passes settle.
     pub(crate) fn widen_all(&self, judged: &mut GroupJudgement, group: &Group, margin: f64) {
         let reference = group.cells[group.reference];
+        let rivals = group.cells.len().saturating_sub(1);
+        let (alone, shared) = (error_of_one(1), error_of_one(rivals));
         for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
             if self.of(cell).is_empty() {
                 continue;
             }
             let throughput = &mut candidate.throughput;
-            *throughput = throughput.map(|one| self.widen(one, &[(cell, 1.0)]));
+            *throughput = throughput.map(|one| self.widen(one, &[(cell, 1.0)], alone));
             let ratio = &mut candidate.ratio;
-            *ratio = ratio.map(|one| self.widen(one, &[(cell, 1.0), (reference, -1.0)]));
+            let powers = [(cell, 1.0), (reference, -1.0)];
+            *ratio = ratio.map(|one| self.widen(one, &powers, shared));
             if let Some(interval) = ratio {
                 candidate.decision = Some(decision(interval, margin));
                 (candidate.likely, candidate.more) = (None, None);
@@ -266,6 +273,40 @@ mod tests {
         let mut measured = judged();
         Inputs::default().widen_all(&mut measured, &group, 0.03);
         assert_eq!(measured, judged());
+    }
+
+    #[test]
+    fn inputs_of_several_rivals_are_known_for_all_together() {
+        let interval = Interval {
+            estimate: 1.2,
+            low: 1.2,
+            high: 1.2,
+            batches: 9,
+        };
+        let candidate = || Candidate {
+            throughput: Some(interval),
+            ratio: Some(interval),
+            ..Candidate::default()
+        };
+        let cells = [0.6, 0.8, 0.8, 0.8].map(|follows| inputs([follows, 1.0 - follows], 0.0));
+        let all = all(cells);
+        let group = Group {
+            cells: vec![0, 1, 2, 3],
+            reference: 0,
+        };
+        let mut judged = GroupJudgement {
+            candidates: (0..4).map(|_| candidate()).collect(),
+            finished: true,
+        };
+        all.widen_all(&mut judged, &group, 0.03);
+        let deviations = |of: Interval, deviation: f64| (of.high / of.estimate).ln() / deviation;
+        let ratio = judged.candidates[1].ratio.unwrap();
+        let found = deviations(ratio, all.deviation(&[(1, 1.0), (0, -1.0)]));
+        // The normal distribution's 1 - 0.05 / 6.
+        assert!((found - 2.394).abs() < 1e-3, "{found}");
+        let alone = judged.candidates[1].throughput.unwrap();
+        let found = deviations(alone, all.deviation(&[(1, 1.0)]));
+        assert!((found - 1.96).abs() < 1e-3, "{found}");
     }
 
     #[test]

@@ -189,7 +189,7 @@ pub(crate) fn interactions(
     found
         .into_iter()
         .filter_map(|((level, at, against), within, powers)| {
-            let ratio = inputs.widen(levels.product(&powers, error)?, &powers);
+            let ratio = inputs.widen(levels.product(&powers, error)?, &powers, error);
             Some(Interaction {
                 level,
                 at,
@@ -290,8 +290,9 @@ pub(crate) fn buffer_findings(
     };
     let ratio = |one: Option<usize>, other: Option<usize>, comparisons| {
         let (one, other) = (one?, other?);
-        let interval = levels.ratio(one, other, error_of_one(comparisons))?;
-        Some(inputs.widen(interval, &[(one, 1.0), (other, -1.0)]))
+        let error = error_of_one(comparisons);
+        let interval = levels.ratio(one, other, error)?;
+        Some(inputs.widen(interval, &[(one, 1.0), (other, -1.0)], error))
     };
     let target = find(reference, large);
     let finding = |&page_size: &PageSize| BufferFinding {

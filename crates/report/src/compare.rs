@@ -27,10 +27,7 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     let mut ratios = Section::new("comparison", "Throughput, second ÷ first");
     ratios.push(Block::Table(cells(comparison)));
     if !comparison.cells.is_empty() {
-        ratios.paragraph(
-            "The stores share no batches, so ratios include every other change of the machine \
-             between them.",
-        );
+        ratios.paragraph(included(comparison.sources));
     }
     let (only_first, only_second) = (&comparison.only_first, &comparison.only_second);
     let lists = [
@@ -70,6 +67,24 @@ fn mark(source: Source) -> &'static str {
     match source {
         Source::Predicted => " (predicted)",
         Source::Measured | Source::Replayed => "",
+    }
+}
+
+/// What ratios include besides what is compared.
+fn included(sources: [Source; 2]) -> &'static str {
+    match sources.map(|source| source == Source::Predicted) {
+        [false, false] => {
+            "The stores share no batches, so ratios include every other change of the machine \
+             between them."
+        }
+        [true, true] => {
+            "Both stores are predicted, so ratios include everything below in which they differ, \
+             and how far models are off for each."
+        }
+        _ => {
+            "One store is predicted and one measured, so ratios include how far the model is off \
+             from that machine."
+        }
     }
 }
 
@@ -217,6 +232,47 @@ mod tests {
         let json = crate::compare_json(&comparison);
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["cells"][0]["decision"], "better");
+    }
+
+    #[test]
+    fn rows_data_and_warm_up_that_differ_are_listed() {
+        let first = fixture::findings();
+        let mut second = fixture::findings();
+        second.plan.data = vec![
+            second
+                .plan
+                .workload
+                .data_spec(&[("warehouses", 9)])
+                .unwrap(),
+        ];
+        for snapshot in &mut second.snapshots {
+            snapshot.size = octavo_units::ByteCount::mib(900);
+        }
+        second.warm_up = Some("5000 transactions".into());
+        let names: Vec<String> = of(&first, &second)
+            .differences
+            .into_iter()
+            .map(|of| of.name)
+            .collect();
+        assert_eq!(names, ["rows", "data", "warm-up"]);
+    }
+
+    #[test]
+    fn predictions_have_no_machine() {
+        let measured = fixture::findings();
+        let mut predicted = fixture::findings();
+        fixture::predict(&mut predicted);
+        let text = |first, second| {
+            let text = compare(&of(first, second), "a.db", "b.db").terminal(200, false);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(text(&measured, &measured).contains("change of the machine"));
+        let both = text(&predicted, &predicted);
+        assert!(
+            !both.contains("machine") && both.contains("Both stores are predicted"),
+            "{both}"
+        );
+        assert!(text(&predicted, &measured).contains("One store is predicted"));
     }
 
     #[test]

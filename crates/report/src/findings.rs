@@ -23,14 +23,15 @@ use crate::{
 pub(crate) const FIRST_ROWS: usize = 14;
 
 /// What the first screen can do without, the highest rank first. What it cannot do without
-/// are answers, what to type, and warnings that may change the answer.
+/// are answers, settings to type, and warnings that may change the answer.
 mod spare {
-    pub(super) const MORE_GROUPS: u8 = 1;
-    pub(super) const AMOUNTS: u8 = 2;
-    pub(super) const WHY: u8 = 3;
-    pub(super) const ELSEWHERE: u8 = 4;
-    pub(super) const NOTES: u8 = 5;
-    pub(super) const PASSED: u8 = 6;
+    pub(super) const SETTLE: u8 = 1;
+    pub(super) const MORE_GROUPS: u8 = 2;
+    pub(super) const AMOUNTS: u8 = 3;
+    pub(super) const WHY: u8 = 4;
+    pub(super) const ELSEWHERE: u8 = 5;
+    pub(super) const NOTES: u8 = 6;
+    pub(super) const PASSED: u8 = 7;
 }
 
 /// The report of an experiment whose cells are compared.
@@ -92,9 +93,8 @@ pub(crate) fn origin(findings: &Findings) -> String {
     let databases = plan.databases.iter();
     let databases =
         distinct(databases.map(|of| format!("{} {}", naming::database(of), of.version)));
-    let data = findings.snapshots.iter().map(|of| of.size).max();
     let title = plan.workload.title();
-    let workload = match data {
+    let workload = match sentence::data(findings) {
         Some(size) => format!("{title}, {size} of data"),
         None => title.to_owned(),
     };
@@ -184,10 +184,11 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         section.extend(sentence::commands(findings, group));
     }
     if let Some((purpose, command)) = sentence::to_settle(findings) {
-        section.push(Block::Commands {
+        let command = Block::Commands {
             purpose,
             statements: vec![command],
-        });
+        };
+        section.spare(spare::SETTLE, [command]);
     }
     if let Some(heading) = sentence::elsewhere_heading(findings) {
         let lines = Block::Values(sentence::elsewhere(findings));
@@ -242,6 +243,10 @@ fn throughput(findings: &Findings) -> Section {
 
 fn io(findings: &Findings) -> Section {
     let mut section = Section::new("io", "I/O").at(Depth::Evidence);
+    section.extend(paragraphs(sentence::all_passes(
+        findings,
+        "Figures per transaction",
+    )));
     for group in naming::groups(findings) {
         section.push(Block::Table(table::costs(findings, group)));
         section.push(Block::Table(table::times(findings, group)));
@@ -251,6 +256,7 @@ fn io(findings: &Findings) -> Section {
     if !energy.is_empty() {
         section.heading("Energy");
         section.extend(paragraphs(energy));
+        section.extend(paragraphs(sentence::all_passes(findings, "Energies")));
         for group in naming::groups(findings) {
             section.push(Block::Table(table::energy(findings, group)));
             section.push(Block::Table(table::machine_energy(findings, group)));
@@ -269,6 +275,7 @@ fn io(findings: &Findings) -> Section {
 
 fn latency(findings: &Findings) -> Section {
     let mut section = Section::new("latency", "Latency").at(Depth::Evidence);
+    section.extend(paragraphs(sentence::all_passes(findings, "Latencies")));
     section.extend(paragraphs(sentence::tails(findings)));
     for group in naming::groups(findings) {
         section.push(Block::Table(table::tails(findings, group)));
@@ -292,6 +299,10 @@ fn stability(findings: &Findings) -> Section {
     let mut section = Section::new("stability", "Stability").at(Depth::Evidence);
     section.extend(paragraphs(sentence::stability(findings)));
     section.extend(paragraphs(sentence::screened(findings)));
+    section.extend(paragraphs(sentence::all_passes(
+        findings,
+        "Slowest transactions",
+    )));
     section.extend(paragraphs(sentence::saved(findings)));
     for group in naming::groups(findings) {
         section.push(Block::Table(table::stability(findings, group)));
@@ -303,9 +314,11 @@ pub(crate) fn disk(findings: &Findings) -> Section {
     let mut section = Section::new("disk", "Disk").at(Depth::Evidence);
     section.extend(paragraphs(sentence::evidence(findings)));
     for group in naming::groups(findings) {
+        let said = paragraphs(sentence::all_passes(findings, "These figures"));
+        let table = Block::Table(table::storage(findings, group));
         section.details(
             format!("Reads and fsyncs{}", naming::in_group(group)),
-            vec![Block::Table(table::storage(findings, group))],
+            said.chain([table]).collect(),
         );
     }
     if let Some(profile) = &findings.calibration {
@@ -595,7 +608,7 @@ mod tests {
     fn decision_comes_first_and_evidence_follows() {
         let text = text(&fixture::findings(), 100);
         let expected = "\
-Octavo · SQLite 3.50.0 · TPC-C, 310\u{a0}MiB of data · vda (ext4) · 5m 0s
+Octavo · SQLite 3.50.0 · TPC-C, 290\u{a0}MiB of data · vda (ext4) · 5m 0s
 
   With 32\u{a0}MiB of memory, USE 8\u{a0}KiB PAGES: 12% more new orders per minute than the default 4\u{a0}KiB (95%
   CI 9% to 15%).

@@ -134,7 +134,7 @@ pub fn seconds(value: f64) -> String {
     if value < 10.0 {
         return format!("{} s", number(value));
     }
-    let whole = value.round() as u64;
+    let whole = whole_seconds(value);
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
     match (hours, minutes, seconds) {
         (0, 0, s) => format!("{s} s"),
@@ -142,6 +142,14 @@ pub fn seconds(value: f64) -> String {
         (0, m, s) => format!("{m} min {s} s"),
         (h, 0, _) => format!("{h} h"),
         (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+/// Rounded to seconds, and from an hour on to minutes, which are what is told then.
+fn whole_seconds(value: f64) -> u64 {
+    match value.round() as u64 {
+        hours if hours >= 3600 => hours.saturating_add(30) / 60 * 60,
+        seconds => seconds,
     }
 }
 
@@ -157,7 +165,7 @@ pub(crate) fn moment(rfc_3339: &str) -> String {
 
 /// A time in a heading: `4m 53s`, `2h 5m`. As [`seconds`] rounds it.
 pub(crate) fn clock(value: f64) -> String {
-    let whole = value.round() as u64;
+    let whole = whole_seconds(value);
     match (whole / 3600, whole / 60 % 60, whole % 60) {
         (0, 0, 0) if value > 0.0 => "under 1s".into(),
         (0, 0, seconds) => format!("{seconds}s"),
@@ -260,15 +268,15 @@ pub(crate) fn ratio_interval(interval: &Interval) -> String {
 /// The change that a ratio is: `12% more`, `8% fewer`.
 pub(crate) fn change(ratio: f64) -> String {
     if ratio >= 1.0 {
-        format!("{} more", percent(ratio - 1.0))
+        format!("{} more", share_of_change(ratio - 1.0))
     } else {
-        format!("{} fewer", percent(1.0 - ratio))
+        format!("{} fewer", share_of_change(1.0 - ratio))
     }
 }
 
 /// The interval of a change: `95% CI 8% to 16%`, `95% CI -2% to 16%`.
 pub(crate) fn change_interval(interval: &Interval) -> String {
-    let ends = ends(interval, |end| change_end(end - 1.0));
+    let ends = ends(interval, |end| share_of_change(end - 1.0));
     if is_bounded(interval) {
         format!("95% CI {ends}")
     } else {
@@ -276,8 +284,8 @@ pub(crate) fn change_interval(interval: &Interval) -> String {
     }
 }
 
-/// An end of an interval of changes: one beside 0 is not told as 0.
-fn change_end(change: f64) -> String {
+/// A change as a share: one beside 0 is not told as 0.
+pub(crate) fn share_of_change(change: f64) -> String {
     let text = percent(change);
     match change == 0.0 || text != "0%" {
         true => text,
@@ -395,6 +403,17 @@ mod tests {
         assert_eq!(seconds(7500.0), "2 h 5 min");
         assert_eq!((clock(10.6), seconds(10.6)), ("11s".into(), "11 s".into()));
         assert_eq!(clock(292.6), "4m 53s");
+        // 1 h 43 min 50 s: as estimates round it.
+        let long = 6230.0;
+        assert_eq!(
+            [
+                seconds(long),
+                clock(long),
+                estimate(Duration::from_secs(6230))
+            ],
+            ["1 h 44 min", "1h 44m", "104 min"]
+        );
+        assert_eq!([seconds(3599.6), seconds(7199.0)], ["1 h", "2 h"]);
         assert_eq!([0.4, f64::NAN].map(clock), ["under 1s", "0s"]);
         assert_eq!(percent(0.034), "3.4%");
         assert_eq!(percent(0.03), "3%");
@@ -476,6 +495,7 @@ mod tests {
     fn changes_read_naturally() {
         assert_eq!(change(1.118), "12% more");
         assert_eq!(change(0.95), "5% fewer");
+        assert_eq!(change(1.000_3), "0.03% more");
         assert_eq!(change(2.4), "140% more");
         let items = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(list(&items, "and"), "a, b and c");

@@ -34,8 +34,8 @@ pub(crate) use elsewhere::{elsewhere, elsewhere_heading};
 pub(crate) use energy::{covered, energy};
 pub(crate) use inputs::inputs;
 pub(crate) use interaction::{contrast, interactions, word};
-pub(crate) use method::method;
-pub(crate) use place::{decision, place, saved, screened, share_of_data};
+pub(crate) use method::{all_passes, method};
+pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
 pub(crate) use stability::{stability, stall, why};
 pub(crate) use standing::standing;
 pub use standing::standings;
@@ -433,7 +433,10 @@ mod tests {
     fn what_is_open_has_a_budget_that_settles_it() {
         let mut findings = fixture::findings();
         let (purpose, command) = to_settle(&findings).unwrap();
-        assert_eq!(purpose, "To settle 2 KiB (about 3 min more)");
+        assert_eq!(
+            purpose,
+            "To settle 2 KiB with 8 MiB of memory (about 3 min more)"
+        );
         // 300 s so far, of which 200 were measured, and 120 of measuring more.
         assert_eq!(command, "octavo advise 'my advice' --budget 8m");
         findings.command = None;

@@ -127,20 +127,28 @@ pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
 
 /// Where a transaction's time goes, in milliseconds.
 pub(crate) fn times(findings: &Findings, group: &GroupFindings) -> Table {
-    let of = |part: fn(&TransactionTime) -> f64| {
-        move |cell: &CellFindings| known(cell.time.as_ref(), |of| number(part(of) / 1e3))
+    let of = |part: fn(&TransactionTime) -> Option<f64>| {
+        move |cell: &CellFindings| known(cell.time.as_ref().and_then(part), |us| number(us / 1e3))
     };
-    let caption = format!("Time of a transaction in ms{}", naming::in_group(group));
+    let times = || group.cells.iter().filter_map(|cell| cell.time);
+    let untimed = match times().all(|time| time.is_whole()) {
+        true => "",
+        false => "; what is not timed (–) is in other",
+    };
+    let caption = format!(
+        "Time of a transaction in ms{}{untimed}",
+        naming::in_group(group)
+    );
     let mut table = of_cells(findings, group, caption)
-        .figure("all", of(|of| of.total_us))
+        .figure("all", of(|of| Some(of.total_us)))
         .figure("read", of(|of| of.read_us))
         .figure(("log write", 3), of(|of| of.log_write_us))
         .figure(("log fsync", 4), of(|of| of.log_sync_us))
         .figure(("checkpoint", 2), of(|of| of.checkpoint_us))
         .figure(("CPU", 5), of(|of| of.cpu_us))
-        .figure(("other", 6), of(|of| of.other_us))
+        .figure(("other", 6), of(|of| Some(of.other_us)))
         .build();
-    if group.cells.iter().all(|cell| cell.time.is_none()) {
+    if times().next().is_none() {
         table.rows.clear();
     }
     table

@@ -6,6 +6,7 @@ use octavo_units::ByteCount;
 
 use super::*;
 use crate::{
+    caveats::Severity,
     lockstep::{SliceKey, slice::tests::slice as some_slice},
     machine::Cause,
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
@@ -52,9 +53,9 @@ fn slice(key: SliceKey) -> Slice {
         key,
         elapsed: Duration::from_secs_f64(elapsed),
         spent: Some(Spent {
-            read: part(0.5),
-            log_write: part(0.1),
-            log_sync: part(0.1),
+            read: Some(part(0.5)),
+            log_write: Some(part(0.1)),
+            log_sync: Some(part(0.1)),
             checkpoint: Duration::ZERO,
             cpu: part(0.2),
         }),
@@ -142,20 +143,37 @@ fn slices_give_throughputs_ratios_and_a_verdict() {
 }
 
 #[test]
+fn passes_that_are_left_out_have_their_part_of_the_checkpoints_time() {
+    // One pass of eight has a checkpoint, and is left out because of others' traffic.
+    let found = findings_of(
+        |_, _, figures| Ok(figures),
+        |slice| {
+            let is_checkpoint = slice.key.pass % 8 == 3;
+            slice.foreign_bytes = Some(ByteCount::mib(if is_checkpoint { 64 } else { 0 }));
+            if is_checkpoint {
+                // As long as two slices without.
+                let checkpoint = slice.elapsed * 2;
+                slice.elapsed += checkpoint;
+                slice.spent.as_mut().unwrap().checkpoint = checkpoint;
+            }
+        },
+    );
+    assert_eq!(found.screened.foreign_traffic, 10);
+    let time = found.groups[0].cells[0].time.unwrap();
+    // 1 ms, and an eighth of 2 ms.
+    assert!((time.total_us / 1250.0 - 1.0).abs() < 0.01, "{time:?}");
+    let checkpoint = time.checkpoint_us.unwrap() / time.total_us;
+    assert!((checkpoint - 0.2).abs() < 0.005, "{time:?}");
+}
+
+#[test]
 fn the_parts_of_a_transactions_time_add_up() {
     let found = findings_with(|_| {});
     let time = found.groups[0].cells[0].time.unwrap();
     assert!((time.total_us / 1000.0 - 1.0).abs() < 0.01, "{time:?}");
-    let parts = [
-        time.read_us,
-        time.log_write_us,
-        time.log_sync_us,
-        time.checkpoint_us,
-        time.cpu_us,
-        time.other_us,
-    ];
-    assert!((parts.iter().sum::<f64>() - time.total_us).abs() < 1e-6);
-    assert!((time.read_us / time.total_us - 0.5).abs() < 1e-3);
+    let parts: f64 = time.parts().map(Option::unwrap).iter().sum();
+    assert!((parts + time.other_us - time.total_us).abs() < 1e-6);
+    assert!((time.read_us.unwrap() / time.total_us - 0.5).abs() < 1e-3);
     assert!((time.other_us / time.total_us - 0.1).abs() < 1e-3);
     // Stores without lockstep do not tell.
     let untold = findings_of(|_, _, figures| Ok(figures), |slice| slice.spent = None);
@@ -200,7 +218,7 @@ fn changing_machine() -> Findings {
                 Slice {
                     elapsed: Duration::from_secs_f64(elapsed),
                     spent: Some(Spent {
-                        read: part(0.5),
+                        read: Some(part(0.5)),
                         cpu: part(0.2),
                         ..Spent::default()
                     }),
@@ -241,7 +259,7 @@ fn every_ratio_is_the_one_of_the_throughputs_beside_it() {
             // Times stand to each other as throughputs do, of cells that left early too.
             let (time, usual_time) = (cell.time.unwrap(), reference.time.unwrap());
             assert!(near(usual_time.total_us / time.total_us, own / usual));
-            assert!(near(time.read_us, 0.5 * time.total_us), "{time:?}");
+            assert!(near(time.read_us.unwrap(), 0.5 * time.total_us), "{time:?}");
         }
     }
     assert_eq!(found.buffers.len(), 3);
@@ -273,17 +291,103 @@ fn parts_that_come_to_more_than_the_whole_leave_no_negative_rest() {
     let found = findings_of(|_, _, figures| Ok(figures), more_cpu);
     let time = found.groups[0].cells[0].time.unwrap();
     assert_eq!(time.other_us, 0.0);
-    assert!((time.cpu_us / time.total_us - 0.3).abs() < 1e-3, "{time:?}");
+    let cpu = time.cpu_us.unwrap() / time.total_us;
+    assert!((cpu - 0.3).abs() < 1e-3, "{time:?}");
     let more_reads = |slice: &mut Slice| {
-        slice.spent.as_mut().unwrap().read = slice.elapsed.mul_f64(1.8);
+        slice.spent.as_mut().unwrap().read = Some(slice.elapsed.mul_f64(1.8));
     };
     let found = findings_of(|_, _, figures| Ok(figures), more_reads);
     let time = found.groups[0].cells[0].time.unwrap();
-    assert_eq!((time.cpu_us, time.other_us), (0.0, 0.0));
+    assert_eq!((time.cpu_us, time.other_us), (Some(0.0), 0.0));
     assert!(
-        (time.read_us / time.total_us - 0.9).abs() < 1e-3,
+        (time.read_us.unwrap() / time.total_us - 0.9).abs() < 1e-3,
         "{time:?}"
     );
+}
+
+#[test]
+fn parts_that_nothing_times_are_not_known_and_in_the_rest() {
+    let zero = Some(Duration::ZERO);
+    // As kept now, and as by earlier versions.
+    for untimed in [None, zero] {
+        let untimed = |slice: &mut Slice| {
+            let spent = slice.spent.as_mut().unwrap();
+            (spent.read, spent.log_write, spent.log_sync) = (untimed, untimed, untimed);
+        };
+        let found = findings_of(|_, _, figures| Ok(figures), untimed);
+        let time = found.groups[0].cells[0].time.unwrap();
+        assert_eq!(time.parts()[..4], [None; 4], "{time:?}");
+        assert!(!time.is_whole());
+        assert!((time.cpu_us.unwrap() / time.total_us - 0.2).abs() < 1e-3);
+        assert!((time.other_us / time.total_us - 0.8).abs() < 1e-3);
+    }
+    // Reads that are timed in most slices are known.
+    let now_and_then = |slice: &mut Slice| {
+        if slice.key.pass.is_multiple_of(10) {
+            slice.spent.as_mut().unwrap().read = None;
+        }
+    };
+    let found = findings_of(|_, _, figures| Ok(figures), now_and_then);
+    assert!(found.groups[0].cells[0].time.unwrap().is_whole());
+    // All slices are shorter than the tick of the clock.
+    let short = |slice: &mut Slice| slice.spent.as_mut().unwrap().cpu = Duration::ZERO;
+    let found = findings_of(|_, _, figures| Ok(figures), short);
+    let time = found.groups[0].cells[0].time.unwrap();
+    assert_eq!(time.cpu_us, None);
+    assert!((time.other_us / time.total_us - 0.3).abs() < 1e-3);
+}
+
+#[test]
+fn levels_are_compared_with_the_one_that_is_advised() {
+    let found = findings_with(|_| {});
+    let [reference, eight, sixty_four] = &found.groups[0].cells[..] else {
+        panic!("three cells");
+    };
+    assert_eq!(eight.over_advised, None);
+    let level = |cell: &CellFindings| cell.throughput.unwrap().estimate;
+    for cell in [reference, sixty_four] {
+        let over = cell.over_advised.unwrap();
+        assert!((over.estimate / (level(cell) / level(eight)) - 1.0).abs() < 1e-9);
+        assert!(over.low < over.estimate && over.estimate < over.high);
+    }
+}
+
+#[test]
+fn a_sitting_that_is_against_the_answer_is_a_doubt() {
+    use crate::confidence::{Doubt, Trust, confidence};
+    let trust = |found: &Findings| confidence(found).unwrap();
+    let mut found = findings_with(|_| {});
+    assert_eq!(trust(&found).trust, Trust::High);
+    // More in one sitting than in the other is a gain in both.
+    found.groups[0].cells[1].by_sitting = vec![(0, 1.06), (1, 1.14)];
+    assert_eq!(trust(&found).trust, Trust::High);
+    found.groups[0].cells[1].by_sitting = vec![(0, 0.96), (1, 1.04)];
+    let said = trust(&found);
+    assert_eq!(said.trust, Trust::Medium);
+    let Some(Doubt::Sitting {
+        level,
+        sitting,
+        stake,
+        ..
+    }) = said.doubt
+    else {
+        panic!("{said:?}");
+    };
+    assert_eq!((level.to_string(), sitting), ("4096".into(), 1));
+    assert!((stake - 0.04 / 0.96).abs() < 1e-9);
+    // Where the default is kept, others count.
+    found.groups[0].cells[1].by_sitting = vec![(0, 0.96), (1, 1.04)];
+    found.groups[0].verdict = Verdict::Keep {
+        level: found
+            .plan
+            .level(&found.groups[0].cells[0].cell, found.plan.compare),
+        equivalent: Vec::new(),
+        worse: Vec::new(),
+    };
+    assert!(matches!(
+        trust(&found).doubt,
+        Some(Doubt::Sitting { sitting: 2, .. })
+    ));
 }
 
 #[test]
@@ -396,6 +500,34 @@ fn a_reference_without_figures_is_named() {
 }
 
 #[test]
+fn one_cell_whose_warm_up_did_not_fill_the_buffer_may_change_the_choice() {
+    let unfilled_in = |sittings: u32| {
+        let figures = |cell, sitting, mut figures: Figures| {
+            figures.load.buffer_filled = cell != 1 || sitting >= sittings;
+            Ok(figures)
+        };
+        let found = findings_of(figures, |_| {});
+        let expected = UnfilledCell {
+            cell: found.groups[0].cells[1].cell.clone(),
+            runs: sittings as usize,
+            of: SITTINGS as usize,
+        };
+        let mut caveats = found.caveats.into_iter();
+        let of_buffers = caveats.find(|one| matches!(one, Caveat::BufferNotFilled { .. }));
+        let expected = Caveat::BufferNotFilled {
+            cells: vec![expected],
+            runs: sittings as usize,
+            of: 6,
+        };
+        assert_eq!(of_buffers, Some(expected.clone()));
+        expected.severity()
+    };
+    // Of 6 runs of three cells: one, and two.
+    assert_eq!(unfilled_in(1), Severity::Choice);
+    assert_eq!(unfilled_in(2), Severity::Choice);
+}
+
+#[test]
 fn caveats_follow_from_what_runs_counted() {
     let only = |change: &dyn Fn(&mut Figures)| {
         let mut caveats = findings_with(change).caveats;
@@ -407,10 +539,12 @@ fn caveats_follow_from_what_runs_counted() {
         Caveat::PageCache
     );
     assert_eq!(only(&|run| run.device = None), Caveat::NoDeviceCounters);
-    assert_eq!(
-        only(&|run| run.load.buffer_filled = false),
-        Caveat::BufferNotFilled { runs: 6, of: 6 }
-    );
+    let Caveat::BufferNotFilled { cells, runs, of } = only(&|run| run.load.buffer_filled = false)
+    else {
+        panic!("filled");
+    };
+    assert_eq!((cells.len(), runs, of), (3, 6, 6));
+    assert!(cells.iter().all(|cell| (cell.runs, cell.of) == (2, 2)));
     assert_eq!(
         only(&|run| run.restored_by = Some(RestoreMethod::Reflink)),
         Caveat::SharedBlocks

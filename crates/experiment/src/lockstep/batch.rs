@@ -6,7 +6,7 @@
 //! passes, and the time of checkpoints is spread over the bytes that were
 //! written to the log, which is what makes a checkpoint due.
 
-use std::{ops::Range, time::Duration};
+use std::ops::Range;
 
 use super::{
     Batch, ScreenedPass, Slice,
@@ -55,8 +55,7 @@ impl Work {
     /// Of a slice whose time is not known in parts, checkpoints stay where
     /// they are.
     fn of(slice: &Slice) -> Self {
-        let checkpoint = slice.spent.map_or(Duration::ZERO, |spent| spent.checkpoint);
-        let checkpoint = checkpoint.min(slice.elapsed);
+        let checkpoint = slice.checkpoint().unwrap_or_default();
         let log = slice.spent.map_or(0.0, |_| slice.log_bytes.get() as f64);
         Self {
             counted: slice.counted as f64,
@@ -145,6 +144,11 @@ impl Batches {
         self.spans.len()
     }
 
+    /// Seconds of checkpoint that a byte of a cell's log counts as.
+    pub(super) fn cost(&self, cell: usize) -> Option<f64> {
+        self.costs[cell]
+    }
+
     /// The throughput of a cell, or its ratio to another's, by batch: of
     /// passes in which all of these have a slice, where they are at least half
     /// of the batch.
@@ -211,10 +215,7 @@ impl Batches {
 }
 
 /// What slices did, by pass and by cell.
-fn by_cell<'p>(
-    passes: impl Iterator<Item = &'p Pass<'p>>,
-    cells: usize,
-) -> Vec<Vec<Option<Work>>> {
+fn by_cell<'p>(passes: impl Iterator<Item = &'p Pass<'p>>, cells: usize) -> Vec<Vec<Option<Work>>> {
     let work = |pass: &Pass<'_>| {
         let mut work = vec![None; cells];
         for slice in pass.slices {

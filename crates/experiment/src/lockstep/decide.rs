@@ -343,6 +343,7 @@ impl<'a> Standing<'a> {
         let alone = Candidate {
             left: self.left[place],
             batches: batches.series(cells[place], None).batches,
+            checkpoint_cost: batches.cost(cells[place]),
             ..Candidate::default()
         };
         if place == self.group.reference {

@@ -113,6 +113,9 @@ pub struct Candidate {
     /// Throughput a minute by [`Levels`], with an interval (95%, this cell alone), so that
     /// one which left early stands beside the others.
     pub throughput: Option<Interval>,
+    /// Seconds of checkpoint that a byte of log counts as; `None` where no log is written,
+    /// or checkpoints are not timed.
+    pub checkpoint_cost: Option<f64>,
 }
 
 /// Several passes of one sitting, the unit of statistics. All groups have the

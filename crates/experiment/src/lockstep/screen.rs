@@ -78,8 +78,8 @@ pub(super) fn screen(passes: &[Pass<'_>]) -> Vec<Option<Screened>> {
 
 /// Without checkpoints, which not every pass has.
 fn clean_seconds(slice: &Slice) -> f64 {
-    let checkpoint = slice.spent.map_or(Duration::ZERO, |spent| spent.checkpoint);
-    slice.elapsed.saturating_sub(checkpoint).as_secs_f64()
+    let checkpoint = slice.checkpoint().unwrap_or_default();
+    (slice.elapsed - checkpoint).as_secs_f64()
 }
 
 fn foreign_bytes(slice: &Slice) -> Option<f64> {

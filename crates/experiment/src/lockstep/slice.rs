@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use octavo_database::Counters;
 use octavo_units::ByteCount;
 use serde::Serialize;
 
@@ -43,21 +44,53 @@ pub struct Slice {
     pub foreign_bytes: Option<ByteCount>,
 }
 
+impl Slice {
+    /// The time of its checkpoints, no longer than it lasted; `None` where its time is not
+    /// known in parts.
+    pub(crate) fn checkpoint(&self) -> Option<Duration> {
+        Some(self.spent?.checkpoint.min(self.elapsed))
+    }
+}
+
 /// What the time of sessions went into, summed over them. What is missing to
 /// their number times the time that passed is waiting: for a CPU, for locks,
-/// for each other.
+/// for each other. `None` where a database does not time it, as MySQL and MariaDB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spent {
     /// Reading pages.
-    pub read: Duration,
+    pub read: Option<Duration>,
     /// Writing the log, without flushes.
-    pub log_write: Duration,
+    pub log_write: Option<Duration>,
     /// Flushing the log.
-    pub log_sync: Duration,
+    pub log_sync: Option<Duration>,
     /// Writing and flushing data files.
     pub checkpoint: Duration,
     /// On a CPU in user mode, database and client.
     pub cpu: Duration,
+}
+
+impl Spent {
+    /// What a database counted, with the time that the client was on a CPU. Requests that
+    /// took no time at all were not timed.
+    pub(crate) fn of(counters: &Counters, client_cpu: Duration) -> Self {
+        let timed = |time: Duration, requests: u64, part: Duration| {
+            (requests == 0 || !time.is_zero()).then_some(part)
+        };
+        let Counters {
+            read_time,
+            log_write_time,
+            sync_time,
+            ..
+        } = *counters;
+        Self {
+            read: timed(read_time, counters.reads, read_time),
+            log_write: timed(log_write_time, counters.log_writes, log_write_time),
+            // Flushes of all files are counted.
+            log_sync: timed(sync_time, counters.syncs, counters.log_sync_time),
+            checkpoint: counters.checkpoint_time,
+            cpu: client_cpu + counters.cpu_time,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +111,7 @@ pub(crate) mod tests {
             counted: 22,
             elapsed: Duration::from_millis(75),
             spent: Some(Spent {
-                read: Duration::from_millis(40),
+                read: Some(Duration::from_millis(40)),
                 checkpoint: Duration::from_millis(5),
                 ..Spent::default()
             }),
@@ -86,5 +119,30 @@ pub(crate) mod tests {
             log_bytes: ByteCount::kib(90),
             foreign_bytes: Some(ByteCount::kib(4)),
         }
+    }
+
+    #[test]
+    fn requests_without_any_time_were_not_timed() {
+        let ms = Duration::from_millis;
+        let untimed = Counters {
+            reads: 3,
+            log_writes: 2,
+            syncs: 2,
+            ..Counters::default()
+        };
+        let timed = Counters {
+            read_time: ms(3),
+            log_write_time: ms(2),
+            sync_time: ms(5),
+            log_sync_time: ms(4),
+            ..untimed
+        };
+        let parts = |counters: &Counters| {
+            let spent = Spent::of(counters, ms(1));
+            [spent.read, spent.log_write, spent.log_sync]
+        };
+        assert_eq!(parts(&timed), [3, 2, 4].map(|time| Some(ms(time))));
+        assert_eq!(parts(&untimed), [None; 3]);
+        assert_eq!(parts(&Counters::default()), [Some(Duration::ZERO); 3]);
     }
 }

@@ -574,10 +574,22 @@ fn passes_that_are_left_out_have_their_part_of_the_checkpoints() {
                     ..Spent::default()
                 });
             }
-            let foreign = if slice.key.pass % left_out == 3 { 64 } else { 0 };
+            let foreign = if slice.key.pass % left_out == 3 {
+                64
+            } else {
+                0
+            };
             slice.foreign_bytes = Some(ByteCount::mib(foreign));
         });
-        let judgement = judge(&Rules { screen: true, ..open_rules() }, &group(2), 2, &slices);
+        let judgement = judge(
+            &Rules {
+                screen: true,
+                ..open_rules()
+            },
+            &group(2),
+            2,
+            &slices,
+        );
         assert_eq!(judgement.screened.len(), 64 / left_out as usize);
         let ratio = candidate(&judgement, 1).ratio.unwrap();
         // 0.5 s a slice, and an eighth of 2 s.

@@ -16,7 +16,7 @@ pub(crate) use batch_means::{BatchMean, Estimate};
 pub(crate) use by_batch::{ByBatch, paired_ratios};
 pub use octavo_driver::{mean, standard_deviation};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 /// An estimate of a positive quantity with a two-sided interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,6 +117,35 @@ fn critical_t(error: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom)
         .expect("at least one degree of freedom")
         .inverse_cdf(1.0 - error / 2.0)
+}
+
+/// The critical value of the normal distribution at a two-sided error.
+pub(crate) fn critical_z(error: f64) -> f64 {
+    Normal::standard().inverse_cdf(1.0 - error / 2.0)
+}
+
+/// A coefficient of variation (standard deviation over mean), and of how many values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variation {
+    /// The coefficient.
+    pub of_mean: f64,
+    /// The number of values.
+    pub values: usize,
+}
+
+impl Variation {
+    /// Whether this one is above another beyond chance: the 95% interval of their ratio, for
+    /// all of `comparisons` together, lies above 1. By the F-test, with coefficients of
+    /// variation for the standard deviations of logarithms, which they are near to.
+    pub fn is_above(&self, other: &Self, comparisons: usize) -> bool {
+        let freedom = |of: &Self| of.values.saturating_sub(1) as f64;
+        let ratio = (self.of_mean / other.of_mean).powi(2);
+        let known = FisherSnedecor::new(freedom(self), freedom(other));
+        match known {
+            Ok(known) if ratio.is_finite() => known.sf(ratio) < error_of_one(comparisons) / 2.0,
+            _ => false,
+        }
+    }
 }
 
 /// The geometric mean of positive values with a Student-t interval over their
@@ -224,6 +253,25 @@ mod tests {
         // t(1 - 0.05/8, 4) = 4.3147 from tables of the t distribution.
         let critical = critical_t(error_of_one(4), 4.0);
         assert!((critical - 4.3147).abs() < 1e-3, "{critical}");
+    }
+
+    #[test]
+    fn critical_values_of_the_normal_distribution_are_the_textbooks() {
+        assert!((critical_z(0.05) - 1.959_964).abs() < 1e-6);
+        assert!((critical_z(error_of_one(4)) - 2.497_705).abs() < 1e-6);
+    }
+
+    #[test]
+    fn variations_of_few_values_are_rarely_told_apart() {
+        let of = |of_mean, values| Variation { of_mean, values };
+        // F(0.975; 9, 9) = 4.026, whose root is 2.006.
+        assert!(!of(2.0, 10).is_above(&of(1.0, 10), 1));
+        assert!(of(2.02, 10).is_above(&of(1.0, 10), 1));
+        assert!(!of(2.02, 10).is_above(&of(1.0, 10), 4));
+        // F(0.975; 1, 1) = 647.8.
+        assert!(!of(0.5, 2).is_above(&of(0.02, 2), 1));
+        assert!(!of(0.5, 1).is_above(&of(0.02, 9), 1));
+        assert!(!of(0.5, 9).is_above(&of(0.0, 9), 1));
     }
 
     #[test]

@@ -85,6 +85,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// It is a directory, a device or a pipe.
+    #[error("{} is not a file: name the octavo.db of an advise or run, or its directory", path.display())]
+    NotAFile {
+        /// What was named.
+        path: PathBuf,
+    },
     /// The store was made for another plan.
     #[error(
         "{} was made with {setting} {stored}, not {wanted}: repeat the command with the old value \
@@ -232,6 +238,12 @@ impl Store {
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        // A pipe would be waited for.
+        if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+            return Err(StoreError::NotAFile {
+                path: path.to_owned(),
+            });
+        }
         // With URIs, which a copy in memory is named by.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || {

@@ -63,7 +63,11 @@ impl Store {
              ORDER BY sitting, pass, slice.position, cell",
             &[],
             |row| {
-                let times: Option<f64> = row.get(7)?;
+                let times: Option<f64> = row.get(11)?;
+                let timed = |column: usize| -> rusqlite::Result<Option<Duration>> {
+                    let time: Option<f64> = row.get(column)?;
+                    time.map(|_| seconds(row, column)).transpose()
+                };
                 let foreign: Option<i64> = row.get(14)?;
                 let run = key(row, 0, 3)?;
                 Ok(Slice {
@@ -79,9 +83,9 @@ impl Store {
                     spent: match times {
                         None => None,
                         Some(_) => Some(Spent {
-                            read: seconds(row, 7)?,
-                            log_write: seconds(row, 8)?,
-                            log_sync: seconds(row, 9)?,
+                            read: timed(7)?,
+                            log_write: timed(8)?,
+                            log_sync: timed(9)?,
                             checkpoint: seconds(row, 10)?,
                             cpu: seconds(row, 11)?,
                         }),
@@ -238,6 +242,7 @@ fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures
             measured: seconds(row, "measured_s")?,
             interrupted: row.get("interrupted")?,
             lost: row.get("ended_early")?,
+            full: None,
             counts,
             counters: json(row, "counters")?,
             backlog: json(row, "backlog")?,
@@ -407,8 +412,10 @@ fn renew(transaction: &Transaction<'_>, session: i64, run: &RunRecord) -> rusqli
 }
 
 fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<()> {
-    let time =
-        |of: fn(&Spent) -> Duration| slice.spent.as_ref().map(|spent| of(spent).as_secs_f64());
+    let time = |of: fn(&Spent) -> Option<Duration>| {
+        let time = slice.spent.as_ref().and_then(of);
+        time.map(|time| time.as_secs_f64())
+    };
     transaction
         .prepare_cached(
             "INSERT INTO slice SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15
@@ -425,8 +432,8 @@ fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<(
             time(|spent| spent.read),
             time(|spent| spent.log_write),
             time(|spent| spent.log_sync),
-            time(|spent| spent.checkpoint),
-            time(|spent| spent.cpu),
+            time(|spent| Some(spent.checkpoint)),
+            time(|spent| Some(spent.cpu)),
             to_integer(slice.misses),
             to_integer(slice.log_bytes.get()),
             slice.foreign_bytes.map(|bytes| to_integer(bytes.get())),

@@ -110,12 +110,18 @@ fn a_run_that_is_kept_again_replaces_itself_and_keeps_its_slices() {
     };
     let mut bare = slice(3, 1, 1);
     (bare.spent, bare.foreign_bytes) = (None, None);
+    // Of a database that times nothing.
+    let mut untimed = slice(3, 2, 1);
+    let spent = untimed.spent.as_mut().unwrap();
+    (spent.read, spent.log_write, spent.log_sync) = (None, None, None);
     store
         .put_runs(session, &[&record], &[slice(3, 0, 1)])
         .unwrap();
     record.result = Ok(Box::new(figures(workload.transactions(), 20)));
-    store.put_runs(session, &[&record], &[bare]).unwrap();
-    assert_eq!(store.slices().unwrap(), [slice(3, 0, 1), bare]);
+    store
+        .put_runs(session, &[&record], &[bare, untimed])
+        .unwrap();
+    assert_eq!(store.slices().unwrap(), [slice(3, 0, 1), bare, untimed]);
     let runs = store.runs(workload.transactions()).unwrap();
     assert_eq!(runs.len(), 1);
     assert_eq!(runs[0].figures().unwrap().load.counted(), 20);

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{
     cells::ValuedStorage,
-    five_minutes::{RandomReads, break_even_s, random_reads},
+    five_minutes::{DEPTH, RANGE_MAX, RandomReads, break_even_s, random_reads},
     prices::{Prices, plain},
     results::Results,
 };
@@ -139,16 +139,38 @@ impl Asked<'_> {
         })
     }
 
-    /// Where the rate of these reads is from.
-    fn rate(&self, reads: &RandomReads) -> RateSource {
-        let Self::Profile(profile) = self else {
-            return RateSource::Model;
+    /// What it does of random reads of this size, and where that is from: what was calibrated
+    /// is not simulated again.
+    fn reads(
+        &self,
+        size: PageSize,
+        seed: Seed,
+    ) -> Result<(RandomReads, RateSource), BreakEvenLacks> {
+        // At rest: no size profits from what was read before.
+        let mut device = self.open(seed)?;
+        let depth = DEPTH.min(device.geometry().queue.get());
+        let source = match self {
+            Self::Entry(_) => RateSource::Model,
+            Self::Profile(profile) => {
+                let point = profile.point(Mix::READ, Pattern::Random, size.get(), depth);
+                if let Some(point) = point.filter(|of| of.spec.range <= RANGE_MAX) {
+                    let reads = RandomReads {
+                        page_size: size,
+                        per_s: point.iops.get(),
+                        depth,
+                        range: point.spec.range,
+                    };
+                    return Ok((reads, RateSource::Calibrated));
+                }
+                RateSource::Interpolated
+            }
         };
-        let bytes = reads.page_size.get();
-        match profile.point(Mix::READ, Pattern::Random, bytes, reads.depth) {
-            Some(_) => RateSource::Calibrated,
-            None => RateSource::Interpolated,
-        }
+        let reads = random_reads(&mut *device, size, seed);
+        reads
+            .map(|reads| (reads, source))
+            .map_err(|error| BreakEvenLacks::Device {
+                reason: with_causes(&error),
+            })
     }
 }
 
@@ -211,19 +233,13 @@ fn of_storage(
         }
     };
     for &size in sizes {
-        // At rest again: no size profits from what was read before.
-        let reads = asked.open(seed).and_then(|mut device| {
-            random_reads(&mut *device, size, seed).map_err(|error| BreakEvenLacks::Device {
-                reason: with_causes(&error),
-            })
-        });
-        match reads {
+        match asked.reads(size, seed) {
             Err(lacks) => found.lacks = Some(lacks),
-            Ok(reads) => {
+            Ok((reads, rate)) => {
                 let interval = break_even_s(size.get(), reads.per_s, price, memory);
                 let page = |interval_s| BreakEvenPage {
                     reads,
-                    rate: asked.rate(&reads),
+                    rate,
                     interval_s,
                 };
                 found.pages.extend(interval.map(page));

@@ -1,4 +1,7 @@
-//! Where a transaction's time goes, a stacked bar a cell.
+//! Where a transaction's time goes, a stacked bar a cell. What a database does not time is a
+//! part of the rest.
+
+use std::collections::BTreeSet;
 
 use octavo_experiment::findings::{Findings, GroupFindings, TransactionTime};
 
@@ -9,11 +12,15 @@ use super::{
 };
 use crate::{
     document::Figure,
-    number::{plain_time, time},
+    number::{list, plain_time, time},
 };
 
 /// A part's class in style.css, its name, and the part in microseconds.
-type Part = (&'static str, &'static str, fn(&TransactionTime) -> f64);
+type Part = (
+    &'static str,
+    &'static str,
+    fn(&TransactionTime) -> Option<f64>,
+);
 
 const PARTS: [Part; 6] = [
     ("read", "read", |of| of.read_us),
@@ -21,7 +28,7 @@ const PARTS: [Part; 6] = [
     ("log-fsync", "log fsync", |of| of.log_sync_us),
     ("checkpoint", "checkpoint", |of| of.checkpoint_us),
     ("cpu", "CPU", |of| of.cpu_us),
-    ("waiting", "other", |of| of.other_us),
+    ("waiting", "other", |of| Some(of.other_us)),
 ];
 
 /// Half of a bar's height, in rows.
@@ -31,14 +38,20 @@ const HALF: f64 = 0.34;
 pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Figure> {
     let (names, rows, mut marks) = rows(findings, groups);
     let mut longest = 0.0f64;
+    let (mut timed, mut untimed) = (BTreeSet::new(), BTreeSet::new());
     for Row { place, cell, .. } in rows {
         let Some(spent) = cell.time else {
             continue;
         };
         let mut from = 0.0;
-        for (class, name, part) in PARTS {
+        for (number, (class, name, part)) in PARTS.into_iter().enumerate() {
+            let Some(part) = part(&spent) else {
+                untimed.insert(number);
+                continue;
+            };
+            timed.insert(number);
             // Parts are measured apart: what the rest comes to may be below 0.
-            let part = part(&spent).max(0.0);
+            let part = part.max(0.0);
             marks.push(Mark::Area(Area {
                 class,
                 from: (from, place - HALF),
@@ -56,17 +69,46 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
         longest = longest.max(from);
         marks.push(Mark::Note("", place, time(spent.total_us)));
     }
-    let legend = PARTS.map(|(class, name, _)| (Key::Area(class), name.to_owned()));
+    let of = |numbers: BTreeSet<usize>| numbers.into_iter().map(|number| PARTS[number]);
+    let legend = of(timed).map(|(class, name, _)| (Key::Area(class), name.to_owned()));
+    let untimed = list(of(untimed).map(|(_, name, _)| name), "and");
     let plot = Plot {
         title: "Where the time goes, per transaction".into(),
-        caption: String::new(),
+        caption: match untimed.as_str() {
+            "" => String::new(),
+            untimed => format!("Not timed, and therefore in other: {untimed}."),
+        },
         x: (
             Scale::from_zero([longest], Round::Tens, plain_time),
             String::new(),
         ),
         y: (Scale::places(names), String::new()),
-        legend: legend.into(),
+        legend: legend.collect(),
         marks,
     };
     plot.draw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, naming};
+
+    #[test]
+    fn what_is_not_timed_is_in_the_rest_and_said() {
+        let mut findings = fixture::findings();
+        let drawn = |findings: &Findings| draw(findings, &naming::groups(findings)).unwrap();
+        let timed = drawn(&findings);
+        assert_eq!(timed.caption, "");
+        assert!(timed.drawing.as_str().contains("log fsync"));
+        fixture::times_nothing(&mut findings);
+        let figure = drawn(&findings);
+        assert_eq!(
+            figure.caption,
+            "Not timed, and therefore in other: read, log write, log fsync and checkpoint."
+        );
+        let drawing = figure.drawing.as_str();
+        assert!(drawing.contains("CPU") && !drawing.contains("log fsync"));
+        assert!(!drawing.contains("under 1 µs"), "{drawing}");
+    }
 }

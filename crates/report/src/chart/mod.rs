@@ -122,7 +122,7 @@ mod tests {
         let figures = cell.per_transaction.as_mut().unwrap();
         figures.read_bytes = f64::NAN;
         figures.written_bytes = f64::INFINITY;
-        cell.time.as_mut().unwrap().read_us = f64::NAN;
+        cell.time.as_mut().unwrap().read_us = Some(f64::NAN);
         for findings in [fixture::one_pass(), fixture::empty(), broken] {
             for figure in all(&findings) {
                 assert!(!figure.drawing.as_str().contains("NaN"), "{}", figure.title);

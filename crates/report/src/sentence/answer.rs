@@ -9,7 +9,7 @@ use octavo_experiment::{
     lockstep::BATCH_PASSES,
     plan::{Factor, Level},
     record::Source,
-    statistics::Interval,
+    statistics::{Decision, Interval},
     verdict::{BufferFinding, Verdict},
 };
 
@@ -226,6 +226,10 @@ fn undecided(
     };
     let ratio = |level: &Level| Some(of(level)?.ratio?.estimate);
     match leader.and_then(|leader| Some((naming::level(leader), ratio(leader)?))) {
+        Some((name, ratio)) if signed(ratio) == "0%" => format!(
+            "no clear winner yet, {name} and {} are even.",
+            naming::reference_in_full(findings, group)
+        ),
         Some((name, ratio)) => format!(
             "no clear winner yet, {name} leads by {}.",
             signed(ratio).trim_start_matches('+')
@@ -298,25 +302,48 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
 /// What would settle what is open: its names with the time, and the command
 /// with the whole budget to give. `None` where nothing is open or that cannot be told.
 pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
-    let open = || naming::cells(findings).filter(|cell| cell.more_s.is_some());
-    let more_s = open().filter_map(|cell| cell.more_s).fold(0.0, f64::max);
-    let names = distinct(open().map(|cell| naming::cell(findings, cell)));
+    let more_s = naming::cells(findings).filter_map(|cell| cell.more_s);
+    let more_s = more_s.fold(0.0, f64::max);
+    let named = open(findings, |cell| cell.more_s.is_some());
     // A prediction has no budget.
     let is_measured = findings.source == Source::Measured;
-    if names.is_empty() || findings.measured_s <= 0.0 || !is_measured {
+    if named.is_empty() || findings.measured_s <= 0.0 || !is_measured {
         return None;
     }
+    let is_endless = |cell: &CellFindings| {
+        let is_open = cell.decision == Some(Decision::Open) && cell.left.is_none();
+        is_open && cell.more_s.is_none()
+    };
+    let others = match open(findings, is_endless) {
+        others if others.is_empty() => others,
+        others => format!("; {others} may stay open"),
+    };
     // Besides measuring, it takes copies and warm-ups.
     let more_s = more_s * (findings.spent_s / findings.measured_s).max(1.0);
     let budget = ((findings.spent_s + more_s) / 60.0).ceil();
     let more = estimate(Duration::try_from_secs_f64(more_s).unwrap_or_default());
-    let named = list(&names, "and");
     let with = format!("--budget {budget:.0}m");
-    let settle = format!("To settle {named} (about {more} more)");
+    let settle = format!("To settle {named} (about {more} more{others})");
     Some(match &findings.command {
         Some(command) => (settle, format!("{command} {with}")),
         None => (format!("{settle}, repeat the command with"), with),
     })
+}
+
+/// Cells that are wanted, by group: `8 KiB and 64 KiB with 32 MiB of memory`.
+fn open(findings: &Findings, is_wanted: impl Fn(&CellFindings) -> bool) -> String {
+    let of_group = |group: &GroupFindings| {
+        let cells = group.cells.iter().filter(|cell| is_wanted(cell));
+        let names = distinct(cells.map(|cell| naming::cell(findings, cell)));
+        let names = list(&names, "and");
+        match (names.is_empty(), group.name.as_str()) {
+            (true, _) => None,
+            (false, "") => Some(names),
+            (false, group) => Some(format!("{names} with {group}")),
+        }
+    };
+    let groups = naming::groups(findings).into_iter();
+    join(groups.filter_map(of_group), ", ")
 }
 
 /// How much to trust the answer: what a person risks who follows it, and why.
@@ -372,6 +399,25 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
                 percent(stake)
             )
         }
+        Some(Doubt::Sitting {
+            group,
+            level,
+            sitting,
+            stake,
+        }) => {
+            let with = match group.as_str() {
+                "" => String::new(),
+                group => format!(" with {group}"),
+            };
+            format!(
+                "{} was {} faster{with} than what is advised in sitting {sitting} of {}, after {} \
+                 in all.",
+                naming::level(&level),
+                percent(stake),
+                findings.sittings,
+                counted_passes(findings),
+            )
+        }
         Some(Doubt::OneSitting) => {
             format!("decided by {based}. A second one would show what fresh copies change.")
         }
@@ -417,6 +463,9 @@ mod tests {
                 high,
                 batches: 9,
             });
+            for cell in &mut findings.groups[0].cells {
+                cell.by_sitting.clear();
+            }
             findings.groups[0].verdict = Verdict::Inconclusive {
                 open: vec![level],
                 leader: None,
@@ -435,6 +484,53 @@ mod tests {
         );
         assert!(open(1.15, 0.2).starts_with("CONFIDENCE HIGH"));
         assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: no interval yet"));
+    }
+
+    #[test]
+    fn a_sitting_against_the_answer_is_named() {
+        let mut findings = fixture::one_memory();
+        findings.caveats.clear();
+        let winner = &mut findings.groups[0].cells[2];
+        winner.by_sitting = vec![(0, 1.2), (1, 0.96)];
+        assert_eq!(
+            confidence(&findings).unwrap().text(),
+            "CONFIDENCE MEDIUM: 4 KiB was 4.2% faster than what is advised in sitting 2 of 2, \
+             after 81 of 88 passes in all."
+        );
+    }
+
+    #[test]
+    fn what_is_open_has_its_memory_and_what_stays_open_is_named() {
+        let mut findings = fixture::findings();
+        let open = |findings: &mut Findings, group: usize, place: usize, more_s| {
+            let cell = &mut findings.groups[group].cells[place];
+            cell.decision = Some(Decision::Open);
+            (cell.left, cell.more_s) = (None, more_s);
+        };
+        open(&mut findings, 1, 0, Some(30.0));
+        open(&mut findings, 1, 2, Some(60.0));
+        open(&mut findings, 0, 3, None);
+        assert_eq!(
+            to_settle(&findings).unwrap().0,
+            "To settle 2 KiB and 8 KiB with 32 MiB of memory, 2 KiB with 8 MiB of memory (about \
+             3 min more; 16 KiB with 8 MiB of memory may stay open)"
+        );
+    }
+
+    #[test]
+    fn nobody_leads_by_nothing() {
+        let mut findings = fixture::one_memory();
+        let level = Level::PageSize(PageSize::kib(8));
+        findings.groups[0].cells[2].ratio.as_mut().unwrap().estimate = 1.004;
+        findings.groups[0].verdict = Verdict::Inconclusive {
+            open: vec![level.clone()],
+            leader: Some(level),
+            more_s: None,
+        };
+        assert_eq!(
+            answers(&findings)[0].text(),
+            "KEEP 4 KiB PAGES FOR NOW: no clear winner yet, 8 KiB and the default 4 KiB are even."
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! means, and what to do.
 
 use octavo_experiment::{
-    caveats::{Caveat, Severity},
+    caveats::{Caveat, Severity, UnfilledCell},
     findings::Findings,
     machine::{Cause, Disturbance},
     plan::Cell,
@@ -14,6 +14,29 @@ use crate::{
     naming,
     number::{count, counted, factor, number, percent},
 };
+
+/// Cells that a sentence names; of more it says how many.
+const NAMED_MAX: usize = 4;
+
+/// Cells whose warm-up did not fill the cache, those with most such runs first.
+fn unfilled(cells: &[UnfilledCell], name: impl Fn(&Cell) -> String) -> String {
+    let mut cells: Vec<&UnfilledCell> = cells.iter().collect();
+    cells.sort_by_key(|cell| !cell.is_mostly());
+    let named = |of: &&UnfilledCell| match of.runs == of.of {
+        true => name(&of.cell),
+        false => format!(
+            "{} (in {} of {})",
+            name(&of.cell),
+            of.runs,
+            counted(of.of, "run")
+        ),
+    };
+    let mut names: Vec<String> = cells.iter().take(NAMED_MAX).map(named).collect();
+    if let Some(more) = cells.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+        names.push(format!("{more} more"));
+    }
+    names.join("; ")
+}
 
 /// All caveats of an experiment, in their order: the worst first.
 pub(crate) fn caveats(findings: &Findings) -> impl Iterator<Item = (Severity, String)> {
@@ -75,10 +98,14 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                 false => words,
             }
         }
-        Caveat::BufferNotFilled { runs, of } => format!(
-            "The warm-up did not fill the cache in {runs} of {}, so they missed more than a warm \
-             cache would. Use a larger {}.",
-            counted(*of, "run"),
+        Caveat::BufferNotFilled { cells, .. } => format!(
+            "The warm-up did not fill the cache of {}, so it missed more there than a warm cache \
+             would{}. Use a larger {}.",
+            unfilled(cells, name),
+            match caveat.severity() >= Severity::Choice {
+                true => ", and another choice may be the best",
+                false => "",
+            },
             match findings.source {
                 Source::Predicted => "--warm-up",
                 _ if findings.plan.ramp.is_some() => "step in [clients]",
@@ -105,7 +132,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             slow + foreign_traffic,
             match caveat.severity() >= Severity::Choice {
                 true => "few are left to compare, and they may not be the usual ones",
-                false => "this took longer",
+                false => "fewer are left to compare",
             }
         ),
         Caveat::SittingsApart { cell, factor } => format!(

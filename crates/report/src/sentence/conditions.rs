@@ -74,6 +74,9 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         },
     );
     add(findings.source.name(), measured(findings));
+    if let Some(warm_up) = &findings.warm_up {
+        add("warm-up", warm_up.clone());
+    }
     if !is_predicted {
         add("file access", file_access(findings).into());
     }

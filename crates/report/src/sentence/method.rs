@@ -104,6 +104,16 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     paragraphs
 }
 
+/// That figures are of all passes, where some were left out of others: which, in the plural.
+pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
+    let out = findings.screened.all();
+    (out > 0).then(|| {
+        format!(
+            "{figures} are of all passes: also of the {out} that throughput and times leave out."
+        )
+    })
+}
+
 /// What the levels of confidence are.
 fn confidence(findings: &Findings) -> String {
     let (margin, medium) = (findings.plan.margin, MEDIUM_STAKE.max(findings.plan.margin));

@@ -6,6 +6,7 @@ use octavo_experiment::{
     statistics::Decision,
     verdict::Verdict,
 };
+use octavo_units::ByteCount;
 
 use super::standing;
 use crate::{
@@ -46,7 +47,7 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
 /// What leaving decided cells out saved; `None` while nothing is saved.
 pub(crate) fn saved(findings: &Findings) -> Option<String> {
     let saved = findings.saved_s;
-    (saved >= 1.0).then(|| format!("Dropping losers early saved {}.", seconds(saved.round())))
+    (saved >= 1.0).then(|| format!("Dropping losers early saved {}.", seconds(saved)))
 }
 
 /// What was left out and why; `None` where nothing was.
@@ -71,9 +72,72 @@ pub(crate) fn decision(decision: Decision) -> Cell {
 
 /// `11% of the data`, of a group's memory; `None` where its data is not known.
 pub(crate) fn share_of_data(findings: &Findings, group: &GroupFindings) -> Option<String> {
-    let cell = &naming::reference_cell(group)?.cell;
-    let key = cell.snapshot();
-    let snapshot = findings.snapshots.iter().find(|of| of.key == key)?;
-    let share = cell.memory.get() as f64 / snapshot.size.get() as f64;
+    let memory = naming::reference_cell(group)?.cell.memory;
+    let share = memory.get() as f64 / size_of_data(findings, group)?.get() as f64;
     (share > 0.0 && share < 1.0).then(|| format!("{} of the data", percent(share)))
+}
+
+/// Size of a group's data: of the copy that its reference uses. Those of other page sizes are
+/// a little larger or smaller.
+fn size_of_data(findings: &Findings, group: &GroupFindings) -> Option<ByteCount> {
+    let key = naming::reference_cell(group)?.cell.snapshot();
+    let snapshot = findings.snapshots.iter().find(|of| of.key == key)?;
+    Some(snapshot.size)
+}
+
+/// Size of the data of all groups, where any is known: `299.0 MiB`, or from the least to the
+/// most. Shares of the data are of the same sizes.
+pub(crate) fn data(findings: &Findings) -> Option<String> {
+    let groups = findings.groups.iter();
+    let mut sizes: Vec<ByteCount> = groups
+        .filter_map(|group| size_of_data(findings, group))
+        .collect();
+    if sizes.is_empty() {
+        // Ramps are in no group.
+        sizes.extend(findings.snapshots.iter().map(|of| of.size));
+    }
+    let (least, most) = (sizes.iter().min()?, sizes.iter().max()?);
+    Some(match least == most {
+        true => most.to_string(),
+        false => format!("{least} to {most}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn shares_of_the_data_are_of_the_size_in_the_heading() {
+        let mut findings = fixture::findings();
+        for (place, snapshot) in findings.snapshots.iter_mut().enumerate() {
+            let is_default = snapshot.key.page_size == octavo_units::PageSize::kib(4);
+            snapshot.size = match is_default {
+                true => ByteCount::mib(80),
+                false => ByteCount::mib(160 + place as u64),
+            };
+        }
+        assert_eq!(data(&findings).unwrap(), ByteCount::mib(80).to_string());
+        let heading = crate::experiment::findings(&findings).terminal(200, false);
+        let heading = heading.replace('\u{a0}', " ");
+        assert!(heading.contains(", 80 MiB of data · "), "{heading}");
+        let shares = naming::groups(&findings)
+            .into_iter()
+            .map(|group| share_of_data(&findings, group).unwrap());
+        assert_eq!(
+            shares.collect::<Vec<_>>(),
+            ["40% of the data", "10% of the data"]
+        );
+    }
+
+    #[test]
+    fn what_was_saved_is_not_rounded_twice() {
+        let mut findings = fixture::findings();
+        findings.saved_s = 4.146;
+        assert_eq!(
+            saved(&findings).unwrap(),
+            "Dropping losers early saved 4.15 s."
+        );
+    }
 }

@@ -10,7 +10,7 @@ use octavo_experiment::{
 use crate::{
     document::{Cell, Tone},
     naming,
-    number::{join, list, signed},
+    number::{join, list, share_of_change, signed},
 };
 
 /// A decision as a word, toned: `likely` counts where the decision is open.
@@ -86,7 +86,9 @@ fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) 
         // Nothing is certain before the end: what is better at one look may be open at the
         // next.
         Some((place, ratio, _)) => match gain(ratio) {
-            even if even == "0%" => format!("{reference} and {} are even so far", name(place)),
+            _ if signed(ratio) == "0%" => {
+                format!("{reference} and {} are even so far", name(place))
+            }
             gain if ratio > 1.0 => format!("{} leads by {gain} so far", name(place)),
             _ => format!("{reference} leads so far"),
         },
@@ -94,9 +96,12 @@ fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) 
     said
 }
 
-/// `7%` of 1.07.
+/// `7%` of 1.07, `0.4%` of 1.004.
 fn gain(ratio: f64) -> String {
-    signed(ratio).trim_start_matches('+').to_owned()
+    match signed(ratio).as_str() {
+        "0%" => share_of_change(ratio - 1.0),
+        more => more.trim_start_matches('+').to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -207,6 +212,15 @@ mod tests {
         ] {
             assert_eq!(standings(&plan, &judgement(others, finished)), said);
         }
+    }
+
+    #[test]
+    fn nobody_wins_by_nothing() {
+        let plan = fixture::one_memory().plan;
+        let mut others = [(); 4].map(|()| out(0.45, Why::Slower));
+        others[0] = candidate(1.004, Decision::Better);
+        let said = standings(&plan, &judgement(others, true));
+        assert!(said.ends_with("2 KiB wins by 0.4%"), "{said}");
     }
 
     #[test]

@@ -13,13 +13,19 @@ use crate::{
 /// Differences below this share of the reference's time explain nothing.
 const MATTERS: f64 = 0.03;
 
-/// Parts of a transaction's time as a sentence names them, in microseconds.
-fn parts(of: &TransactionTime) -> [(&'static str, f64); 4] {
+/// Parts of a transaction's time as a sentence names them, in microseconds, where they are
+/// known.
+fn parts(of: &TransactionTime) -> [(&'static str, Option<f64>); 4] {
+    let both = |one: Option<f64>, other: Option<f64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    };
+    let rest = both(of.cpu_us, Some(of.other_us)).map(|us| us.max(0.0));
     [
         ("reads", of.read_us),
-        ("writes", of.log_write_us + of.checkpoint_us),
+        ("writes", both(of.log_write_us, of.checkpoint_us)),
         ("fsync", of.log_sync_us),
-        ("CPU and other", (of.cpu_us + of.other_us).max(0.0)),
+        ("CPU and other", rest),
     ]
 }
 
@@ -29,7 +35,7 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
     let group = *naming::groups(findings).first()?;
     let own = naming::reference_cell(group)?.time.filter(is_told)?;
     let shares = parts(&own).into_iter().filter_map(|(name, us)| {
-        let share = (us / own.total_us * 100.0).round() / 100.0;
+        let share = (us? / own.total_us * 100.0).round() / 100.0;
         // What rounds to nothing is no reason.
         (share > 0.0).then(|| format!("{} {name}", percent(share)))
     });
@@ -59,7 +65,7 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
 /// Whether the database tells how long its reads and writes take: MySQL and
 /// MariaDB do not.
 fn is_told(time: &TransactionTime) -> bool {
-    time.read_us + time.log_write_us + time.log_sync_us + time.checkpoint_us > 0.0
+    time.parts()[..4].iter().flatten().sum::<f64>() > 0.0
 }
 
 /// The fastest and the slowest of the others.
@@ -86,7 +92,7 @@ fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFi
 fn change(own: &TransactionTime, reference: &TransactionTime) -> Option<String> {
     let changes = parts(own).into_iter().zip(parts(reference));
     let changes: Vec<(&str, f64)> = changes
-        .map(|((name, own), (_, reference))| (name, own - reference))
+        .filter_map(|((name, own), (_, reference))| Some((name, own? - reference?)))
         .filter(|(_, change)| change.abs() >= MATTERS * reference.total_us)
         .collect();
     let of = |verb: &str, sign: f64| {
@@ -119,14 +125,12 @@ fn tail(findings: &Findings, group: &GroupFindings) -> Option<String> {
         false => "",
     };
     let every = findings.plan.compare.noun();
-    Some(naming::with(
-        &group.name,
-        &format!(
-            "p99 is {} to {} over every {every}{why}.",
-            time(low),
-            time(high)
-        ),
-    ))
+    let (low, high) = (time(low), time(high));
+    let range = match low == high {
+        true => format!("{low} with every {every}"),
+        false => format!("{low} to {high} over every {every}"),
+    };
+    Some(naming::with(&group.name, &format!("p99 is {range}{why}.")))
 }
 
 #[cfg(test)]
@@ -138,11 +142,11 @@ mod tests {
     fn reason_names_what_is_saved_and_added() {
         let of = |read_us, log_write_us| TransactionTime {
             total_us: read_us + log_write_us + 300.0,
-            read_us,
-            log_write_us,
-            log_sync_us: 100.0,
-            checkpoint_us: 0.0,
-            cpu_us: 150.0,
+            read_us: Some(read_us),
+            log_write_us: Some(log_write_us),
+            log_sync_us: Some(100.0),
+            checkpoint_us: Some(0.0),
+            cpu_us: Some(150.0),
             other_us: 50.0,
         };
         let reference = of(700.0, 500.0);
@@ -163,9 +167,31 @@ mod tests {
             ),
             "{said}"
         );
+        let mut untimed = fixture::findings();
+        fixture::times_nothing(&mut untimed);
+        assert_eq!(why(&untimed), None);
         for cell in findings.groups.iter_mut().flat_map(|of| &mut of.cells) {
             cell.time = None;
         }
         assert_eq!(why(&findings), None);
+    }
+
+    #[test]
+    fn equal_tails_are_one_figure() {
+        let mut findings = fixture::one_memory();
+        for tail in findings.groups[0]
+            .cells
+            .iter_mut()
+            .filter_map(|of| of.tail.as_mut())
+        {
+            (tail.p99_us, tail.checkpoints) = (10_700, 0.0);
+        }
+        assert_eq!(tails(&findings), ["P99 is 10.7 ms with every page size."]);
+        let tail = findings.groups[0].cells[0].tail.as_mut().unwrap();
+        tail.p99_us = 9_100;
+        assert_eq!(
+            tails(&findings),
+            ["P99 is 9.10 ms to 10.7 ms over every page size."]
+        );
     }
 }

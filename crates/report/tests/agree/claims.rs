@@ -238,8 +238,16 @@ pub(crate) fn of_text(findings: &Findings, text: &str) -> Vec<String> {
         }
     }
 
+    faults.extend(of_data(&said));
     faults.extend(of_memory(&said, &throughputs));
     faults.extend(of_counts(text, &said));
+    if let Some((level, sitting)) = against(findings)
+        && said.contains("CONFIDENCE HIGH")
+    {
+        faults.push(format!(
+            "high confidence, and sitting {sitting} is for {level}"
+        ));
+    }
     faults.extend(of_words(findings, text, &said, &throughputs));
     faults
 }
@@ -364,6 +372,81 @@ fn of_memory(said: &str, throughputs: &Throughputs) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Memory as a share of the data is of the size of data that is named.
+fn of_data(said: &str) -> Vec<String> {
+    let named = between(said, ", ", " of data ");
+    let Some(data) = named.first().and_then(|size| mib(size)) else {
+        return Vec::new();
+    };
+    let mut faults = Vec::new();
+    for (at, _) in said.match_indices("% of the data)") {
+        let words: Vec<&str> = said[..at].split(' ').collect();
+        let [.., number, unit, "of", "memory", share] = words[..] else {
+            continue;
+        };
+        let memory = mib(&format!("{number} {unit}"));
+        let share = Printed::of(share.trim_start_matches('('));
+        if let (Some(memory), Some(share)) = (memory, share)
+            && !share
+                .map(|percent| percent / 100.0)
+                .agrees(memory.over(data))
+        {
+            faults.push(format!("{number} {unit} are {share:?}% of {data:?}"));
+        }
+    }
+    faults
+}
+
+/// `32 MiB` and `1.5 GiB` in MiB.
+fn mib(text: &str) -> Option<Printed> {
+    let (number, unit) = text.split_once(' ')?;
+    let size = match unit {
+        "KiB" => 1.0 / 1024.0,
+        "MiB" => 1.0,
+        "GiB" => 1024.0,
+        _ => return None,
+    };
+    Some(Printed::of(number)?.map(|value| value * size))
+}
+
+/// A level that was better than what is advised by more than the margin in some sitting, from 1.
+fn against(findings: &Findings) -> Option<(String, u32)> {
+    use octavo_experiment::verdict::Verdict;
+    let edge = 1.0 + findings.plan.margin;
+    findings.groups.iter().find_map(|group| {
+        let ratios = |cell: &octavo_experiment::findings::CellFindings| match cell.reference {
+            true => None,
+            false => Some(cell.by_sitting.iter().copied().collect::<BTreeMap<_, _>>()),
+        };
+        let advised = match &group.verdict {
+            Verdict::Use { level, .. } => {
+                let mut cells = group.cells.iter();
+                let cell = cells.find(|cell| cell.level == level.to_string())?;
+                ratios(cell)
+            }
+            _ => None,
+        };
+        let usual = |sitting: u32| match &advised {
+            Some(advised) => advised.get(&sitting).copied(),
+            None => Some(1.0),
+        };
+        if let Some((&sitting, _)) = advised
+            .iter()
+            .flatten()
+            .find(|(_, ratio)| 1.0 / **ratio > edge)
+        {
+            return Some(("the reference".into(), sitting + 1));
+        }
+        group.cells.iter().find_map(|cell| {
+            let own = ratios(cell)?;
+            let found = own
+                .into_iter()
+                .find(|(sitting, ratio)| usual(*sitting).is_some_and(|usual| ratio / usual > edge));
+            Some((cell.level.clone(), found?.0 + 1))
+        })
+    })
 }
 
 /// Passes, sittings and warnings are counted the same way everywhere.
@@ -611,7 +694,15 @@ pub(crate) fn of_json(json: &Value) -> Vec<String> {
                     "{name}: {only} in the only sitting, {ratio} in all"
                 ));
             }
-            for (part, value) in cell["time"].as_object().into_iter().flatten() {
+            let time = cell["time"].as_object();
+            let whole = cell["time"]["total_us"].as_f64();
+            let all = time.into_iter().flatten();
+            let parts = all.filter(|(part, _)| *part != "total_us");
+            let sum: f64 = parts.filter_map(|(_, value)| value.as_f64()).sum();
+            if whole.is_some_and(|whole| !near(sum, whole)) {
+                faults.push(format!("{name}: the parts of {whole:?} us come to {sum}"));
+            }
+            for (part, value) in time.into_iter().flatten() {
                 if value.as_f64().is_some_and(|value| value < 0.0) {
                     faults.push(format!("{name}: {part} is {value}"));
                 }

@@ -5,7 +5,11 @@ mod claims;
 mod numbers;
 mod stores;
 
-use octavo_experiment::{compare::compare, findings::Findings};
+use octavo_experiment::{
+    compare::compare,
+    confidence::{Doubt, Trust, confidence},
+    findings::Findings,
+};
 
 use stores::Made;
 
@@ -95,4 +99,76 @@ fn two_stores_beside_each_other_have_the_ratio_of_their_columns() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The store of this name.
+fn made(name: &str) -> Made {
+    let mut all = stores::all().into_iter();
+    all.find(|made| made.name == name).expect("such a store")
+}
+
+#[test]
+fn one_sitting_against_the_others_is_why_confidence_is_not_high() {
+    let made = made("a sitting against the others");
+    let said = confidence(&made.findings).expect("a level");
+    assert_eq!(said.trust, Trust::Medium);
+    let doubt = said.doubt.expect("a reason");
+    assert!(
+        matches!(doubt, Doubt::Sitting { sitting: 4, .. }),
+        "{doubt:?}"
+    );
+    let said = claims::words(&text(&made.findings));
+    assert!(
+        said.contains("faster than what is advised in sitting 4 of 4"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_not_timed_is_no_zero() {
+    let untimed = made("a server that times nothing");
+    let said = text(&untimed.findings);
+    let page = claims::words(&octavo_report::findings(&untimed.findings).html());
+    for said in [claims::words(&said), page] {
+        let (_, table) = said
+            .split_once("what is not timed (–) is in other")
+            .expect(&said);
+        let row: Vec<&str> = table.split_whitespace().take(40).collect();
+        assert!(row.windows(4).any(|cells| cells == ["–"; 4]), "{row:?}");
+    }
+    let page = octavo_report::findings(&untimed.findings).html();
+    assert!(
+        page.contains("Not timed, and therefore in other: read"),
+        "{page}"
+    );
+    let json = octavo_report::findings_json(&untimed.findings);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let time = &json["groups"][0]["cells"][0]["time"];
+    for part in ["read_us", "log_write_us", "log_sync_us", "checkpoint_us"] {
+        assert!(time[part].is_null(), "{time}");
+    }
+    assert!(time["cpu_us"].is_number(), "{time}");
+}
+
+#[test]
+fn figures_of_all_passes_say_so() {
+    check(|made| {
+        let out = made.findings.screened.all();
+        let said = claims::words(&text(&made.findings));
+        let page = claims::words(&octavo_report::findings(&made.findings).html());
+        let is_said = |said: &str, figures: &str| {
+            said.contains(&format!(
+                "{figures} are of all passes: also of the {out} that throughput and times leave out."
+            ))
+        };
+        let mut faults = Vec::new();
+        for (name, said) in [("text", said), ("page", page)] {
+            for figures in ["Latencies", "Figures per transaction", "These figures"] {
+                if is_said(&said, figures) != (out > 0) {
+                    faults.push(format!("{name}: {figures}, and {out} passes are left out"));
+                }
+            }
+        }
+        faults
+    });
 }

@@ -26,6 +26,9 @@ use crate::{
     workload::{WorkloadFlags, without_loaded_rows},
 };
 
+/// Transactions of a warm-up in which every cell has long been warm. Chosen: hours.
+const WARM_UP_MAX: u64 = 1_000_000_000;
+
 /// Finds the page size, buffer size and storage for an OLTP database, by
 /// measuring.
 #[derive(Debug, Parser)]
@@ -114,7 +117,8 @@ pub(crate) struct AdviseFlags {
     pub(crate) transactions: Option<u64>,
 
     /// Transactions of the warm-up [default: until the cache is warm]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(0..=WARM_UP_MAX))]
     pub(crate) warm_up: Option<u64>,
 
     /// Skip calibrating the storage
@@ -171,7 +175,7 @@ pub(crate) struct CellFlags {
     #[arg(long, value_name = "N", help = with_defaults(
         "Concurrent sessions",
         |defaults| defaults.clients.to_string(),
-    ))]
+    ), value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: Option<u32>,
 
     /// Isolation level [default: the database's own]
@@ -233,7 +237,8 @@ pub(crate) struct PredictFlags {
     pub(crate) transactions: u64,
 
     /// Transactions of the warm-up [default: until the cache is full]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(0..=WARM_UP_MAX))]
     pub(crate) warm_up: Option<u64>,
 
     /// Print all tables

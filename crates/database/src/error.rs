@@ -31,6 +31,15 @@ pub enum DatabaseError {
         /// What to choose.
         instead: String,
     },
+    /// There is no model of the database.
+    #[error(
+        "there is no model of {database}: octavo predict knows sqlite, postgres, mariadb, \
+         oracle-like and cubrid-like, and octavo advise measures {database}"
+    )]
+    NotModeled {
+        /// Its title.
+        database: &'static str,
+    },
     /// A file could not be used.
     #[error("{action} {}", path.display())]
     File {

@@ -243,7 +243,7 @@ fn refused_settings_name_possible_ones() {
     assert_eq!(
         message(ByteCount::mib(3072 << 10), 1),
         "memory 3072 GiB is not possible with sqlite: one client with 4 KiB a page can use at most \
-         2047 GiB (SQLite's cache_size)"
+         2047 GiB (SQLite's cache_size): give no more, or leave smaller pages out"
     );
     assert!(message(ByteCount::kib((1 << 31) / 7 * 8 + 8), 8).contains("2340 GiB"));
     for (page_bytes, memory, clients, is_accepted) in [

@@ -28,7 +28,10 @@ fn impossible_values_are_named() {
         ),
         (&["bench", "--duration=1,5s"], &["1,5s", "comma"]),
         (&["advise", "--memory=1,024MiB"], &["024MiB", "1024MiB"]),
-        (&["advise", "--clients=0"], &["clients 0"]),
+        (
+            &["advise", "--clients=0"],
+            &["--clients must be from 1 to 100000, not 0"],
+        ),
         (&["advise", "--warehouses=0"], &["warehouses", "not 0"]),
         (&["advise", "--passes=0"], &["passes"]),
         (
@@ -54,6 +57,73 @@ fn impossible_values_are_named() {
         (&["report"], &["does not exist"]),
     ] {
         refused(arguments, &new, named);
+        assert!(!new.exists(), "{arguments:?} left {}", new.display());
+    }
+}
+
+#[test]
+fn directories_with_too_long_names_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let long = parent.path().join("a".repeat(256));
+    for arguments in [
+        &["predict", "--device=ec"][..],
+        &["advise"],
+        &["bench"],
+        &["load"],
+        &["check"],
+    ] {
+        refused(arguments, &long, &["File name too long"]);
+    }
+}
+
+#[test]
+fn what_no_prediction_can_have_is_refused_with_the_remedy() {
+    let parent = tempfile::tempdir().unwrap();
+    let new = parent.path().join("new");
+    let predict = |more: &[&'static str]| -> Vec<&'static str> {
+        [&["predict", "--device=instant"], more].concat()
+    };
+    let rows = ["--workload=ycsb-c", "--records=1000"];
+    for (arguments, named) in [
+        (
+            predict(&["--clients=4294967296"]),
+            &["--clients must be from 1 to 100000"][..],
+        ),
+        (
+            vec!["bench", "--clients=4294967296"],
+            &["--clients must be from 1 to 100000"],
+        ),
+        (
+            predict(&["--warm-up=1000000000000000000"]),
+            &["--warm-up must be from 0 to 1000000000"],
+        ),
+        (
+            predict(&["--database=mysql", rows[0], rows[1]]),
+            &["there is no model of MySQL", "octavo advise measures"],
+        ),
+        (
+            predict(&["--workload=ycsb-c", "--memory=4TiB", "--database=mariadb"]),
+            &[
+                "4096 GiB",
+                "1000000000 records",
+                "give less memory",
+                "how many",
+            ],
+        ),
+        (
+            predict(&["--memory=4TiB", rows[0], rows[1]]),
+            &["at most 1907 GiB", "give no more"],
+        ),
+        (
+            predict(&["--database=postgres", "--memory=8TiB", rows[0], rows[1]]),
+            &[
+                "1,073,741,823 pages",
+                "shared_buffers",
+                "give at most 4681 GiB",
+            ],
+        ),
+    ] {
+        refused(&arguments, &new, named);
         assert!(!new.exists(), "{arguments:?} left {}", new.display());
     }
 }
@@ -350,6 +420,104 @@ fn a_file_size_limit_is_an_error_with_a_reason() {
     assert_eq!(output.status.code(), Some(1), "{complaint}");
     assert!(complaint.contains("octavo: "), "{complaint}");
     assert!(!parent.path().join("new").exists());
+}
+
+/// All that read a file which somebody names, but for stores, which are read in parts.
+const READ_A_TEXT: [&[&str]; 14] = [
+    &["advise", "new", "--device", FILE],
+    &["run", FILE],
+    &["run", "plan.toml", "--device", FILE],
+    &["run", "stored.toml"],
+    &["predict", "--device", FILE],
+    &["predict", "--device", "ec", "--machine", FILE],
+    &["reproduce", "petrov-2010", "--html", FILE],
+    &["value", "--prices", FILE],
+    &["value", "--device", FILE_AND_PRICE],
+    &["calibrate", "--device", FILE],
+    &["devices", "show", FILE],
+    &["devices", "fit", FILE],
+    &["calibrate", ".", "--output", FILE],
+    &["emulate", FILE, "--backing", "new", "--mount", "mount"],
+];
+
+const READ_A_STORE: [&[&str]; 4] = [
+    &["report", FILE],
+    &["compare", FILE, FILE],
+    &["value", FILE, "--memory-price=5/GiB"],
+    &["predict", "--calibrated-by", FILE],
+];
+
+const PLAN: &str = r#"format = 1
+[experiment]
+passes = 1
+[workload]
+name = "tpcc"
+warehouses = 1
+[cells]
+page-size = ["4K", "8K"]
+memory = "4MiB"
+"#;
+
+const FILE: &str = "FILE";
+const FILE_AND_PRICE: &str = "FILE=5";
+
+#[test]
+fn what_is_no_file_or_too_long_is_refused_at_once_wherever_it_is_named() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = |name: &str| parent.path().join(name);
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let node = |name: &str, kind, device| {
+        rustix::fs::mknodat(rustix::fs::CWD, at(name), kind, mode, device)
+    };
+    node("pipe.toml", rustix::fs::FileType::Fifo, 0).unwrap();
+    fs::write(at("plan.toml"), PLAN).unwrap();
+    let long = fs::File::create(at("long.toml")).unwrap();
+    long.set_len(8 << 30).unwrap();
+    // That of the first disk, which is asked nothing.
+    let has_disk = node("disk.toml", rustix::fs::FileType::BlockDevice, 254 << 8).is_ok();
+    let run = |arguments: &[&str], file: &str| {
+        let stored = format!("{PLAN}storage = \"device:{file}\"\n");
+        fs::write(at("stored.toml"), stored).unwrap();
+        let arguments = arguments.iter().map(|word| word.replace(FILE, file));
+        let output = std::process::Command::new("timeout")
+            .args(["20", "sh", "-c", "ulimit -v 4000000; exec \"$0\" \"$@\""])
+            .arg(env!("CARGO_BIN_EXE_octavo"))
+            .args(arguments.clone())
+            .current_dir(parent.path())
+            .output()
+            .unwrap();
+        let complaint = complaint(&output);
+        let command = arguments.collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(2), "{command}: {complaint}");
+        assert!(complaint.contains(file), "{command}: {complaint}");
+        assert!(!at("new").exists(), "{command}");
+        complaint
+    };
+    for arguments in READ_A_TEXT {
+        let is_output = arguments.contains(&"--html") || arguments.contains(&"--output");
+        for (file, named) in [
+            ("./pipe.toml", "write its output to a file first"),
+            ("/dev/zero", "name a text file"),
+            ("./long.toml", "MiB, which is too long"),
+        ] {
+            let complaint = run(arguments, file);
+            let is_named = match is_output {
+                true => complaint.contains("name a new one") || complaint.contains("name another"),
+                false => complaint.contains(named),
+            };
+            assert!(is_named, "{arguments:?}: {complaint}");
+        }
+        if has_disk && arguments.contains(&"--device") && !arguments.contains(&"--machine") {
+            let complaint = run(arguments, "./disk.toml");
+            assert!(complaint.contains("octavo calibrate DIR"), "{complaint}");
+        }
+    }
+    for arguments in READ_A_STORE {
+        for file in ["./pipe.toml", "/dev/zero"] {
+            let complaint = run(arguments, file);
+            assert!(complaint.contains("name the octavo.db"), "{complaint}");
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! A disk that fills up while loading: a clean stop, and the same command
-//! goes on once there is room.
+//! A disk that fills up: while loading it is a clean stop, and the same command goes on once
+//! there is room; while measuring, what was measured stays.
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
 };
@@ -13,6 +14,22 @@ const INSIDE: &str = "OCTAVO_TEST_DISK_FULL";
 
 #[test]
 fn a_full_disk_stops_cleanly_and_resumes() {
+    on_a_small_disk(
+        "disk_full::a_full_disk_stops_cleanly_and_resumes",
+        stops_and_resumes,
+    );
+}
+
+#[test]
+fn a_bench_keeps_what_it_measured_before_the_disk_was_full() {
+    on_a_small_disk(
+        "disk_full::a_bench_keeps_what_it_measured_before_the_disk_was_full",
+        bench_keeps,
+    );
+}
+
+/// Runs the test `name` again where a small file system is mounted, and there `inside`.
+fn on_a_small_disk(name: &str, inside: impl Fn(&Path)) {
     if let Some(mount) = std::env::var_os(INSIDE) {
         return inside(Path::new(&mount));
     }
@@ -32,18 +49,20 @@ fn a_full_disk_stops_cleanly_and_resumes() {
         .arg("mount -t tmpfs -o size=700m none \"$0\" && exec \"$@\"")
         .arg(mount.path())
         .arg(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "disk_full::a_full_disk_stops_cleanly_and_resumes",
-            "--nocapture",
-        ])
+        .args(["--exact", name, "--nocapture"])
         .env(INSIDE, mount.path())
         .status()
         .unwrap();
     assert!(status.success());
 }
 
-fn inside(mount: &Path) {
+/// Writes a file until there is no room for more.
+fn fill(filler: &Path) {
+    let filled = fs::write(filler, vec![1; 700 << 20]);
+    assert!(filled.is_err(), "the file system is smaller than that");
+}
+
+fn stops_and_resumes(mount: &Path) {
     let directory = mount.join("advice");
     let filler = mount.join("filler");
     let mut child = crate::small_advise(&directory)
@@ -56,9 +75,7 @@ fn inside(mount: &Path) {
         assert!(child.try_wait().unwrap().is_none(), "ended before loading");
         std::thread::yield_now();
     }
-    // As much as there is room for.
-    let filled = fs::write(&filler, vec![1; 700 << 20]);
-    assert!(filled.is_err(), "the file system is smaller than that");
+    fill(&filler);
     let output = child.wait_with_output().unwrap();
     let complaint = crate::complaint(&output);
     assert_eq!(output.status.code(), Some(1), "{complaint}");
@@ -69,4 +86,48 @@ fn inside(mount: &Path) {
     let output = crate::small_advise(&directory).output().unwrap();
     assert!(output.status.success(), "{}", crate::complaint(&output));
     assert!(fs::exists(directory.join("report.html")).unwrap());
+}
+
+fn bench_keeps(mount: &Path) {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let csv = elsewhere.path().join("seconds.csv");
+    let page = elsewhere.path().join("report.html");
+    let mut child = crate::octavo()
+        .arg("bench")
+        .arg(mount.join("rows"))
+        // A write-ahead log that is restarted is not made longer: rows are.
+        .args(["--workload=ycsb-a", "--mix=insert=100", "--records=1000"])
+        .args(["--duration=5m", "--warm-up=0s", "--progress=1"])
+        .arg("--csv")
+        .arg(&csv)
+        .arg("--html")
+        .arg(&page)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let measuring = said.find(|line| line.as_ref().unwrap().contains("measuring"));
+    assert!(measuring.is_some(), "ended before measuring");
+    fill(&mount.join("filler"));
+    let complaint = said
+        .map(Result::unwrap)
+        .filter(|line| line.starts_with("octavo: "));
+    let complaint: Vec<String> = complaint.collect();
+    let output = child.wait_with_output().unwrap();
+    let [complaint] = &complaint[..] else {
+        panic!("{complaint:?}");
+    };
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    let words = "the run ended early, and the rows were not checked: ";
+    assert!(complaint.contains(words), "{complaint}");
+    assert_eq!(complaint.matches("space left").count(), 1, "{complaint}");
+    assert!(!complaint.contains("disk is full"), "{complaint}");
+    let found = String::from_utf8(output.stdout).unwrap();
+    let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(found.contains("and the rows were not checked"), "{found}");
+    assert_eq!(found.matches("space left").count(), 1, "{found}");
+    assert!(fs::read_to_string(csv).unwrap().lines().count() > 1);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("the rows were not checked"));
 }

@@ -26,6 +26,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) struct UsersServer {
     pub(crate) url: String,
     server: Child,
+    start: Command,
     pub(crate) directory: TempDir,
 }
 
@@ -117,6 +118,7 @@ impl UsersServer {
         Self {
             url: format!("postgres://anna:{PASSWORD}@127.0.0.1:{port}/postgres"),
             server: start.spawn().unwrap(),
+            start,
             directory,
         }
         .ready()
@@ -157,6 +159,7 @@ impl UsersServer {
         Self {
             url: format!("mysql://anna:{PASSWORD}@127.0.0.1:{port}"),
             server: server.spawn().unwrap(),
+            start: server,
             directory,
         }
         .ready()
@@ -173,6 +176,46 @@ impl UsersServer {
             assert!(since.elapsed() < LIMIT, "{}", complaint(&output));
             thread::sleep(Duration::from_millis(100));
         }
+    }
+
+    /// Stops it, as its service would, and starts it again.
+    pub(crate) fn restart(&mut self) {
+        let server = Pid::from_raw(self.server.id().cast_signed()).unwrap();
+        // PostgreSQL's fast stop; MariaDB has no other one.
+        let signal = match self.url.starts_with("postgres") {
+            true => Signal::INT,
+            false => Signal::TERM,
+        };
+        kill_process(server, signal).unwrap();
+        self.server.wait().unwrap();
+        self.server = self.start.spawn().unwrap();
+    }
+
+    /// What the server's own client prints, a line a row; nothing where it cannot
+    /// connect.
+    pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
+        let port = self.url.split(':').next_back().unwrap();
+        let port = port.split('/').next().unwrap();
+        let mut client = match self.url.starts_with("postgres") {
+            true => {
+                let mut psql = Command::new(postgres_programs().join("psql"));
+                psql.env("PGPASSWORD", PASSWORD)
+                    .args(["-XAtq", "-h", "127.0.0.1", "-U", "anna", "-p", port])
+                    .args(["-d", "postgres", "-c", sql]);
+                psql
+            }
+            false => {
+                let mut mariadb = Command::new("mariadb");
+                mariadb
+                    .args(["--no-defaults", "-N", "-h127.0.0.1", "-uanna"])
+                    .args([format!("-p{PASSWORD}"), format!("-P{port}")])
+                    .args(["-e", sql]);
+                mariadb
+            }
+        };
+        let output = client.stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::to_owned).collect()
     }
 
     /// A bench, which never shows the password.

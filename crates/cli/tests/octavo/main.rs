@@ -10,6 +10,7 @@ mod emulate;
 mod energy;
 mod external;
 mod kill_and_resume;
+mod outages;
 mod outside;
 mod predict;
 mod ramps;

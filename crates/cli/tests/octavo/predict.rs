@@ -51,6 +51,46 @@ fn rows_that_overflow_their_page_are_found_in_the_cache() {
     assert!(!caveats.contains("misses_not_at_device"), "{caveats}");
 }
 
+#[test]
+fn caches_that_are_not_filled_are_named_unless_all_data_fits() {
+    let parent = tempfile::tempdir().unwrap();
+    let caveat_of = |name: &str, memory: &str| {
+        let output = octavo()
+            .arg("predict")
+            .arg(parent.path().join(name))
+            .args([
+                "--workload=ycsb-c",
+                "--records=5000",
+                "--device=ec",
+                "--json",
+            ])
+            .args(["--page-sizes=4K,64K", "--passes=8", "--transactions=40"])
+            .args(["--warm-up=300", memory])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let caveats = findings["caveats"].as_array().unwrap().clone();
+        let warnings = findings["warnings"].to_string();
+        let mut caveats = caveats.into_iter();
+        let found = caveats.find(|caveat| caveat["caveat"] == "buffer_not_filled");
+        (found, warnings)
+    };
+    let (found, warnings) = caveat_of("small", "--memory=4MiB");
+    let found = found.unwrap();
+    assert_eq!(found["severity"], "choice", "{found}");
+    let cells = found["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 1, "{found}");
+    assert_eq!(cells[0]["cell"]["page_size"], 4096);
+    assert!(
+        warnings.contains("did not fill the cache of 4 KiB pages"),
+        "{warnings}"
+    );
+    let (found, warnings) = caveat_of("large", "--memory=64MiB");
+    assert_eq!(found, None);
+    assert!(!warnings.contains("--warm-up"), "{warnings}");
+}
+
 fn slices(directory: &Path) -> Vec<String> {
     let store = Connection::open(directory.join("octavo.db")).unwrap();
     let mut statement = store
@@ -286,7 +326,7 @@ fn what_is_not_modeled_is_refused_in_one_line() {
         (&["--device=ec", "--memory=1KiB"], &["memory"]),
         (
             &["--database=mysql", "--device=ec"],
-            &["there is no model of it", "cubrid-like"],
+            &["there is no model of", "cubrid-like"],
         ),
         (
             &["--database=oracle-like", "--page-sizes=64K", "--device=ec"],

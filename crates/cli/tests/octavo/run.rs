@@ -239,7 +239,7 @@ fn bad_flags_of_run_are_refused_in_one_line() {
     fs::remove_file(place.path("small.toml")).unwrap();
     let output = place.run(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(complaint(&output).starts_with("octavo: read small.toml: "));
+    assert!(complaint(&output).starts_with("octavo: cannot read small.toml: "));
 }
 
 #[test]

@@ -88,6 +88,19 @@ impl Database for Postgres {
                 ),
             ));
         }
+        let most = running::Shares::most(settings.page_size, direct);
+        if settings.memory > most {
+            return Err(KIND.refuse(
+                "memory",
+                settings.memory,
+                format!(
+                    "with {} a page its buffer has at most 1,073,741,823 pages \
+                     (shared_buffers): give at most {} GiB",
+                    settings.page_size,
+                    most.get() >> 30
+                ),
+            ));
+        }
         Ok(())
     }
 

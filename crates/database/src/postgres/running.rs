@@ -39,6 +39,9 @@ const PAGES_EACH: u64 = 16;
 /// What the background writer may write in one of its rounds.
 const BGWRITER_BYTES: u64 = 100 * 8192;
 
+/// The most pages of `shared_buffers` (`INT_MAX / 2` in guc_tables.c).
+const BUFFERS_MAX: u64 = i32::MAX as u64 / 2;
+
 /// Sessions besides the clients': ours that reads statistics, and those that
 /// a server keeps for superusers.
 const SESSIONS_BESIDE: u32 = 10;
@@ -66,6 +69,15 @@ impl Shares {
             buffer: ByteCount::new(memory.get().saturating_sub(cache.get())),
             cache,
         }
+    }
+
+    /// The most memory of which the buffer can have all pages.
+    pub(super) fn most(page_size: PageSize, direct: bool) -> ByteCount {
+        let buffer = BUFFERS_MAX * u64::from(page_size.get());
+        if direct {
+            return ByteCount::new(buffer);
+        }
+        ByteCount::new(buffer / (CACHE_PART - 1) * CACHE_PART)
     }
 
     /// The least memory for these clients and pages.

@@ -121,7 +121,8 @@ impl Database for Sqlite {
                 "memory",
                 settings.memory,
                 format!(
-                    "{} with {} a page can use at most {} GiB (SQLite's cache_size)",
+                    "{} with {} a page can use at most {} GiB (SQLite's cache_size): give no \
+                     more, or leave smaller pages out",
                     clients(settings.clients),
                     settings.page_size,
                     most >> 30

@@ -347,10 +347,7 @@ fn method(_: &Value) -> Section {
 
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::{
-        findings::Findings,
-        value::{Prices, Results},
-    };
+    use octavo_experiment::{findings::Findings, prices::Prices, value::Results};
 
     use super::*;
     use crate::{fixture, json::value_json};

@@ -234,7 +234,20 @@ fn undecided(
             "no clear winner yet, {name} leads by {}.",
             signed(ratio).trim_start_matches('+')
         ),
-        None => format!("{} could still be faster.", naming::levels(open, "or")),
+        None => {
+            let is_slower = |level: &&Level| {
+                of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse))
+            };
+            let hopeful: Vec<Level> = open.iter().filter(|of| !is_slower(of)).cloned().collect();
+            match (hopeful.as_slice(), open) {
+                ([], [one]) => format!("{} is likely slower, but not surely.", naming::level(one)),
+                ([], all) => format!(
+                    "{} are likely slower, but not surely.",
+                    naming::levels(all, "and")
+                ),
+                (some, _) => format!("{} could still be faster.", naming::levels(some, "or")),
+            }
+        }
     }
 }
 
@@ -514,6 +527,32 @@ mod tests {
             to_settle(&findings).unwrap().0,
             "To settle 2 KiB and 8 KiB with 32 MiB of memory, 2 KiB with 8 MiB of memory (about \
              3 min more; 16 KiB with 8 MiB of memory may stay open)"
+        );
+    }
+
+    #[test]
+    fn what_is_likely_slower_is_not_said_to_be_faster() {
+        let mut findings = fixture::one_memory();
+        let open = [8, 16].map(|kib| Level::PageSize(PageSize::kib(kib)));
+        findings.groups[0].verdict = Verdict::Inconclusive {
+            open: open.to_vec(),
+            leader: None,
+            more_s: None,
+        };
+        let said = |findings: &Findings| answers(findings)[0].text();
+        assert_eq!(
+            said(&findings),
+            "KEEP 4 KiB PAGES FOR NOW: 8 KiB or 16 KiB could still be faster."
+        );
+        findings.groups[0].cells[3].likely = Some(Decision::Worse);
+        assert_eq!(
+            said(&findings),
+            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+        );
+        findings.groups[0].cells[2].likely = Some(Decision::Worse);
+        assert_eq!(
+            said(&findings),
+            "KEEP 4 KiB PAGES FOR NOW: 8 KiB and 16 KiB are likely slower, but not surely."
         );
     }
 

@@ -117,8 +117,9 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                                  without reflink, to check."
             .into(),
         Caveat::ReadsPerMiss { cell, reads } => format!(
-            "The disk read {} times per cache miss with {}, so read-ahead or the OS cache is \
-             measured too. Lower read_ahead_kb of the disk, or use a version with direct I/O.",
+            "The disk read {} times per cache miss with {}, so read-ahead or other programs read \
+             too. Stop other programs, and lower read_ahead_kb of the disk or use a version with \
+             direct I/O.",
             number(*reads),
             name(cell)
         ),

@@ -2,8 +2,8 @@
 //! all of them in the line of progress.
 
 use octavo_experiment::{
-    lockstep::{Candidate, GroupJudgement, Judgement, Why},
-    plan::{Group, Plan},
+    lockstep::{Candidate, Group, GroupJudgement, Judgement, Why},
+    plan::Plan,
     statistics::Decision,
 };
 

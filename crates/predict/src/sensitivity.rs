@@ -26,13 +26,19 @@ const LONGER: f64 = 1.5;
 const TRANSACTIONS: u64 = 1500;
 const ROUNDS: u64 = 5;
 
+/// From this one on, writing takes longer in the runs that are compared.
+const WRITES_LONGER: usize = 3;
+
 /// What transactions with the same times gave: by their kind, how many there were and how
-/// long they took; and the time in which none was under way.
-#[derive(Default)]
+/// long they took without checkpoints; the time in which none was under way; and the
+/// checkpoints that they made.
+#[derive(Clone, Default)]
 struct Taken {
     kinds: BTreeMap<usize, (f64, f64)>,
     idle_ns: f64,
     transactions: f64,
+    checkpoints: f64,
+    checkpoint_ns: f64,
 }
 
 impl System {
@@ -70,6 +76,7 @@ impl System {
         self.set_times(cpu, slowness);
         let after_ns = self.occupied_ns();
         let occupied_ns = [0, 1].map(|kind| after_ns[kind] - before_ns[kind]);
+        spread_checkpoints(&mut taken);
         let [usual, processor, others @ ..] = &taken;
         let [reads, writes, storage] = others.each_ref().map(|taken| taken.follows(usual));
         let [reads, writes] = parts(storage, [reads, writes], occupied_ns);
@@ -86,15 +93,46 @@ impl System {
         for _ in 0..(TRANSACTIONS / ROUNDS).div_ceil(slice) {
             let mut at_work_ns = 0.0;
             let elapsed_ns = self.run(slice, &mut |done| {
+                let checkpoint = done.asked[Purpose::Checkpoint as usize];
+                let checkpoint_ns = checkpoint.waited_ns.min(done.elapsed_ns);
                 let (count, ns) = taken.kinds.entry(done.kind).or_default();
                 *count += 1.0;
-                *ns += done.elapsed_ns as f64;
+                *ns += (done.elapsed_ns - checkpoint_ns) as f64;
                 at_work_ns += done.elapsed_ns as f64;
                 taken.transactions += 1.0;
+                taken.checkpoints += f64::from(checkpoint.requests > 0);
+                taken.checkpoint_ns += checkpoint_ns as f64;
             })?;
             taken.idle_ns += (elapsed_ns as f64 * clients - at_work_ns).max(0.0);
         }
         Ok(())
+    }
+}
+
+/// Gives the usual runs and those in which one thing or another takes longer the same
+/// number of checkpoints for each transaction, which is that of all together: one that is
+/// made every few thousand transactions falls into one of them by chance. It takes as long
+/// as a mean one of those in which writing takes as long, and where none of these has one,
+/// as much longer as writing does.
+fn spread_checkpoints(taken: &mut [Taken; 5]) {
+    let sum = |runs: &[Taken], of: fn(&Taken) -> f64| runs.iter().map(of).sum::<f64>();
+    let checkpoints = sum(&taken[..], |of| of.checkpoints);
+    let each = checkpoints / sum(&taken[..], |of| of.transactions);
+    let (as_usual, longer) = taken.split_at_mut(WRITES_LONGER);
+    let mean_ns = |runs: &[Taken]| {
+        let count = sum(runs, |of| of.checkpoints);
+        (count > 0.0).then(|| sum(runs, |of| of.checkpoint_ns) / count)
+    };
+    let means = match (mean_ns(as_usual), mean_ns(longer)) {
+        (Some(usual), Some(longer)) => [usual, longer],
+        (Some(usual), None) => [usual, usual * LONGER],
+        (None, Some(longer)) => [longer / LONGER, longer],
+        (None, None) => return,
+    };
+    for (runs, mean) in [as_usual, longer].into_iter().zip(means) {
+        for run in runs {
+            run.checkpoint_ns = run.transactions * each * mean;
+        }
     }
 }
 
@@ -118,8 +156,8 @@ impl Taken {
     /// transactions weigh the same in both, whatever chance had in each.
     fn follows(&self, usual: &Self) -> f64 {
         let mut ns = [
-            self.idle_ns / self.transactions,
-            usual.idle_ns / usual.transactions,
+            (self.idle_ns + self.checkpoint_ns) / self.transactions,
+            (usual.idle_ns + usual.checkpoint_ns) / usual.transactions,
         ];
         for (kind, (count, own_ns)) in &self.kinds {
             if let Some((usual_count, usual_ns)) = usual.kinds.get(kind) {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use octavo_device::simulated::Constant;
 use octavo_predict::{
-    CpuCost, Done, Latched, Model, PostgresSettings, Purpose, Setup, Slowness, System, Windows,
+    CpuCost, Done, Latched, Model, PostgresSettings, Purpose, Sensitivity, Setup, Slowness, System,
+    Windows,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Pgbench, Workload, Ycsb, pgbench::Script};
@@ -319,6 +320,39 @@ fn what_only_reads_does_not_follow_writes() {
         let found = system.sensitivity(100).unwrap();
         assert_eq!(found.writes, 0.0, "{model:?} {clients}");
         assert!(found.reads > 0.7, "{model:?} {clients}: {found:?}");
+    }
+}
+
+#[test]
+fn how_far_time_follows_inputs_hangs_on_no_checkpoint() {
+    // A checkpoint each few thousand transactions: none, one or two fall into the runs that
+    // are compared.
+    let workload = Ycsb::new(200_000, Seed::new(1)).unwrap();
+    let found = [1500, 2000, 2500, 3000, 3500].map(|warm_up| {
+        let device = octavo_device::catalog::find("nvme-tlc").unwrap();
+        let setup = Setup {
+            page_size: PageSize::kib(4),
+            memory: ByteCount::mib(8),
+            ..setup(Model::Sqlite, 1, 30_000.0)
+        };
+        let mut system = System::new(&workload, &setup, device.open(Seed::new(1))).unwrap();
+        system.run(warm_up, &mut |_| ()).unwrap();
+        system.sensitivity(100).unwrap()
+    });
+    // One client waits for nobody: ln(1 + s / 2) / ln 1.5 of shares s that come to 1.
+    for of in &found {
+        let sum = of.processor + of.reads + of.writes;
+        assert!((0.8..1.25).contains(&sum), "{found:?}");
+    }
+    for part in [
+        |of: &Sensitivity| of.processor,
+        |of: &Sensitivity| of.reads,
+        |of: &Sensitivity| of.writes,
+    ] {
+        let parts = found.each_ref().map(part);
+        let least = parts.iter().copied().fold(f64::MAX, f64::min);
+        let most = parts.iter().copied().fold(0.0, f64::max);
+        assert!(most - least < 0.25, "{found:?}");
     }
 }
 

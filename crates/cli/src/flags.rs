@@ -13,7 +13,7 @@ use octavo_emulate::Faults;
 use octavo_experiment::{
     dataset::Manifest,
     prediction::{PREDICTED_PASSES, PREDICTED_SLICE},
-    value::{Currency, MemoryPrice, Price},
+    prices::{Currency, MemoryPrice, Price},
 };
 use octavo_units::{ByteCount, PageSize, Rate, RequestSize, Seed, parse_duration};
 use octavo_workload::{WorkloadSpec, ycsb::Distribution};

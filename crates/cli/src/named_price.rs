@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use octavo_experiment::value::{PriceError, StoragePrice};
+use octavo_experiment::prices::{PriceError, StoragePrice};
 
 /// A storage or device with its price.
 #[derive(Clone, Debug)]

@@ -10,6 +10,7 @@ use octavo_experiment::{
         Storage,
         file::{Known, PlanFile},
     },
+    store::Store,
 };
 
 use crate::{
@@ -79,8 +80,8 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
 fn keep_prices(file: &PlanFile, directory: &Path) -> Result<(), Failure> {
     let store = directory.join(STORE);
     match &file.prices {
-        Some(prices) if store.exists() => prices
-            .keep(&store)
+        Some(prices) if store.exists() => Store::open_or_create(&store)
+            .and_then(|mut store| store.set_prices(prices))
             .map_err(|error| Failure::Fault(error.into())),
         _ => Ok(()),
     }

@@ -7,8 +7,9 @@ use octavo_device::catalog::Entry;
 use octavo_experiment::{
     findings::Findings,
     plan::file::read_prices,
+    prices::Prices,
     store::Store,
-    value::{Prices, Results, Value, ValueError},
+    value::{Results, Value, ValueError},
 };
 
 use crate::{
@@ -36,7 +37,7 @@ fn found(flags: &ValueFlags) -> Result<Value, Failure> {
     let mut read: Vec<(String, Findings)> = Vec::new();
     for path in &flags.results {
         let findings = report::findings(path)?;
-        let kept = Store::open(&report::store_at(path)).and_then(|store| Prices::kept(&store));
+        let kept = Store::open(&report::store_at(path)).and_then(|store| store.prices());
         prices = prices.or(kept.map_err(Failure::input)?);
         read.push((name(path), findings));
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{
     Database, DatabaseError, Result,
     database::DatabaseKind,
+    external::{ExternalServer, Protocol, Url},
     modeled, mysql,
     options::{OptionKind, Options, nearest},
     postgres, sqlite,
@@ -196,6 +197,20 @@ impl<'de> Deserialize<'de> for DatabaseSpec {
 pub fn choose(name: &str, options: &[(String, String)]) -> Result<Box<dyn Database>> {
     let kind = Registry::with_models().find(name)?;
     (kind.make)(&kind.read(options)?)
+}
+
+/// Connects to a server and takes the lock of its schema. Nothing is changed
+/// there.
+///
+/// # Errors
+/// [`DatabaseError::Connection`] for a server that cannot be reached or
+/// refuses the login; [`DatabaseError::Missing`] for a version that is too old,
+/// and while another Octavo holds the lock.
+pub fn connect(url: &Url) -> Result<Box<dyn ExternalServer>, DatabaseError> {
+    match url.protocol {
+        Protocol::Postgres => Ok(Box::new(postgres::ExternalPostgres::connect(url)?)),
+        Protocol::Mysql => Ok(Box::new(mysql::ExternalMysql::connect(url)?)),
+    }
 }
 
 #[cfg(test)]

@@ -14,8 +14,7 @@ use std::{error::Error, thread, time::Duration, time::Instant};
 // Where the simulation looks for it.
 use octavo_experiment::lockstep;
 use octavo_experiment::{
-    lockstep::{Candidate, Horizon, Judgement, Rules, Slice, judge},
-    plan::Group,
+    lockstep::{Candidate, Group, Horizon, Judgement, Rules, Slice, judge},
     statistics::{Decision, Interval},
 };
 use octavo_units::Seed;

@@ -8,8 +8,7 @@
 use std::{env, error::Error, path::Path};
 
 use octavo_experiment::{
-    lockstep::{Horizon, Rules, Slice, judge},
-    plan::Group,
+    lockstep::{Group, Horizon, Rules, Slice, judge},
     statistics::Decision,
     store::Store,
 };

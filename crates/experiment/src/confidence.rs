@@ -31,6 +31,18 @@ pub fn says_something(interval: &Interval) -> bool {
 /// Sittings in which something is repeated.
 const REPEATED: usize = 2;
 
+/// Batches from which on a sitting alone speaks against the answer: with fewer its interval
+/// hangs on how little two or three batches happen to differ.
+const BATCHES_OF_SITTING: usize = 4;
+
+/// The ratio of the reference to itself.
+const EXACTLY_1: Interval = Interval {
+    estimate: 1.0,
+    low: 1.0,
+    high: 1.0,
+    batches: usize::MAX,
+};
+
 /// What a person risks who follows the answer; the least trust comes first. [`confidence`] has
 /// the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -100,8 +112,8 @@ pub struct Confidence {
 /// |---|---|
 /// | predicted only | models said all of it |
 /// | low | a caveat is [`Severity::Void`] or [`Severity::Choice`]; or a level may be better than what is advised by more than [`MEDIUM_STAKE`] (the margin, where that is more), or has no interval yet |
-/// | medium | a caveat is [`Severity::Amount`]; or a level may be better by more than the margin; or there was one sitting, so that start-up and placement are not known |
-/// | high | else: nothing can be better by more than the margin, and nothing was in any sitting |
+/// | medium | a caveat is [`Severity::Amount`]; or a level may be better by more than the margin; or the answer was found in one sitting, so that start-up and placement are not known |
+/// | high | else: nothing can be better by more than the margin, and nothing was beyond chance in any sitting |
 ///
 /// By how much a level may be better is the upper end of its ratio to what is advised, asked of
 /// levels that are open or tied; or its ratio to that within a sitting, asked of all levels.
@@ -155,7 +167,7 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
         Some((stake, open)) if stake > MEDIUM_STAKE.max(margin) => is(Trust::Low, Some(open)),
         _ if severity == Severity::Amount => is(Trust::Medium, caveat),
         Some((stake, open)) if stake > margin => is(Trust::Medium, Some(open)),
-        _ if findings.sittings < REPEATED => is(Trust::Medium, Some(Doubt::OneSitting)),
+        _ if !groups().all(is_repeated) => is(Trust::Medium, Some(Doubt::OneSitting)),
         _ => is(Trust::High, None),
     }
 }
@@ -189,8 +201,37 @@ fn stake(group: &GroupFindings, cell: &CellFindings) -> Option<f64> {
 }
 
 /// The level that was better than what is advised by the largest share in one sitting, with
-/// that sitting; `None` where none was.
+/// that sitting; `None` where none was beyond chance: where intervals overlap, and in sittings
+/// of fewer than [`BATCHES_OF_SITTING`] batches.
 fn against(group: &GroupFindings) -> Option<(f64, &CellFindings, u32)> {
+    let advised = advised(group)?;
+    let sittings = group.cells.iter().flat_map(|cell| &cell.by_sitting);
+    let sittings: BTreeSet<u32> = sittings.map(|&(sitting, _)| sitting).collect();
+    let ratio = |cell: &CellFindings, sitting: u32| match cell.reference {
+        true => Some(EXACTLY_1),
+        false => {
+            let known = cell.by_sitting.iter().find(|(of, _)| *of == sitting);
+            known.map(|(_, ratio)| *ratio)
+        }
+    };
+    let of_sitting = |sitting: u32| {
+        let usual = ratio(advised, sitting)?;
+        let over = |cell| {
+            let own = ratio(cell, sitting)?;
+            let is_known = own.batches.min(usual.batches) >= BATCHES_OF_SITTING;
+            let is_above = own.low > usual.high;
+            (is_known && is_above).then(|| (own.estimate / usual.estimate - 1.0, cell))
+        };
+        let over = group.cells.iter().filter_map(over);
+        let (stake, cell) = over.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        Some((stake, cell, sitting))
+    };
+    let found = sittings.into_iter().filter_map(of_sitting);
+    found.max_by(|(one, ..), (other, ..)| one.total_cmp(other))
+}
+
+/// The cell of what a group is advised.
+fn advised(group: &GroupFindings) -> Option<&CellFindings> {
     let level = match &group.verdict {
         Verdict::Use { level, .. } => Some(level.to_string()),
         Verdict::Keep { .. } | Verdict::Inconclusive { .. } => None,
@@ -199,25 +240,17 @@ fn against(group: &GroupFindings) -> Option<(f64, &CellFindings, u32)> {
         Some(level) => cell.level == *level,
         None => cell.reference,
     };
-    let advised = group.cells.iter().find(is_advised)?;
-    let sittings = group.cells.iter().flat_map(|cell| &cell.by_sitting);
-    let sittings: BTreeSet<u32> = sittings.map(|&(sitting, _)| sitting).collect();
-    let ratio = |cell: &CellFindings, sitting: u32| match cell.reference {
-        true => Some(1.0),
-        false => {
-            let mut known = cell.by_sitting.iter();
-            known
-                .find(|(of, _)| *of == sitting)
-                .map(|(_, ratio)| *ratio)
-        }
-    };
-    let of_sitting = |sitting: u32| {
-        let usual = ratio(advised, sitting)?;
-        let cells = group.cells.iter();
-        let over = cells.filter_map(|cell| Some((ratio(cell, sitting)? / usual - 1.0, cell)));
-        let (stake, cell) = over.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-        (stake > 0.0).then_some((stake, cell, sitting))
-    };
-    let found = sittings.into_iter().filter_map(of_sitting);
-    found.max_by(|(one, ..), (other, ..)| one.total_cmp(other))
+    group.cells.iter().find(is_advised)
+}
+
+/// Whether what a group is advised was compared in several sittings: the reference with any
+/// other level.
+fn is_repeated(group: &GroupFindings) -> bool {
+    advised(group).is_some_and(|advised| match advised.reference {
+        true => group
+            .cells
+            .iter()
+            .any(|cell| cell.sittings_compared() >= REPEATED),
+        false => advised.sittings_compared() >= REPEATED,
+    })
 }

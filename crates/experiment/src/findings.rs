@@ -22,10 +22,11 @@ use crate::{
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
     lockstep::{
-        Batch, GroupJudgement, Horizon, Judgement, Left, Levels, Screened, Slice, Spent, judge,
+        Batch, Group, GroupJudgement, Horizon, Judgement, Left, Levels, Screened, Slice, Spent,
+        judge,
     },
     machine,
-    plan::{Cell, Group, Plan},
+    plan::{Cell, Plan},
     prediction::{Elsewhere, Expected},
     record::{Figures, RunRecord, Source, UNFINISHED},
     statistics::{Decision, Interval, error_of_one, mean, standard_deviation},
@@ -193,8 +194,9 @@ pub struct CellFindings {
     /// How much more measuring would decide it, in seconds within slices of all
     /// cells together; `None` where it is decided or that cannot be told.
     pub more_s: Option<f64>,
-    /// Its ratio within each sitting, by the sitting's number from 0.
-    pub by_sitting: Vec<(u32, f64)>,
+    /// Its ratio within each sitting, by the sitting's number from 0, with an interval of it
+    /// alone.
+    pub by_sitting: Vec<(u32, Interval)>,
     /// The correlation of a batch's ratio with the next one's.
     pub autocorrelation: Option<f64>,
     /// What each batch gave.
@@ -704,6 +706,22 @@ impl<'a> ByCell<'a> {
     }
 }
 
+impl CellFindings {
+    /// Its ratios within sittings of enough batches to be set beside each other.
+    fn of_sittings(&self) -> impl Iterator<Item = Interval> {
+        let all = self.by_sitting.iter().map(|(_, ratio)| *ratio);
+        all.filter(|ratio| ratio.batches >= BATCHES_TO_COMPARE)
+    }
+
+    /// In how many sittings it was compared, by two batches at least.
+    pub fn sittings_compared(&self) -> usize {
+        self.of_sittings().count()
+    }
+}
+
+/// Batches of a sitting below which its ratio is not set beside that of others.
+const BATCHES_TO_COMPARE: usize = 2;
+
 /// Counted commits a transaction; `None` without any.
 fn counted_share(slices: &[&Slice]) -> Option<f64> {
     let sum = |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice) as f64).sum::<f64>();
@@ -973,7 +991,7 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
         });
     }
     let apart = cells().filter_map(|cell| {
-        let ratios = || cell.by_sitting.iter().map(|&(_, ratio)| ratio);
+        let ratios = || cell.of_sittings().map(|ratio| ratio.estimate);
         let most = ratios().max_by(f64::total_cmp)?;
         Some((cell, most / ratios().min_by(f64::total_cmp)?))
     });

@@ -7,8 +7,8 @@ use octavo_units::PageSize;
 use serde::Serialize;
 
 use crate::{
-    lockstep::GroupJudgement,
-    plan::{Cell, Group},
+    lockstep::{Group, GroupJudgement},
+    plan::Cell,
     statistics::{Interval, critical_z, decision, error_of_one},
     store::{Store, StoreError},
 };

@@ -1,18 +1,13 @@
-//! What memory, machine and storages cost: read from text, checked, and kept with a store.
+//! What memory, machine and storages cost: read from text, and checked.
 //!
 //! Prices are no part of what identifies an experiment: the same cells give the same figures
 //! at all prices. So a plan's prices stand beside the plan, and in a store they are facts.
 
-use std::{fmt, path::Path, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use serde::{Serialize, Serializer};
 
-use crate::store::{Store, StoreError};
-
-/// The topic of prices in a store.
-const TOPIC: &str = "prices";
-
-/// What the names of storages follow in a store.
+/// What the names of storages follow in facts.
 const STORAGE: &str = "storage ";
 
 /// The least and the largest price. Chosen: what is beyond these is a slip, and sums and
@@ -318,21 +313,10 @@ impl Prices {
         }
     }
 
-    /// Keeps them in the store at `path`, instead of those that are there.
-    ///
-    /// # Errors
-    /// When the store cannot be opened or written.
-    pub fn keep(&self, path: &Path) -> Result<(), StoreError> {
-        Store::open_or_create(path)?.replace_facts(TOPIC, &self.facts())
-    }
-
-    /// Those that a store keeps. What cannot be read is not known.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn kept(store: &Store) -> Result<Self, StoreError> {
+    /// What [`Self::facts`] gave. What cannot be read is not known.
+    pub(crate) fn of_facts(facts: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut prices = Self::default();
-        for (name, value) in store.facts(TOPIC)? {
+        for (name, value) in facts {
             match name.as_str() {
                 "currency" => prices.currency = value.parse().ok(),
                 "memory" => prices.memory = value.parse().ok(),
@@ -343,10 +327,11 @@ impl Prices {
                 }
             }
         }
-        Ok(prices)
+        prices
     }
 
-    fn facts(&self) -> Vec<(String, String)> {
+    /// Names and values, as a store keeps them.
+    pub(crate) fn facts(&self) -> Vec<(String, String)> {
         let named = [
             ("currency", self.currency.as_ref().map(ToString::to_string)),
             ("memory", self.memory.map(|price| price.to_string())),
@@ -365,7 +350,7 @@ impl Prices {
 
 /// A storage's name without what tells that it is a device, and without the slash that a
 /// directory may end with.
-pub(super) fn plain(name: &str) -> &str {
+pub(crate) fn plain(name: &str) -> &str {
     let name = name.strip_prefix("device:").unwrap_or(name);
     match name.strip_suffix('/') {
         Some("") | None => name,
@@ -450,24 +435,5 @@ mod tests {
         assert_eq!(both.machine.unwrap().get(), 2000.0);
         let amounts: Vec<f64> = both.storages.iter().map(|(_, of)| of.get()).collect();
         assert_eq!(amounts, [5.0, 7.0]);
-    }
-
-    #[test]
-    fn what_is_kept_comes_back_and_replaces_what_was_there() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("octavo.db");
-        let mut prices = Prices {
-            currency: "EUR".parse().ok(),
-            memory: "0.1/MiB".parse().ok(),
-            machine: "2000.5".parse().ok(),
-            storages: vec![("".into(), "0.08/GB for 500GB".parse().unwrap())],
-        };
-        prices.keep(&path).unwrap();
-        let kept = || Prices::kept(&Store::open(&path).unwrap()).unwrap();
-        assert_eq!(kept(), prices);
-        prices.machine = None;
-        prices.storages[0].0 = "device:ec".into();
-        prices.keep(&path).unwrap();
-        assert_eq!(kept(), prices);
     }
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::{
     inputs::Inputs,
-    lockstep::{Candidate, GroupJudgement, Levels, Why},
-    plan::{Cell, Factor, Group, Level, Plan},
+    lockstep::{Candidate, Group, GroupJudgement, Levels, Why},
+    plan::{Cell, Factor, Level, Plan},
     statistics::{Decision, Interval, decision, error_of_one},
 };
 

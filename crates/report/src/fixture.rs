@@ -626,7 +626,13 @@ fn cell(
         }),
         more_s: (decision == Some(Decision::Open) && measured.len() > 1).then_some(120.0),
         by_sitting: ratio
-            .map(|ratio| vec![(0, ratio.estimate * 1.01), (1, ratio.estimate / 1.01)])
+            .map(|ratio| {
+                let of = |factor: f64| Interval {
+                    estimate: ratio.estimate * factor,
+                    ..ratio
+                };
+                vec![(0, of(1.01)), (1, of(1.0 / 1.01))]
+            })
             .unwrap_or_default(),
         autocorrelation: ratio.map(|_| -0.01),
         batches: (0..)

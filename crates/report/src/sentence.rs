@@ -172,12 +172,11 @@ pub(crate) fn passed(findings: &Findings) -> Vec<String> {
         ));
     }
     let is_apart = |caveat: &Caveat| matches!(caveat, Caveat::SittingsApart { .. });
-    // Ramps are sittings of different cells.
-    let is_repeated = findings.sittings > 1 && findings.plan.ramp.is_none();
-    if is_repeated && !findings.caveats.iter().any(is_apart) {
+    let sittings = naming::cells(findings).map(CellFindings::sittings_compared);
+    let sittings = sittings.max().unwrap_or(0);
+    if sittings > 1 && !findings.caveats.iter().any(is_apart) {
         passed.push(format!(
-            "{} sittings of fresh copies agree within {}.",
-            findings.sittings,
+            "{sittings} sittings of fresh copies agree within {}.",
             percent(SITTINGS_TOLERATED)
         ));
     }
@@ -457,7 +456,9 @@ mod tests {
         findings.caveats = vec![Caveat::PageCache];
         assert_eq!(label(&findings), "CONFIDENCE LOW");
         findings.caveats.clear();
-        findings.sittings = 1;
+        for cell in &mut findings.groups[0].cells {
+            cell.by_sitting.truncate(1);
+        }
         assert_eq!(label(&findings), "CONFIDENCE MEDIUM");
         assert_eq!(confidence(&fixture::empty()), None);
     }

@@ -100,7 +100,10 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
 
 /// The ratio within each sitting.
 fn by_sitting(cell: &CellFindings) -> String {
-    join(cell.by_sitting.iter().map(|(_, of)| signed(*of)), ", ")
+    join(
+        cell.by_sitting.iter().map(|(_, of)| signed(of.estimate)),
+        ", ",
+    )
 }
 
 /// Counted transactions a minute.

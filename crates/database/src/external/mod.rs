@@ -13,8 +13,6 @@ mod own;
 mod server;
 mod url;
 
-use crate::{DatabaseError, mysql, postgres};
-
 pub(crate) use counted::Counted;
 pub(crate) use lock::Lock;
 pub use mark::SCHEMA;
@@ -23,17 +21,3 @@ pub(crate) use own::{is_own_table, own_position};
 pub use server::ExternalServer;
 pub(crate) use server::{Driven, LOCK_WAIT, busy, entangled, foreign, occupied, refused};
 pub use url::{Protocol, Url, UrlError};
-
-/// Connects to a server and takes the lock of its schema. Nothing is changed
-/// there.
-///
-/// # Errors
-/// [`DatabaseError::Connection`] for a server that cannot be reached or
-/// refuses the login; [`DatabaseError::Missing`] for a version that is too old,
-/// and while another Octavo holds the lock.
-pub fn connect(url: &Url) -> Result<Box<dyn ExternalServer>, DatabaseError> {
-    match url.protocol {
-        Protocol::Postgres => Ok(Box::new(postgres::ExternalPostgres::connect(url)?)),
-        Protocol::Mysql => Ok(Box::new(mysql::ExternalMysql::connect(url)?)),
-    }
-}

@@ -9,8 +9,9 @@ use octavo_units::ByteCount;
 use super::{settings::CampaignSettings, sittings::Campaign};
 use crate::{
     error::CampaignError,
-    executor::{Executor, Monitor, PredictedExecutor},
+    executor::{Executor, PredictedExecutor},
     findings::{CellFindings, Findings},
+    monitor::Monitor,
     observer::Observer,
     plan::{Design, Level, Plan, SliceLength, Storage},
     prediction::{

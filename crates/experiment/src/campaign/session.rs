@@ -9,9 +9,10 @@ use super::settings::CampaignSettings;
 use crate::{
     budget,
     error::CampaignError,
-    executor::{Executor, Monitor},
+    executor::Executor,
     findings::Findings,
     lockstep::Slice,
+    monitor::Monitor,
     plan::{Cell, Factor, SnapshotKey},
     record::RunRecord,
     store::{LOADED, Store, StoreError},

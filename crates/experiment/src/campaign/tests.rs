@@ -18,9 +18,10 @@ use super::{begin::is_done, settings::CampaignSettings, sittings::Campaign};
 use crate::{
     caveats::Caveat,
     error::CampaignError,
-    executor::{Executor, Monitor, Sitting},
+    executor::{Executor, Sitting},
     findings::Findings,
     lockstep::{BATCH_PASSES, Slice, SliceKey, Why, slice::tests::slice},
+    monitor::Monitor,
     observer::Observer,
     plan::{Cell, Design, Factor, Plan, SliceLength, tests::plan},
     record::{Figures, RunRecord, Source, tests::figures},

@@ -22,7 +22,7 @@ use octavo_storage::{
 use octavo_units::{ByteCount, PageSize, Seed};
 
 use super::{
-    Executor, Facts, Monitor, SPARE, Sitting,
+    Executor, Facts, SPARE, Sitting,
     seat::{MeasuredSitting, Seat, sorted},
     snapshots::{Snapshots, remove},
 };
@@ -33,6 +33,7 @@ use crate::{
     emulation::{Emulation, EmulationError},
     error::CampaignError,
     machine,
+    monitor::Monitor,
     observer::Observer,
     plan::{Cell, Storage, TestedDatabase},
     record::{Figures, Source},

@@ -4,7 +4,6 @@
 //! know records by their [`Source`] alone, so each way is an [`Executor`].
 
 mod measured;
-mod monitor;
 mod predicted;
 mod seat;
 mod snapshots;
@@ -17,13 +16,12 @@ use crate::{
     error::CampaignError,
     inputs::Input,
     lockstep::{Slice, SliceKey},
+    monitor::Monitor,
     plan::Cell,
     record::{Figures, Source},
     run::RunError,
     store::StoredSnapshot,
 };
-
-pub use monitor::Monitor;
 
 pub(crate) use measured::MeasuredExecutor;
 pub(crate) use predicted::PredictedExecutor;

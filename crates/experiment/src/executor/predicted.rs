@@ -9,13 +9,14 @@ use octavo_predict::{Done, PredictError, Purpose, Setup, System};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 
-use super::{Executor, Facts, Monitor, Sitting};
+use super::{Executor, Facts, Sitting};
 use crate::{
     causes::with_causes,
     error::CampaignError,
     inputs::Input,
     lockstep::{Slice, SliceKey, Spent},
     machine::MachineUse,
+    monitor::Monitor,
     plan::Cell,
     prediction::{Known, Prediction, model_of},
     record::{DeviceUse, Figures, Source},

@@ -11,11 +11,11 @@ use std::{
 use octavo_database::{DatabaseError, LoadReport, free_what_servers_left};
 use octavo_units::ByteCount;
 
-use super::Monitor;
 use crate::{
     dataset::rows_about,
     directory::DirectoryError,
     error::CampaignError,
+    monitor::Monitor,
     plan::SnapshotKey,
     resolved::ResolvedPlan,
     store::{LOADED, StoredSnapshot},

@@ -63,6 +63,16 @@ fn slice(key: SliceKey) -> Slice {
     }
 }
 
+/// Of enough batches, and known to a hundredth.
+fn near(estimate: f64) -> Interval {
+    Interval {
+        estimate,
+        low: estimate / 1.01,
+        high: estimate * 1.01,
+        batches: 9,
+    }
+}
+
 type RunResult = Result<Figures, String>;
 
 /// The findings of [`SITTINGS`] sittings; `change` makes something else of a
@@ -359,9 +369,9 @@ fn a_sitting_that_is_against_the_answer_is_a_doubt() {
     let mut found = findings_with(|_| {});
     assert_eq!(trust(&found).trust, Trust::High);
     // More in one sitting than in the other is a gain in both.
-    found.groups[0].cells[1].by_sitting = vec![(0, 1.06), (1, 1.14)];
+    found.groups[0].cells[1].by_sitting = vec![(0, near(1.06)), (1, near(1.14))];
     assert_eq!(trust(&found).trust, Trust::High);
-    found.groups[0].cells[1].by_sitting = vec![(0, 0.96), (1, 1.04)];
+    found.groups[0].cells[1].by_sitting = vec![(0, near(0.96)), (1, near(1.04))];
     let said = trust(&found);
     assert_eq!(said.trust, Trust::Medium);
     let Some(Doubt::Sitting {
@@ -375,8 +385,25 @@ fn a_sitting_that_is_against_the_answer_is_a_doubt() {
     };
     assert_eq!((level.to_string(), sitting), ("4096".into(), 1));
     assert!((stake - 0.04 / 0.96).abs() < 1e-9);
+    // What one batch, or an interval with the answer in it, says is chance.
+    for chance in [
+        Interval {
+            batches: 3,
+            ..near(0.96)
+        },
+        Interval {
+            high: 1.01,
+            ..near(0.96)
+        },
+    ] {
+        found.groups[0].cells[1].by_sitting[0].1 = chance;
+        assert_eq!(trust(&found).trust, Trust::High);
+    }
+    // What was compared in one sitting is not repeated, however many there were.
+    found.groups[0].cells[1].by_sitting[0].1.batches = 1;
+    assert_eq!(trust(&found).doubt, Some(Doubt::OneSitting));
     // Where the default is kept, others count.
-    found.groups[0].cells[1].by_sitting = vec![(0, 0.96), (1, 1.04)];
+    found.groups[0].cells[1].by_sitting = vec![(0, near(0.96)), (1, near(1.04))];
     found.groups[0].verdict = Verdict::Keep {
         level: found
             .plan

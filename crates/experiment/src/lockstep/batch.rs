@@ -6,7 +6,7 @@
 //! passes, and the time of checkpoints is spread over the bytes that were
 //! written to the log, which is what makes a checkpoint due.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     Batch, ScreenedPass, Slice,
@@ -28,6 +28,14 @@ pub(super) struct Batches {
     /// By cell, seconds of checkpoint a byte of log; `None` where no log was
     /// written, so that nothing is spread.
     costs: Vec<Option<f64>>,
+    /// By cell, of all passes.
+    due: Vec<Due>,
+}
+
+/// Checkpoints, and in how many sittings.
+struct Due {
+    checkpoints: f64,
+    sittings: f64,
 }
 
 /// The passes of a batch.
@@ -94,11 +102,37 @@ pub(super) struct Series {
     /// Of one cell commits a second, of two the ratio.
     pub(super) logs: Vec<f64>,
     influences: Vec<f64>,
+    /// By cell, the standard deviation by how many checkpoints fell into what was measured.
+    unseen: Vec<(usize, f64)>,
 }
 
 impl Series {
     pub(super) fn estimate(&self) -> Option<Estimate> {
-        Estimate::of(&self.logs, &self.influences)
+        let squares = self.unseen.iter().map(|(_, deviation)| deviation.powi(2));
+        Estimate::of(&self.logs, &self.influences, squares.sum::<f64>().sqrt())
+    }
+
+    /// Its parts by sitting. What is unseen of all is taken for so much in each.
+    pub(super) fn sittings(&self) -> impl Iterator<Item = (u32, Self)> {
+        let places: Vec<usize> = (0..self.logs.len()).collect();
+        let parts: Vec<(u32, Self)> = places
+            .chunk_by(|&a, &b| self.batches[a].sitting == self.batches[b].sitting)
+            .map(|places| {
+                let range = places[0]..places[0] + places.len();
+                let part = Self {
+                    batches: self.batches[range.clone()].to_vec(),
+                    logs: self.logs[range.clone()].to_vec(),
+                    influences: self.influences[range].to_vec(),
+                    unseen: self.unseen.clone(),
+                };
+                (part.batches[0].sitting, part)
+            })
+            .collect();
+        parts.into_iter()
+    }
+
+    pub(super) fn unseen(&self) -> &[(usize, f64)] {
+        &self.unseen
     }
 
     /// What each batch adds to the mean of the logarithms times their number.
@@ -131,11 +165,18 @@ impl Batches {
         let costs = (0..cells)
             .map(|cell| cost(total(&work, cell, |_| true), total(&all, cell, |_| true)))
             .collect();
+        let due = (0..cells)
+            .map(|cell| Due {
+                checkpoints: total(&all, cell, |_| true).checkpoints,
+                sittings: sittings(passes, cell),
+            })
+            .collect();
         Self {
             screened,
             spans: spans(&kept),
             work,
             costs,
+            due,
         }
     }
 
@@ -198,7 +239,48 @@ impl Batches {
                 *influence -= sign * weight / all.log * excess;
             }
         }
+        series.unseen = self.unseen(sides, &sums);
         series
+    }
+
+    /// By cell, by how much the mean of logarithms is uncertain because the number of
+    /// checkpoints is: as many are due as log bytes say, and one more or fewer has happened.
+    ///
+    /// With a phase that nobody knows, a number of mean n has a variance of f (1 - f), where
+    /// f is what n has beyond a whole number: 1/6 in the mean, in each sitting. Of a cell
+    /// without any, all of what the other's take is uncertain.
+    fn unseen(&self, sides: [Option<usize>; 2], sums: &[[Option<Work>; 2]]) -> Vec<(usize, f64)> {
+        let share = |side: usize| {
+            let cost = sides[side].and_then(|cell| self.costs[cell]);
+            let shares = sums.iter().filter_map(|sum| {
+                let work = sum[side]?;
+                Some(work.spread(cost) / work.seconds(cost))
+            });
+            let all: f64 = shares.sum();
+            all / sums.len().max(1) as f64
+        };
+        let shares = [share(0), share(1)];
+        let mut unseen = Vec::new();
+        for (side, sign) in [(0, 1.0), (1, -1.0)] {
+            let Some(cell) = sides[side] else {
+                continue;
+            };
+            if self.costs[cell].is_none() {
+                continue;
+            }
+            let Due {
+                checkpoints,
+                sittings,
+            } = self.due[cell];
+            let deviation = match checkpoints > 0.0 {
+                true => shares[side] * (sittings / 6.0).sqrt() / checkpoints,
+                false => shares[1 - side],
+            };
+            if deviation.is_finite() && deviation > 0.0 {
+                unseen.push((cell, sign * deviation));
+            }
+        }
+        unseen
     }
 
     /// Counted commits a second; 1 where there is no other side.
@@ -241,6 +323,13 @@ fn cost(kept: Work, all: Work) -> Option<f64> {
         false => 0.0,
     };
     (all.log > 0.0).then(|| mean * all.checkpoints / all.log)
+}
+
+/// In how many sittings a cell has slices.
+fn sittings(passes: &[Pass<'_>], cell: usize) -> f64 {
+    let has = |pass: &&Pass<'_>| pass.slices.iter().any(|slice| slice.key.cell == cell);
+    let of: BTreeSet<u32> = passes.iter().filter(has).map(|of| of.sitting).collect();
+    of.len() as f64
 }
 
 /// What a cell did in those passes that are asked for.

@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use super::{
-    Candidate, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
+    Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
     batch::{Batches, PASSES, Series},
     link::levels,
     screen::{Pass, passes},
 };
-use crate::{
-    plan::Group,
-    statistics::{Decision, Estimate, Interval, decision, horizon::Spending},
-};
+use crate::statistics::{Decision, Estimate, Interval, decision, horizon::Spending, mean};
 
 /// The two-sided error of all intervals of a group at all looks together.
 const ERROR: f64 = 0.05;
@@ -210,7 +207,7 @@ impl Reading {
 struct LastLook {
     reading: Reading,
     /// The ratio within each sitting until then.
-    by_sitting: Vec<(u32, f64)>,
+    by_sitting: Vec<(u32, Interval)>,
 }
 
 /// A group between looks.
@@ -377,14 +374,16 @@ fn likely(rules: &Rules, estimate: &Estimate) -> Option<Decision> {
     matches!(alone, Decision::Better | Decision::Worse).then_some(alone)
 }
 
-fn by_sitting(series: &Series) -> Vec<(u32, f64)> {
-    let places: Vec<usize> = (0..series.logs.len()).collect();
-    places
-        .chunk_by(|&a, &b| series.batches[a].sitting == series.batches[b].sitting)
-        .map(|places| {
-            let sum: f64 = places.iter().map(|&place| series.logs[place]).sum();
-            let mean = sum / places.len() as f64;
-            (series.batches[places[0]].sitting, mean.exp())
+/// What each sitting says alone: its interval is of this candidate and this sitting.
+fn by_sitting(series: &Series) -> Vec<(u32, Interval)> {
+    series
+        .sittings()
+        .map(|(sitting, own)| {
+            let interval = match own.estimate() {
+                Some(estimate) => estimate.interval(ERROR),
+                None => Interval::of_logs(mean(&own.logs), f64::INFINITY, own.logs.len()),
+            };
+            (sitting, interval)
         })
         .collect()
 }

@@ -76,6 +76,15 @@ pub enum Screened {
     ForeignTraffic,
 }
 
+/// Cells that differ in nothing but what is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Their numbers, in the order of the compared list.
+    pub cells: Vec<usize>,
+    /// The place in `cells` of the one that the others are compared with.
+    pub reference: usize,
+}
+
 /// What the slices say of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupJudgement {
@@ -101,7 +110,7 @@ pub struct Candidate {
     pub left: Option<Left>,
     /// The ratio within each sitting, to see what placement and start-up are
     /// worth: of the batches that [`Self::ratio`] is of.
-    pub by_sitting: Vec<(u32, f64)>,
+    pub by_sitting: Vec<(u32, Interval)>,
     /// The correlation of one batch's ratio with the next one's.
     pub autocorrelation: Option<f64>,
     /// How much more time within slices, all cells together, would settle it if

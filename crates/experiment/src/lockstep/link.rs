@@ -1,13 +1,11 @@
 //! From batches to [`Levels`]: which reference is the anchor, and what links the others to it.
 
 use super::{
+    Group,
     batch::{Batches, Series},
     levels::Levels,
 };
-use crate::{
-    plan::Group,
-    statistics::{BatchMean, ByBatch, mean},
-};
+use crate::statistics::{BatchMean, ByBatch, mean};
 
 /// Batches below which a link has no spread to speak of: a reference then stands for itself.
 const LINK_MIN: usize = 2;
@@ -83,6 +81,7 @@ impl Series {
             center: mean(&self.logs),
             values: by_batch(&self.logs),
             influences: by_batch(self.influences()),
+            unseen: self.unseen().to_vec(),
         }
     }
 }

@@ -17,7 +17,8 @@ pub(crate) mod slice;
 pub use batch::PASSES as BATCH_PASSES;
 pub use decide::judge;
 pub use judgement::{
-    Batch, Candidate, GroupJudgement, Horizon, Judgement, Left, Rules, Screened, ScreenedPass, Why,
+    Batch, Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Screened,
+    ScreenedPass, Why,
 };
 pub use levels::Levels;
 pub use slice::{Slice, SliceKey, Spent};

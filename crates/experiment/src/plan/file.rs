@@ -35,7 +35,7 @@ pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
 
 use super::{Plan, SliceLength, Storage, storage::DEVICES};
-use crate::{cpus, directory::DATA, value::Prices};
+use crate::{cpus, directory::DATA, prices::Prices};
 use keys::Places;
 use price_keys::PriceKeys;
 use refusal::{Refusal, Source};

@@ -16,7 +16,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    lockstep::{Horizon, Rules},
+    lockstep::{Group, Horizon, Rules},
     record::Source,
 };
 
@@ -93,15 +93,6 @@ pub enum Design {
     Race,
     /// Each cell is measured to the end.
     Full,
-}
-
-/// Cells that differ in nothing but what is compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// Their numbers, in the order of the compared list.
-    pub cells: Vec<usize>,
-    /// The place in `cells` of the one that the others are compared with.
-    pub reference: usize,
 }
 
 impl Plan {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Cpu, PredictedDevice, model_of, rotates, throughput::throughput};
 use crate::{
     error::CampaignError,
-    executor::Monitor,
+    monitor::Monitor,
     plan::{Cell, Storage},
     resolved::ResolvedPlan,
     store::{Store, StoreError},

@@ -36,7 +36,9 @@ impl Estimate {
     /// Where the autocorrelation r of the values is above 0 at 5% (Bartlett,
     /// J. Royal Statistical Society B 8, 1946: its standard error is 1/√n),
     /// they count as (1 - r) / (1 + r) as many.
-    pub(crate) fn of(values: &[f64], influences: &[f64]) -> Option<Self> {
+    ///
+    /// `unseen` is the standard deviation of the mean by what batches do not differ in.
+    pub(crate) fn of(values: &[f64], influences: &[f64], unseen: f64) -> Option<Self> {
         let count = values.len();
         if count < 2 {
             return None;
@@ -46,15 +48,15 @@ impl Estimate {
         Some(Self {
             batches: count,
             mean: mean(values),
-            standard_error: inflation * standard_deviation(influences) / n.sqrt(),
+            standard_error: (inflation * standard_deviation(influences) / n.sqrt()).hypot(unseen),
             freedom: n - 1.0,
             autocorrelation,
         })
     }
 
     /// The sum of means, each with its factor. What two of them have of the same batch is
-    /// added before it is squared: of series of the same batches, the sum is the mean of
-    /// the sums. It has the degrees of freedom of the shortest series. `None` without any,
+    /// added before it is squared, and so is what is unseen of a cell: of series of the same
+    /// batches, the sum is the mean of the sums. It has the degrees of freedom of the shortest series. `None` without any,
     /// or of one with fewer than two values.
     pub(crate) fn sum(means: &[(f64, &BatchMean)]) -> Option<Self> {
         let batches = means.iter().map(|(_, of)| of.values.len()).min()?;
@@ -76,10 +78,18 @@ impl Estimate {
         let values: Vec<f64> = parts.values().map(|(value, _)| *value).collect();
         let (autocorrelation, inflation) = autocorrelation(&values);
         let squares = parts.values().map(|(_, influence)| influence.powi(2));
+        let mut unseen: BTreeMap<usize, f64> = BTreeMap::new();
+        for (factor, of) in means {
+            for (cell, deviation) in &of.unseen {
+                *unseen.entry(*cell).or_default() += factor * deviation;
+            }
+        }
+        let unseen = unseen.values().map(|deviation| deviation.powi(2));
+        let seen = inflation * squares.sum::<f64>().sqrt();
         Some(Self {
             batches,
             mean: means.iter().map(|(factor, of)| factor * of.center).sum(),
-            standard_error: inflation * squares.sum::<f64>().sqrt(),
+            standard_error: seen.hypot(unseen.sum::<f64>().sqrt()),
             freedom: batches as f64 - 1.0,
             autocorrelation,
         })
@@ -105,6 +115,9 @@ pub(crate) struct BatchMean {
     pub(crate) values: ByBatch,
     /// What each batch adds to the mean times their number: see [`Estimate::of`].
     pub(crate) influences: ByBatch,
+    /// What batches do not differ in, by cell: by how much the mean goes up when that is by
+    /// a standard deviation more.
+    pub(crate) unseen: Vec<(usize, f64)>,
 }
 
 fn deviations(values: &ByBatch) -> impl Iterator<Item = ((u32, u32), f64)> {
@@ -149,13 +162,16 @@ mod tests {
     fn the_interval_is_the_widened_textbook_one() {
         // Mean 0.1, deviation 0.1, t(0.975, 2) = 4.302653.
         let logs = [0.1, 0.0, 0.2];
-        let estimate = Estimate::of(&logs, &logs).unwrap();
+        let estimate = Estimate::of(&logs, &logs, 0.0).unwrap();
         let half = 1.1 * 4.302_653 * 0.1 / 3f64.sqrt();
         assert!((estimate.half_width(0.05) - half).abs() < 1e-6);
         let interval = estimate.interval(0.05);
         assert!((interval.low.ln() - (0.1 - half)).abs() < 1e-6);
         assert_eq!(interval.batches, 3);
-        assert_eq!(Estimate::of(&[0.1], &[0.1]), None);
+        assert_eq!(Estimate::of(&[0.1], &[0.1], 0.0), None);
+        let unseen = Estimate::of(&logs, &logs, 0.1).unwrap();
+        let half = 1.1 * 4.302_653 * (0.01_f64 / 3.0 + 0.01).sqrt();
+        assert!((unseen.half_width(0.05) - half).abs() < 1e-6);
     }
 
     #[test]
@@ -173,7 +189,7 @@ mod tests {
         };
         let half = |run: usize| {
             let logs = series(run);
-            Estimate::of(&logs, &logs).unwrap().half_width(0.05)
+            Estimate::of(&logs, &logs, 0.0).unwrap().half_width(0.05)
         };
         // Runs of eight: r is about 0.75, so 7 times the variance.
         assert!(half(8) > 2.0 * half(1), "{} {}", half(8), half(1));
@@ -192,13 +208,14 @@ mod tests {
             center: mean(values),
             values: by_batch(first, values),
             influences: by_batch(first, values),
+            unseen: Vec::new(),
         }
     }
 
     #[test]
     fn the_sum_of_one_mean_is_that_mean() {
         let logs = [0.1, 0.0, 0.2, 0.15, 0.07];
-        let plain = Estimate::of(&logs, &logs).unwrap();
+        let plain = Estimate::of(&logs, &logs, 0.0).unwrap();
         let sum = Estimate::sum(&[(1.0, &batch_mean(0, &logs))]).unwrap();
         assert!((sum.mean - plain.mean).abs() < 1e-12);
         assert!((sum.half_width(0.05) - plain.half_width(0.05)).abs() < 1e-12);
@@ -216,7 +233,7 @@ mod tests {
             .zip(other)
             .map(|(one, other)| other - one)
             .collect();
-        let paired = Estimate::of(&pairs, &pairs).unwrap();
+        let paired = Estimate::of(&pairs, &pairs, 0.0).unwrap();
         let means = [batch_mean(0, &one), batch_mean(0, &other)];
         let sum = Estimate::sum(&[(-1.0, &means[0]), (1.0, &means[1])]).unwrap();
         assert!((sum.mean - paired.mean).abs() < 1e-12);
@@ -233,8 +250,8 @@ mod tests {
     fn what_the_values_were_computed_with_widens() {
         let logs = [0.1, 0.0, 0.2, 0.1];
         let influences = [0.3, -0.1, 0.0, 0.2];
-        let plain = Estimate::of(&logs, &logs).unwrap();
-        let wider = Estimate::of(&logs, &influences).unwrap();
+        let plain = Estimate::of(&logs, &logs, 0.0).unwrap();
+        let wider = Estimate::of(&logs, &influences, 0.0).unwrap();
         assert_eq!(plain.mean, wider.mean);
         assert!(wider.half_width(0.05) > 2.0 * plain.half_width(0.05));
     }

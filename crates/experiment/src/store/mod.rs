@@ -7,6 +7,7 @@
 //! nothing up; in between it is a single file.
 
 mod migrations;
+mod prices;
 mod runs;
 mod steps;
 #[cfg(test)]

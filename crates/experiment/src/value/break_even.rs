@@ -14,10 +14,14 @@ use serde::Serialize;
 use super::{
     cells::ValuedStorage,
     five_minutes::{DEPTH, RANGE_MAX, RandomReads, break_even_s, random_reads},
-    prices::{Prices, plain},
     results::Results,
 };
-use crate::{causes::with_causes, plan::Storage, record::Source};
+use crate::{
+    causes::with_causes,
+    plan::Storage,
+    prices::{Prices, plain},
+    record::Source,
+};
 
 /// How often pages of a storage have to be read to belong in memory.
 #[derive(Clone, Debug, Serialize)]

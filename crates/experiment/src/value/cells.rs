@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::{
     choice::Configuration,
     money::{Bill, per_thousand},
-    prices::{Prices, plain},
     results::{Results, ValueError},
 };
 use crate::{
     findings::{CellRamp, Findings},
     plan::{Cell, Factor, Plan, Storage},
     prediction::PagesElsewhere,
+    prices::{Prices, plain},
     record::Source,
     statistics::Interval,
 };
@@ -129,7 +129,7 @@ pub(super) fn valued(
         let bytes = tested_memory.get() as f64 * scale;
         let gib = bytes / (1u64 << 30) as f64;
         let bill = Bill {
-            machine: prices.machine.map(super::prices::Price::get),
+            machine: prices.machine.map(crate::prices::Price::get),
             memory: prices.memory.map(|of| of.get() * gib),
             storage: storage_price,
         };

@@ -14,14 +14,13 @@ mod choice;
 mod five_minutes;
 mod knee;
 mod money;
-mod prices;
 mod results;
 
 use octavo_device::catalog::Entry;
 use octavo_units::{ByteCount, PageSize};
 use serde::Serialize;
 
-use crate::{plan::Plan, record::Source};
+use crate::{plan::Plan, prices::Prices, record::Source};
 use results::{SCALE_MAX, SCALE_MIN};
 
 pub use break_even::{BreakEven, BreakEvenLacks, BreakEvenPage, RateSource};
@@ -30,7 +29,6 @@ pub use choice::{Choice, Configuration, MemoryInstead, choices, frontier};
 pub use five_minutes::{DEPTH, RANGE_MAX, RandomReads, break_even_s, random_reads};
 pub use knee::{BufferPoint, Knee, KneeLacks, KneePlace, MEMORIES_MIN, MemoryStep, knee};
 pub use money::{Bill, PER, per_thousand};
-pub use prices::{Currency, MemoryPrice, Price, PriceError, Prices, StoragePrice};
 pub use results::{Results, ValueError};
 
 /// What stores are worth at prices.

@@ -235,9 +235,8 @@ fn undecided(
             signed(ratio).trim_start_matches('+')
         ),
         None => {
-            let is_slower = |level: &&Level| {
-                of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse))
-            };
+            let is_slower =
+                |level: &&Level| of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse));
             let hopeful: Vec<Level> = open.iter().filter(|of| !is_slower(of)).cloned().collect();
             match (hopeful.as_slice(), open) {
                 ([], [one]) => format!("{} is likely slower, but not surely.", naming::level(one)),
@@ -477,7 +476,10 @@ mod tests {
                 batches: 9,
             });
             for cell in &mut findings.groups[0].cells {
-                cell.by_sitting.clear();
+                // No sitting says anything against the answer.
+                for (_, ratio) in &mut cell.by_sitting {
+                    (ratio.low, ratio.high) = (0.1, 10.0);
+                }
             }
             findings.groups[0].verdict = Verdict::Inconclusive {
                 open: vec![level],
@@ -504,7 +506,13 @@ mod tests {
         let mut findings = fixture::one_memory();
         findings.caveats.clear();
         let winner = &mut findings.groups[0].cells[2];
-        winner.by_sitting = vec![(0, 1.2), (1, 0.96)];
+        let of = |estimate: f64| Interval {
+            estimate,
+            low: estimate / 1.01,
+            high: estimate * 1.01,
+            batches: 9,
+        };
+        winner.by_sitting = vec![(0, of(1.2)), (1, of(0.96))];
         assert_eq!(
             confidence(&findings).unwrap().text(),
             "CONFIDENCE MEDIUM: 4 KiB was 4.2% faster than what is advised in sitting 2 of 2, \

@@ -416,9 +416,13 @@ fn against(findings: &Findings) -> Option<(String, u32)> {
     use octavo_experiment::verdict::Verdict;
     let edge = 1.0 + findings.plan.margin;
     findings.groups.iter().find_map(|group| {
+        // Of sittings that say something alone, what is known at least of a level.
         let ratios = |cell: &octavo_experiment::findings::CellFindings| match cell.reference {
             true => None,
-            false => Some(cell.by_sitting.iter().copied().collect::<BTreeMap<_, _>>()),
+            false => {
+                let told = cell.by_sitting.iter().filter(|(_, of)| of.batches >= 4);
+                Some(told.copied().collect::<BTreeMap<_, _>>())
+            }
         };
         let advised = match &group.verdict {
             Verdict::Use { level, .. } => {
@@ -429,21 +433,22 @@ fn against(findings: &Findings) -> Option<(String, u32)> {
             _ => None,
         };
         let usual = |sitting: u32| match &advised {
-            Some(advised) => advised.get(&sitting).copied(),
-            None => Some(1.0),
+            Some(advised) => advised.get(&sitting).map(|of| (of.estimate, of.high)),
+            None => Some((1.0, 1.0)),
         };
         if let Some((&sitting, _)) = advised
             .iter()
             .flatten()
-            .find(|(_, ratio)| 1.0 / **ratio > edge)
+            .find(|(_, of)| of.high < 1.0 && 1.0 / of.estimate > edge)
         {
             return Some(("the reference".into(), sitting + 1));
         }
         group.cells.iter().find_map(|cell| {
             let own = ratios(cell)?;
-            let found = own
-                .into_iter()
-                .find(|(sitting, ratio)| usual(*sitting).is_some_and(|usual| ratio / usual > edge));
+            let found = own.into_iter().find(|(sitting, of)| {
+                let usual = usual(*sitting);
+                usual.is_some_and(|(usual, high)| of.low > high && of.estimate / usual > edge)
+            });
             Some((cell.level.clone(), found?.0 + 1))
         })
     })
@@ -727,7 +732,7 @@ pub(crate) fn of_json(json: &Value) -> Vec<String> {
 
 fn by_sitting(cell: &Value) -> Vec<(u64, f64)> {
     let all = cell["by_sitting"].as_array().into_iter().flatten();
-    all.filter_map(|one| Some((one[0].as_u64()?, one[1].as_f64()?)))
+    all.filter_map(|one| Some((one[0].as_u64()?, one[1]["estimate"].as_f64()?)))
         .collect()
 }
 

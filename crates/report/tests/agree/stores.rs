@@ -135,7 +135,7 @@ fn scenarios() -> Vec<Scenario> {
                 (2048, 3) => 1.095,
                 _ => 1.0,
             },
-            sittings: &[120, 120, 120, 12],
+            sittings: &[120, 120, 120, 24],
             noise: 0.005,
             ..USUAL
         },

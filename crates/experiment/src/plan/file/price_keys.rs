@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, str::FromStr};
 use serde::Deserialize;
 
 use super::value::{Entry, Scalar, Written, given, text_of};
-use crate::value::{Currency, MemoryPrice, Price, PriceError, Prices, StoragePrice};
+use crate::prices::{Currency, MemoryPrice, Price, PriceError, Prices, StoragePrice};
 
 /// `[prices]`, in which everything may be missing.
 #[derive(Debug, Default, Deserialize)]

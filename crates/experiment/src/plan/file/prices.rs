@@ -10,7 +10,7 @@ use super::{
     refusal::{PlanFileError, Refusal, Source},
     section::{self, PRICES, SECTIONS},
 };
-use crate::value::Prices;
+use crate::prices::Prices;
 
 /// Reads the prices in `path`: a file that has `[prices]` alone, or a plan, of which nothing
 /// else is read.

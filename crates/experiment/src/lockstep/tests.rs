@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, Seed};
 
 use super::{
     Candidate, Group, Horizon, Judgement, Rules, Screened, Slice, SliceKey, Spent, Why, judge,
-    simulated::{Conditions, Machine, QUIET},
+    simulated::{Conditions, Machine, QUIET, SLICE},
     slice::tests::slice as some_slice,
 };
 use crate::statistics::{Decision, Interval};
@@ -525,6 +525,38 @@ fn storms_are_left_out_and_intervals_cover() {
     // 93% to 97% of 300, and two standard deviations of 95%: 3.8 each.
     assert!((272..=298).contains(&covers), "{covers} of 300");
     assert!(screened > 300, "{screened}");
+}
+
+#[test]
+fn few_checkpoints_are_as_uncertain_as_they_are_few() {
+    // One in eight passes, or in 20, at another phase in each cell. Without what nobody sees
+    // of their number, intervals of the first covered 79% at 28 passes.
+    let rules = Rules {
+        drop: false,
+        screen: false,
+        ..rules(1)
+    };
+    for (apart, share) in [(8.0, 0.18), (20.0, 0.15)] {
+        let rare = Conditions {
+            checkpoints: (apart * SLICE as f64, share),
+            ..QUIET
+        };
+        for passes in [28, 44, 80] {
+            let covers = (0..300)
+                .filter(|&trial| {
+                    let seed = Seed::new(19).derive("rare", trial);
+                    let mut machine = Machine::new(rare, &[0.0, 0.92f64.ln()], seed);
+                    let slices = (0..passes).flat_map(|pass| machine.pass(0, pass, vec![0, 1]));
+                    let slices: Vec<Slice> = slices.collect();
+                    let judgement = judge(&rules, &group(2), 2, &slices);
+                    let ratio = candidate(&judgement, 1).ratio.unwrap();
+                    (ratio.low..=ratio.high).contains(&0.92)
+                })
+                .count();
+            // 95% of 300, and three standard deviations of 3.8.
+            assert!(covers >= 274, "{apart} {passes}: {covers} of 300");
+        }
+    }
 }
 
 /// Two groups of two cells, compared with their first.

@@ -23,6 +23,8 @@ pub(crate) struct Conditions {
     pub(crate) mood: (f64, f64),
     /// A checkpoint's own deviation.
     pub(crate) checkpoint: f64,
+    /// Transactions from one checkpoint to the next, and the share of time that they take.
+    pub(crate) checkpoints: (f64, f64),
     /// Seconds between the machine's regimes, whose levels lie within a factor
     /// of 1.9.
     pub(crate) regime: f64,
@@ -37,6 +39,7 @@ pub(crate) const QUIET: Conditions = Conditions {
     drift: (0.1, 22.0),
     mood: (0.006, 30.0),
     checkpoint: 0.2,
+    checkpoints: (80.0, 0.3),
     regime: 180.0,
     storm: f64::INFINITY,
 };
@@ -47,13 +50,8 @@ pub(crate) const SLICE: u64 = 50;
 /// Seconds a transaction, without checkpoints.
 const TRANSACTION: f64 = 0.0012;
 
-/// Bytes of log a transaction, and from one checkpoint to the next: one in 80
-/// transactions.
+/// Bytes of log a transaction.
 const LOG: f64 = 50e3;
-const LOG_FULL: f64 = 80.0 * LOG;
-
-/// The share of time that checkpoints take.
-const CHECKPOINT_SHARE: f64 = 0.3;
 
 /// A machine at a moment.
 pub(crate) struct Machine {
@@ -84,7 +82,7 @@ impl Machine {
             .map(|&effect| Cell {
                 effect,
                 mood: conditions.mood.0 * normal(&mut generator),
-                log: LOG_FULL * generator.random::<f64>(),
+                log: conditions.checkpoints.0 * LOG * generator.random::<f64>(),
             })
             .collect();
         Self {
@@ -146,11 +144,11 @@ impl Machine {
         let log = SLICE as f64 * LOG * length;
         cell.log += log;
         let mut checkpoint = 0.0;
-        while cell.log >= LOG_FULL {
-            cell.log -= LOG_FULL;
+        let (apart, share) = conditions.checkpoints;
+        while cell.log >= apart * LOG {
+            cell.log -= apart * LOG;
             let own = (conditions.checkpoint * normal(generator)).exp();
-            checkpoint +=
-                80.0 * TRANSACTION * CHECKPOINT_SHARE / (1.0 - CHECKPOINT_SHARE) * own * level;
+            checkpoint += apart * TRANSACTION * share / (1.0 - share) * own * level;
         }
         // A journal commit now and then, and what a storm is made of.
         let foreign = if generator.random_bool(0.02) { 200 } else { 8 };

@@ -8,6 +8,7 @@ use octavo_experiment::{
     campaign::{CampaignError, CampaignSettings, campaign},
     plan::{Plan, SliceLength, Storage},
 };
+use octavo_report::number::list;
 
 use crate::{
     devices::{emulator, storage},
@@ -30,16 +31,37 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
 fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
     let remedy = match &error {
         CampaignError::Budget { .. } => {
-            "use a larger --budget, or fewer --page-sizes or less --memory"
+            format!("use a larger --budget, or {}", fewer(&flags.cells))
         }
-        CampaignError::Space { .. } => {
-            "name a directory on a larger file system, or use less --memory or fewer \
-             --page-sizes"
-        }
-        CampaignError::UsedUp { .. } => "repeat the command with a larger --budget",
+        CampaignError::Space { .. } => format!(
+            "name a directory on a larger file system, or use {}",
+            fewer(&flags.cells)
+        ),
+        CampaignError::UsedUp { .. } => "repeat the command with a larger --budget".into(),
         _ => return outcome::failure(error, &flags.directory),
     };
-    outcome::with_remedy(&error, remedy)
+    outcome::with_remedy(&error, &remedy)
+}
+
+/// What makes an experiment smaller: less data, and fewer cells where there are several.
+fn fewer(flags: &CellFlags) -> String {
+    let mut remedies = Vec::new();
+    if let Ok(workload) = flags.workload.name() {
+        let scale = workload.family().data.scale();
+        let less = match scale.noun {
+            Some(_) => "fewer",
+            None => "a smaller",
+        };
+        remedies.push(format!("{less} --{}", scale.name));
+    }
+    if flags.page_sizes.len() != 1 {
+        remedies.push("fewer --page-sizes".into());
+    }
+    remedies.push(match flags.memory.len() {
+        1 => "a smaller --memory".into(),
+        _ => "smaller or fewer sizes of --memory".into(),
+    });
+    list(&remedies, "or")
 }
 
 fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSettings> {
@@ -103,4 +125,49 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
     plan.margin = flags.margin / 100.0;
     complete(&mut plan, memory, flags.workload.rows())?;
     Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use octavo_units::ByteCount;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Only {
+        #[command(flatten)]
+        flags: AdviseFlags,
+    }
+
+    #[test]
+    fn a_refused_budget_has_remedies_that_these_flags_allow() {
+        let refused = |words: &[&str], cells| {
+            let flags = Only::parse_from([&["octavo"], words].concat()).flags;
+            let error = CampaignError::Budget {
+                cells,
+                data: ByteCount::mib(64),
+                needed_s: 34,
+                budget_s: 10,
+            };
+            match failure(error, &flags) {
+                Failure::Input(error) => error.to_string(),
+                _ => panic!("it is not bad input"),
+            }
+        };
+        assert_eq!(
+            refused(&[], 10),
+            "10 cells with 64 MiB of data need about 34 s, more than the budget of 10 s: use a \
+             larger --budget, or fewer --warehouses, fewer --page-sizes or smaller or fewer \
+             sizes of --memory"
+        );
+        let one = ["--workload=ycsb-a", "--page-sizes=4K", "--memory=8MiB"];
+        assert_eq!(
+            refused(&one, 1),
+            "1 cell with 64 MiB of data needs about 34 s, more than the budget of 10 s: use a \
+             larger --budget, or fewer --records or a smaller --memory"
+        );
+        let scaled = ["--workload=pgbench", "--page-sizes=4K,8K"];
+        assert!(refused(&scaled, 4).contains("or a smaller --scale, fewer --page-sizes or"));
+    }
 }

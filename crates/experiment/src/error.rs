@@ -61,8 +61,9 @@ pub enum CampaignError {
     },
     /// The experiment does not fit into the budget.
     #[error(
-        "{cells} cells with {data} of data need about {needed_s} s, more than the budget of \
-         {budget_s} s"
+        "{} with {data} of data {} about {needed_s} s, more than the budget of {budget_s} s",
+        if *cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") },
+        if *cells == 1 { "needs" } else { "need" },
     )]
     Budget {
         /// Cells of the plan.

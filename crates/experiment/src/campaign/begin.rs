@@ -8,7 +8,7 @@ use super::{
     ramps::Ramps,
     requirements::{Requirements, check, find_programs},
     settings::CampaignSettings,
-    sittings::{Campaign, has_passes},
+    sittings::{Campaign, has_passes, is_complete},
 };
 use crate::{
     budget,
@@ -16,7 +16,7 @@ use crate::{
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, PredictedExecutor},
     findings::{Findings, LENGTHS, WARM_UP},
-    lockstep::{Horizon, judge},
+    lockstep::{Horizon, judge_seated},
     monitor::Monitor,
     observer::Observer,
     record::Source,
@@ -209,10 +209,13 @@ pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
     let groups = plan.groups();
     let slices = store.slices()?;
     let rules = plan.rules(horizon, store.source()?.unwrap_or(Source::Measured));
-    let judgement = judge(&rules, &groups, plan.cells().len(), &slices);
+    let cells = plan.cells().len();
+    let unseated = store.unseated(cells)?;
+    let judgement = judge_seated(&rules, &groups, cells, &slices, &unseated);
     let all = judgement.groups.iter().zip(&groups);
     Ok(all.into_iter().all(|(judged, group)| {
         let enough = |passes| has_passes(group, &slices, &judgement, passes);
-        judged.finished || settings.passes.is_some_and(enough)
+        let is_finished = judged.finished && is_complete(group, &slices, &unseated);
+        is_finished || settings.passes.is_some_and(enough)
     }))
 }

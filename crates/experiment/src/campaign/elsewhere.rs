@@ -29,7 +29,7 @@ use crate::{
 /// Nothing is predicted where no single comparison is meant: with several databases,
 /// storages, numbers of clients or CPUs, or data of several kinds; nor of what has no model.
 ///
-/// Disks that the budget has no time for are left out, with a note.
+/// Disks that the budget has no time for are left out, with a note that names them.
 ///
 /// # Errors
 /// When the store cannot be read or written, and when the user interrupts: then nothing is
@@ -42,21 +42,58 @@ pub(super) fn predict_elsewhere(
 ) -> Result<Vec<Elsewhere>, CampaignError> {
     let mut all = Vec::new();
     if let Some(known) = Known::of(&settings.plan, found, store)? {
-        for device in Elsewhere::DEVICES {
+        // Nothing ends a session of so many passes but these.
+        let end = settings.budget.filter(|_| settings.passes.is_none());
+        let within = Within { monitor, end };
+        let without_time = each_in_time(&Elsewhere::DEVICES, &within, |device| {
             monitor.progress(&format!("predict {device}"));
-            match known.on(device, settings, monitor) {
-                Err(CampaignError::Stopped) if !monitor.interrupted() => {
-                    monitor.note(&format!(
-                        "{device} was not predicted: the budget has no time left for it"
-                    ));
-                    break;
-                }
-                found => all.extend(found?),
-            }
+            all.extend(known.on(device, settings, &within)?);
+            Ok(())
+        })?;
+        if let Some(note) = not_predicted(&without_time) {
+            monitor.note(&note);
         }
     }
     Elsewhere::put(store, &all)?;
     Ok(all)
+}
+
+/// Predicts one device after the other until the budget is over; those that it has no time for.
+///
+/// # Errors
+/// Those of predicting, and when the user interrupts.
+fn each_in_time<'d>(
+    devices: &[&'d str],
+    within: &Within<'_>,
+    mut predict: impl FnMut(&'d str) -> Result<(), CampaignError>,
+) -> Result<Vec<&'d str>, CampaignError> {
+    let mut without_time = Vec::new();
+    for &device in devices {
+        within.monitor.stop_if_interrupted()?;
+        if within.is_over() {
+            without_time.push(device);
+            continue;
+        }
+        match predict(device) {
+            Err(CampaignError::Stopped) if !within.monitor.interrupted() => {
+                without_time.push(device);
+            }
+            predicted => predicted?,
+        }
+    }
+    Ok(without_time)
+}
+
+/// A sentence that names the devices that the budget had no time for.
+fn not_predicted(devices: &[&str]) -> Option<String> {
+    let (last, others) = devices.split_last()?;
+    Some(match others {
+        [] => format!("{last} was not predicted: the budget has no time left for it"),
+        others => format!(
+            "{} and {last} were not predicted: the budget has no time left for them",
+            others.join(", ")
+        ),
+    })
 }
 
 /// What is predicted from.
@@ -100,7 +137,7 @@ impl Known {
         &self,
         device: &str,
         settings: &CampaignSettings,
-        monitor: &Monitor<'_>,
+        within: &Within<'_>,
     ) -> Result<Option<Elsewhere>, CampaignError> {
         let Ok(entry) = catalog::find(device) else {
             return Ok(None);
@@ -136,8 +173,7 @@ impl Known {
         };
         let mut store = Store::in_memory()?;
         store.adopt(&settings.plan, settings.slices, settings.octavo_version)?;
-        let within = Within(monitor);
-        let own = Monitor::new(&within, Duration::ZERO, None);
+        let own = Monitor::new(within, Duration::ZERO, None);
         let campaign = Campaign::new(&settings, store, executor.source(), &own)?;
         let there = campaign.carry_out(&mut executor)?;
         Ok(self.compare(device, &there))
@@ -184,7 +220,18 @@ impl Known {
 
 /// An observer that is asked whether to stop, the budget's end included, and not told of each
 /// step.
-struct Within<'a>(&'a Monitor<'a>);
+struct Within<'a> {
+    monitor: &'a Monitor<'a>,
+    /// When the budget is over, where that ends anything.
+    end: Option<Duration>,
+}
+
+impl Within<'_> {
+    /// Whether the budget is over, though loading may have been allowed to take longer.
+    fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| self.monitor.spent() >= end)
+    }
+}
 
 impl Observer for Within<'_> {
     fn progress(&self, _now: &str, _spent: Duration, _expected: Duration) {}
@@ -192,6 +239,74 @@ impl Observer for Within<'_> {
     fn note(&self, _line: &str) {}
 
     fn interrupted(&self) -> bool {
-        self.0.interrupted() || self.0.passed_limit().is_some()
+        self.monitor.interrupted() || self.is_over()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Interrupted, or not.
+    struct Interrupted(bool);
+
+    impl Observer for Interrupted {
+        fn progress(&self, _: &str, _: Duration, _: Duration) {}
+        fn note(&self, _: &str) {}
+        fn interrupted(&self) -> bool {
+            self.0
+        }
+    }
+
+    #[test]
+    fn devices_beyond_the_budget_are_not_predicted_and_all_are_named() {
+        let devices = ["a", "b", "c"];
+        // The budget ends in the second one, is over before, or ends nothing.
+        for (end_ms, stopped, asked, without_time) in [
+            (Some(60_000), Some("b"), "ab", &["b", "c"][..]),
+            (Some(0), None, "", &["a", "b", "c"]),
+            (None, None, "abc", &[]),
+        ] {
+            let observer = Interrupted(false);
+            let monitor = Monitor::new(&observer, Duration::ZERO, None);
+            let mut end = end_ms.map(Duration::from_millis);
+            let mut seen = String::new();
+            let mut missed = Vec::new();
+            for device in devices {
+                let within = Within {
+                    monitor: &monitor,
+                    end,
+                };
+                let found = each_in_time(&[device], &within, |device| {
+                    seen += device;
+                    match stopped == Some(device) {
+                        true => Err(CampaignError::Stopped),
+                        false => Ok(()),
+                    }
+                });
+                if stopped == Some(device) {
+                    end = Some(Duration::ZERO);
+                }
+                missed.extend(found.unwrap());
+            }
+            assert_eq!((seen.as_str(), &missed[..]), (asked, without_time));
+        }
+        assert_eq!(not_predicted(&[]), None);
+        assert_eq!(
+            not_predicted(&["a", "b", "c"]).unwrap(),
+            "a, b and c were not predicted: the budget has no time left for them"
+        );
+    }
+
+    #[test]
+    fn an_interruption_ends_predicting() {
+        let observer = Interrupted(true);
+        let monitor = Monitor::new(&observer, Duration::ZERO, None);
+        let within = Within {
+            monitor: &monitor,
+            end: None,
+        };
+        let ended = each_in_time(&["a"], &within, |_| Ok(()));
+        assert!(matches!(ended, Err(CampaignError::Stopped)));
     }
 }

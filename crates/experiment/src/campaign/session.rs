@@ -218,9 +218,7 @@ impl<'a> Session<'a> {
         let Some(next) = later.iter().find(|cell| !is_made(cell)) else {
             return Ok(());
         };
-        if !self.store.slices()?.is_empty() {
-            return Ok(());
-        }
+        let has_figures = !self.store.slices()?.is_empty();
         let size = known.iter().map(|made| made.size).max().unwrap_or_default();
         let mut measured = ready.clone();
         measured.push(next.snapshot());
@@ -236,7 +234,7 @@ impl<'a> Session<'a> {
             .saturating_add(check.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX)))
             .saturating_add(budget::sitting(size, cells));
         let fits = needed <= budget;
-        if ready.len() >= COMPARED_MIN {
+        if has_figures || ready.len() >= COMPARED_MIN {
             return match fits {
                 true => Ok(()),
                 false => self.leave_out(later),
@@ -260,10 +258,11 @@ impl<'a> Session<'a> {
             let key = cell.snapshot();
             if known.iter().all(|made| made.key != key) && !self.without_time.contains(&key) {
                 self.monitor.note(&format!(
-                    "{} with {} pages is left out: {}",
+                    "{} with {} pages is left out: no time to load it in the budget of {} s, \
+                     give a larger one",
                     cell.database.name,
                     cell.page_size,
-                    self.no_time()
+                    self.settings.budget.unwrap_or_default().as_secs()
                 ));
                 self.without_time.push(key);
             }
@@ -271,19 +270,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn no_time(&self) -> String {
-        let budget = self.settings.budget.unwrap_or_default();
-        format!(
-            "no time to load it in the budget of {} s, give a larger one",
-            budget.as_secs()
-        )
-    }
-
-    /// Why a cell cannot be measured in this session, where that is so.
-    pub(super) fn unavailable(&self, executor: &dyn Executor, cell: &Cell) -> Option<String> {
-        let is_left_out = self.without_time.contains(&cell.snapshot());
-        let own = is_left_out.then(|| self.no_time());
-        executor.unavailable(cell).map(str::to_owned).or(own)
+    /// Whether a cell is not loaded in this session, for want of time.
+    pub(super) fn is_left_out(&self, cell: &Cell) -> bool {
+        self.without_time.contains(&cell.snapshot())
     }
 
     /// Keeps runs of this session as they are now, and the slices that are new.

@@ -2,7 +2,7 @@
 //! and clearing up.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     time::Duration,
 };
 
@@ -15,14 +15,18 @@ use super::{
     warm_up::{WarmUp, WarmUpEnd},
 };
 use crate::{
+    budget,
     causes::with_causes,
     error::CampaignError,
     executor::{Executor, Sitting},
     findings::Findings,
     inputs::Input,
-    lockstep::{BATCH_PASSES, Group, GroupJudgement, Horizon, Judgement, Slice, SliceKey, judge},
+    lockstep::{
+        BATCH_PASSES, Group, GroupJudgement, Horizon, Judgement, Slice, SliceKey, Unseated,
+        judge_seated,
+    },
     monitor::Monitor,
-    plan::{Cell, Plan},
+    plan::{Cell, Plan, SnapshotKey},
     prediction::{Expected, expect},
     record::{RunKey, RunRecord, Source, UNFINISHED},
     resolved::ResolvedPlan,
@@ -62,6 +66,8 @@ pub(super) struct Campaign<'a> {
     given_up: BTreeSet<usize>,
     /// Cells that are not measured: they are predicted to be slow.
     left_out: BTreeSet<usize>,
+    /// Cells that took no part in sittings, those that are left out aside.
+    unseated: Unseated,
     /// Sittings that there will be in this session, the one under way
     /// included; 0 until that is decided.
     sittings_left: u32,
@@ -113,6 +119,7 @@ impl<'a> Campaign<'a> {
             sittings,
             given_up: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            unseated: Unseated::new(),
             sittings_left: 0,
             beginning,
             kept: Duration::ZERO,
@@ -160,6 +167,7 @@ impl<'a> Campaign<'a> {
         if self.horizon.is_none() {
             self.horizon = self.session.store.horizon()?;
         }
+        self.unseated = self.session.store.unseated(self.cells.len())?;
         loop {
             let live = self.live(&self.judge());
             if live.is_empty() || self.is_over() {
@@ -167,13 +175,19 @@ impl<'a> Campaign<'a> {
                     (true, Some(budget)) if !live.is_empty() => Err(CampaignError::UsedUp {
                         budget_s: budget.as_secs(),
                     }),
-                    _ => Ok(()),
+                    _ => self.explain_nothing(&live),
                 };
             }
             self.prepare(executor, &live)?;
             // There are figures, and loading left no time for more.
             if !self.slices.is_empty() && self.is_over() {
-                return Ok(());
+                return self.explain_nothing(&live);
+            }
+            // Without what there was no time to load.
+            let due = live;
+            let live = self.live(&self.judge());
+            if live.is_empty() {
+                return self.explain_nothing(&due);
             }
             let turn = self.turn(executor, live)?;
             self.sit(executor, &turn)?;
@@ -204,11 +218,12 @@ impl<'a> Campaign<'a> {
 
     fn judge(&self) -> Judgement {
         let horizon = self.horizon.unwrap_or(Horizon::Passes { passes: u32::MAX });
-        judge(
+        judge_seated(
             &self.plan().rules(horizon, self.source),
             &self.groups,
             self.cells.len(),
             &self.slices,
+            &self.unseated,
         )
     }
 
@@ -220,11 +235,16 @@ impl<'a> Campaign<'a> {
                 .iter()
                 .zip(&judged.candidates)
                 .filter(|(cell, candidate)| {
-                    candidate.left.is_none() && !self.left_out.contains(cell)
+                    candidate.left.is_none()
+                        && !self.left_out.contains(cell)
+                        && !self.session.is_left_out(&self.cells[**cell])
                 })
                 .map(|(&cell, _)| cell)
                 .collect();
-            let ended = judged.finished
+            // Those that no earlier session had the time for come now.
+            let is_new = |&cell: &usize| never_seated(cell, &self.slices, &self.unseated);
+            let ended = cells.is_empty()
+                || (judged.finished && !cells.iter().any(is_new))
                 || self.given_up.contains(&number)
                 || self.has_enough(&self.groups[number], judgement);
             (!ended).then_some((number, cells))
@@ -240,6 +260,51 @@ impl<'a> Campaign<'a> {
             (None, Some(budget)) => self.monitor.spent() + self.beginning.mul_f64(1.5) >= budget,
             _ => false,
         }
+    }
+
+    /// Says so where this session measured nothing though cells are due: a budget that is too
+    /// short for a sitting looks as if it did nothing.
+    fn explain_nothing(&self, due: &[(usize, Vec<usize>)]) -> Result<(), CampaignError> {
+        let mut sittings = self.slices.iter().map(|slice| slice.key.sitting);
+        let is_measured = sittings.any(|sitting| sitting >= self.first);
+        let (None, Some(budget), false) = (self.settings.passes, self.settings.budget, is_measured)
+        else {
+            return Ok(());
+        };
+        let cells: Vec<&Cell> = due
+            .iter()
+            .flat_map(|(_, cells)| cells)
+            .map(|&cell| &self.cells[cell])
+            .collect();
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let known = self.session.store.snapshots()?;
+        let size = known.iter().map(|made| made.size).max().unwrap_or_default();
+        // The data of earlier sessions may be gone.
+        let longest_s = known.iter().map(|made| made.elapsed_s).fold(0.0, f64::max);
+        let due: HashSet<SnapshotKey> = cells.iter().map(|cell| cell.snapshot()).collect();
+        let loads_s = due.iter().map(|key| {
+            let made = known.iter().find(|made| made.key == *key);
+            made.map_or(longest_s, |made| made.elapsed_s)
+        });
+        let loads = Duration::try_from_secs_f64(loads_s.sum()).unwrap_or_default();
+        let sitting = self
+            .beginning
+            .mul_f64(1.5)
+            .max(budget::sitting(size, cells.len()))
+            .saturating_add(loads);
+        let wanted = self.monitor.spent().saturating_add(sitting);
+        let wanted = wanted.saturating_add(budget::elsewhere(wanted.mul_f64(1.1)));
+        let left = budget.saturating_sub(self.monitor.spent());
+        self.monitor.note(&format!(
+            "nothing more was measured: {} s are left of the budget of {} s, too little for \
+             another sitting; --budget {}m would do",
+            left.as_secs(),
+            budget.as_secs(),
+            wanted.as_secs() / 60 + 1
+        ));
+        Ok(())
     }
 
     /// Whether a group has all the passes that it is to have.
@@ -313,6 +378,7 @@ impl<'a> Campaign<'a> {
         let cells = self.cells.clone();
         let mut records = BTreeMap::new();
         let mut seated = Vec::new();
+        let mut tried = BTreeSet::new();
         let mut closing = Duration::ZERO;
         for &cell in turn.iter().flat_map(|(_, cells)| cells) {
             let mut record = RunRecord {
@@ -324,15 +390,21 @@ impl<'a> Campaign<'a> {
                 started_at: Timestamp::now(),
                 result: Err(UNFINISHED.to_owned()),
             };
-            if let Some(reason) = self.session.unavailable(executor, &cells[cell]) {
-                record.result = Err(reason);
+            if let Some(reason) = executor.unavailable(&cells[cell]) {
+                record.result = Err(reason.to_owned());
+                tried.insert(cell);
                 self.session.put_runs(&[&record], &[])?;
                 continue;
             }
             closing += executor.closing(&cells[cell]);
             seated.push((cell, &cells[cell]));
             records.insert(cell, record);
+            tried.insert(cell);
         }
+        let untried = |cell: &usize| !tried.contains(cell) && !self.left_out.contains(cell);
+        let untried: Vec<usize> = (0..cells.len()).filter(untried).collect();
+        self.unseated
+            .extend(untried.into_iter().map(|cell| (number, cell)));
         let seed = self.plan().inputs_seed(number);
         let mut sitting = OpenSitting {
             number,
@@ -708,6 +780,18 @@ impl<'a> Campaign<'a> {
         sitting.failure = Some(reason);
         Ok(())
     }
+}
+
+/// Whether a cell was never seated, though others were.
+fn never_seated(cell: usize, slices: &[Slice], unseated: &Unseated) -> bool {
+    let mut slices = slices.iter();
+    !slices.any(|slice| slice.key.cell == cell || !unseated.contains(&(slice.key.sitting, cell)))
+}
+
+/// Whether each cell of a group was seated.
+pub(super) fn is_complete(group: &Group, slices: &[Slice], unseated: &Unseated) -> bool {
+    let mut cells = group.cells.iter();
+    !cells.any(|&cell| never_seated(cell, slices, unseated))
 }
 
 /// The passes of a group, by sitting and number.

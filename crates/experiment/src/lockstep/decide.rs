@@ -1,6 +1,6 @@
 //! Looks at what the slices say, and who leaves when.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{
     Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
@@ -48,6 +48,24 @@ const MORE_MAX: f64 = 100.0;
 /// # Panics
 /// If a group has a cell that is not below `cells`.
 pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice]) -> Judgement {
+    judge_seated(rules, plan_groups, cells, slices, &Unseated::new())
+}
+
+/// Sittings with the cells that took no part in them: nothing was tried, so nothing failed.
+pub type Unseated = BTreeSet<(u32, usize)>;
+
+/// As [`judge`], where not every cell was seated in every sitting. A cell that was never
+/// seated has not left, and a group is finished without it.
+///
+/// # Panics
+/// As [`judge`].
+pub fn judge_seated(
+    rules: &Rules,
+    plan_groups: &[Group],
+    cells: usize,
+    slices: &[Slice],
+    unseated: &Unseated,
+) -> Judgement {
     let passes = passes(slices);
     let mut groups: Vec<Standing<'_>> = plan_groups.iter().map(Standing::new).collect();
     let mut absences = vec![Absence::default(); cells];
@@ -69,7 +87,7 @@ pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice
             share,
         };
         for group in &mut groups {
-            group.miss(pass, &mut absences, &moment);
+            group.miss(pass, unseated, &mut absences, &moment);
         }
         looked = false;
         if due {
@@ -215,6 +233,8 @@ struct Standing<'a> {
     group: &'a Group,
     spending: Spending,
     left: Vec<Option<Left>>,
+    /// Those that were seated so far.
+    seated: Vec<bool>,
     /// Of those that are not measured any more.
     last: Vec<Option<LastLook>>,
     finished: bool,
@@ -228,6 +248,7 @@ impl<'a> Standing<'a> {
             group,
             spending: Spending::new(ERROR / rivals as f64),
             left: vec![None; candidates],
+            seated: vec![false; candidates],
             last: (0..candidates).map(|_| None).collect(),
             finished: false,
         }
@@ -245,12 +266,36 @@ impl<'a> Standing<'a> {
     }
 
     /// Notes which cells a pass has none of.
-    fn miss(&mut self, pass: &Pass<'_>, absences: &mut [Absence], moment: &Moment) {
+    fn miss(
+        &mut self,
+        pass: &Pass<'_>,
+        unseated: &Unseated,
+        absences: &mut [Absence],
+        moment: &Moment,
+    ) {
         let present = |cell: usize| pass.slices.iter().any(|slice| slice.key.cell == cell);
-        if self.finished || !self.group.cells.iter().any(|&cell| present(cell)) {
+        let group = self.group;
+        if !group.cells.iter().any(|&cell| present(cell)) {
             return;
         }
-        for (place, &cell) in self.group.cells.iter().enumerate() {
+        let is_seated = |cell: usize| present(cell) || !unseated.contains(&(pass.sitting, cell));
+        if self.finished {
+            // What was decided without a cell is compared with it once it comes.
+            let mut cells = group.cells.iter().zip(&self.seated);
+            let is_late = cells.any(|(&cell, seated)| !seated && is_seated(cell));
+            if !is_late || self.left[group.reference].is_some() {
+                return;
+            }
+            self.finished = false;
+            for place in self.live_rivals() {
+                self.last[place] = None;
+            }
+        }
+        for (place, &cell) in group.cells.iter().enumerate() {
+            if !is_seated(cell) {
+                continue;
+            }
+            self.seated[place] = true;
             absences[cell].see(pass.sitting, present(cell));
             if self.left[place].is_none() && absences[cell].gives_nothing() {
                 self.left[place] = Some(moment.left(Why::NoResult));
@@ -300,7 +345,8 @@ impl<'a> Standing<'a> {
                 self.left[place] = Some(moment.left(why));
             }
             let live = self.live_rivals();
-            self.finished = live.iter().all(|&place| Some(place) == leader);
+            let mut known = live.iter().filter(|&&place| self.seated[place]);
+            self.finished = known.all(|&place| Some(place) == leader);
             for (place, reading) in readings {
                 if self.finished || !live.contains(&place) {
                     let series = self.series(batches, place, self.group.reference);

@@ -15,7 +15,7 @@ mod screen;
 pub(crate) mod slice;
 
 pub use batch::PASSES as BATCH_PASSES;
-pub use decide::judge;
+pub use decide::{Unseated, judge, judge_seated};
 pub use judgement::{
     Batch, Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Screened,
     ScreenedPass, Why,

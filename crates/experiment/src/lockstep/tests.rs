@@ -5,7 +5,8 @@ use std::time::Duration;
 use octavo_units::{ByteCount, Seed};
 
 use super::{
-    Candidate, Group, Horizon, Judgement, Rules, Screened, Slice, SliceKey, Spent, Why, judge,
+    Candidate, Group, Horizon, Judgement, Rules, Screened, Slice, SliceKey, Spent, Unseated, Why,
+    judge, judge_seated,
     simulated::{Conditions, Machine, QUIET, SLICE},
     slice::tests::slice as some_slice,
 };
@@ -333,6 +334,18 @@ fn cells_without_results_leave() {
         key.cell == 2 && (key.sitting > 0 || key.pass > 30)
     });
     assert_eq!(candidate(&judgement, 2).left.unwrap().why, Why::Equal);
+    // What was not tried in a sitting is not missing there, and comes later.
+    let mut slices = slices(&[20, 20], 3, |slice| take(slice, 1.0));
+    slices.retain(|slice| slice.key.cell < 2 || slice.key.sitting > 0);
+    let unseated = Unseated::from([(0, 2)]);
+    let rules = rules(20);
+    let first = judge_seated(&rules, &group(3), 3, &slices[..2 * 20], &unseated);
+    assert!(first.groups[0].finished);
+    assert_eq!(candidate(&first, 2).left, None);
+    let both = judge_seated(&rules, &group(3), 3, &slices[..2 * 20 + 3], &unseated);
+    assert!(!both.groups[0].finished);
+    assert_eq!(candidate(&both, 2).left, None);
+    assert_eq!(candidate(&both, 1).left, candidate(&first, 1).left);
     // Nobody is missing while the whole group is.
     let judgement = without(&[40], &|key| key.pass > 20);
     assert!(

@@ -1,16 +1,22 @@
 //! Runs and their slices as they are kept, with latencies and the workload's
 //! conditions.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Duration,
+};
 
 use octavo_driver::{Counts, KindCounts, Latencies, Measurement, Outcomes};
 use octavo_units::ByteCount;
 use octavo_workload::{Audit, Condition, TransactionKind};
 use rusqlite::{OptionalExtension, Row, Transaction, params, params_from_iter, types::Value};
 
-use super::{Store, StoreError, damage, from_integer, json, seconds, to_integer, to_json};
+use super::{
+    PREDICTED, SOURCE, Store, StoreError, damage, from_integer, json, seconds, to_integer, to_json,
+};
 use crate::{
-    lockstep::{Slice, SliceKey, Spent},
+    lockstep::{Slice, SliceKey, Spent, Unseated},
+    prediction::Expected,
     record::{Figures, RunKey, RunRecord, Source},
 };
 
@@ -100,12 +106,19 @@ impl Store {
         )
     }
 
-    /// How the records so far came about; `None` without any.
+    /// How the records so far came about; `None` without any, but for a prediction, whose
+    /// storage is known before its first record.
     ///
     /// # Errors
     /// When the store cannot be read, or holds something else.
     pub fn source(&self) -> Result<Option<Source>, StoreError> {
-        self.row("SELECT source FROM run LIMIT 1", source)
+        if let Some(source) = self.row("SELECT source FROM run LIMIT 1", source)? {
+            return Ok(Some(source));
+        }
+        let facts = self.facts("storage")?;
+        let mut sources = facts.iter().filter(|(name, _)| name == SOURCE);
+        let is_predicted = sources.any(|(_, value)| value == PREDICTED);
+        Ok(is_predicted.then_some(Source::Predicted))
     }
 
     /// The number of the sitting that comes next.
@@ -117,6 +130,35 @@ impl Store {
             row.get(0)
         })?;
         Ok(next.unwrap_or_default())
+    }
+
+    /// The cells below `cells` that took no part in a sitting, by sitting: they have no run in
+    /// it, and were not left out because a prediction says that they are slow.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds something else.
+    pub fn unseated(&self, cells: usize) -> Result<Unseated, StoreError> {
+        let seated = self.collect(
+            "SELECT DISTINCT sitting, cell FROM run WHERE set_aside = 0",
+            &[],
+            |row| {
+                let run = key(row, 0, 1)?;
+                Ok((run.sitting, run.cell))
+            },
+        )?;
+        let expected = Expected::all(self)?;
+        let is_slow = |cell: usize| {
+            let mut expected = expected.iter();
+            expected.any(|(of, expected)| *of == cell && expected.is_left_out)
+        };
+        let seated: Unseated = seated.into_iter().collect();
+        let sittings: BTreeSet<u32> = seated.iter().map(|&(sitting, _)| sitting).collect();
+        let all = sittings
+            .into_iter()
+            .flat_map(|sitting| (0..cells).map(move |cell| (sitting, cell)));
+        Ok(all
+            .filter(|of| !seated.contains(of) && !is_slow(of.1))
+            .collect())
     }
 
     /// The cells of which a run has a result.
@@ -180,41 +222,58 @@ impl Store {
         Ok(runs)
     }
 
-    /// What was generated in the one run with the most transactions, where all runs are given
-    /// the same inputs.
+    /// What was generated in the longest run, warm-up included, where all runs are given the
+    /// same inputs.
     ///
     /// # Errors
     /// When the store cannot be read, or holds something else.
     pub fn longest_audit(&self) -> Result<Audit, StoreError> {
-        let longest = self.row(
-            "SELECT audit FROM run JOIN audit USING (run) WHERE set_aside = 0
-             ORDER BY transactions DESC, run LIMIT 1",
-            |row| json(row, "audit"),
-        )?;
-        Ok(longest.unwrap_or_default())
+        Ok(longest(self.audits()?.into_iter().map(|(_, audit)| audit)).unwrap_or_default())
     }
 
-    /// What was generated, over one run of each sitting, the one with the most
-    /// transactions: all of a sitting are given the same inputs, and counted
-    /// together they would seem to deviate more than chance lets them.
+    /// What was generated, over one run of each sitting, the longest with its warm-up: all of
+    /// a sitting are given the same inputs, and counted together they would seem to deviate
+    /// more than chance lets them.
     ///
     /// # Errors
     /// When the store cannot be read, or holds something else.
     pub fn audit(&self) -> Result<Audit, StoreError> {
-        // With max() alone the other columns are those of its row
-        // (<https://www.sqlite.org/lang_select.html#bareagg>).
-        let audits: Vec<Audit> = self.collect(
-            "SELECT audit FROM (SELECT run, max(transactions) FROM run WHERE set_aside = 0 GROUP BY sitting)
-             JOIN audit USING (run) ORDER BY run",
-            &[],
-            |row| json(row, "audit"),
-        )?;
+        let mut by_sitting: BTreeMap<i64, Vec<Audit>> = BTreeMap::new();
+        for (sitting, audit) in self.audits()? {
+            by_sitting.entry(sitting).or_default().push(audit);
+        }
         let mut audit = Audit::default();
-        for other in &audits {
-            audit.merge(other);
+        for other in by_sitting.into_values().filter_map(longest) {
+            audit.merge(&other);
         }
         Ok(audit)
     }
+
+    /// What was generated in each run, with its sitting.
+    fn audits(&self) -> Result<Vec<(i64, Audit)>, StoreError> {
+        self.collect(
+            "SELECT sitting, audit FROM run JOIN audit USING (run) WHERE set_aside = 0 ORDER BY run",
+            &[],
+            |row| Ok((row.get("sitting")?, json(row, "audit")?)),
+        )
+    }
+}
+
+/// That of the longest run, the first of several. Rows of runs have their transactions after
+/// the warm-up, and audits count what it generated too, so that they alone tell.
+fn longest(audits: impl IntoIterator<Item = Audit>) -> Option<Audit> {
+    let generated = |audit: &Audit| -> u64 {
+        let lines = audit.lines.iter().map(|line| line.total);
+        lines.fold(0, u64::saturating_add)
+    };
+    let mut audits = audits.into_iter();
+    let first = audits.next()?;
+    Some(audits.fold(first, |most, other| {
+        match generated(&other) > generated(&most) {
+            true => other,
+            false => most,
+        }
+    }))
 }
 
 /// How the run of a row came about.

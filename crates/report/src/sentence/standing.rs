@@ -4,19 +4,21 @@
 use octavo_experiment::{
     lockstep::{Candidate, Group, GroupJudgement, Judgement, Why},
     plan::Plan,
-    statistics::Decision,
+    statistics::{Decision, Interval},
 };
 
 use crate::{
     document::{Cell, Tone},
     naming,
-    number::{join, list, share_of_change, signed},
+    number::{is_bounded, join, list, share_of_change, signed},
 };
 
-/// A decision as a word, toned: `likely` counts where the decision is open.
+/// A decision as a word, toned: `likely` counts where the decision is open, and nothing is
+/// close where the ratio has no interval yet.
 /// `reference` is what the reference is called, of the reference.
 pub(crate) fn standing(
     decision: Option<Decision>,
+    ratio: Option<Interval>,
     likely: Option<Decision>,
     reference: Option<&'static str>,
 ) -> Cell {
@@ -28,6 +30,9 @@ pub(crate) fn standing(
         (_, Some(Equivalent), _) => ("no difference", Tone::Plain),
         (_, Some(Open), Some(Better)) => ("likely faster", Tone::Open),
         (_, Some(Open), Some(Worse)) => ("likely slower", Tone::Open),
+        (_, Some(Open), _) if !ratio.is_some_and(|ratio| is_bounded(&ratio)) => {
+            ("not known yet", Tone::Open)
+        }
         (_, Some(Open), _) => ("too close to call", Tone::Open),
         (_, None, _) => ("not measured", Tone::Plain),
     };
@@ -237,13 +242,24 @@ mod tests {
 
     #[test]
     fn likely_counts_where_nothing_is_decided() {
-        let word = |decision, likely| standing(Some(decision), likely, None).text;
+        let ratio = |low, high| Interval {
+            estimate: 1.0,
+            low,
+            high,
+            batches: 5,
+        };
+        let close = ratio(0.9, 1.1);
+        let word = |decision, likely| standing(Some(decision), Some(close), likely, None).text;
         assert_eq!(
             word(Decision::Open, Some(Decision::Better)),
             "likely faster"
         );
         assert_eq!(word(Decision::Worse, Some(Decision::Better)), "slower");
         assert_eq!(word(Decision::Open, None), "too close to call");
-        assert_eq!(standing(None, None, None).text, "not measured");
+        assert_eq!(standing(None, None, None, None).text, "not measured");
+        for unknown in [None, Some(ratio(0.0, f64::INFINITY))] {
+            let said = standing(Some(Decision::Open), unknown, None, None);
+            assert_eq!(said.text, "not known yet");
+        }
     }
 }

@@ -104,12 +104,13 @@ pub enum Caveat {
     SittingsApart {
         /// The cell.
         cell: Cell,
-        /// Its largest ratio to the reference over its smallest.
+        /// Its ratio to the reference in one sitting over that in another, the intervals of
+        /// which do not overlap.
         factor: f64,
     },
     /// Much of the data fits in the buffer.
     SmallData {
-        /// Size of the smallest snapshot.
+        /// Size of the smallest data of a reference.
         data: ByteCount,
         /// The largest memory.
         memory: ByteCount,

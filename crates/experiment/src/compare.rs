@@ -26,6 +26,11 @@ pub struct Comparison {
     pub only_first: Vec<String>,
     /// Cells of the second that the first has no runs of.
     pub only_second: Vec<String>,
+    /// Cells of either that have no figures in the one nor in the other.
+    pub neither: Vec<String>,
+    /// Whether both are of one experiment: a store and itself, or what it was when less had been
+    /// measured.
+    pub is_same_experiment: bool,
     /// What was not the same: name, value in the first and in the second,
     /// empty where it is not known.
     pub differences: Vec<Difference>,
@@ -129,6 +134,22 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
             .map(|(_, name, _)| name.clone())
             .collect()
     };
+    let silent = [(first, &theirs), (second, &ours)];
+    let silent = silent.into_iter().flat_map(|(findings, others)| {
+        let cells = findings.groups.iter().flat_map(|group| &group.cells);
+        let silent = cells.filter(|cell| cell.throughput.is_none());
+        silent.filter_map(|cell| {
+            let identity = Identity::of(&findings.plan, &cell.cell);
+            let is_other = |(other, _, _): &(Identity, String, CellFindings)| *other == identity;
+            (!others.iter().any(is_other)).then(|| (identity, findings.plan.cell_name(&cell.cell)))
+        })
+    });
+    let mut neither: Vec<(Identity, String)> = Vec::new();
+    for (identity, name) in silent {
+        if neither.iter().all(|(known, _)| *known != identity) {
+            neither.push((identity, name));
+        }
+    }
     let margin = first.plan.margin;
     Comparison {
         sources: [first.source, second.source],
@@ -148,6 +169,8 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
             .collect(),
         only_first: alone(&ours, &theirs),
         only_second: alone(&theirs, &ours),
+        neither: neither.into_iter().map(|(_, name)| name).collect(),
+        is_same_experiment: (&first.created, &first.plan) == (&second.created, &second.plan),
         differences: differences(first, second),
         verdicts: verdicts(first, second),
         margin,

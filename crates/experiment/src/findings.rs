@@ -13,17 +13,21 @@ use std::{
 use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_device::profile::Profile;
 use octavo_driver::KindCounts;
-use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
+use octavo_units::{
+    ByteCount,
+    spread::{Span, Spread, WINDOW_S, windows},
+};
 use octavo_workload::{Audit, AuditLine};
 use serde::Serialize;
 
 use crate::{
     caveats::{self, Caveat, UnfilledCell},
+    confidence::says_something,
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
     lockstep::{
         Batch, Group, GroupJudgement, Horizon, Judgement, Left, Levels, Screened, Slice, Spent,
-        judge,
+        judge_seated,
     },
     machine,
     plan::{Cell, Plan},
@@ -34,7 +38,7 @@ use crate::{
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
-pub use per_transaction::{MISSES_THAT_MATTER, PerTransaction};
+pub use per_transaction::{MISSES_THAT_MATTER, OTHERS_READ, PerTransaction};
 pub use ramps::{CellRamp, RampEnd};
 
 use per_transaction::per_transaction;
@@ -58,7 +62,7 @@ pub struct Findings {
     pub sittings: usize,
     /// Passes: in each, every cell that was live had one slice.
     pub passes: usize,
-    /// Of these, the ones that are left out of all figures, by reason.
+    /// Of these, the ones that are left out of throughputs and times, by reason.
     pub screened: ScreenedPasses,
     /// Transactions of a slice; `None` of stores without lockstep.
     pub slice_transactions: Option<u64>,
@@ -296,7 +300,8 @@ impl Tail {
 /// How far a cell's data was changed while measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Age {
-    /// Transactions of the longest sitting after its warm-up.
+    /// Transactions of the longest sitting after its warm-up, also those of passes that are
+    /// left out of other figures.
     pub transactions: u64,
     /// Misses a transaction in the second half of the sittings over those in
     /// the first half; `None` without misses.
@@ -343,7 +348,8 @@ impl Findings {
         let cells = plan.cells();
         let source = store.source()?.unwrap_or(Source::Measured);
         let rules = plan.rules(judged_to, source);
-        let mut judgement = judge(&rules, &plan_groups, cells.len(), &slices);
+        let unseated = store.unseated(cells.len())?;
+        let mut judgement = judge_seated(&rules, &plan_groups, cells.len(), &slices, &unseated);
         let inputs = Inputs::all(store, &cells)?;
         for (judged, group) in judgement.groups.iter_mut().zip(&plan_groups) {
             inputs.widen_all(judged, group, rules.margin);
@@ -470,6 +476,14 @@ impl Findings {
             .filter_map(PerTransaction::misses_at_device)
             .min_by(f64::total_cmp)
     }
+
+    /// The most reads of the device a read of the database, where others read so much that
+    /// its counters do not tell whose misses reached it.
+    pub fn others_read(&self) -> Option<f64> {
+        self.per_transaction()
+            .filter_map(PerTransaction::others_read)
+            .max_by(f64::total_cmp)
+    }
 }
 
 /// Under which topic it is kept how long warm-ups are.
@@ -515,6 +529,11 @@ struct ByCell<'a> {
     cells: &'a [Cell],
     figures: Vec<BTreeMap<u32, &'a Figures>>,
     slices: Vec<Vec<&'a Slice>>,
+    /// Those too that are left out of figures.
+    every: Vec<Vec<&'a Slice>>,
+    /// Counted commits a transaction of all cells together: with one for all, times of
+    /// transactions stand to each other as throughputs do.
+    counted: Option<f64>,
     said: Said<'a>,
 }
 
@@ -548,18 +567,20 @@ impl<'a> ByCell<'a> {
             .map(|pass| (pass.sitting, pass.pass))
             .collect();
         let mut by_cell = vec![Vec::new(); cells.len()];
-        for slice in slices {
-            if !screened.contains(&(slice.key.sitting, slice.key.pass))
-                && let Some(of_cell) = by_cell.get_mut(slice.key.cell)
-            {
-                of_cell.push(slice);
+        let mut every = by_cell.clone();
+        for slice in slices.iter().filter(|slice| slice.key.cell < cells.len()) {
+            every[slice.key.cell].push(slice);
+            if !screened.contains(&(slice.key.sitting, slice.key.pass)) {
+                by_cell[slice.key.cell].push(slice);
             }
         }
         Self {
             plan,
             cells,
             figures,
+            counted: counted_share(by_cell.iter().flatten().copied()),
             slices: by_cell,
+            every,
             said,
         }
     }
@@ -667,18 +688,17 @@ impl<'a> ByCell<'a> {
             autocorrelation: stands.autocorrelation,
             batches: stands.batches.clone(),
             time: stands.throughput.and_then(|throughput| {
-                let usual = &self.slices[group.cells[group.reference]];
-                let counted = counted_share(usual).or_else(|| counted_share(slices))?;
-                let apart_us = 60e6 * counted / throughput.estimate;
+                let apart_us = 60e6 * self.counted? / throughput.estimate;
                 transaction_time(
                     slices,
+                    is_checkpoint_timed(&runs),
                     stands.checkpoint_cost,
                     cell.clients.max(1),
                     apart_us,
                 )
             }),
             tail: tail(&runs, &kinds),
-            age: age(slices),
+            age: age(&self.every[number]),
             stability: stability(slices, &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::of(
@@ -713,6 +733,26 @@ impl CellFindings {
         all.filter(|ratio| ratio.batches >= BATCHES_TO_COMPARE)
     }
 
+    /// How many times its smallest ratio of a sitting the largest is, whether chance explains
+    /// that or not; `None` without any.
+    pub fn sittings_spread(&self) -> Option<f64> {
+        let ratios = || self.of_sittings().map(|ratio| ratio.estimate);
+        Some(ratios().max_by(f64::total_cmp)? / ratios().min_by(f64::total_cmp)?)
+    }
+
+    /// How many times that of another sitting its ratio of one is, at most, of those whose
+    /// intervals do not overlap; `None` where all do.
+    fn sittings_apart(&self) -> Option<f64> {
+        let known: Vec<Interval> = self.of_sittings().filter(says_something).collect();
+        let pairs = known
+            .iter()
+            .flat_map(|one| known.iter().map(move |other| (one, other)));
+        pairs
+            .filter(|(one, other)| one.low > other.high)
+            .map(|(one, other)| one.estimate / other.estimate)
+            .max_by(f64::total_cmp)
+    }
+
     /// In how many sittings it was compared, by two batches at least.
     pub fn sittings_compared(&self) -> usize {
         self.of_sittings().count()
@@ -723,9 +763,14 @@ impl CellFindings {
 const BATCHES_TO_COMPARE: usize = 2;
 
 /// Counted commits a transaction; `None` without any.
-fn counted_share(slices: &[&Slice]) -> Option<f64> {
-    let sum = |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice) as f64).sum::<f64>();
-    let share = sum(|slice| slice.counted) / sum(|slice| slice.transactions);
+fn counted_share<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<f64> {
+    let (counted, all) = slices.fold((0.0, 0.0), |(counted, all), slice| {
+        (
+            counted + slice.counted as f64,
+            all + slice.transactions as f64,
+        )
+    });
+    let share = counted / all;
     (share.is_finite() && share > 0.0).then_some(share)
 }
 
@@ -737,6 +782,7 @@ fn counted_share(slices: &[&Slice]) -> Option<f64> {
 /// of the rest.
 fn transaction_time(
     slices: &[&Slice],
+    is_checkpoint_timed: bool,
     checkpoint_cost: Option<f64>,
     sessions: u32,
     apart_us: f64,
@@ -776,7 +822,10 @@ fn transaction_time(
     let [log_write, log_sync] = log.map(|share| share.filter(|_| is_log_timed));
     // A database that times no writes of its log times none of its data files.
     let are_writes_timed = log_write.is_some() || log_sync.is_some();
-    let checkpoint = timed(Some(checkpoints / whole), !are_writes_timed);
+    let checkpoint = timed(
+        Some(checkpoints / whole),
+        !are_writes_timed || !is_checkpoint_timed,
+    );
     let waits = [read, log_write, log_sync, checkpoint];
     let waited: f64 = waits.iter().flatten().sum();
     let fitting = waited.max(1.0);
@@ -827,6 +876,16 @@ fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
             .then(|| time.as_secs_f64() * 1e6 / checkpoints as f64),
         checkpoints: checkpoints as f64 / transactions as f64,
     })
+}
+
+/// Whether the time of checkpoints is known: all the time of some is no time only where none
+/// was made.
+fn is_checkpoint_timed(runs: &[&Figures]) -> bool {
+    let mut counters = runs.iter().map(|run| &run.load.counters);
+    counters.all(|of| of.checkpoints == 0)
+        || runs
+            .iter()
+            .any(|run| !run.load.counters.checkpoint_time.is_zero())
 }
 
 fn age(slices: &[&Slice]) -> Option<Age> {
@@ -922,8 +981,8 @@ pub const READS_A_MISS_TOLERATED: f64 = 1.5;
 /// Share of passes that may be left out. Chosen.
 pub const SCREENED_TOLERATED: f64 = 0.1;
 
-/// How far the ratios of two sittings may lie apart: as far as placement and
-/// start-up are worth more than what intervals show. Chosen.
+/// How far the ratios of two sittings whose intervals do not overlap may lie apart: as far as
+/// placement and start-up are worth more than what intervals show. Chosen.
 pub const SITTINGS_TOLERATED: f64 = 0.1;
 
 fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
@@ -990,11 +1049,7 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
             of: findings.passes,
         });
     }
-    let apart = cells().filter_map(|cell| {
-        let ratios = || cell.of_sittings().map(|ratio| ratio.estimate);
-        let most = ratios().max_by(f64::total_cmp)?;
-        Some((cell, most / ratios().min_by(f64::total_cmp)?))
-    });
+    let apart = cells().filter_map(|cell| Some((cell, cell.sittings_apart()?)));
     let most = apart.max_by(|(_, one), (_, other)| one.total_cmp(other));
     if let Some((cell, factor)) = most.filter(|(_, factor)| *factor > 1.0 + SITTINGS_TOLERATED) {
         caveats.push(Caveat::SittingsApart {
@@ -1013,12 +1068,7 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
     if runs.iter().any(is_shared) {
         caveats.push(Caveat::SharedBlocks);
     }
-    let smallest = findings
-        .snapshots
-        .iter()
-        .map(|snapshot| snapshot.size)
-        .min();
-    if let (Some(data), Some(&memory)) = (smallest, findings.plan.memories.iter().max())
+    if let (Some(data), Some(&memory)) = (data_min(findings), findings.plan.memories.iter().max())
         && data < memory.saturating_mul(8)
     {
         caveats.push(Caveat::SmallData { data, memory });
@@ -1030,6 +1080,19 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
         });
     }
     caveats
+}
+
+/// Size of the smallest data of the references, of which reports tell how large data is:
+/// those of other page sizes are a little larger or smaller. Of all where no reference has
+/// any.
+fn data_min(findings: &Findings) -> Option<ByteCount> {
+    let of = |cell: &CellFindings| {
+        let mut snapshots = findings.snapshots.iter();
+        Some(snapshots.find(|of| of.key == cell.cell.snapshot())?.size)
+    };
+    let cells = findings.groups.iter().flat_map(|group| &group.cells);
+    let references = cells.filter(|cell| cell.reference).filter_map(of).min();
+    references.or_else(|| findings.snapshots.iter().map(|of| of.size).min())
 }
 
 /// The share that was generated of one line of the audit, 0 to 1; 0 of

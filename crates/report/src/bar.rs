@@ -61,8 +61,14 @@ impl Bar {
         let Some(ratio) = ratio else {
             return cells.iter().collect();
         };
-        let (low, high) = (ratio.low.ln(), ratio.high.ln());
-        if let (Some(from), Some(to)) = (self.place(low), self.place(high)) {
+        let estimate = ratio.estimate.ln();
+        // Without an interval an arrow says on which side the estimate is, if it is beyond.
+        let (low, high) = match is_bounded(ratio) {
+            true => (ratio.low.ln(), ratio.high.ln()),
+            false => (estimate, estimate),
+        };
+        let is_drawn = is_bounded(ratio) || estimate.abs() > self.span;
+        if is_drawn && let (Some(from), Some(to)) = (self.place(low), self.place(high)) {
             for cell in &mut cells[from..=to] {
                 if *cell == '·' {
                     *cell = '─';
@@ -78,10 +84,15 @@ impl Bar {
                 cells[to] = '►';
             }
         }
-        let estimate = ratio.estimate.ln();
         if estimate.abs() <= self.span
             && let Some(place) = self.place(estimate)
         {
+            // Beside the arrow that says that the interval does not end here.
+            let place = match cells[place] {
+                '◄' => place + 1,
+                '►' => place - 1,
+                _ => place,
+            };
             cells[place] = '●';
         }
         cells.iter().collect()
@@ -91,6 +102,30 @@ impl Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arrows_stay_and_what_has_no_interval_is_a_point() {
+        let bar = Bar {
+            span: 1.2f64.ln(),
+            margin: 1.03f64.ln(),
+        };
+        let draw = |estimate, low, high| {
+            let interval = Interval {
+                estimate,
+                low,
+                high,
+                batches: 5,
+            };
+            bar.draw(Some(&interval), false)
+        };
+        assert_eq!(draw(1.199, 1.1, 1.4), "········:·│·:··├───●►");
+        assert_eq!(draw(0.834, 0.7, 0.9), "◄●──┤···:·│·:········");
+        // Without batches, and with two that hardly tell anything.
+        for (low, high) in [(0.0, f64::INFINITY), (1e-4, 1e4)] {
+            assert_eq!(draw(1.1, low, high), "········:·│·:··●·····");
+            assert_eq!(draw(0.5, low, high), "◄·······:·│·:········");
+        }
+    }
 
     #[test]
     fn bars_mark_one_the_margin_and_the_interval() {
@@ -110,8 +145,8 @@ mod tests {
             "········:·│·:├─●──┤··"
         );
         assert_eq!(
-            bar.draw(Some(&interval(1.0, 0.0, f64::INFINITY)), false),
-            "◄───────:─●─:───────►"
+            bar.draw(Some(&interval(0.9, 0.7, 1.4)), false),
+            "◄───●───:─│─:───────►"
         );
         assert_eq!(
             bar.draw(Some(&interval(0.5, 0.45, 0.55)), false),

@@ -15,6 +15,12 @@ pub fn check(result: &CheckResult) -> Document {
             "Sound.",
             "All conditions hold, and the loaded rows are those of the seed.",
         )
+    } else if result.unchecked().is_some() {
+        (
+            "NOT CHECKED.",
+            "No space left, so not all rows were read. Free some space and run the same command \
+             again.",
+        )
     } else {
         ("NOT SOUND.", "See below.")
     };
@@ -37,6 +43,10 @@ fn section(id: &'static str, title: &'static str, checked: &Checked) -> Section 
     let mut section = Section::new(id, title);
     if let Some(reason) = &checked.unreadable {
         section.paragraph(format!("Cannot be read: {reason}"));
+        return section;
+    }
+    if let Some(reason) = &checked.unchecked {
+        section.paragraph(format!("Not checked: {reason}"));
         return section;
     }
     let tables = Table::of("", &checked.tables)

@@ -27,13 +27,18 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     let mut ratios = Section::new("comparison", "Throughput, second ÷ first");
     ratios.push(Block::Table(cells(comparison)));
     if !comparison.cells.is_empty() {
-        ratios.paragraph(included(comparison.sources));
+        ratios.paragraph(included(comparison));
     }
     let (only_first, only_second) = (&comparison.only_first, &comparison.only_second);
     let lists = [
         ("verdicts", "Verdicts", verdicts(comparison)),
         ("only-first", "Only in the first", only_first.clone()),
         ("only-second", "Only in the second", only_second.clone()),
+        (
+            "neither",
+            "Without figures in either",
+            comparison.neither.clone(),
+        ),
     ];
     let lists = lists.map(|(id, title, items)| {
         let mut section = Section::new(id, title);
@@ -71,8 +76,12 @@ fn mark(source: Source) -> &'static str {
 }
 
 /// What ratios include besides what is compared.
-fn included(sources: [Source; 2]) -> &'static str {
-    match sources.map(|source| source == Source::Predicted) {
+fn included(comparison: &Comparison) -> &'static str {
+    match comparison.sources.map(|source| source == Source::Predicted) {
+        [one, other] if comparison.is_same_experiment && one == other => {
+            "Both stores are of one experiment and share all that the shorter one measured, so \
+             ratios show only what was added."
+        }
         [false, false] => {
             "The stores share no batches, so ratios include every other change of the machine \
              between them."
@@ -99,7 +108,7 @@ fn cells(comparison: &Comparison) -> Table {
             number(cell.second.estimate)
         })
         .words("ratio (95% CI)", |cell| ratio_interval(&cell.ratio))
-        .words("second is", |cell| decision(cell.decision))
+        .words("second is", |cell| decision(cell.decision, cell.ratio))
         .build()
 }
 
@@ -113,18 +122,25 @@ fn answer(comparison: &Comparison) -> (String, String) {
         ),
         [cell] => single(cell, &margin),
         cells => {
-            let parts: Vec<String> = [
+            let mut counts: Vec<(String, usize)> = Vec::new();
+            for wanted in [
                 Decision::Better,
                 Decision::Worse,
                 Decision::Equivalent,
                 Decision::Open,
-            ]
-            .into_iter()
-            .filter_map(|wanted| {
-                let found = cells.iter().filter(|cell| cell.decision == wanted).count();
-                (found > 0).then(|| format!("{} in {found}", decision(wanted).text))
-            })
-            .collect();
+            ] {
+                for cell in cells.iter().filter(|cell| cell.decision == wanted) {
+                    let word = decision(wanted, cell.ratio).text;
+                    match counts.iter_mut().find(|(known, _)| *known == word) {
+                        Some((_, count)) => *count += 1,
+                        None => counts.push((word, 1)),
+                    }
+                }
+            }
+            let parts: Vec<String> = counts
+                .into_iter()
+                .map(|(word, count)| format!("{word} in {count}"))
+                .collect();
             (
                 format!("Second store: {}.", list(&parts, "and")),
                 format!("{} cells in common, margin {margin}.", cells.len()),
@@ -148,7 +164,7 @@ fn single(cell: &CellComparison, margin: &str) -> (String, String) {
     let what = format!(
         "{}: second store {}.",
         cell.name,
-        decision(cell.decision).text
+        decision(cell.decision, cell.ratio).text
     );
     (what, naming::capital(&said))
 }
@@ -198,6 +214,34 @@ mod tests {
         assert!(text.contains("10 cells in common, margin 3%."), "{text}");
         assert!(text.contains("both say use 8\u{a0}KiB pages."), "{text}");
         assert!(!text.contains("Conditions that differ"), "{text}");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("Both stores are of one experiment and share all"),
+            "{text}"
+        );
+        assert!(!text.contains("share no batches"), "{text}");
+    }
+
+    #[test]
+    fn cells_without_figures_and_without_an_interval_are_named() {
+        let mut first = fixture::one_memory();
+        let mut second = fixture::one_memory();
+        second.created = "2026-01-01T00:00:00Z".into();
+        first.groups[0].cells[4].throughput = None;
+        second.groups[0].cells[4].throughput = None;
+        second.groups[0].cells[3].throughput = None;
+        for cell in &mut second.groups[0].cells[..2] {
+            let of = cell.throughput.as_mut().unwrap();
+            (of.low, of.high) = (0.0, f64::INFINITY);
+        }
+        let comparison = of(&first, &second);
+        assert_eq!(comparison.neither, ["64 KiB pages"]);
+        assert_eq!(comparison.only_first, ["16 KiB pages"]);
+        let text = compare(&comparison, "a.db", "b.db").terminal(200, false);
+        let text = text.replace('\u{a0}', " ");
+        assert!(text.contains("not known yet in 2"), "{text}");
+        assert!(text.contains("Without figures in either"), "{text}");
+        assert!(text.contains("share no batches"), "{text}");
     }
 
     #[test]
@@ -266,8 +310,13 @@ mod tests {
             let text = compare(&of(first, second), "a.db", "b.db").terminal(200, false);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        assert!(text(&measured, &measured).contains("change of the machine"));
-        let both = text(&predicted, &predicted);
+        let mut later = fixture::findings();
+        later.created = "2026-01-01T00:00:00Z".into();
+        assert!(text(&measured, &later).contains("change of the machine"));
+        let mut other = fixture::findings();
+        fixture::predict(&mut other);
+        other.created = later.created.clone();
+        let both = text(&predicted, &other);
         assert!(
             !both.contains("machine") && both.contains("Both stores are predicted"),
             "{both}"

@@ -81,7 +81,7 @@ pub(crate) fn title(findings: &Findings) -> String {
     let date = findings.created.split('T').next().unwrap_or_default();
     let parts = [
         format!("{} {compared}", databases.join(", ")),
-        fact(&findings.storage, "device"),
+        device_name(findings),
         date.to_owned(),
     ];
     joined(parts)
@@ -98,8 +98,9 @@ pub(crate) fn origin(findings: &Findings) -> String {
         Some(size) => format!("{title}, {size} of data"),
         None => title.to_owned(),
     };
-    let device = fact(&findings.storage, "device");
+    let device = device_name(findings);
     let file_system = match fact(&findings.storage, "file_system") {
+        _ if emulated(findings).is_some() => String::new(),
         name if name.is_empty() => name,
         name if device.is_empty() => name,
         name => format!(" ({name})"),
@@ -115,6 +116,22 @@ pub(crate) fn origin(findings: &Findings) -> String {
             Source::Measured | Source::Replayed => String::new(),
         },
     ])
+}
+
+/// The disk under the data, or what stood in for it.
+fn device_name(findings: &Findings) -> String {
+    emulated(findings).unwrap_or_else(|| fact(&findings.storage, "device"))
+}
+
+/// The devices that were emulated, where something was measured on them.
+fn emulated(findings: &Findings) -> Option<String> {
+    let devices = findings.plan.storages.iter().filter_map(|of| match of {
+        Storage::Device(device) => Some(format!("{device} (emulated)")),
+        _ => None,
+    });
+    let devices = join(devices, ", ");
+    let is_measured = findings.source != Source::Predicted;
+    (is_measured && !devices.is_empty()).then_some(devices)
 }
 
 fn fact(facts: &[(String, String)], name: &str) -> String {
@@ -301,7 +318,7 @@ fn stability(findings: &Findings) -> Section {
     section.extend(paragraphs(sentence::screened(findings)));
     section.extend(paragraphs(sentence::all_passes(
         findings,
-        "Slowest transactions",
+        "Slowest transactions and ages",
     )));
     section.extend(paragraphs(sentence::saved(findings)));
     for group in naming::groups(findings) {
@@ -444,6 +461,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_emulated_device_is_in_the_heading() {
+        let mut findings = fixture::one_memory();
+        assert!(origin(&findings).contains("vda (ext4)"));
+        findings.plan.storages = vec![Storage::Device("nvme-tlc".into())];
+        let said = origin(&findings);
+        assert!(
+            said.contains(" · nvme-tlc (emulated) · ") && !said.contains("vda"),
+            "{said}"
+        );
+        // What was predicted names its device itself.
+        findings.source = Source::Predicted;
+        assert!(!origin(&findings).contains("emulated"));
     }
 
     #[test]
@@ -617,7 +649,7 @@ Octavo · SQLite 3.50.0 · TPC-C, 290\u{a0}MiB of data · vda (ext4) · 5m 0s
         let table = "\
 32\u{a0}MiB of memory (11% of the data)
   page  orders/min  vs 4 KiB  0.62x     1x     1.6x  result
- 2 KiB       5,570      -15%  ······├●·:│:·········  slower, out at 40 s
+ 2 KiB       5,570      -15%  ······├●·:│:·········  slower, out after 40 s
  4 KiB       6,550            ·········:●:·········  default
 ";
         assert!(text.contains(table), "{text}");

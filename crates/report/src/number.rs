@@ -246,6 +246,14 @@ pub(crate) fn factor(ratio: f64) -> String {
     }
 }
 
+/// What so many did: `was` of one, `were` of others.
+pub(crate) fn was(count: usize) -> &'static str {
+    match count {
+        1 => "was",
+        _ => "were",
+    }
+}
+
 /// Whether an interval has ends that are worth telling: too few batches give none.
 pub(crate) fn is_bounded(interval: &Interval) -> bool {
     says_something(interval)

@@ -17,11 +17,10 @@ mod time;
 mod value;
 
 use octavo_experiment::{
-    caveats::Caveat,
     findings::{CellFindings, Findings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED},
     plan::{Factor, Level},
     record::Source,
-    statistics::Decision,
+    statistics::{Decision, Interval, decision as decision_of},
     verdict::{BufferFinding, EqualThroughput, Verdict},
 };
 use octavo_units::{ByteCount, PageSize};
@@ -47,7 +46,7 @@ pub(crate) use value::{
 
 use crate::{
     naming,
-    number::{ends, is_bounded, list, percent, percent_fine, time},
+    number::{ends, is_bounded, list, number, percent, percent_fine, time},
 };
 
 /// All that the figures say, in the order of the reports.
@@ -77,12 +76,13 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
         return Vec::new();
     };
     let default = naming::reference_in_full(findings, group);
+    let margin = findings.plan.margin;
     let others = || {
         let buffers = findings.buffers.iter();
         buffers.filter(move |buffer| buffer.page_size != reference)
     };
     let mut sentences: Vec<String> = others()
-        .filter_map(|buffer| equal_memory(buffer, &default))
+        .filter_map(|buffer| equal_memory(buffer, &default, margin))
         .collect();
     let never: Vec<String> = others()
         .filter(|buffer| {
@@ -109,14 +109,16 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
             list(&never, "and"),
         ));
     }
-    sentences.extend(findings.buffers.iter().filter_map(small_memory));
+    let small = findings.buffers.iter();
+    sentences.extend(small.filter_map(|buffer| small_memory(buffer, margin)));
     sentences
 }
 
-fn small_memory(buffer: &BufferFinding) -> Option<String> {
+fn small_memory(buffer: &BufferFinding, margin: f64) -> Option<String> {
     let cost = buffer.small_over_large.filter(is_bounded)?;
+    let (may, undecided) = undecided(&cost, margin);
     Some(format!(
-        "{} pages with {} instead of {} keep {} of the throughput ({}).",
+        "{} pages with {} instead of {} {may}keep {} of the throughput ({}){undecided}.",
         buffer.page_size,
         buffer.small,
         buffer.large,
@@ -125,7 +127,16 @@ fn small_memory(buffer: &BufferFinding) -> Option<String> {
     ))
 }
 
-fn equal_memory(buffer: &BufferFinding, default: &str) -> Option<String> {
+/// What a sentence has before its verb and at its end where the ratio is not known to be above
+/// or below 1, or as good as 1.
+fn undecided(ratio: &Interval, margin: f64) -> (&'static str, &'static str) {
+    match decision_of(ratio, margin) {
+        Decision::Open => ("may ", ", which is not decided"),
+        _ => ("", ""),
+    }
+}
+
+fn equal_memory(buffer: &BufferFinding, default: &str, margin: f64) -> Option<String> {
     let (page, small, large) = (buffer.page_size, buffer.small, buffer.large);
     match buffer.equal_to_reference {
         // What it needs at least is no answer.
@@ -142,11 +153,15 @@ fn equal_memory(buffer: &BufferFinding, default: &str) -> Option<String> {
             whole_mib(high)
         )),
         EqualThroughput::BelowSmallest { ratio } if !is_bounded(&ratio) => None,
-        EqualThroughput::BelowSmallest { ratio } => Some(format!(
-            "{page} pages with {small} reach {} of {default} with {large} ({}).",
-            percent(ratio.estimate),
-            ends(&ratio, percent),
-        )),
+        EqualThroughput::BelowSmallest { ratio } => {
+            let (may, undecided) = undecided(&ratio, margin);
+            Some(format!(
+                "{page} pages with {small} {may}reach {} of {default} with {large} \
+                 ({}){undecided}.",
+                percent(ratio.estimate),
+                ends(&ratio, percent),
+            ))
+        }
         EqualThroughput::AboveLargest { .. } | EqualThroughput::Unknown => None,
     }
 }
@@ -164,17 +179,22 @@ fn whole_mib(memory: ByteCount) -> String {
 pub(crate) fn passed(findings: &Findings) -> Vec<String> {
     let mut passed = Vec::new();
     let share = findings.misses_at_device_min();
-    let share = share.filter(|_| findings.source == Source::Measured);
+    // What others read hides whether this one's reads came from the OS cache.
+    let is_told = findings.source == Source::Measured && findings.others_read().is_none();
+    let share = share.filter(|_| is_told);
     if let Some(share) = share.filter(|share| *share >= MISSES_AT_DEVICE_WANTED) {
         passed.push(format!(
             "{} of cache misses reached the disk.",
             percent_fine(share)
         ));
     }
-    let is_apart = |caveat: &Caveat| matches!(caveat, Caveat::SittingsApart { .. });
+    let is_near = |cell: &CellFindings| {
+        let spread = cell.sittings_spread();
+        spread.is_none_or(|spread| spread <= 1.0 + SITTINGS_TOLERATED)
+    };
     let sittings = naming::cells(findings).map(CellFindings::sittings_compared);
     let sittings = sittings.max().unwrap_or(0);
-    if sittings > 1 && !findings.caveats.iter().any(is_apart) {
+    if sittings > 1 && naming::cells(findings).all(is_near) {
         passed.push(format!(
             "{sittings} sittings of fresh copies agree within {}.",
             percent(SITTINGS_TOLERATED)
@@ -202,6 +222,13 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     let mut sentences = vec![format!(
         "Cache misses that reached the disk are counted {counted}."
     )];
+    if let Some(reads) = findings.others_read() {
+        sentences.push(format!(
+            "The disk read up to {} times as often as the database: read-ahead or other programs \
+             read too, so its counters do not tell whose reads reached it.",
+            number(reads)
+        ));
+    }
     let slowest = |of: fn(&octavo_experiment::findings::PerTransaction) -> f64| {
         figures.iter().map(of).fold(f64::NAN, f64::max)
     };
@@ -269,7 +296,7 @@ fn beyond(measured: &[PageSize], size: PageSize) -> Option<PageSize> {
 
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::statistics::Interval;
+    use octavo_experiment::caveats::Caveat;
 
     use super::*;
     use crate::{document::Block, fixture};
@@ -425,7 +452,90 @@ mod tests {
             text(&findings),
             "8 MiB OF CACHE IS ENOUGH: 32 MiB changes less than 3%."
         );
+        let mut with = |low, high| {
+            for buffer in &mut findings.buffers {
+                buffer.small_over_large = Some(Interval {
+                    estimate: 1.0 / 1.01,
+                    low: 1.0 / high,
+                    high: 1.0 / low,
+                    batches: 9,
+                });
+            }
+            memory(&findings).unwrap().what
+        };
+        assert_eq!(with(0.82, 2.6), "NOT DECIDED WHETHER MORE CACHE HELPS");
+        assert_eq!(with(0.82, 1.02), "MORE CACHE MAY NOT HELP");
         assert_eq!(memory(&fixture::one_memory()), None);
+    }
+
+    #[test]
+    fn what_less_cache_costs_is_not_said_as_known_where_it_is_open() {
+        let mut findings = fixture::findings();
+        for buffer in &mut findings.buffers {
+            buffer.small_over_large = Some(Interval {
+                estimate: 1.21,
+                low: 0.33,
+                high: 4.48,
+                batches: 3,
+            });
+        }
+        let said = buffers(&findings).join(" ");
+        assert!(
+            said.contains(
+                "2 KiB pages with 8 MiB instead of 32 MiB may keep 121% of the throughput (33% to \
+                 448%), which is not decided."
+            ),
+            "{said}"
+        );
+        assert!(!said.contains("32 MiB keep"), "{said}");
+    }
+
+    #[test]
+    fn a_disk_that_others_read_proves_nothing() {
+        let mut findings = fixture::one_memory();
+        let reach = |findings: &Findings| passed(findings).join(" ").contains("reached the disk");
+        let with = |findings: &mut Findings, reads| {
+            for cell in &mut findings.groups[0].cells {
+                let of = cell.per_transaction.as_mut().unwrap();
+                of.misses_read = Some(1.0);
+                of.device_reads_ratio = Some(reads);
+            }
+        };
+        with(&mut findings, 1.2);
+        assert!(reach(&findings));
+        assert!(!evidence(&findings).join(" ").contains("read too"));
+        with(&mut findings, 2.0);
+        assert!(!reach(&findings));
+        assert!(
+            evidence(&findings)
+                .join(" ")
+                .contains("The disk read up to 2.00 times as often as the database")
+        );
+    }
+
+    #[test]
+    fn sittings_that_differ_by_chance_do_not_agree() {
+        let mut findings = fixture::one_memory();
+        findings.caveats.clear();
+        let agree = |findings: &Findings| passed(findings).join(" ").contains("agree within 10%");
+        let with = |findings: &mut Findings, estimate| {
+            let of = |estimate| Interval {
+                estimate,
+                low: 0.5,
+                high: 2.0,
+                batches: 4,
+            };
+            for cell in &mut findings.groups[0].cells {
+                cell.by_sitting = match cell.reference {
+                    true => Vec::new(),
+                    false => vec![(0, of(1.0)), (1, of(estimate))],
+                };
+            }
+        };
+        with(&mut findings, 1.05);
+        assert!(agree(&findings));
+        with(&mut findings, 1.3);
+        assert!(!agree(&findings));
     }
 
     #[test]
@@ -475,11 +585,11 @@ mod tests {
         assert_eq!(
             places,
             [
-                "slower, out at 40 s",
+                "slower, out after 40 s",
                 "default",
                 "faster, winner",
-                "no difference, out at 40 s",
-                "slower, out at 20 s",
+                "no difference, out after 40 s",
+                "slower, out after 20 s",
             ]
         );
     }
@@ -489,8 +599,8 @@ mod tests {
         let mut findings = fixture::findings();
         assert_eq!(
             screened(&findings).unwrap(),
-            "7 of 88 passes were left out: 5 took more than 1.5 times as long as usual, 2 met other \
-             programs on the disk."
+            "7 of 88 passes were left out: 5 took more than 1.5 times as long as usual, 2 had more \
+             disk traffic of other programs than usual."
         );
         findings.screened = Default::default();
         assert_eq!(screened(&findings), None);
@@ -590,7 +700,7 @@ mod tests {
         assert_eq!(
             interactions(&findings),
             [
-                "No ratio of page size is known to change by more than 3% with memory; 1 of 4 are \
+                "No ratio of page size is known to change by more than 3% with memory; 1 of 4 is \
                  undecided."
             ]
         );
@@ -675,6 +785,7 @@ mod tests {
     fn method_says_how_cells_are_compared() {
         let text = method(&fixture::findings()).join(" ");
         for said in [
+            "Groups are open together as far as memory and disk have room",
             "the next 50 transactions",
             "batch, the unit of statistics",
             "1.5 times as long",

@@ -12,6 +12,7 @@ use octavo_experiment::{
     statistics::Interval,
 };
 use octavo_units::spread::Spread;
+use octavo_workload::AuditRule;
 
 use crate::{
     bar::Bar,
@@ -374,7 +375,10 @@ pub(crate) fn audit(findings: &Findings) -> Table {
     Table::of(caption, &findings.audit.lines)
         .label("generated", |line| line.name.clone())
         .figure("share", |line| percent_fine(share(line)))
-        .figure("specified", |line| percent_fine(line.wanted))
+        .figure("specified", |line| match line.rule {
+            AuditRule::AtMost => format!("at most {}", percent_fine(line.wanted)),
+            AuditRule::Independent | AuditRule::Dispersed(_) => percent_fine(line.wanted),
+        })
         .figure("of", |line| count(line.total))
         .build()
 }

@@ -49,7 +49,19 @@ pub struct PerTransaction {
 /// 100 µs in a hundred transactions adds 1 µs to each. Chosen.
 pub const MISSES_THAT_MATTER: f64 = 0.01;
 
+/// Reads of the device a read of the database above which others read too, as passes are
+/// judged by what others move (docs/verdicts.md): then the device's counters do not tell
+/// whose reads reached it.
+pub const OTHERS_READ: f64 = 1.25;
+
 impl PerTransaction {
+    /// Reads of the device a read of the database, where others read so much that its counters
+    /// say nothing of this one's; `None` also with fewer misses than [`MISSES_THAT_MATTER`].
+    pub fn others_read(&self) -> Option<f64> {
+        self.misses_that_matter()?;
+        self.device_reads_ratio.filter(|reads| *reads > OTHERS_READ)
+    }
+
     /// Reads of the device a miss of the buffer; `None` where that is not known, or there
     /// were fewer misses than [`MISSES_THAT_MATTER`].
     pub fn device_reads_a_miss(&self) -> Option<f64> {

@@ -442,6 +442,75 @@ fn misses_that_grow_with_age_show() {
 }
 
 #[test]
+fn age_counts_passes_that_are_left_out_of_figures() {
+    let storms = |slice: &mut Slice| {
+        if slice.key.pass.is_multiple_of(5) {
+            slice.elapsed *= 3;
+        }
+    };
+    let found = findings_of(|_, _, figures| Ok(figures), storms);
+    assert_eq!(found.screened.slow, 16);
+    let age = found.groups[0].cells[0].age.unwrap();
+    assert_eq!(age.transactions, u64::from(PASSES) * TRANSACTIONS);
+}
+
+#[test]
+fn checkpoints_without_a_time_are_not_known_to_take_none() {
+    let of = |found: &Findings| {
+        let cell = &found.groups[0].cells[0];
+        let (time, tail) = (cell.time.unwrap(), cell.tail.unwrap());
+        (time.checkpoint_us, tail.checkpoint_us)
+    };
+    let timed = findings_with(|_| {});
+    assert_eq!(of(&timed), (Some(0.0), Some(2000.0)));
+    let untimed = findings_with(|run| run.load.counters.checkpoint_time = Duration::ZERO);
+    assert_eq!(of(&untimed), (None, None));
+    let none = findings_with(|run| {
+        let counters = &mut run.load.counters;
+        (counters.checkpoints, counters.checkpoint_time) = (0, Duration::ZERO);
+    });
+    assert_eq!(of(&none), (Some(0.0), None));
+}
+
+#[test]
+fn what_others_read_does_not_tell_whose_misses_reached_the_device() {
+    let with = |times: u64| {
+        findings_with(move |run| {
+            if let Some(device) = &mut run.device {
+                device.reads = device.reads * times / 4;
+            }
+        })
+        .others_read()
+    };
+    assert_eq!(with(4), None);
+    assert_eq!(with(5), None);
+    assert!((with(8).unwrap() - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_longest_run_with_its_warm_up_is_audited() {
+    let generated = |cell: usize, sitting: u32| {
+        let total = [100, 300, 200][cell] + u64::from(sitting);
+        octavo_workload::AuditLine {
+            name: "New-Order".into(),
+            count: total / 2,
+            total,
+            wanted: 0.5,
+            rule: octavo_workload::AuditRule::Independent,
+        }
+    };
+    let found = findings_of(
+        |cell, sitting, mut figures| {
+            figures.load.audit.lines = vec![generated(cell, sitting)];
+            Ok(figures)
+        },
+        |_| {},
+    );
+    // Of the second cell in both sittings, though rows of runs have as many transactions.
+    assert_eq!(found.audit.lines[0].total, 300 + 301);
+}
+
+#[test]
 fn figures_of_a_transaction_are_over_all_runs_of_a_cell() {
     let found = findings_with(|_| {});
     let reference = &found.groups[0].cells[0];
@@ -487,6 +556,23 @@ fn sittings_that_do_not_agree_are_said() {
     };
     assert_eq!(cell.page_size.get(), 8192);
     assert!((factor - 1.3).abs() < 0.01);
+}
+
+#[test]
+fn sittings_that_chance_explains_are_not_said() {
+    let mut found = findings_with(|_| {});
+    let cell = &mut found.groups[0].cells[1];
+    let of = |estimate: f64, wide: f64| Interval {
+        estimate,
+        low: estimate / wide,
+        high: estimate * wide,
+        batches: 2,
+    };
+    for (wide, apart) in [(1.01, Some(1.3)), (1.2, None), (f64::INFINITY, None)] {
+        cell.by_sitting = vec![(0, of(1.3, wide)), (1, of(1.0, wide))];
+        assert_eq!(cell.sittings_apart(), apart);
+        assert!((cell.sittings_spread().unwrap() - 1.3).abs() < 1e-9);
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
     marks.extend(headings);
     for Row { place, group, cell } in rows {
         let name = cell.reference.then_some(reference);
-        let said = standing(cell.decision, cell.likely, name);
+        let said = standing(cell.decision, cell.ratio, cell.likely, name);
         let class = match said.tone {
             Tone::Good => "better",
             Tone::Bad => "worse",
@@ -77,11 +77,13 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
             said.text
         );
         let series = Series(group);
-        marks.push(Mark::Interval(
-            series,
-            (ratio.low, place),
-            (ratio.high, place),
-        ));
+        if is_bounded(&ratio) {
+            marks.push(Mark::Interval(
+                series,
+                (ratio.low, place),
+                (ratio.high, place),
+            ));
+        }
         marks.push(Mark::Dot(series, (ratio.estimate, place), tip));
         let note = format!("{} {}", signed(ratio.estimate), said.text);
         marks.push(Mark::Note(class, place, note));

@@ -1,13 +1,13 @@
 //! What to do, and why.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use octavo_experiment::{
     caveats::{Caveat, Severity},
     confidence::{Confidence, Doubt, Trust},
     findings::{CellFindings, Findings, GroupFindings},
     lockstep::BATCH_PASSES,
-    plan::{Factor, Level},
+    plan::{Factor, Level, SnapshotKey},
     record::Source,
     statistics::{Decision, Interval},
     verdict::{BufferFinding, Verdict},
@@ -225,7 +225,16 @@ fn undecided(
         cells.find(|cell| naming::own_level(findings, cell) == *level)
     };
     let ratio = |level: &Level| Some(of(level)?.ratio?.estimate);
-    match leader.and_then(|leader| Some((naming::level(leader), ratio(leader)?))) {
+    // What has some figures, but too few to compare, is open.
+    let has_figures = |level: &Level| of(level).is_some_and(|cell| cell.throughput.is_some());
+    let mut missing = missing(findings, group);
+    missing.retain(|level| !open.contains(level) || !has_figures(level));
+    let open: Vec<Level> = open
+        .iter()
+        .filter(|of| !missing.contains(of))
+        .cloned()
+        .collect();
+    let why = match leader.and_then(|leader| Some((naming::level(leader), ratio(leader)?))) {
         Some((name, ratio)) if signed(ratio) == "0%" => format!(
             "no clear winner yet, {name} and {} are even.",
             naming::reference_in_full(findings, group)
@@ -238,7 +247,11 @@ fn undecided(
             let is_slower =
                 |level: &&Level| of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse));
             let hopeful: Vec<Level> = open.iter().filter(|of| !is_slower(of)).cloned().collect();
-            match (hopeful.as_slice(), open) {
+            match (hopeful.as_slice(), open.as_slice()) {
+                ([], []) => format!(
+                    "nothing else that was {} is faster.",
+                    findings.source.name()
+                ),
                 ([], [one]) => format!("{} is likely slower, but not surely.", naming::level(one)),
                 ([], all) => format!(
                     "{} are likely slower, but not surely.",
@@ -247,7 +260,8 @@ fn undecided(
                 (some, _) => format!("{} could still be faster.", naming::levels(some, "or")),
             }
         }
-    }
+    };
+    why + &of_missing(findings, &missing)
 }
 
 /// Equal cells: what differs between them, nothing but chance may explain.
@@ -306,44 +320,89 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
             &format!("{small_size} of cache is enough"),
             format!("{large_size} changes less than {margin}."),
         )
-    } else {
+    } else if high <= margin {
         Answer::new("more cache may not help", runs)
+    } else {
+        Answer::new("not decided whether more cache helps", runs)
     })
 }
 
-/// What would settle what is open: its names with the time, and the command
-/// with the whole budget to give. `None` where nothing is open or that cannot be told.
+/// What would settle what is open, and measure what there was no time for: its names with the
+/// time, and the command with the whole budget to give. `None` where nothing is open or that
+/// cannot be told.
 pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
-    let more_s = naming::cells(findings).filter_map(|cell| cell.more_s);
-    let more_s = more_s.fold(0.0, f64::max);
-    let named = open(findings, |cell| cell.more_s.is_some());
     // A prediction has no budget.
-    let is_measured = findings.source == Source::Measured;
-    if named.is_empty() || findings.measured_s <= 0.0 || !is_measured {
+    if findings.source != Source::Measured || findings.measured_s <= 0.0 {
         return None;
     }
-    let is_endless = |cell: &CellFindings| {
-        let is_open = cell.decision == Some(Decision::Open) && cell.left.is_none();
-        is_open && cell.more_s.is_none()
-    };
-    let others = match open(findings, is_endless) {
-        others if others.is_empty() => others,
-        others => format!("; {others} may stay open"),
-    };
+    let more_s = naming::cells(findings).filter_map(|cell| cell.more_s);
+    let more_s = more_s.fold(0.0, f64::max);
     // Besides measuring, it takes copies and warm-ups.
     let more_s = more_s * (findings.spent_s / findings.measured_s).max(1.0);
-    let budget = ((findings.spent_s + more_s) / 60.0).ceil();
-    let more = estimate(Duration::try_from_secs_f64(more_s).unwrap_or_default());
-    let with = format!("--budget {budget:.0}m");
-    let settle = format!("To settle {named} (about {more} more{others})");
+    let mut budget_s = findings.spent_s + more_s;
+    let mut purposes = Vec::new();
+    let settled = named(findings, |cell| cell.more_s.is_some());
+    if !settled.is_empty() {
+        let is_endless = |cell: &CellFindings| {
+            let is_open = cell.decision == Some(Decision::Open) && cell.left.is_none();
+            is_open && cell.ratio.is_some() && cell.more_s.is_none()
+        };
+        let others = match named(findings, is_endless) {
+            others if others.is_empty() => others,
+            others => format!("; {others} may stay open"),
+        };
+        let more = estimate(Duration::try_from_secs_f64(more_s).unwrap_or_default());
+        purposes.push(format!("settle {settled} (about {more} more{others})"));
+    }
+    let is_untried = |cell: &CellFindings| is_untried(findings, cell);
+    let untried = named(findings, is_untried);
+    if !untried.is_empty() {
+        purposes.push(format!("measure {untried}"));
+        budget_s = budget_s.max(budget_to_load_s(findings, is_untried));
+    }
+    let uncompared = named(findings, |cell| {
+        let is_live = !cell.reference && cell.left.is_none();
+        is_live && cell.throughput.is_some() && cell.ratio.is_none()
+    });
+    if !uncompared.is_empty() {
+        purposes.push(format!("compare {uncompared}"));
+        budget_s = budget_s.max(2.0 * findings.spent_s);
+    }
+    if purposes.is_empty() {
+        return None;
+    }
+    let with = format!("--budget {:.0}m", (budget_s / 60.0).ceil());
+    let purpose = format!("To {}", list(&purposes, "and to"));
     Some(match &findings.command {
-        Some(command) => (settle, format!("{command} {with}")),
-        None => (format!("{settle}, repeat the command with"), with),
+        Some(command) => (purpose, format!("{command} {with}")),
+        None => (format!("{purpose}, repeat the command with"), with),
     })
+}
+
+/// Whether a cell had no run at all, though nothing speaks against one: there was no time.
+fn is_untried(findings: &Findings, cell: &CellFindings) -> bool {
+    let is_slow = cell.expected.is_some_and(|expected| expected.is_left_out);
+    let mut failed = findings.runs_failed.iter();
+    cell.throughput.is_none()
+        && cell.left.is_none()
+        && !is_slow
+        && !failed.any(|run| run.cell == cell.cell)
+}
+
+/// About the budget in which cells are loaded, too: twice what was spent, or more where many
+/// loads are missing. The data of the reference is loaded anew.
+fn budget_to_load_s(findings: &Findings, is_untried: impl Fn(&CellFindings) -> bool) -> f64 {
+    let untried = naming::cells(findings).filter(|cell| is_untried(cell));
+    let missing: HashSet<SnapshotKey> = untried.map(|cell| cell.cell.snapshot()).collect();
+    let loads = || findings.snapshots.iter().map(|of| of.elapsed_s);
+    let longest_s = loads().fold(0.0, f64::max);
+    let other_s = (findings.spent_s - loads().sum::<f64>()).max(0.0);
+    let more_s = (missing.len() + 1) as f64 * longest_s + other_s;
+    findings.spent_s + more_s.max(findings.spent_s)
 }
 
 /// Cells that are wanted, by group: `8 KiB and 64 KiB with 32 MiB of memory`.
-fn open(findings: &Findings, is_wanted: impl Fn(&CellFindings) -> bool) -> String {
+pub(super) fn named(findings: &Findings, is_wanted: impl Fn(&CellFindings) -> bool) -> String {
     let of_group = |group: &GroupFindings| {
         let cells = group.cells.iter().filter(|cell| is_wanted(cell));
         let names = distinct(cells.map(|cell| naming::cell(findings, cell)));
@@ -451,6 +510,7 @@ fn counted_passes(findings: &Findings) -> String {
 
 #[cfg(test)]
 mod tests {
+    use octavo_experiment::findings::FailedRun;
     use octavo_units::PageSize;
 
     use super::*;
@@ -562,6 +622,70 @@ mod tests {
             said(&findings),
             "KEEP 4 KiB PAGES FOR NOW: 8 KiB and 16 KiB are likely slower, but not surely."
         );
+    }
+
+    /// There was no time to load these page sizes.
+    fn without_time(findings: &mut Findings, kib: &[u32]) {
+        for cell in &mut findings.groups[0].cells {
+            if kib.contains(&(cell.cell.page_size.get() >> 10)) {
+                (cell.throughput, cell.ratio, cell.decision) = (None, None, None);
+                (cell.left, cell.more_s, cell.likely) = (None, None, None);
+                findings
+                    .snapshots
+                    .retain(|of| of.key != cell.cell.snapshot());
+            }
+        }
+        findings.runs_failed.clear();
+    }
+
+    #[test]
+    fn what_there_was_no_time_to_load_is_named_with_the_budget_that_measures_it() {
+        let mut findings = fixture::one_memory();
+        without_time(&mut findings, &[16, 64]);
+        let levels = |all: &[u32]| {
+            let all = all.iter().map(|&kib| Level::PageSize(PageSize::kib(kib)));
+            all.collect::<Vec<_>>()
+        };
+        let inconclusive = |open: &[u32], leader: &[u32]| Verdict::Inconclusive {
+            open: levels(open),
+            leader: levels(leader).pop(),
+            more_s: None,
+        };
+        findings.groups[0].verdict = inconclusive(&[16, 64], &[]);
+        assert_eq!(
+            answers(&findings)[0].text(),
+            "KEEP 4 KiB PAGES FOR NOW: nothing else that was measured is faster. Not measured: \
+             16 KiB and 64 KiB."
+        );
+        findings.groups[0].verdict = inconclusive(&[2, 16, 64], &[]);
+        let why = answers(&findings)[0].text();
+        assert!(
+            why.ends_with("2 KiB could still be faster. Not measured: 16 KiB and 64 KiB."),
+            "{why}"
+        );
+        for snapshot in &mut findings.snapshots {
+            snapshot.elapsed_s = 20.0;
+        }
+        (findings.spent_s, findings.measured_s) = (100.0, 30.0);
+        let (purpose, command) = to_settle(&findings).unwrap();
+        assert_eq!(purpose, "To measure 16 KiB and 64 KiB");
+        assert!(command.ends_with(" --budget 4m"), "{command}");
+        findings.groups[0].cells[0].more_s = Some(30.0);
+        let (purpose, _) = to_settle(&findings).unwrap();
+        assert_eq!(
+            purpose,
+            "To settle 2 KiB (about 100 s more) and to measure 16 KiB and 64 KiB"
+        );
+        // What failed is not measured by more time.
+        findings.groups[0].cells[0].more_s = None;
+        for cell in findings.groups[0].cells.clone() {
+            findings.runs_failed.push(FailedRun {
+                sitting: 1,
+                cell: cell.cell,
+                reason: "gone".into(),
+            });
+        }
+        assert_eq!(to_settle(&findings), None);
     }
 
     #[test]

@@ -8,11 +8,12 @@ use octavo_experiment::{
     plan::Cell,
     record::Source,
 };
+use octavo_units::ByteCount;
 use octavo_workload::Deviation;
 
 use crate::{
     naming,
-    number::{count, counted, factor, number, percent},
+    number::{count, counted, factor, list, number, percent, was},
 };
 
 /// Cells that a sentence names; of more it says how many.
@@ -72,9 +73,24 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
              reason. Start again in a new directory."
         ),
         Caveat::PageCache => {
-            "The OS cache had no limit in some runs, or went beyond it, so figures \
-                              may show RAM, not your disk. Run as root, or with direct I/O."
-                .into()
+            // What databases say of their memory: docs/servers.md.
+            let is_said = |text: &str| {
+                let mut said = findings.database.iter();
+                said.any(|(name, value)| name.ends_with("memory") && value.contains(text))
+            };
+            let is_limited = is_said("held to that");
+            let is_without = is_said("has no limit");
+            let what = match (is_limited, is_without) {
+                (true, true) => "had no limit in some runs, or went beyond it",
+                (true, false) => "went beyond its limit in some runs",
+                (false, _) => "had no limit in some runs",
+            };
+            let remedy = match is_without && !is_said("no direct I/O") {
+                true => "Run as root, or with direct I/O.",
+                false if is_limited => "Use direct I/O.",
+                false => "Use a file system with direct I/O.",
+            };
+            format!("The OS cache {what}, so figures may show RAM, not your disk. {remedy}")
         }
         Caveat::MissesNotAtDevice { share } => format!(
             "Only {} of cache misses reached the disk in the worst cell, so figures may show the \
@@ -128,9 +144,11 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             foreign_traffic,
             of,
         } => format!(
-            "{} of {of} passes were left out ({slow} slow, {foreign_traffic} with other disk \
-             traffic), so {}. Stop other programs: find them with iotop.",
+            "{} of {} {} left out ({}), so {}. Stop other programs: find them with iotop.",
             slow + foreign_traffic,
+            counted(*of, "pass"),
+            was(slow + foreign_traffic),
+            list(reasons(*slow, *foreign_traffic), "and"),
             match caveat.severity() >= Severity::Choice {
                 true => "few are left to compare, and they may not be the usual ones",
                 false => "fewer are left to compare",
@@ -138,18 +156,25 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         ),
         Caveat::SittingsApart { cell, factor } => format!(
             "Sittings of {} differ up to {}, so where files lie matters more than \
-             intervals show. Use a larger --budget for more sittings.",
+             intervals show.{}",
             name(cell),
-            self::factor(*factor)
+            self::factor(*factor),
+            // What left is not measured any more.
+            match naming::cells(findings).any(|of| of.cell == *cell && of.left.is_some()) {
+                true => "",
+                false => " Use a larger --budget for more sittings.",
+            }
         ),
         Caveat::SmallData { data, memory } if data <= memory => format!(
-            "The data (at least {data}) fits in the largest memory ({memory}), so figures show the \
+            "The data ({}) fits in the largest memory ({memory}), so figures show the \
              cache, not your disk. Use more data ({}) or less --memory.",
+            size(findings, *data),
             scale(findings)
         ),
         Caveat::SmallData { data, memory } => format!(
-            "The data (at least {data}) is less than 8 times the largest memory ({memory}), so \
+            "The data ({}) is less than 8 times the largest memory ({memory}), so \
              much of it fits in the cache. Use more data ({}) or less --memory.",
+            size(findings, *data),
             scale(findings)
         ),
         Caveat::RunsLost {
@@ -176,6 +201,21 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             counted(*runs, "run")
         ),
     }
+}
+
+/// `1 slow`, `2 with more disk traffic of other programs than usual`.
+fn reasons(slow: usize, foreign_traffic: usize) -> Vec<String> {
+    let reasons = [
+        (slow, "slow"),
+        (
+            foreign_traffic,
+            "with more disk traffic of other programs than usual",
+        ),
+    ];
+    let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
+    reasons
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect()
 }
 
 /// What a disturbance means for figures.
@@ -224,6 +264,15 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
         ),
     };
     format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
+}
+
+/// How much data there is, as the heading has it: the least of several sizes.
+fn size(findings: &Findings, least: ByteCount) -> String {
+    let least = least.to_string();
+    match super::place::data(findings) {
+        Some(all) if all != least => format!("at least {least}"),
+        _ => least,
+    }
 }
 
 /// The option that says how much data there is.
@@ -296,6 +345,83 @@ pub(crate) fn deviation(deviation: &Deviation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passes_are_left_out_for_reasons_that_there_were() {
+        let findings = crate::fixture::one_memory();
+        let said = |slow, foreign_traffic| {
+            let caveat = Caveat::Screened {
+                slow,
+                foreign_traffic,
+                of: 8,
+            };
+            super::of(&findings, &caveat)
+        };
+        assert!(said(1, 0).starts_with("1 of 8 passes was left out (1 slow), so"));
+        assert!(
+            said(1, 2).starts_with(
+                "3 of 8 passes were left out (1 slow and 2 with more disk traffic of other \
+                 programs than usual), so"
+            ),
+            "{}",
+            said(1, 2)
+        );
+    }
+
+    #[test]
+    fn root_is_asked_for_where_it_helps() {
+        let mut findings = crate::fixture::one_memory();
+        let mut said = |memory: &str| {
+            findings.database = vec![("memory".into(), memory.into())];
+            super::of(&findings, &Caveat::PageCache)
+        };
+        let without = said("shared_buffers, seven eighths of it; the page cache has no limit: no");
+        assert!(without.contains("had no limit") && without.contains("Run as root"));
+        let beyond = said("shared_buffers, and an eighth of page cache, held to that together");
+        assert!(beyond.contains("went beyond its limit") && !beyond.contains("root"));
+        let other = said("all in one buffer (cache_size)");
+        assert!(other.contains("had no limit") && !other.contains("root"));
+    }
+
+    #[test]
+    fn what_left_gets_no_more_sittings() {
+        let mut findings = crate::fixture::one_memory();
+        let cell = &mut findings.groups[0].cells[2];
+        cell.left = None;
+        let caveat = Caveat::SittingsApart {
+            cell: cell.cell.clone(),
+            factor: 1.4,
+        };
+        assert!(super::of(&findings, &caveat).contains("larger --budget"));
+        findings.groups[0].cells[2].left = Some(octavo_experiment::lockstep::Left {
+            sitting: 0,
+            pass: 9,
+            measured: std::time::Duration::from_secs(1),
+            why: octavo_experiment::lockstep::Why::Slower,
+        });
+        assert!(!super::of(&findings, &caveat).contains("--budget"));
+    }
+
+    #[test]
+    fn data_has_the_size_of_the_heading() {
+        let findings = crate::fixture::findings();
+        let heading = super::super::place::data(&findings).unwrap();
+        let data = findings
+            .snapshots
+            .iter()
+            .map(|of| of.size)
+            .find(|size| size.to_string() == heading)
+            .unwrap();
+        let caveat = Caveat::SmallData {
+            data,
+            memory: ByteCount::mib(64),
+        };
+        let said = super::of(&findings, &caveat);
+        assert!(
+            said.starts_with(&format!("The data ({heading}) ")),
+            "{said}"
+        );
+    }
 
     #[test]
     fn disturbances_name_the_runs_and_the_remedy() {

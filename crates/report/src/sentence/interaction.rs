@@ -36,8 +36,12 @@ pub(crate) fn interactions(findings: &Findings) -> Vec<String> {
         ),
         open => format!(
             "No ratio of {compared} is known to change by more than {margin} with {others}; \
-             {open} of {} are undecided.",
-            all.len()
+             {open} of {} {} undecided.",
+            all.len(),
+            match open {
+                1 => "is",
+                _ => "are",
+            }
         ),
     }]
 }

@@ -2,11 +2,13 @@
 
 use octavo_experiment::{
     confidence::MEDIUM_STAKE,
-    findings::Findings,
+    findings::{CellFindings, Findings},
+    lockstep::Left,
     plan::{Design, Factor},
     record::Source,
 };
 
+use super::answer::named;
 use crate::{naming, number::percent};
 
 /// What latencies are, and sizes.
@@ -42,12 +44,21 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     let is_predicted = findings.source == Source::Predicted;
     paragraphs.extend([
         format!(
-            "{} All cells stay open and execute the same transactions in turn. A slice is {slice} \
-             of one cell. A pass is one slice of every live cell, in balanced order.{}",
+            "{} {} execute the same transactions in turn. A slice is {slice} of one cell. A pass \
+             is one slice of every open cell, in balanced order.{}",
             cells(findings),
+            match (is_predicted, findings.groups.len()) {
+                (true, 0 | 1) => "All cells",
+                (true, _) => "The cells of a group",
+                (false, 0 | 1) => "All cells stay open and",
+                (false, _) => {
+                    "Groups are open together as far as memory and disk have room. The cells of \
+                     a group stay open and"
+                }
+            },
             match is_predicted {
                 true => "",
-                false => " So all cells meet the same machine at nearly the same time.",
+                false => " So what is open meets the same machine at nearly the same time.",
             }
         ),
         match findings.source {
@@ -70,9 +81,9 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         match is_predicted {
             true => "No pass is left out: nothing but the model makes one slow.",
             false => {
-                "A pass is left out when it takes more than 1.5 times as long as usual or when \
-                 other programs use the disk. The rule was fixed beforehand and does not know who \
-                 leads."
+                "A pass is left out when it takes more than 1.5 times as long as usual, or when \
+                 other programs move more than 1.25 times as many bytes of the disk as usual. The \
+                 rule was fixed beforehand and does not know who leads."
             }
         }
         .into(),
@@ -81,7 +92,10 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
              holds at 95% for all cells of the group and all looks together. Check any time: the \
              error rate stays at 5%. {}",
             match findings.plan.design {
-                Design::Race => "Cells that are decided are dropped.",
+                Design::Race => {
+                    "Cells that are decided are dropped: out after so much time of measuring all \
+                     cells, without copies and warm-ups."
+                }
                 Design::Full => "Cells that are decided go on to the end.",
             }
         ),
@@ -105,13 +119,32 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
 }
 
 /// That figures are of all passes, where some were left out of others: which, in the plural.
+/// Cells that left early have theirs of other passes than those that stayed.
 pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
     let out = findings.screened.all();
-    (out > 0).then(|| {
+    let all = (out > 0).then(|| {
         format!(
             "{figures} are of all passes: also of the {out} that throughput and times leave out."
         )
-    })
+    });
+    let left = named(findings, |cell| left_early(findings, cell));
+    let early = (!left.is_empty()).then(|| {
+        let cells = naming::cells(findings).filter(|cell| left_early(findings, cell));
+        let their = match cells.count() {
+            1 => "its",
+            _ => "their",
+        };
+        format!("{left} left early: {their} figures are of the passes until then.")
+    });
+    let said: Vec<String> = all.into_iter().chain(early).collect();
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// Whether a cell was dropped while others were measured on, so that its figures are of
+/// other minutes than theirs.
+pub(crate) fn left_early(findings: &Findings, cell: &CellFindings) -> bool {
+    let is_earlier = |left: Left| left.measured.as_secs_f64() < findings.measured_s;
+    cell.throughput.is_some() && cell.left.is_some_and(is_earlier)
 }
 
 /// What the levels of confidence are.

@@ -3,7 +3,7 @@
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     lockstep::Why,
-    statistics::Decision,
+    statistics::{Decision, Interval},
     verdict::Verdict,
 };
 use octavo_units::ByteCount;
@@ -12,13 +12,13 @@ use super::standing;
 use crate::{
     document::Cell,
     naming,
-    number::{join, percent, seconds, signed},
+    number::{counted, join, percent, seconds, signed, was},
 };
 
 /// How a cell compares, and when and why it was dropped.
 pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindings) -> Cell {
     let reference = cell.reference.then(|| naming::reference_word(findings));
-    let mut said = standing(cell.decision, cell.likely, reference);
+    let mut said = standing(cell.decision, cell.ratio, cell.likely, reference);
     let own = naming::own_level(findings, cell);
     if matches!(&group.verdict, Verdict::Use { level, .. } if *level == own) {
         said.text += ", winner";
@@ -39,7 +39,8 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
             Why::NoResult => said.text += ", no result",
             Why::Slower | Why::Equal => {}
         }
-        said.text += &format!(", out at {}", seconds(left.measured.as_secs_f64()));
+        let measured = seconds(left.measured.as_secs_f64());
+        said.text += &format!(", out after {measured}");
     }
     said
 }
@@ -55,19 +56,26 @@ pub(crate) fn screened(findings: &Findings) -> Option<String> {
     let out = findings.screened;
     let reasons = [
         (out.slow, "took more than 1.5 times as long as usual"),
-        (out.foreign_traffic, "met other programs on the disk"),
+        (
+            out.foreign_traffic,
+            "had more disk traffic of other programs than usual",
+        ),
     ];
     let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
     let reasons = join(reasons.map(|(count, why)| format!("{count} {why}")), ", ");
     (!reasons.is_empty()).then(|| {
-        let passes = findings.passes;
-        format!("{} of {passes} passes were left out: {reasons}.", out.all())
+        let passes = counted(findings.passes, "pass");
+        format!(
+            "{} of {passes} {} left out: {reasons}.",
+            out.all(),
+            was(out.all())
+        )
     })
 }
 
-/// A decision between two stores or two ratios.
-pub(crate) fn decision(decision: Decision) -> Cell {
-    standing(Some(decision), None, None)
+/// What is decided of the ratio of two stores.
+pub(crate) fn decision(decision: Decision, ratio: Interval) -> Cell {
+    standing(Some(decision), Some(ratio), None, None)
 }
 
 /// `11% of the data`, of a group's memory; `None` where its data is not known.

@@ -5,6 +5,7 @@ use octavo_experiment::{
     verdict::Verdict,
 };
 
+use super::method::left_early;
 use crate::{
     naming,
     number::{join, list, percent, time},
@@ -117,18 +118,28 @@ pub(crate) fn tails(findings: &Findings) -> Vec<String> {
 }
 
 fn tail(findings: &Findings, group: &GroupFindings) -> Option<String> {
-    let tails: Vec<_> = group.cells.iter().filter_map(|cell| cell.tail).collect();
+    // What left early met other minutes.
+    let stayed = |cell: &&CellFindings| cell.tail.is_some() && !left_early(findings, cell);
+    let cells: Vec<&CellFindings> = group.cells.iter().filter(stayed).collect();
+    let tails: Vec<_> = cells.iter().filter_map(|cell| cell.tail).collect();
     let low = tails.iter().map(|tail| tail.p99_us).min()? as f64;
     let high = tails.iter().map(|tail| tail.p99_us).max()? as f64;
     let why = match tails.iter().all(|tail| tail.is_checkpoints()) {
         true => ", the time of a checkpoint",
         false => "",
     };
-    let every = findings.plan.compare.noun();
+    let levels = match cells.len() == group.cells.len() {
+        true => format!("every {}", findings.plan.compare.noun()),
+        false => {
+            let levels = cells.iter().map(|cell| naming::own_level(findings, cell));
+            naming::levels(&levels.collect::<Vec<_>>(), "and")
+        }
+    };
     let (low, high) = (time(low), time(high));
     let range = match low == high {
-        true => format!("{low} with every {every}"),
-        false => format!("{low} to {high} over every {every}"),
+        true if group.cells.len() == 1 => low,
+        true => format!("{low} with {levels}"),
+        false => format!("{low} to {high} over {levels}"),
     };
     Some(naming::with(&group.name, &format!("p99 is {range}{why}.")))
 }
@@ -186,6 +197,9 @@ mod tests {
         {
             (tail.p99_us, tail.checkpoints) = (10_700, 0.0);
         }
+        for cell in &mut findings.groups[0].cells {
+            cell.left = None;
+        }
         assert_eq!(tails(&findings), ["P99 is 10.7 ms with every page size."]);
         let tail = findings.groups[0].cells[0].tail.as_mut().unwrap();
         tail.p99_us = 9_100;
@@ -193,5 +207,23 @@ mod tests {
             tails(&findings),
             ["P99 is 9.10 ms to 10.7 ms over every page size."]
         );
+        // What left early met other minutes.
+        findings.groups[0].cells[4].left = Some(octavo_experiment::lockstep::Left {
+            sitting: 0,
+            pass: 9,
+            measured: std::time::Duration::from_secs(1),
+            why: octavo_experiment::lockstep::Why::Slower,
+        });
+        assert_eq!(
+            tails(&findings),
+            ["P99 is 9.10 ms to 10.7 ms over 2 KiB, 4 KiB, 8 KiB and 16 KiB."]
+        );
+        let early = crate::sentence::all_passes(&findings, "Latencies").unwrap();
+        assert!(
+            early.ends_with("64 KiB left early: its figures are of the passes until then."),
+            "{early}"
+        );
+        findings.groups[0].cells.retain(|cell| cell.reference);
+        assert_eq!(tails(&findings), ["P99 is 10.7 ms."]);
     }
 }

@@ -180,6 +180,10 @@ fn knee(value: &Value, setting: &Setting, curve: &BufferCurve) -> Option<Answer>
                     if found == 1 { "has" } else { "have" }
                 ),
             }),
+            KneeLacks::StoragePrice => Some(Answer {
+                what: format!("On {storage}, the knee of memory is not known yet."),
+                why: format!("{storage} has no price: add --storage-price {storage}=PRICE."),
+            }),
             // A warning says so of all together.
             _ => None,
         };

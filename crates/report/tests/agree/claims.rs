@@ -274,6 +274,30 @@ fn of_memory(said: &str, throughputs: &Throughputs) -> Vec<String> {
             .map(|known| known.1)
     };
     let mut faults = Vec::new();
+    // Nobody denies what may be twice as fast.
+    for interval in between(said, "MORE CACHE MAY NOT HELP: ", ").") {
+        let high = interval.rsplit(' ').next().unwrap_or_default();
+        let high = Printed::of(high.trim_end_matches('x'));
+        if high.is_some_and(|high| high.low > 1.2) {
+            faults.push(format!("more cache may not help: {interval}"));
+        }
+    }
+    // What holds 1 and more than the largest margin around it is no fact.
+    for (end, _) in said.match_indices(" of the throughput (") {
+        let rest = &said[end + " of the throughput (".len()..];
+        let ends = rest.split(')').next().unwrap_or_default();
+        let Some((low, high)) = ends.split_once("% to ") else {
+            continue;
+        };
+        let [low, high] = [low, high.trim_end_matches('%')].map(Printed::of);
+        let is_open = low.is_some_and(|of| of.high < 90.0) && high.is_some_and(|of| of.low > 110.0);
+        let before = said[..end].rsplit(". ").next().unwrap_or_default();
+        if is_open && !before.contains(" may keep ") {
+            faults.push(format!(
+                "{before} of the throughput ({ends}) is said as known"
+            ));
+        }
+    }
     // `8 MiB instead of 32 MiB keep 65% of the throughput`, of so many pages.
     for (sentence, share) in said
         .match_indices(" of the throughput (")
@@ -321,7 +345,15 @@ fn of_memory(said: &str, throughputs: &Throughputs) -> Vec<String> {
         }
     }
     // `GIVE IT CACHE: 32 MiB runs 1.8x as fast as 8 MiB`, with the page size to use with most.
-    for sentence in between(said, "GIVE IT CACHE: ", " (95% CI") {
+    let answers = [
+        "GIVE IT CACHE: ",
+        "MORE CACHE MAY NOT HELP: ",
+        "NOT DECIDED WHETHER MORE CACHE HELPS: ",
+    ];
+    let sentences = answers
+        .iter()
+        .flat_map(|answer| between(said, answer, " (95% CI"));
+    for sentence in sentences {
         let words: Vec<&str> = sentence.split(' ').collect();
         let [
             large,
@@ -508,7 +540,20 @@ fn of_counts(text: &str, said: &str) -> Vec<String> {
 fn of_words(findings: &Findings, text: &str, said: &str, throughputs: &Throughputs) -> Vec<String> {
     let mut faults = Vec::new();
     for never in [
-        "TPCC", "TPCE", "PGBENCH", "YCSB-A", "NaN", " inf ", "0.00x", "(- to", "to -)", "-0%",
+        "other disk traffic",
+        "met other programs",
+        "(0 slow",
+        "1 of 1 are",
+        "TPCC",
+        "TPCE",
+        "PGBENCH",
+        "YCSB-A",
+        "NaN",
+        " inf ",
+        "0.00x",
+        "(- to",
+        "to -)",
+        "-0%",
         "-0.0",
     ] {
         if said.contains(never) {
@@ -691,6 +736,15 @@ pub(crate) fn of_json(json: &Value) -> Vec<String> {
                     ));
                 }
             }
+            let tail = &cell["tail"];
+            let is_untimed =
+                tail["checkpoint_us"].is_null() && tail["checkpoints"].as_f64() > Some(0.0);
+            if is_untimed && cell["time"]["checkpoint_us"].is_number() {
+                faults.push(format!(
+                    "{name}: {} us of checkpoints that nothing timed",
+                    cell["time"]["checkpoint_us"]
+                ));
+            }
             if let [(_, only)] = &by_sitting(cell)[..]
                 && let Some(ratio) = estimate(&cell["ratio"])
                 && !near(*only, ratio)
@@ -712,6 +766,28 @@ pub(crate) fn of_json(json: &Value) -> Vec<String> {
                     faults.push(format!("{name}: {part} is {value}"));
                 }
             }
+        }
+    }
+    // Times of two groups' references stand to each other as their throughputs do.
+    let groups = json["groups"].as_array().into_iter().flatten();
+    let references: Vec<(f64, f64)> = groups
+        .filter_map(|group| {
+            let mut cells = group["cells"].as_array()?.iter();
+            let cell = cells.find(|cell| cell["reference"] == true)?;
+            let sessions = cell["cell"]["clients"].as_f64()?;
+            let time = cell["time"]["total_us"].as_f64()?;
+            Some((time / sessions, estimate(&cell["throughput"])?))
+        })
+        .collect();
+    for pair in references.windows(2) {
+        let [(one_us, one), (other_us, other)] = pair else {
+            continue;
+        };
+        if !near(one_us / other_us, other / one) {
+            faults.push(format!(
+                "references of two groups: {one_us} and {other_us} us a session, {one} and {other} \
+                 a minute"
+            ));
         }
     }
     for buffer in json["buffers"].as_array().into_iter().flatten() {

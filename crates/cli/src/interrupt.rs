@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first one asks the work to stop where it may, the
+//! Ctrl-C, SIGTERM and a terminal that closes: the first one asks the work to stop where it may, the
 //! second one ends the process.
 
 use std::{
@@ -22,18 +22,13 @@ use crate::failure::Failure;
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from now on.
+    /// Listens from now on. A terminal that closes ends the work too, unless
+    /// nohup says that it is to go on.
     pub(crate) fn listen() -> Result<Self, Failure> {
-        Self::listen_to(&[SIGINT, SIGTERM])
-    }
-
-    /// The same, and to SIGHUP: a terminal that closes ends what would
-    /// otherwise stay, unless nohup says that it is to stay.
-    pub(crate) fn listen_also_to_hangup() -> Result<Self, Failure> {
-        if hangup_is_ignored() {
-            return Self::listen();
+        match hangup_is_ignored() {
+            true => Self::listen_to(&[SIGINT, SIGTERM]),
+            false => Self::listen_to(&[SIGINT, SIGTERM, SIGHUP]),
         }
-        Self::listen_to(&[SIGINT, SIGTERM, SIGHUP])
     }
 
     fn listen_to(signals: &[i32]) -> Result<Self, Failure> {

@@ -39,9 +39,12 @@ mod snapshot;
 mod sqlite;
 mod wire;
 
-/// Frees what servers that were killed left outside of their directories: those
-/// of all databases whose copies lie below this one, and are to be deleted.
+/// Ends what an Octavo that was killed left running, which may still write into
+/// this directory, and frees what servers that were killed left outside of their
+/// directories: those of all databases whose copies lie below this one, and are to
+/// be deleted.
 pub fn free_what_servers_left(directory: &std::path::Path) {
+    server::orphans::end();
     postgres::free_below(directory);
 }
 

@@ -5,7 +5,7 @@ use std::{
     fs::{self, File},
     os::unix::fs::PermissionsExt,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -137,6 +137,53 @@ fn a_killed_octavo_leaves_no_server_and_the_same_command_works() {
             nothing_is_left(&directory, id);
         }
     }
+}
+
+/// Loads with MariaDB, whose tool is ended by `signal` after a time; what ended then, and
+/// what the same command comes to at once.
+fn load_ended_by(signal: Signal, after: Duration) -> (Output, Output) {
+    let place = place();
+    let directory = place.path().join("load");
+    let load = || {
+        let mut command = octavo();
+        command.arg("load").arg(&directory).args([
+            "--database=mariadb",
+            "--workload=ycsb-b",
+            "--records=500",
+        ]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let child = load().spawn().unwrap();
+    thread::sleep(after);
+    let octavo = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(octavo, signal).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let again = load().output().unwrap();
+    nothing_is_left(&directory, child_id(octavo));
+    (ended, again)
+}
+
+fn child_id(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
+}
+
+#[test]
+fn a_load_is_repeated_at_once_after_a_kill_while_a_tool_works() {
+    for milliseconds in [700, 900, 1100] {
+        let after = Duration::from_millis(milliseconds);
+        let (_, again) = load_ended_by(Signal::KILL, after);
+        assert!(again.status.success(), "{after:?}: {}", complaint(&again));
+    }
+}
+
+#[test]
+fn a_terminal_that_closes_is_an_interrupt() {
+    let (ended, again) = load_ended_by(Signal::HUP, Duration::from_millis(600));
+    let said = complaint(&ended);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("nothing was loaded"), "{said}");
+    assert!(again.status.success(), "{}", complaint(&again));
 }
 
 #[test]

@@ -240,16 +240,18 @@ fn sweep_root(version: Version, root: &Path) {
     // What cannot be listed cannot be swept, and creating says why.
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let path = entry.path();
-        let dead = Owner::of_group(&path).is_some_and(|owner| {
-            owner.namespace == this.namespace
-                && descendants::stat(owner.pid)
-                    .is_none_or(|stat| stat.zombie || stat.start != owner.start)
-        });
+        let dead = Owner::of_group(&path).is_some_and(|owner| is_gone(owner, this));
         if dead && path.is_dir() {
             end_processes(&path);
             remove(version, &path);
         }
     }
+}
+
+/// Whether an owner that this process can see has ended.
+pub(super) fn is_gone(owner: Owner, this: Owner) -> bool {
+    owner.namespace == this.namespace
+        && descendants::stat(owner.pid).is_none_or(|stat| stat.zombie || stat.start != owner.start)
 }
 
 /// Where memory is limited on this system.
@@ -274,7 +276,7 @@ fn hand_down(root: &Path) -> Result<(), String> {
 }
 
 /// This process as the owner of groups.
-fn this_process() -> Option<Owner> {
+pub(super) fn this_process() -> Option<Owner> {
     let pid = i32::try_from(process::id()).ok()?;
     Some(Owner {
         namespace: fs::metadata("/proc/self/ns/pid").ok()?.ino(),

@@ -7,6 +7,7 @@ pub(crate) mod child;
 pub(crate) mod descendants;
 pub(crate) mod memory;
 pub(crate) mod monitor;
+pub(crate) mod orphans;
 pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod start;

@@ -36,7 +36,7 @@ use super::{
     descendants,
     freezer::{Freezer, Means},
     memory::{self, MemoryGroup},
-    spawner,
+    orphans, spawner,
 };
 use octavo_workload::ConnectionError;
 
@@ -57,7 +57,7 @@ static SWEPT: Once = Once::new();
 /// A program to start.
 ///
 /// Its standard input is empty, and its environment has `PATH`, `HOME` (the
-/// directory), a plain locale and UTC only. It runs on the processors that the
+/// directory), a plain locale, UTC and the Octavo that started it only. It runs on the processors that the
 /// calling thread may use, in a session of its own: Ctrl-C at the terminal
 /// does not reach it before Octavo has decided what to do.
 pub(crate) struct Launch<'a> {
@@ -117,6 +117,7 @@ impl Launch<'_> {
             .env("PATH", path)
             .env("HOME", self.directory)
             .envs([("LANG", "C"), ("LC_ALL", "C"), ("TZ", "UTC")])
+            .envs(orphans::mark())
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         let procs = self.group.map(MemoryGroup::procs_file).transpose()?;
         let ids = self.account.map(Account::ids);
@@ -170,7 +171,10 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a program. The first start ends what a killed Octavo left.
     pub(crate) fn launch(launch: &Launch<'_>) -> Result<Self> {
-        SWEPT.call_once(memory::sweep);
+        SWEPT.call_once(|| {
+            orphans::end();
+            memory::sweep();
+        });
         // Else its absence would be told as the program's.
         fs::metadata(launch.directory).map_err(named("enter", launch.directory))?;
         if launch.group.is_some() {
@@ -314,7 +318,7 @@ impl Server {
     /// is full, when these say so.
     pub(crate) fn failure(&self, action: &'static str, what: String) -> DatabaseError {
         let tail = tail_of(&self.log, self.log_start).unwrap_or_default();
-        if tells_of_no_space(&tail) {
+        if tells_of_no_space(&tail) || (tail.is_empty() && has_no_room(&self.log)) {
             let what = format!("{action} with {}: {what}", self.program.display());
             return ConnectionError::Full(what.into()).into();
         }
@@ -414,6 +418,12 @@ fn tells_of_no_space(log: &str) -> bool {
     log.contains("No space left on device")
         || log.contains("failed with error 28")
         || log.contains("errno: 28")
+}
+
+/// Whether not even a log fits where it is.
+fn has_no_room(log: &Path) -> bool {
+    const LEAST: u64 = 64 << 10;
+    rustix::fs::statvfs(log).is_ok_and(|of| of.f_bavail.saturating_mul(of.f_frsize) < LEAST)
 }
 
 /// The end of a log from `start` on.

@@ -28,12 +28,13 @@ pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
         || octavo_report::json(&result),
         || octavo_report::check(&result),
     )?;
-    if result.is_sound() {
-        Ok(())
-    } else {
-        Err(Failure::Fault(anyhow!(
-            "{} is not sound",
-            flags.directory.display()
-        )))
+    let directory = flags.directory.display();
+    match result.unchecked() {
+        _ if result.is_sound() => Ok(()),
+        None => Err(Failure::Fault(anyhow!("{directory} is not sound"))),
+        Some(_) => Err(Failure::Fault(anyhow!(
+            "{directory} is not checked: no space left; free some space and run the same command \
+             again"
+        ))),
     }
 }

@@ -95,7 +95,10 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     let path = &flags.profile;
     let profile = text::read(path, text::MADE_MAX)
         .map_err(anyhow::Error::from)
-        .and_then(|text| Profile::from_toml(&text).with_context(|| path.display().to_string()))
+        .and_then(|text| {
+            // Its message has its cause in it.
+            Profile::from_toml(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+        })
         .map_err(Failure::Input)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name = flags.name.as_deref().or(stem).unwrap_or("twin");

@@ -104,10 +104,12 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Refuses a file that could not be written.
 pub(crate) fn probe(path: &Path) -> Result<(), Failure> {
-    Unfinished::create(path)
-        .map(drop)
-        .with_context(|| format!("{} cannot be written", path.display()))
-        .map_err(Failure::Input)
+    Unfinished::create(path).map(drop).map_err(|error| {
+        Failure::Input(anyhow!(
+            "{} cannot be written: {error}; name a file in a directory that can be written",
+            path.display()
+        ))
+    })
 }
 
 /// A file beside its place until it is whole; without its end nothing is left

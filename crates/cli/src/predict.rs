@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use octavo_database::Registry;
+use octavo_database::{Registry, Settings};
 use octavo_experiment::{
+    advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
     plan::{Design, SliceLength, Storage},
     prediction::{Calibrated, Cpu, PredictedDevice, Prediction, Slowness},
@@ -32,11 +33,38 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
     outcome::publish(&findings, &flags.directory, flags.json, flags.verbose)
 }
 
+/// Refuses memory that the database cannot have, before rows are chosen for it: that takes
+/// many seconds for data of many TiB.
+fn check_memory(flags: &PredictFlags) -> anyhow::Result<()> {
+    let cells = &flags.cells;
+    let plan = plan(
+        cells.system.database(&flags.database)?,
+        cells.workload.name()?,
+    )?;
+    let database = plan.databases[0].make()?;
+    let given = |sizes: &[_], defaults: &[_]| match sizes {
+        [] => defaults.to_vec(),
+        sizes => sizes.to_vec(),
+    };
+    for page_size in given(&cells.page_sizes, &plan.page_sizes) {
+        for &memory in cells.memory.iter().chain(&cells.cache) {
+            database.accept(&Settings {
+                page_size,
+                memory,
+                clients: cells.clients.unwrap_or(plan.clients[0]),
+                isolation: cells.isolation.map(Into::into),
+            })?;
+        }
+    }
+    Ok(())
+}
+
 fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let storage = match &flags.device {
         Some(device) => Storage::Device(devices::storage(device)?),
         None => Storage::Own,
     };
+    check_memory(flags)?;
     let mut plan = plan_of(&flags.database, &flags.cells, storage)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;

@@ -12,6 +12,7 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     if let Some(page) = &flags.html {
         let text = octavo_report::findings(&findings).html();
         output::keep_foreign_page(page)?;
+        output::probe(page)?;
         output::write(page, &text)?;
     }
     print::findings(&findings, flags.json, flags.verbose, Vec::new())

@@ -1,13 +1,13 @@
 //! `octavo value`: prices and results to what throughput is worth, and what is printed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use octavo_device::catalog::Entry;
 use octavo_experiment::{
     findings::Findings,
     plan::file::read_prices,
-    prices::Prices,
+    prices::{Prices, plain},
     store::Store,
     value::{Results, Value, ValueError},
 };
@@ -20,6 +20,7 @@ pub(crate) fn value(flags: ValueFlags) -> Result<(), Failure> {
     let value = found(&flags)?;
     if let Some(page) = &flags.html {
         output::keep_foreign_page(page)?;
+        output::probe(page)?;
         output::write(page, &octavo_report::value(&value).html())?;
     }
     if flags.json {
@@ -30,14 +31,25 @@ pub(crate) fn value(flags: ValueFlags) -> Result<(), Failure> {
 
 fn found(flags: &ValueFlags) -> Result<Value, Failure> {
     let devices = named_devices(flags)?;
+    check_prices(flags)?;
     let mut prices = of_flags(flags);
     if let Some(path) = &flags.prices {
         prices = prices.or(read_prices(path).map_err(Failure::input)?);
     }
     let mut read: Vec<(String, Findings)> = Vec::new();
+    let mut stores: Vec<PathBuf> = Vec::new();
     for path in &flags.results {
         let findings = report::findings(path)?;
-        let kept = Store::open(&report::store_at(path)).and_then(|store| store.prices());
+        let store = report::store_at(path);
+        let place = store.canonicalize().unwrap_or_else(|_| store.clone());
+        if stores.contains(&place) {
+            return Err(Failure::Input(anyhow!(
+                "{} is given twice; name each result once",
+                path.display()
+            )));
+        }
+        stores.push(place);
+        let kept = Store::open(&store).and_then(|store| store.prices());
         prices = prices.or(kept.map_err(Failure::input)?);
         read.push((name(path), findings));
     }
@@ -52,6 +64,14 @@ fn found(flags: &ValueFlags) -> Result<Value, Failure> {
                  --storage-price 600, or --prices FILE"
             ),
             ValueError::Scale { .. } => anyhow!("--{error}"),
+            ValueError::NoCost { priced, known }
+                if let Some(of) = flags
+                    .storage_price
+                    .iter()
+                    .find(|of| priced.contains(&of.name)) =>
+            {
+                unknown(of, &known)
+            }
             error => anyhow!(error),
         })
     })?;
@@ -83,6 +103,28 @@ fn of_flags(flags: &ValueFlags) -> Prices {
     }
 }
 
+/// Refuses two prices of one storage.
+fn check_prices(flags: &ValueFlags) -> Result<(), Failure> {
+    let named: Vec<&NamedPrice> = flags.storage_price.iter().chain(&flags.device).collect();
+    for (place, one) in named.iter().enumerate() {
+        let is_other = |other: &&&NamedPrice| {
+            plain(&other.name) == plain(&one.name) && other.price.get() != one.price.get()
+        };
+        if let Some(other) = named[..place].iter().find(is_other) {
+            let of = match one.name.as_str() {
+                "" => "the storage".to_owned(),
+                name => format!("'{name}'"),
+            };
+            return Err(Failure::Input(anyhow!(
+                "{of} has two prices, {} and {}; give one",
+                other.price,
+                one.price
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The devices of `--device`, which have to be there.
 fn named_devices(flags: &ValueFlags) -> Result<Vec<(String, Entry)>, Failure> {
     let entry = |of: &NamedPrice| {
@@ -104,15 +146,18 @@ fn check_names(flags: &ValueFlags, value: &Value) -> Result<(), Failure> {
     match flags.storage_price.iter().find(is_unused) {
         None => Ok(()),
         Some(of) => {
-            let known: Vec<&str> = value.storages.iter().map(|of| of.name.as_str()).collect();
-            Err(Failure::Input(anyhow!(
-                "--storage-price: no storage '{}' here; name {} or a device that octavo devices \
-                 lists",
-                of.name,
-                known.join(", ")
-            )))
+            let known = value.storages.iter().map(|of| of.name.clone());
+            Err(Failure::Input(unknown(of, &known.collect::<Vec<_>>())))
         }
     }
+}
+
+fn unknown(of: &NamedPrice, known: &[String]) -> anyhow::Error {
+    anyhow!(
+        "--storage-price: no storage '{}' here; name {} or a device that octavo devices lists",
+        of.name,
+        known.join(", ")
+    )
 }
 
 #[cfg(test)]

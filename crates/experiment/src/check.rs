@@ -31,6 +31,9 @@ pub struct CheckResult {
 pub struct Checked {
     /// Why it could not be read to its end; then there is nothing else.
     pub unreadable: Option<String>,
+    /// Why it was not read to its end although nothing is wrong with it, such as a full disk;
+    /// then there is nothing else.
+    pub unchecked: Option<String>,
     /// Rows and content hash of each table: equal hashes mean equal rows, in
     /// whatever order and database.
     pub tables: Vec<TableContent>,
@@ -39,9 +42,32 @@ pub struct Checked {
 }
 
 impl Checked {
+    fn failed(error: &DatabaseError) -> Self {
+        let why = Some(with_causes(error));
+        match error.is_full() {
+            true => Self {
+                unchecked: why,
+                ..Self::default()
+            },
+            false => Self {
+                unreadable: why,
+                ..Self::default()
+            },
+        }
+    }
+
     /// Whether all conditions hold.
     pub fn is_consistent(&self) -> bool {
-        self.unreadable.is_none() && self.conditions.iter().all(|found| found.violations == 0)
+        self.unreadable.is_none() && self.unchecked.is_none() && self.holds()
+    }
+
+    /// Whether a condition does not hold, or it cannot be read.
+    fn is_unsound(&self) -> bool {
+        self.unreadable.is_some() || !self.holds()
+    }
+
+    fn holds(&self) -> bool {
+        self.conditions.iter().all(|found| found.violations == 0)
     }
 }
 
@@ -51,6 +77,19 @@ impl CheckResult {
         self.unexpected.is_empty()
             && self.base.is_consistent()
             && self.last_run.as_ref().is_none_or(Checked::is_consistent)
+    }
+
+    /// Why it is not known whether it is sound; `None` where it is, or where something is
+    /// wrong.
+    pub fn unchecked(&self) -> Option<&str> {
+        let both = || {
+            [Some(&self.base), self.last_run.as_ref()]
+                .into_iter()
+                .flatten()
+        };
+        let is_unsound = !self.unexpected.is_empty() || both().any(Checked::is_unsound);
+        let mut unchecked = both().filter_map(|of| of.unchecked.as_deref());
+        unchecked.next().filter(|_| !is_unsound)
     }
 }
 
@@ -67,17 +106,14 @@ pub fn check(
     let look = |directory: &Path, workload: &dyn Workload| -> Result<Checked, DatabaseError> {
         let mut inspection = database.inspect(directory, workload)?;
         Ok(Checked {
-            unreadable: None,
             conditions: workload.check(inspection.as_mut())?,
             tables: contents(inspection.as_mut(), workload)?,
+            ..Checked::default()
         })
     };
     // One damaged database must not hide what the other one holds.
     let look = |directory: PathBuf, workload| {
-        look(&directory, workload).unwrap_or_else(|error| Checked {
-            unreadable: Some(with_causes(&error)),
-            ..Checked::default()
-        })
+        look(&directory, workload).unwrap_or_else(|error| Checked::failed(&error))
     };
     let base = look(loaded.base(), workload);
     // Of an unreadable base nothing is left to compare.
@@ -93,5 +129,22 @@ pub fn check(
         base,
         unexpected,
         last_run,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_workload::ConnectionError;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_damage() {
+        let full = DatabaseError::Connection(ConnectionError::Full("sort rows".into()));
+        let full = Checked::failed(&full);
+        assert!(!full.is_consistent() && !full.is_unsound());
+        assert!(full.unchecked.is_some() && full.unreadable.is_none());
+        let broken = Checked::failed(&ConnectionError::other("read rows", "corrupt").into());
+        assert!(!broken.is_consistent() && broken.is_unsound());
     }
 }

@@ -33,7 +33,7 @@ pub struct Prices {
     pub storages: Vec<(String, StoragePrice)>,
 }
 
-/// A price that is possible: above 0 and finite.
+/// A price that is possible: from 1e-9 to 1e15.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Price(f64);
@@ -68,7 +68,9 @@ pub enum PriceError {
         example: &'static str,
     },
     /// A number that no price can be.
-    #[error("price '{text}' must be above 0 and finite: correct it, or leave it out if unknown")]
+    #[error(
+        "price '{text}' must be above 0, from 1e-9 to 1e15: correct it, or leave it out if unknown"
+    )]
     Impossible {
         /// What was given.
         text: String,
@@ -122,13 +124,18 @@ impl Price {
     /// A price.
     ///
     /// # Errors
-    /// When it is not above 0 and finite.
+    /// When it is not above 0 or beyond what a price can be.
     pub fn new(amount: f64) -> Result<Self, PriceError> {
+        Self::written(amount, format_args!("{amount:e}"))
+    }
+
+    /// The same, where the amount was written in some way.
+    fn written(amount: f64, text: impl fmt::Display) -> Result<Self, PriceError> {
         (PRICE_MIN..=PRICE_MAX)
             .contains(&amount)
             .then_some(Self(amount))
             .ok_or_else(|| PriceError::Impossible {
-                text: amount.to_string(),
+                text: text.to_string(),
             })
     }
 
@@ -142,7 +149,7 @@ impl FromStr for Price {
     type Err = PriceError;
 
     fn from_str(text: &str) -> Result<Self, PriceError> {
-        number(text, text, "2000").and_then(Self::new)
+        Self::written(number(text, text, "2000")?, text)
     }
 }
 
@@ -171,9 +178,9 @@ impl FromStr for MemoryPrice {
         };
         let bytes = unit_bytes(unit, &MEMORY_UNITS)?;
         let amount = number(amount, text, "5/GiB")?;
-        // First as it was written, for the refusal to say what was given.
-        Price::new(amount)?;
-        Self::per_gib(amount / bytes * GIB)
+        // A price of little memory may be too much for more.
+        Price::written(amount, text)?;
+        Price::written(amount / bytes * GIB, text).map(Self)
     }
 }
 
@@ -206,13 +213,16 @@ impl FromStr for StoragePrice {
 
     fn from_str(text: &str) -> Result<Self, PriceError> {
         let Some((amount, rest)) = text.split_once('/') else {
-            return Self::whole(number(text, text, "600")?);
+            return Ok(Self {
+                amount: Price::written(number(text, text, "600")?, text)?,
+                written: text.trim().to_owned(),
+            });
         };
         let (unit, size) = rest
             .split_once(" for ")
             .ok_or_else(|| PriceError::Size { text: text.into() })?;
         let amount = number(amount, text, "0.08/GB for 500GB")?;
-        Price::new(amount)?;
+        Price::written(amount, text)?;
         let size = size.trim();
         // Not at the first letter: 1e3GB has one in its number.
         let mut units = STORAGE_UNITS.iter().map(|(name, _)| *name);
@@ -222,11 +232,11 @@ impl FromStr for StoragePrice {
                 let count = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
                 (count, &size[count.len()..])
             });
-        let count = Price::new(number(count, text, "0.08/GB for 500GB")?)?.get();
+        let count = Price::written(number(count, text, "0.08/GB for 500GB")?, text)?.get();
         let size = count * unit_bytes(size_unit, &STORAGE_UNITS)?;
         let amount = amount * (size / unit_bytes(unit, &STORAGE_UNITS)?);
         Ok(Self {
-            amount: Price::new(amount)?,
+            amount: Price::written(amount, text)?,
             written: text.trim().to_owned(),
         })
     }
@@ -350,7 +360,7 @@ impl Prices {
 
 /// A storage's name without what tells that it is a device, and without the slash that a
 /// directory may end with.
-pub(crate) fn plain(name: &str) -> &str {
+pub fn plain(name: &str) -> &str {
     let name = name.strip_prefix("device:").unwrap_or(name);
     match name.strip_suffix('/') {
         Some("") | None => name,
@@ -395,6 +405,7 @@ mod tests {
             ] {
                 let said = error.to_string();
                 assert!(said.contains("above 0"), "{text}: {said}");
+                assert!(said.contains(text) && said.contains("1e15"), "{said}");
             }
         }
         for (error, remedy) in [

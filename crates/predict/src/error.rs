@@ -27,6 +27,9 @@ pub enum PredictError {
     /// The device completes nothing.
     #[error("the device does not complete what it was asked")]
     Silent,
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// The workload's transactions do not run.
     #[error(transparent)]
     Workload(#[from] ConnectionError),

@@ -1,7 +1,7 @@
 //! The closed system: clients whose transactions wait for a processor, rows, the log and
 //! the device, in virtual time.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{cmp::Reverse, collections::BinaryHeap, ops::ControlFlow};
 
 use octavo_device::{Counters, Device, Request, Tag};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
@@ -180,7 +180,20 @@ impl System {
     pub fn new(
         workload: &dyn Workload,
         setup: &Setup,
+        device: Box<dyn Device>,
+    ) -> Result<Self, PredictError> {
+        Self::new_while(workload, setup, device, &|| ControlFlow::Continue(()))
+    }
+
+    /// The same, as long as `flow` does not say to stop: large data takes many seconds.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`PredictError::Stopped`].
+    pub fn new_while(
+        workload: &dyn Workload,
+        setup: &Setup,
         mut device: Box<dyn Device>,
+        flow: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<Self, PredictError> {
         let clients = setup.clients.max(1);
         let engine = setup
@@ -190,7 +203,7 @@ impl System {
         if needed > capacity {
             return Err(PredictError::Capacity { needed, capacity });
         }
-        load(device.as_mut(), needed)?;
+        load(device.as_mut(), needed, flow)?;
         let clients = workload.clients(setup.seed, clients);
         let now = device.now();
         let device = Paced::new(device, setup.slowness.least(), now);
@@ -302,7 +315,7 @@ impl System {
         while !self.background.is_idle() {
             self.step()?;
         }
-        load(device.as_mut(), needed)?;
+        load(device.as_mut(), needed, &|| ControlFlow::Continue(()))?;
         self.device = Paced::new(device, self.slowness.least(), self.now);
         Ok(())
     }
@@ -672,7 +685,11 @@ const LOADING: u64 = 1 << 20;
 
 /// Writes all bytes up to `size`, as loading does: what was never written is read from
 /// nowhere on flash.
-fn load(device: &mut dyn Device, size: ByteCount) -> Result<(), PredictError> {
+fn load(
+    device: &mut dyn Device,
+    size: ByteCount,
+    flow: &dyn Fn() -> ControlFlow<()>,
+) -> Result<(), PredictError> {
     let mut ask = |request| -> Result<(), PredictError> {
         let now = device.now();
         device.submit(now, IN_BACKGROUND, whole_sectors(device, request))?;
@@ -680,6 +697,9 @@ fn load(device: &mut dyn Device, size: ByteCount) -> Result<(), PredictError> {
         Ok(())
     };
     for begin in (0..size.get()).step_by(LOADING as usize) {
+        if flow().is_break() {
+            return Err(PredictError::Stopped);
+        }
         let length = LOADING.min(size.get() - begin) as u32;
         ask(Request::write(begin, length))?;
     }

@@ -1,6 +1,8 @@
 //! Databases at the ends of what page sizes, rows and memory can be: each is refused with a
 //! reason, or executes transactions, without a panic.
 
+use std::ops::ControlFlow;
+
 use octavo_device::simulated::Constant;
 use octavo_predict::{
     CpuCost, EngineError, InPlaceKind, Model, PostgresSettings, PredictError, Setup, Slowness,
@@ -98,4 +100,31 @@ fn more_pages_than_can_be_numbered_are_refused() {
             }
         }
     }
+}
+
+#[test]
+fn placing_rows_stops_when_asked() {
+    let workload = Ycsb::new(100_000, Seed::new(1)).unwrap();
+    let setup = Setup {
+        model: Model::Sqlite,
+        page_size: PageSize::kib(4),
+        memory: ByteCount::mib(4),
+        clients: 1,
+        processors: 1,
+        seed: Seed::new(1),
+        cpu: CpuCost::default(),
+        slowness: Slowness::default(),
+    };
+    let looks = std::cell::Cell::new(0);
+    let flow = || {
+        looks.set(looks.get() + 1);
+        match looks.get() {
+            3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    };
+    let device = Box::new(Constant::new(ByteCount::mib(1 << 20), 50_000));
+    let ended = System::new_while(&workload, &setup, device, &flow);
+    assert!(matches!(ended, Err(PredictError::Stopped)));
+    assert_eq!(looks.get(), 3);
 }

@@ -513,7 +513,7 @@ fn what_is_no_file_or_too_long_is_refused_at_once_wherever_it_is_named() {
         }
     }
     for arguments in READ_A_STORE {
-        for file in ["./pipe.toml", "/dev/zero"] {
+        for file in ["./pipe.toml", "/dev/zero", "/proc/kmsg"] {
             let complaint = run(arguments, file);
             assert!(complaint.contains("name the octavo.db"), "{complaint}");
         }

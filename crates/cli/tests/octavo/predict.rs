@@ -1,8 +1,16 @@
 //! `octavo predict`: answers without a database or a disk.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
 use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{complaint, octavo, refused, small_advise};
 
@@ -426,4 +434,59 @@ fn databases_of_which_there_are_only_models_are_predicted() {
             assert!(!nowhere.exists());
         }
     }
+}
+
+#[test]
+fn a_large_prediction_hears_an_interrupt_while_it_places_rows_and_stays_predicted() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("large");
+    let mut command = octavo();
+    command
+        .arg("predict")
+        .arg(&directory)
+        .args(["--device=nvme-tlc", "--memory=4GiB", "--page-sizes=8K,16K"])
+        .args(["--workload=ycsb-c", "--progress=1"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = said.map(Result::unwrap);
+    assert!(said.any(|line| line.contains("place rows")), "it ended");
+    thread::sleep(Duration::from_millis(500));
+    let octavo_pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    let since = Instant::now();
+    kill_process(octavo_pid, Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let took = since.elapsed();
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    let report = octavo().arg("report").arg(&directory).output().unwrap();
+    let text = String::from_utf8(report.stdout).unwrap();
+    assert!(text.contains("predicted, not measured"), "{text}");
+    assert!(!text.contains("nothing was measured yet"), "{text}");
+}
+
+#[test]
+fn impossible_memory_is_refused_before_rows_are_chosen() {
+    let parent = tempfile::tempdir().unwrap();
+    let new = parent.path().join("new");
+    let since = Instant::now();
+    let arguments = ["predict", "--device=nvme-tlc", "--memory=8TiB"];
+    refused(&arguments, &new, &["8192 GiB", "give no more"]);
+    assert!(since.elapsed() < Duration::from_secs(5));
+    // Memory of this process.
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 6000000; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_octavo"))
+        .args(["predict", "--device=nvme-tlc", "--memory=16GiB"])
+        .arg("--page-sizes=16K")
+        .arg(&new)
+        .output()
+        .unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("ulimit -v") && said.contains("smaller --memory"),
+        "{said}"
+    );
+    assert!(!new.exists());
 }

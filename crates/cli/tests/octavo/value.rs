@@ -212,6 +212,37 @@ fn bad_prices_are_refused_with_a_remedy() {
     ] {
         refused(arguments, &one, named);
     }
+    let file = home.path().join("prices.toml");
+    fs::write(&file, "[prices]\nstorage = { bogus = 100 }\n").unwrap();
+    let file = format!("--prices={}", file.display());
+    for (arguments, named) in [
+        (
+            &["value", "--machine-price=1e300"][..],
+            &["'1e300'", "1e15"][..],
+        ),
+        (
+            &["value", "--storage-price=ec=1", "--storage-price=ec=2"],
+            &["'ec' has two prices, 1 and 2"],
+        ),
+        (
+            &["value", "--device=hdd-7200=5", "--device=hdd-7200=7"],
+            &["two prices, 5 and 7"],
+        ),
+        (&["value", &file], &["no storage here is named bogus", "ec"]),
+        (
+            &["value", "--memory-price=5/GiB", "--html=/none/x.html"],
+            &["/none/x.html", "name a file"],
+        ),
+        (
+            &["report", "--html=/none/x.html"],
+            &["/none/x.html", "name a file"],
+        ),
+    ] {
+        refused(arguments, &one, named);
+    }
+    let output = value(&[&one, &one.join("octavo.db")], &["--memory-price=5/GiB"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(complaint(&output).contains("is given twice"));
     let prices = "--memory-price=5/GiB";
     let none = home.path().join("none");
     refused(&["value", prices], &none, &["does not exist"]);

@@ -9,6 +9,8 @@ use octavo_predict::{Done, PredictError, Purpose, Setup, System};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 
+use memory::Needs;
+
 use super::{Executor, Facts, Sitting};
 use crate::{
     causes::with_causes,
@@ -22,8 +24,10 @@ use crate::{
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
-    store::StoredSnapshot,
+    store::{PREDICTED, SOURCE, StoredSnapshot},
 };
+
+mod memory;
 
 /// Predicts cells.
 pub(crate) struct PredictedExecutor<'a> {
@@ -41,10 +45,9 @@ impl<'a> PredictedExecutor<'a> {
         prediction: &'a Prediction,
     ) -> Result<Self, CampaignError> {
         let plan = resolved.plan();
-        let device = prediction.device.open(plan.seed);
-        let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
-        let capacity = device.geometry().capacity;
-        for cell in plan.cells() {
+        let cells = plan.cells();
+        // What costs nothing to refuse first: a large device takes seconds to open.
+        for cell in &cells {
             model_of(&cell.database, prediction.device.rotates())?;
             let database = resolved.database(&cell.database);
             database.accept(&Settings {
@@ -53,6 +56,15 @@ impl<'a> PredictedExecutor<'a> {
                 clients: cell.clients,
                 isolation: plan.isolation,
             })?;
+        }
+        let before = memory::used();
+        let device = prediction.device.open(plan.seed);
+        let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
+        let capacity = device.geometry().capacity;
+        let of_device = memory::used().saturating_sub(before);
+        let mut needs = Needs::default();
+        for cell in &cells {
+            let database = resolved.database(&cell.database);
             let needed = database.estimate(resolved.workload(cell.data), cell.page_size);
             if needed > capacity {
                 return Err(CampaignError::Setting(format!(
@@ -61,7 +73,11 @@ impl<'a> PredictedExecutor<'a> {
                     prediction.device.name()
                 )));
             }
+            needs.add(needed, cell.page_size);
         }
+        drop(device);
+        needs.add_devices(of_device, capacity);
+        needs.check().map_err(CampaignError::Setting)?;
         Ok(Self {
             resolved,
             prediction,
@@ -82,7 +98,7 @@ impl Executor for PredictedExecutor<'_> {
             ..
         } = self.prediction;
         let mut facts = vec![
-            ("source", "predicted by models, not measured".to_owned()),
+            (SOURCE, PREDICTED.to_owned()),
             ("device", device.name()),
             ("processor", cpu.source.clone()),
         ];
@@ -126,9 +142,13 @@ impl Executor for PredictedExecutor<'_> {
                 slowness: self.prediction.slowness,
             };
             let device = self.prediction.device.open(seed.derive("device", 0));
+            monitor.stop_if_interrupted()?;
             let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
-            let system = System::new(workload, &setup, device);
-            let system = system.map_err(|error| CampaignError::Setting(error.to_string()))?;
+            let system = System::new_while(workload, &setup, device, &|| monitor.flow());
+            let system = system.map_err(|error| match error {
+                PredictError::Stopped => CampaignError::Stopped,
+                error => CampaignError::Setting(error.to_string()),
+            })?;
             let seat = Seat {
                 known: self.prediction.known(cell),
                 draw: self.prediction.device.draw(),

@@ -19,6 +19,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use octavo_storage::text;
 use octavo_units::ByteCount;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, Transaction,
@@ -41,8 +42,15 @@ const APPLICATION_ID: i64 = 0x4f43_5456;
 /// none but people's.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// The shortest SQLite file, a page of 512 bytes.
+const DATABASE_MIN: u64 = 512;
+
 /// The topic of facts that were not the same in all sessions.
 pub const CHANGED: &str = "changed";
+
+/// The fact of a storage that says how figures came about, and what it says of predictions.
+pub(crate) const SOURCE: &str = "source";
+pub(crate) const PREDICTED: &str = "predicted by models, not measured";
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -54,10 +62,12 @@ pub(crate) const LOADED: &str = "load";
 #[non_exhaustive]
 pub enum StoreError {
     /// The file is not a result store.
-    #[error("{} is not an Octavo result store: move it away or name another directory", path.display())]
+    #[error("{} is not an Octavo result store: {}", path.display(), wanted.when_foreign())]
     Foreign {
         /// The file.
         path: PathBuf,
+        /// What it was wanted for.
+        wanted: Wanted,
     },
     /// The store is of a version that is not read.
     #[error(
@@ -73,12 +83,14 @@ pub enum StoreError {
         found: i64,
     },
     /// The file is damaged.
-    #[error("{} is damaged ({what}): move it away or name another directory", path.display())]
+    #[error("{} is damaged ({what}): {}", path.display(), wanted.when_damaged())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         what: String,
+        /// What it was wanted for.
+        wanted: Wanted,
     },
     /// There is no store.
     #[error("{} does not exist: name the octavo.db of an advise or run, or its directory", path.display())]
@@ -135,6 +147,33 @@ pub enum StoreError {
     },
 }
 
+/// What a store is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Its results are read.
+    Read,
+    /// Results are added.
+    Write,
+}
+
+impl Wanted {
+    fn when_foreign(self) -> &'static str {
+        match self {
+            Self::Read => "name the octavo.db of an advise or run, or its directory",
+            Self::Write => "move it away or name another directory",
+        }
+    }
+
+    fn when_damaged(self) -> &'static str {
+        match self {
+            Self::Read => {
+                "restore it from a backup, or repeat the command that made it in a new directory"
+            }
+            Self::Write => "move it away or name another directory",
+        }
+    }
+}
+
 /// A snapshot as it is kept.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct StoredSnapshot {
@@ -186,6 +225,7 @@ impl Store {
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         )?;
+        store.is_writable = true;
         if new || store.is_blank()? {
             // One transaction: a store is there wholly or not at all.
             store
@@ -205,7 +245,6 @@ impl Store {
             .connection
             .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
             .map_err(|error| store.error(error))?;
-        store.is_writable = true;
         Ok(store)
     }
 
@@ -240,10 +279,25 @@ impl Store {
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         // A pipe would be waited for.
-        if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        let about = std::fs::metadata(path);
+        if about.as_ref().is_ok_and(|about| !about.is_file()) {
             return Err(StoreError::NotAFile {
                 path: path.to_owned(),
             });
+        }
+        // Files of the kernel say that they are empty, and some wait for what is to come. A
+        // larger one is not opened here: closing it would end SQLite's locks (fcntl(2)).
+        if about.is_ok_and(|about| about.len() < DATABASE_MIN) {
+            let is_empty = text::begin(path, ByteCount::new(1)).map(|bytes| bytes.is_empty());
+            if !matches!(is_empty, Ok(true)) {
+                return Err(StoreError::Foreign {
+                    path: path.to_owned(),
+                    wanted: match flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+                        true => Wanted::Write,
+                        false => Wanted::Read,
+                    },
+                });
+            }
         }
         // With URIs, which a copy in memory is named by.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
@@ -294,6 +348,7 @@ impl Store {
         if pragma("application_id")? != APPLICATION_ID {
             return Err(StoreError::Foreign {
                 path: self.path.clone(),
+                wanted: self.wanted(),
             });
         }
         let found = pragma("user_version")?;
@@ -312,21 +367,35 @@ impl Store {
             return Err(StoreError::Damaged {
                 path: self.path.clone(),
                 what: check.lines().last().unwrap_or_default().to_owned(),
+                wanted: self.wanted(),
             });
         }
         Ok(found < current)
     }
 
     fn error(&self, error: rusqlite::Error) -> StoreError {
-        let path = self.path.clone();
-        if let rusqlite::Error::FromSqlConversionFailure(_, _, what) = &error {
-            return StoreError::Damaged {
-                path,
-                what: on_one_line(&what.to_string()),
-            };
+        let (path, wanted) = (self.path.clone(), self.wanted());
+        let damaged = |what: &str| StoreError::Damaged {
+            path: self.path.clone(),
+            what: on_one_line(what),
+            wanted,
+        };
+        // What Octavo never writes.
+        match &error {
+            rusqlite::Error::FromSqlConversionFailure(_, _, what) => {
+                return damaged(&what.to_string());
+            }
+            rusqlite::Error::Utf8Error(..) => return damaged("a text is not UTF-8"),
+            rusqlite::Error::InvalidColumnType(_, name, found) => {
+                return damaged(&format!("{name} is of type {found}"));
+            }
+            rusqlite::Error::IntegralValueOutOfRange(_, value) => {
+                return damaged(&format!("{value} is out of range"));
+            }
+            _ => {}
         }
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => StoreError::Foreign { path },
+            Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, wanted },
             Some(ErrorCode::DatabaseCorrupt) => self.damaged("SQLite", error),
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
@@ -746,6 +815,14 @@ impl Store {
         StoreError::Damaged {
             path: self.path.clone(),
             what: on_one_line(&format!("{what}: {found}")),
+            wanted: self.wanted(),
+        }
+    }
+
+    fn wanted(&self) -> Wanted {
+        match self.is_writable {
+            true => Wanted::Write,
+            false => Wanted::Read,
         }
     }
 }

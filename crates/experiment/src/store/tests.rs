@@ -9,7 +9,7 @@ use octavo_units::ByteCount;
 use octavo_workload::connection::Conflict;
 
 use super::{
-    APPLICATION_ID, Store, StoreError,
+    APPLICATION_ID, PREDICTED, SOURCE, Store, StoreError,
     migrations::{OLDEST, STEPS, Step, VERSION},
 };
 use crate::{
@@ -576,4 +576,47 @@ fn a_migrated_store_has_the_tables_of_a_new_one() {
     let migrated = columns(&Store::open_or_create(&path).unwrap());
     let other = tempfile::tempdir().unwrap();
     assert_eq!(migrated, columns(&store(other.path())));
+}
+
+#[test]
+fn damage_is_named_once_with_the_remedy_of_who_asks() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    let mut store = Store::open_or_create(&path).unwrap();
+    store.adopt(&plan(), SliceLength::default(), "0").unwrap();
+    store
+        .run("UPDATE plan SET octavo = CAST(x'ff41' AS TEXT)", [])
+        .unwrap();
+    let said = |store: &Store| store.origin().unwrap_err().to_string();
+    let writing = said(&store);
+    drop(store);
+    let reading = said(&Store::open(&path).unwrap());
+    for said in [&writing, &reading] {
+        assert!(
+            said.contains("is damaged (a text is not UTF-8): "),
+            "{said}"
+        );
+    }
+    assert!(writing.ends_with("move it away or name another directory"));
+    assert!(reading.ends_with("in a new directory"), "{reading}");
+}
+
+#[test]
+fn a_prediction_is_known_before_its_first_figures() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
+    store.adopt(&plan(), SliceLength::default(), "0").unwrap();
+    assert_eq!(store.source().unwrap(), None);
+    store
+        .put_facts("storage", &[(SOURCE, PREDICTED.to_owned())])
+        .unwrap();
+    assert_eq!(store.source().unwrap(), Some(Source::Predicted));
+}
+
+#[test]
+fn what_the_kernel_shows_as_a_file_is_no_store() {
+    let error = Store::open(Path::new("/proc/self/status")).unwrap_err();
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+    let error = Store::open(Path::new("/proc/kmsg")).unwrap_err();
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
 }

@@ -76,6 +76,9 @@ pub enum KneeLacks {
         /// How many there are.
         found: usize,
     },
+    /// The storage has no price, while another one has.
+    #[error("the storage has no price")]
+    StoragePrice,
     /// More memory does not cost more: memory has no price.
     #[error("memory has no price")]
     Price,

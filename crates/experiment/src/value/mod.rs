@@ -152,6 +152,12 @@ impl Value {
         let title = plan.workload.title();
         let data: Vec<String> = plan.data.iter().map(|of| of.of_workload(title)).collect();
         let (break_even, unused) = break_even::all(results, &storages, &prices, devices, plan.seed);
+        if cells.iter().all(|cell| cell.cost.is_none()) {
+            return Err(ValueError::NoCost {
+                priced: prices.storages.into_iter().map(|(name, _)| name).collect(),
+                known: storages.into_iter().map(|of| of.name).collect(),
+            });
+        }
         Ok(Self {
             results: results
                 .iter()
@@ -246,11 +252,13 @@ fn curves(cells: &[&ValuedCell], prices: &Prices) -> Vec<BufferCurve> {
                 })
             })
             .collect();
-        let mut memories: Vec<ByteCount> = own.map(|cell| cell.memory).collect();
+        let mut memories: Vec<ByteCount> = own.clone().map(|cell| cell.memory).collect();
         memories.sort_unstable();
         memories.dedup();
         let found = match prices.memory {
             None => Err(KneeLacks::Price),
+            // Beside storages with a price, one without has no costs.
+            Some(_) if own.clone().any(|cell| cell.cost.is_none()) => Err(KneeLacks::StoragePrice),
             Some(_) => knee(&points),
         };
         BufferCurve {

@@ -40,6 +40,19 @@ pub enum ValueError {
     /// Nothing has a price.
     #[error("nothing has a price")]
     NoPrice,
+    /// Only storages have prices that are not in the results.
+    #[error(
+        "no cell has a price: no storage here is named {}; name {}, or give memory or the machine \
+         a price",
+        priced.join(" or "),
+        known.join(" or ")
+    )]
+    NoCost {
+        /// The storages with a price.
+        priced: Vec<String>,
+        /// The storages that there are.
+        known: Vec<String>,
+    },
     /// A scale that no machine can be of.
     #[error("scale {scale} must be from {SCALE_MIN} to {SCALE_MAX}")]
     Scale {

@@ -126,6 +126,8 @@ fn a_storage_without_a_price_does_not_look_free() {
         );
     }
     assert!(one.settings[0].choices.is_empty());
+    let lacks: Vec<_> = one.settings[0].curves.iter().map(|of| of.lacks).collect();
+    assert_eq!(lacks, [Some(KneeLacks::StoragePrice), None]);
     // Where none has a price, all cells count without.
     let none = value(&findings, prices(&[]));
     assert!(none.cells.iter().all(|cell| cell.per_thousand.is_some()));
@@ -260,6 +262,19 @@ fn results_without_figures_or_prices_are_refused() {
     assert!(error.to_string().starts_with("here has no cell"), "{error}");
     let error = Value::of(&results, Prices::default(), &[], 1.0).unwrap_err();
     assert_eq!(error, ValueError::NoPrice);
+    let foreign = Prices {
+        storages: prices(&[("bogus", "5")]).storages,
+        ..Prices::default()
+    };
+    let named = both();
+    let named = [Results {
+        name: "here",
+        findings: &named,
+    }];
+    let error = Value::of(&named, foreign, &[], 1.0)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("bogus; name /mnt/disk or ec"), "{error}");
     assert_eq!(
         Value::of(&[], prices(&[]), &[], 1.0).unwrap_err(),
         ValueError::NoResults

@@ -17,17 +17,6 @@ use crate::{
 /// sittings may lie apart ([`SITTINGS_TOLERATED`](crate::findings::SITTINGS_TOLERATED)).
 pub const MEDIUM_STAKE: f64 = 0.1;
 
-/// An interval says nothing whose ends are farther apart than this factor: few batches give such
-/// ones. Chosen.
-const WIDEST: f64 = 100.0;
-
-/// Whether an interval says anything: it has two ends, and these are not so far apart that
-/// everything is between them.
-pub fn says_something(interval: &Interval) -> bool {
-    let Interval { low, high, .. } = *interval;
-    low > 0.0 && high.is_finite() && high / low <= WIDEST
-}
-
 /// Sittings in which something is repeated.
 const REPEATED: usize = 2;
 
@@ -191,13 +180,15 @@ fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, &CellFindi
 /// By which share a level may be better than what its group is advised; `None` where an
 /// interval says nothing.
 fn stake(group: &GroupFindings, cell: &CellFindings) -> Option<f64> {
-    let over_reference = cell.ratio.filter(says_something)?;
+    let over_reference = cell.ratio.filter(Interval::says_something)?;
     let over_advised = match (&group.verdict, cell.over_advised) {
         (Verdict::Use { .. }, Some(over)) => over,
         (Verdict::Use { ratio, .. }, None) => over_reference.over(ratio),
         (Verdict::Keep { .. } | Verdict::Inconclusive { .. }, _) => over_reference,
     };
-    says_something(&over_advised).then(|| (over_advised.high - 1.0).max(0.0))
+    over_advised
+        .says_something()
+        .then(|| (over_advised.high - 1.0).max(0.0))
 }
 
 /// The level that was better than what is advised by the largest share in one sitting, with

@@ -22,7 +22,6 @@ use serde::Serialize;
 
 use crate::{
     caveats::{self, Caveat, UnfilledCell},
-    confidence::says_something,
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
     lockstep::{
@@ -348,7 +347,7 @@ impl Findings {
         let cells = plan.cells();
         let source = store.source()?.unwrap_or(Source::Measured);
         let rules = plan.rules(judged_to, source);
-        let unseated = store.unseated(cells.len())?;
+        let unseated = Expected::unseated(store, cells.len())?;
         let mut judgement = judge_seated(&rules, &plan_groups, cells.len(), &slices, &unseated);
         let inputs = Inputs::all(store, &cells)?;
         for (judged, group) in judgement.groups.iter_mut().zip(&plan_groups) {
@@ -743,7 +742,10 @@ impl CellFindings {
     /// How many times that of another sitting its ratio of one is, at most, of those whose
     /// intervals do not overlap; `None` where all do.
     fn sittings_apart(&self) -> Option<f64> {
-        let known: Vec<Interval> = self.of_sittings().filter(says_something).collect();
+        let known: Vec<Interval> = self
+            .of_sittings()
+            .filter(Interval::says_something)
+            .collect();
         let pairs = known
             .iter()
             .flat_map(|one| known.iter().map(move |other| (one, other)));

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use octavo_experiment::{confidence::says_something, statistics::Interval};
+use octavo_experiment::statistics::Interval;
 
 /// What stands for a figure that is not known.
 pub(crate) const UNKNOWN: &str = "–";
@@ -256,7 +256,7 @@ pub(crate) fn was(count: usize) -> &'static str {
 
 /// Whether an interval has ends that are worth telling: too few batches give none.
 pub(crate) fn is_bounded(interval: &Interval) -> bool {
-    says_something(interval)
+    interval.says_something()
 }
 
 /// The ends of an interval in these words, `9% to 15%`, or why there are none.

@@ -19,6 +19,7 @@ use crate::{
     lockstep::{Horizon, judge_seated},
     monitor::Monitor,
     observer::Observer,
+    prediction::Expected,
     record::Source,
     resolved::ResolvedPlan,
     store::{Store, StoreError},
@@ -210,7 +211,7 @@ pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
     let slices = store.slices()?;
     let rules = plan.rules(horizon, store.source()?.unwrap_or(Source::Measured));
     let cells = plan.cells().len();
-    let unseated = store.unseated(cells)?;
+    let unseated = Expected::unseated(&store, cells)?;
     let judgement = judge_seated(&rules, &groups, cells, &slices, &unseated);
     let all = judgement.groups.iter().zip(&groups);
     Ok(all.into_iter().all(|(judged, group)| {

@@ -167,7 +167,7 @@ impl<'a> Campaign<'a> {
         if self.horizon.is_none() {
             self.horizon = self.session.store.horizon()?;
         }
-        self.unseated = self.session.store.unseated(self.cells.len())?;
+        self.unseated = Expected::unseated(&self.session.store, self.cells.len())?;
         loop {
             let live = self.live(&self.judge());
             if live.is_empty() || self.is_over() {

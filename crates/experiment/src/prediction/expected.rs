@@ -1,5 +1,7 @@
 //! What is worth measuring: cells predicted before anything is loaded.
 
+use std::collections::BTreeSet;
+
 use octavo_device::profile::Profile;
 use octavo_predict::{Setup, Slowness};
 use serde::Serialize;
@@ -7,6 +9,7 @@ use serde::Serialize;
 use super::{Cpu, PredictedDevice, model_of, rotates, throughput::throughput};
 use crate::{
     error::CampaignError,
+    lockstep::Unseated,
     monitor::Monitor,
     plan::{Cell, Storage},
     resolved::ResolvedPlan,
@@ -44,6 +47,27 @@ impl Expected {
     pub(crate) fn all(store: &Store) -> Result<Vec<(usize, Self)>, StoreError> {
         let facts = store.facts(TOPIC)?;
         Ok(facts.into_iter().filter_map(Self::from_fact).collect())
+    }
+
+    /// The cells below `cells` that took no part in a sitting, by sitting: they have no run in
+    /// it, and were not left out because a prediction says that they are slow.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds something else.
+    pub(crate) fn unseated(store: &Store, cells: usize) -> Result<Unseated, StoreError> {
+        let seated = store.seated()?;
+        let expected = Self::all(store)?;
+        let is_slow = |cell: usize| {
+            let mut expected = expected.iter();
+            expected.any(|(of, expected)| *of == cell && expected.is_left_out)
+        };
+        let sittings: BTreeSet<u32> = seated.iter().map(|&(sitting, _)| sitting).collect();
+        let all = sittings
+            .into_iter()
+            .flat_map(|sitting| (0..cells).map(move |cell| (sitting, cell)));
+        Ok(all
+            .filter(|of| !seated.contains(of) && !is_slow(of.1))
+            .collect())
     }
 
     /// Why some cells that were to be predicted are not, where that is so.

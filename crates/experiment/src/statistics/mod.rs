@@ -31,7 +31,17 @@ pub struct Interval {
     pub batches: usize,
 }
 
+/// An interval says nothing whose ends are farther apart than this factor: few batches give such
+/// ones. Chosen.
+const WIDEST: f64 = 100.0;
+
 impl Interval {
+    /// Whether it says anything: it has two ends, and these are not so far apart that
+    /// everything is between them.
+    pub fn says_something(&self) -> bool {
+        self.low > 0.0 && self.high.is_finite() && self.high / self.low <= WIDEST
+    }
+
     /// From the middle and the half-width of the interval of the logarithm.
     pub(crate) fn of_logs(center: f64, half: f64, batches: usize) -> Self {
         Self {

@@ -15,8 +15,7 @@ use super::{
     PREDICTED, SOURCE, Store, StoreError, damage, from_integer, json, seconds, to_integer, to_json,
 };
 use crate::{
-    lockstep::{Slice, SliceKey, Spent, Unseated},
-    prediction::Expected,
+    lockstep::{Slice, SliceKey, Spent},
     record::{Figures, RunKey, RunRecord, Source},
 };
 
@@ -132,12 +131,11 @@ impl Store {
         Ok(next.unwrap_or_default())
     }
 
-    /// The cells below `cells` that took no part in a sitting, by sitting: they have no run in
-    /// it, and were not left out because a prediction says that they are slow.
+    /// Which cells took part in which sittings: sittings and cells that have a run.
     ///
     /// # Errors
     /// When the store cannot be read, or holds something else.
-    pub fn unseated(&self, cells: usize) -> Result<Unseated, StoreError> {
+    pub(crate) fn seated(&self) -> Result<BTreeSet<(u32, usize)>, StoreError> {
         let seated = self.collect(
             "SELECT DISTINCT sitting, cell FROM run WHERE set_aside = 0",
             &[],
@@ -146,19 +144,7 @@ impl Store {
                 Ok((run.sitting, run.cell))
             },
         )?;
-        let expected = Expected::all(self)?;
-        let is_slow = |cell: usize| {
-            let mut expected = expected.iter();
-            expected.any(|(of, expected)| *of == cell && expected.is_left_out)
-        };
-        let seated: Unseated = seated.into_iter().collect();
-        let sittings: BTreeSet<u32> = seated.iter().map(|&(sitting, _)| sitting).collect();
-        let all = sittings
-            .into_iter()
-            .flat_map(|sitting| (0..cells).map(move |cell| (sitting, cell)));
-        Ok(all
-            .filter(|of| !seated.contains(of) && !is_slow(of.1))
-            .collect())
+        Ok(seated.into_iter().collect())
     }
 
     /// The cells of which a run has a result.

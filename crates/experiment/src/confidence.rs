@@ -236,7 +236,7 @@ fn advised(group: &GroupFindings) -> Option<&CellFindings> {
 
 /// Whether what a group is advised was compared in several sittings: the reference with any
 /// other level.
-fn is_repeated(group: &GroupFindings) -> bool {
+pub fn is_repeated(group: &GroupFindings) -> bool {
     advised(group).is_some_and(|advised| match advised.reference {
         true => group
             .cells

@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use octavo_experiment::{
     caveats::{Caveat, Severity},
-    confidence::{Confidence, Doubt, Trust},
+    confidence::{Confidence, Doubt, Trust, is_repeated},
     findings::{CellFindings, Findings, GroupFindings},
     lockstep::BATCH_PASSES,
     plan::{Factor, Level, SnapshotKey},
@@ -490,7 +490,22 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
             )
         }
         Some(Doubt::OneSitting) => {
-            format!("decided by {based}. A second one would show what fresh copies change.")
+            let groups = naming::groups(findings).into_iter();
+            let once = groups.filter(|group| group.cells.len() > 1 && !is_repeated(group));
+            let once: Vec<&str> = once.map(|group| group.name.as_str()).collect();
+            let with = match list(&once, "and") {
+                names if names.is_empty() => String::new(),
+                names => format!(" with {names}"),
+            };
+            match findings.sittings {
+                ..=1 => {
+                    format!("decided by {based}. A second one would show what fresh copies change.")
+                }
+                _ => format!(
+                    "decided by {based}, but{with} in one alone. More would show what fresh copies \
+                     change."
+                ),
+            }
         }
     };
     Some(Answer::new(&format!("confidence{level}"), why))
@@ -595,6 +610,28 @@ mod tests {
             to_settle(&findings).unwrap().0,
             "To settle 2 KiB and 8 KiB with 32 MiB of memory, 2 KiB with 8 MiB of memory (about \
              3 min more; 16 KiB with 8 MiB of memory may stay open)"
+        );
+    }
+
+    #[test]
+    fn a_group_that_was_compared_in_one_sitting_is_named() {
+        let mut findings = fixture::findings();
+        findings.caveats.clear();
+        let text = |findings: &Findings| confidence(findings).unwrap().text();
+        for cell in &mut findings.groups[1].cells {
+            cell.by_sitting.truncate(1);
+        }
+        let said = text(&findings);
+        let name = &findings.groups[1].name;
+        assert!(
+            said.contains(&format!("2 sittings, but with {name} in one alone.")),
+            "{said}"
+        );
+        findings.sittings = 1;
+        assert!(
+            text(&findings).contains("in 1 sitting. A second one"),
+            "{}",
+            text(&findings)
         );
     }
 

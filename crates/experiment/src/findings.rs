@@ -170,7 +170,7 @@ pub struct CellFindings {
     /// Whether others are compared with it.
     pub reference: bool,
     /// Throughput a minute with its interval (95%, this cell alone), by
-    /// [`Levels`](crate::lockstep::Levels): of two cells that were open together, the ratio
+    /// [`Levels`]: of two cells that were open together, the ratio
     /// of these is the ratio that is said of them anywhere.
     pub throughput: Option<Interval>,
     /// Its throughput over the reference's within batches (95% for all cells of

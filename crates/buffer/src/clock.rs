@@ -129,6 +129,7 @@ impl Clock {
     /// A free frame, or the one where the hand stops.
     #[inline]
     fn victim(&mut self) -> u32 {
+        // No more than frames, whose number is a u32.
         let filled = self.page_in.len() as u32;
         if filled < self.frames.get() {
             self.page_in.push(NONE);

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and a terminal that closes: the first one asks the work to stop where it may, the
+//! Ctrl-C, SIGTERM and a closed terminal: the first asks the work to stop where it may, the
 //! second one ends the process.
 
 use std::{
@@ -22,8 +22,7 @@ use crate::failure::Failure;
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from now on. A terminal that closes ends the work too, unless
-    /// nohup says that it is to go on.
+    /// Listens from now on, to a closed terminal too unless nohup runs the command.
     pub(crate) fn listen() -> Result<Self, Failure> {
         match hangup_is_ignored() {
             true => Self::listen_to(&[SIGINT, SIGTERM]),

@@ -57,7 +57,8 @@ static SWEPT: Once = Once::new();
 /// A program to start.
 ///
 /// Its standard input is empty, and its environment has `PATH`, `HOME` (the
-/// directory), a plain locale, UTC and the Octavo that started it only. It runs on the processors that the
+/// directory), a plain locale, UTC and the Octavo that started it only. It runs on the
+/// processors that the
 /// calling thread may use, in a session of its own: Ctrl-C at the terminal
 /// does not reach it before Octavo has decided what to do.
 pub(crate) struct Launch<'a> {

@@ -460,10 +460,7 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
             level,
             stake,
         }) => {
-            let with = match group.as_str() {
-                "" => String::new(),
-                group => format!(" with {group}"),
-            };
+            let with = with_memory(&group);
             format!(
                 "{} may still be up to {} faster{with}, after {based}.",
                 naming::level(&level),
@@ -476,10 +473,7 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
             sitting,
             stake,
         }) => {
-            let with = match group.as_str() {
-                "" => String::new(),
-                group => format!(" with {group}"),
-            };
+            let with = with_memory(&group);
             format!(
                 "{} was {} faster{with} than what is advised in sitting {sitting} of {}, after {} \
                  in all.",
@@ -493,10 +487,7 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
             let groups = naming::groups(findings).into_iter();
             let once = groups.filter(|group| group.cells.len() > 1 && !is_repeated(group));
             let once: Vec<&str> = once.map(|group| group.name.as_str()).collect();
-            let with = match list(&once, "and") {
-                names if names.is_empty() => String::new(),
-                names => format!(" with {names}"),
-            };
+            let with = with_memory(&list(&once, "and"));
             match findings.sittings {
                 ..=1 => {
                     format!("decided by {based}. A second one would show what fresh copies change.")
@@ -509,6 +500,14 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
         }
     };
     Some(Answer::new(&format!("confidence{level}"), why))
+}
+
+/// ` with 8 MiB of memory`; nothing where there is one group, which has no name.
+fn with_memory(groups: &str) -> String {
+    match groups {
+        "" => String::new(),
+        groups => format!(" with {groups}"),
+    }
 }
 
 /// `88 passes`, or how many of them count.

@@ -352,6 +352,15 @@ impl MarkedDirectory {
     }
 }
 
+impl Drop for MarkedDirectory {
+    /// Frees the directory for the next, also where a process of ours that was
+    /// forked and has not become its program yet still holds the open file: a
+    /// lock goes when it is released or the last holder closes (flock(2)).
+    fn drop(&mut self) {
+        let _closed_after_this = flock(&self.marker, FlockOperation::Unlock);
+    }
+}
+
 /// Whether `path` may become or is of this mark, without changing anything;
 /// true when it exists.
 ///
@@ -559,6 +568,16 @@ mod tests {
         // It was there before, and stays.
         again.abandon().unwrap();
         assert!(path.exists());
+    }
+
+    #[test]
+    fn a_directory_is_free_though_a_child_still_holds_its_marker() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = MarkedDirectory::open(parent.path(), &MARK).unwrap();
+        // As a process between its fork and its exec does.
+        let _inherited = directory.marker.try_clone().unwrap();
+        drop(directory);
+        MarkedDirectory::open(parent.path(), &MARK).unwrap();
     }
 
     #[test]

@@ -113,9 +113,9 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
         values.push((
             "95% interval".into(),
             format!(
-                "±{} or less at half of the points, ±{} at the widest",
-                percent(median),
-                percent(*widest)
+                "{} or less at half of the points, {} at the widest",
+                plus_minus(median),
+                plus_minus(*widest)
             ),
         ));
     }
@@ -132,6 +132,14 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
         blocks.insert(1, Block::Paragraph(remedy.into()));
     }
     blocks
+}
+
+/// A margin as a share. One of 1 reaches down to no requests at all.
+pub(crate) fn plus_minus(margin: f64) -> String {
+    match margin < 1.0 {
+        true => format!("±{}", percent(margin)),
+        false => "±100% or more".into(),
+    }
 }
 
 #[cfg(test)]

@@ -265,7 +265,9 @@ fn marked(profile: &Profile, point: Option<&Point>, text: impl Fn(&Point) -> Str
         return "-".to_owned();
     };
     match wide_margin(profile, point) {
-        Some(margin) => format!("{} ±{:.0}%", text(point), margin * 100.0),
+        Some(margin) if margin < 1.0 => format!("{} ±{:.0}%", text(point), margin * 100.0),
+        // It reaches down to no requests at all.
+        Some(_) => format!("{} ±>100%", text(point)),
         None if profile.is_unsteady(point) => format!("~{}", text(point)),
         None => text(point),
     }

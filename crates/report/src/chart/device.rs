@@ -17,6 +17,7 @@ use super::{
 use crate::{
     document::Figure,
     number::{number, plain, plain_time, time},
+    profile::plus_minus,
 };
 
 pub(super) fn draw(profile: &Profile) -> Vec<Figure> {
@@ -131,7 +132,7 @@ fn over(
 
 fn said(profile: &Profile, point: &Point) -> String {
     let margin = profile.margin(point);
-    let margin = margin.map_or_else(String::new, |margin| format!(" (±{:.0}%)", margin * 100.0));
+    let margin = margin.map_or_else(String::new, |margin| format!(" ({})", plus_minus(margin)));
     format!(
         "{} of {} at depth {}: {} IOPS{margin}, mean {}, p99 {}{}",
         kind(point.spec.mix),

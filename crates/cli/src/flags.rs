@@ -116,7 +116,7 @@ pub(crate) struct AdviseFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) transactions: Option<u64>,
 
-    /// Transactions of the warm-up [default: until the cache is warm]
+    /// Transactions of the warm-up [default: until misses are level or the cache filled twice]
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u64).range(0..=WARM_UP_MAX))]
     pub(crate) warm_up: Option<u64>,

@@ -108,6 +108,22 @@ pub enum Caveat {
         /// which do not overlap.
         factor: f64,
     },
+    /// Misses of a cell became fewer while it was measured: its cache was not warm.
+    StillWarming {
+        /// The cell where they fell most.
+        cell: Cell,
+        /// By this share, from the first half of its sittings to the second.
+        fall: f64,
+        /// Whether those of others it is compared with fell less.
+        apart: bool,
+    },
+    /// The reference of a group was much faster in one part of the experiment than in another.
+    PaceChanged {
+        /// The reference.
+        cell: Cell,
+        /// So many times as fast.
+        factor: f64,
+    },
     /// Much of the data fits in the buffer.
     SmallData {
         /// Size of the smallest data of a reference.
@@ -178,9 +194,10 @@ impl Caveat {
             | Self::NoReference { .. }
             | Self::ReadsPerMiss { .. } => Severity::Void,
             Self::SmallData { data, memory } if data <= memory => Severity::Void,
-            Self::Predicted | Self::NeverCompared { .. } | Self::SittingsApart { .. } => {
-                Severity::Choice
-            }
+            Self::Predicted
+            | Self::NeverCompared { .. }
+            | Self::SittingsApart { .. }
+            | Self::StillWarming { apart: true, .. } => Severity::Choice,
             Self::Disturbed(Disturbance {
                 cause,
                 runs,
@@ -205,6 +222,8 @@ impl Caveat {
             } if mostly(slow + foreign_traffic, *of) => Severity::Choice,
             Self::MachineChanged { .. }
             | Self::BufferNotFilled { .. }
+            | Self::StillWarming { .. }
+            | Self::PaceChanged { .. }
             | Self::SharedBlocks
             | Self::SmallData { .. }
             | Self::RunsLost { .. }

@@ -89,9 +89,8 @@ pub enum Doubt {
 pub struct Confidence {
     /// What is risked.
     pub trust: Trust,
-    /// Why it is not more; `None` of the highest.
-    #[serde(flatten)]
-    pub doubt: Option<Doubt>,
+    /// Why it is not more, each reason enough alone; none of the highest.
+    pub doubts: Vec<Doubt>,
 }
 
 /// How far the answer can be trusted; `None` where there is none: before anything was
@@ -112,16 +111,35 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
     if !groups().any(|group| group.cells.iter().any(is_known)) {
         return None;
     }
-    let is = |trust, doubt| Some(Confidence { trust, doubt });
     if findings.source == Source::Predicted {
-        return is(Trust::PredictedOnly, Some(Doubt::Models));
+        return Some(Confidence {
+            trust: Trust::PredictedOnly,
+            doubts: vec![Doubt::Models],
+        });
     }
     let severities = findings.caveats.iter().map(|caveat| caveat.severity());
     let severity = severities.max().unwrap_or(Severity::Note);
-    let caveat = Some(Doubt::Caveat { severity });
-    if severity >= Severity::Choice {
-        return is(Trust::Low, caveat);
-    }
+    let by_caveats = match severity {
+        Severity::Void | Severity::Choice => Some(Trust::Low),
+        Severity::Amount => Some(Trust::Medium),
+        Severity::Note => None,
+    };
+    let by_caveats = by_caveats.map(|trust| (trust, Doubt::Caveat { severity }));
+    let all = [by_caveats, of_levels(findings)].into_iter().flatten();
+    let all: Vec<(Trust, Doubt)> = all.collect();
+    let trust = all.iter().map(|(trust, _)| *trust).min();
+    let trust = trust.unwrap_or(Trust::High);
+    let doubts = all.into_iter().filter(|(of, _)| *of == trust);
+    Some(Confidence {
+        trust,
+        doubts: doubts.map(|(_, doubt)| doubt).collect(),
+    })
+}
+
+/// What is risked by what the levels may be, caveats aside; `None` where that is no more than
+/// the margin.
+fn of_levels(findings: &Findings) -> Option<(Trust, Doubt)> {
+    let groups = || findings.groups.iter().filter(|group| group.cells.len() > 1);
     let mut most: Option<(f64, Doubt)> = None;
     let mut add = |stake: f64, doubt: Doubt| {
         if most.as_ref().is_none_or(|(least, _)| stake > *least) {
@@ -131,7 +149,7 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
     for group in groups() {
         for (level, cell) in contenders(group) {
             let Some(stake) = stake(group, cell) else {
-                return is(Trust::Low, Some(Doubt::TooFew));
+                return Some((Trust::Low, Doubt::TooFew));
             };
             let (group, level) = (group.name.clone(), level.clone());
             let doubt = Doubt::Open {
@@ -153,11 +171,10 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
     }
     let margin = findings.plan.margin;
     match most {
-        Some((stake, open)) if stake > MEDIUM_STAKE.max(margin) => is(Trust::Low, Some(open)),
-        _ if severity == Severity::Amount => is(Trust::Medium, caveat),
-        Some((stake, open)) if stake > margin => is(Trust::Medium, Some(open)),
-        _ if !groups().all(is_repeated) => is(Trust::Medium, Some(Doubt::OneSitting)),
-        _ => is(Trust::High, None),
+        Some((stake, open)) if stake > MEDIUM_STAKE.max(margin) => Some((Trust::Low, open)),
+        Some((stake, open)) if stake > margin => Some((Trust::Medium, open)),
+        _ if !groups().all(is_repeated) => Some((Trust::Medium, Doubt::OneSitting)),
+        _ => None,
     }
 }
 
@@ -166,7 +183,7 @@ fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, &CellFindi
     let (open, ties) = match &group.verdict {
         Verdict::Use { open, ties, .. } => (open.as_slice(), ties.as_slice()),
         Verdict::Inconclusive { open, .. } => (open.as_slice(), [].as_slice()),
-        Verdict::Keep { .. } => ([].as_slice(), [].as_slice()),
+        Verdict::Keep { .. } | Verdict::Alone { .. } => ([].as_slice(), [].as_slice()),
     };
     open.iter().chain(ties).filter_map(|level| {
         let mut cells = group.cells.iter();
@@ -184,7 +201,7 @@ fn stake(group: &GroupFindings, cell: &CellFindings) -> Option<f64> {
     let over_advised = match (&group.verdict, cell.over_advised) {
         (Verdict::Use { .. }, Some(over)) => over,
         (Verdict::Use { ratio, .. }, None) => over_reference.over(ratio),
-        (Verdict::Keep { .. } | Verdict::Inconclusive { .. }, _) => over_reference,
+        _ => over_reference,
     };
     over_advised
         .says_something()
@@ -225,7 +242,7 @@ fn against(group: &GroupFindings) -> Option<(f64, &CellFindings, u32)> {
 fn advised(group: &GroupFindings) -> Option<&CellFindings> {
     let level = match &group.verdict {
         Verdict::Use { level, .. } => Some(level.to_string()),
-        Verdict::Keep { .. } | Verdict::Inconclusive { .. } => None,
+        Verdict::Keep { .. } | Verdict::Alone { .. } | Verdict::Inconclusive { .. } => None,
     };
     let is_advised = |cell: &&CellFindings| match &level {
         Some(level) => cell.level == *level,

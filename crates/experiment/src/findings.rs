@@ -2,11 +2,12 @@
 //! verdicts and their conditions, in one value that reports print and
 //! `--json` writes.
 
+mod age;
 mod per_transaction;
 mod ramps;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
     time::Duration,
 };
 
@@ -37,9 +38,11 @@ use crate::{
     verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions, verdict},
 };
 
+pub use age::Age;
 pub use per_transaction::{MISSES_THAT_MATTER, OTHERS_READ, PerTransaction};
 pub use ramps::{CellRamp, RampEnd};
 
+use age::{age, pace_change, still_warming};
 use per_transaction::per_transaction;
 
 /// Everything that a report says.
@@ -294,17 +297,6 @@ impl Tail {
                 .checkpoint_us
                 .is_some_and(|mean| mean >= 0.5 * self.p99_us as f64)
     }
-}
-
-/// How far a cell's data was changed while measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Age {
-    /// Transactions of the longest sitting after its warm-up, also those of passes that are
-    /// left out of other figures.
-    pub transactions: u64,
-    /// Misses a transaction in the second half of the sittings over those in
-    /// the first half; `None` without misses.
-    pub miss_trend: Option<f64>,
 }
 
 /// How even a cell's throughput was.
@@ -890,30 +882,6 @@ fn is_checkpoint_timed(runs: &[&Figures]) -> bool {
             .any(|run| !run.load.counters.checkpoint_time.is_zero())
 }
 
-fn age(slices: &[&Slice]) -> Option<Age> {
-    let mut executed: HashMap<u32, u64> = HashMap::new();
-    for slice in slices {
-        let executed = executed.entry(slice.key.sitting).or_default();
-        *executed = executed.saturating_add(slice.transactions);
-    }
-    let transactions = executed.values().copied().max()?;
-    let mut halves = [(0_u64, 0_u64); 2];
-    let mut seen: HashMap<u32, u64> = HashMap::new();
-    for slice in slices {
-        let seen = seen.entry(slice.key.sitting).or_default();
-        let half = &mut halves[usize::from(*seen >= executed[&slice.key.sitting].div_ceil(2))];
-        half.0 = half.0.saturating_add(slice.misses);
-        half.1 = half.1.saturating_add(slice.transactions);
-        *seen = seen.saturating_add(slice.transactions);
-    }
-    let ratio = |(misses, transactions): (u64, u64)| misses as f64 / transactions.max(1) as f64;
-    let [first, second] = halves.map(ratio);
-    Some(Age {
-        transactions,
-        miss_trend: (first > 0.0 && second > 0.0).then(|| second / first),
-    })
-}
-
 fn stability(slices: &[&Slice], batches: &[Batch], kinds: &[KindCounts]) -> Option<CellStability> {
     let throughput: Vec<f64> = batches.iter().map(|batch| batch.throughput).collect();
     if throughput.len() < 2 {
@@ -1059,6 +1027,8 @@ fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
             factor,
         });
     }
+    caveats.extend(still_warming(&findings.groups));
+    caveats.extend(pace_change(&findings.groups));
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
     caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
     let cells = by_cell.unfilled();

@@ -39,6 +39,11 @@ pub enum Verdict {
         /// Levels that are worse.
         worse: Vec<Level>,
     },
+    /// There is nothing to compare: the group has no other level.
+    Alone {
+        /// The one that it has.
+        level: Level,
+    },
     /// Not decided yet.
     Inconclusive {
         /// Levels that may be better than the reference.
@@ -60,6 +65,11 @@ pub(crate) fn verdict(
     judged: &GroupJudgement,
 ) -> Verdict {
     let level = |place: usize| plan.level(&cells[group.cells[place]], plan.compare);
+    if group.cells.len() == 1 {
+        return Verdict::Alone {
+            level: level(group.reference),
+        };
+    }
     let rivals = || {
         let all = judged.candidates.iter().enumerate();
         all.filter(|&(place, _)| place != group.reference)

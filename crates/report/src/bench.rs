@@ -205,7 +205,7 @@ fn throughput(result: &BenchResult) -> String {
 fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
     let load = &result.figures.load;
     let subject = &result.subject;
-    let mut setup = vec![format!("{} {}", subject.database, subject.version)];
+    let mut setup = vec![naming::with_version(&subject.database, &subject.version)];
     setup.extend(subject.page_size.map(|size| format!("{size} pages")));
     setup.extend(subject.memory.map(|memory| format!("{memory} of memory")));
     setup.extend(subject.size.map(|size| format!("{size} of data")));

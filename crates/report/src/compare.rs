@@ -187,6 +187,7 @@ fn recommendation(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Use { level, .. } => format!("use {}", level.with_noun()),
         Verdict::Keep { level, .. } => format!("keep {}", level.with_noun()),
+        Verdict::Alone { .. } => "nothing to compare".into(),
         Verdict::Inconclusive { .. } => "no clear winner".into(),
     }
 }

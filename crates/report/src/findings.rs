@@ -6,6 +6,7 @@ use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     plan::{Factor, Storage},
     record::Source,
+    verdict::Verdict,
 };
 
 use crate::{
@@ -25,13 +26,14 @@ pub(crate) const FIRST_ROWS: usize = 14;
 /// What the first screen can do without, the highest rank first. What it cannot do without
 /// are answers, settings to type, and warnings that may change the answer.
 mod spare {
-    pub(super) const SETTLE: u8 = 1;
-    pub(super) const MORE_GROUPS: u8 = 2;
-    pub(super) const AMOUNTS: u8 = 3;
-    pub(super) const WHY: u8 = 4;
-    pub(super) const ELSEWHERE: u8 = 5;
-    pub(super) const NOTES: u8 = 6;
-    pub(super) const PASSED: u8 = 7;
+    pub(super) const CHANGE: u8 = 1;
+    pub(super) const SETTLE: u8 = 2;
+    pub(super) const MORE_GROUPS: u8 = 3;
+    pub(super) const AMOUNTS: u8 = 4;
+    pub(super) const WHY: u8 = 5;
+    pub(super) const ELSEWHERE: u8 = 6;
+    pub(super) const NOTES: u8 = 7;
+    pub(super) const PASSED: u8 = 8;
 }
 
 /// The report of an experiment whose cells are compared.
@@ -92,7 +94,7 @@ pub(crate) fn origin(findings: &Findings) -> String {
     let plan = &findings.plan;
     let databases = plan.databases.iter();
     let databases =
-        distinct(databases.map(|of| format!("{} {}", naming::database(of), of.version)));
+        distinct(databases.map(|of| naming::with_version(&naming::database(of), &of.version)));
     let title = plan.workload.title();
     let workload = match sentence::data(findings) {
         Some(size) => format!("{title}, {size} of data"),
@@ -197,8 +199,13 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         section.paragraph(format!("{more} more groups follow below (--verbose)."));
     }
     section.spare(spare::WHY, paragraphs(sentence::why_so(findings)));
-    if let Some(group) = groups.first() {
-        section.extend(sentence::commands(findings, group));
+    if let Some((first, others)) = groups.split_first() {
+        section.extend(sentence::commands(findings, first));
+        // Where the first keeps what it has, another may have to change.
+        let change = others.iter().find(|group| is_change(group));
+        if let Some(group) = change.filter(|_| !is_change(first)) {
+            section.spare(spare::CHANGE, sentence::commands(findings, group));
+        }
     }
     if let Some((purpose, command)) = sentence::to_settle(findings) {
         let command = Block::Commands {
@@ -213,6 +220,11 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     }
     warn_last(&mut section, findings);
     section
+}
+
+/// Whether the answer is to change something.
+fn is_change(group: &GroupFindings) -> bool {
+    matches!(group.verdict, Verdict::Use { .. })
 }
 
 fn decisions(answers: impl Iterator<Item = Answer>) -> impl Iterator<Item = Block> {

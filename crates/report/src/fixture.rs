@@ -565,6 +565,9 @@ fn group_findings(
             ties: Vec::new(),
             open,
         },
+        None if found.len() == 1 => Verdict::Alone {
+            level: level(&found[0]),
+        },
         None if open.is_empty() => Verdict::Keep {
             level: plan.level(&cells[group.cells[group.reference]], plan.compare),
             equivalent: with(Some(Decision::Equivalent)),

@@ -15,7 +15,7 @@ use octavo_experiment::{
 };
 use serde::Serialize;
 
-use crate::{compare, experiment, sentence, visible::escaped};
+use crate::{compare, experiment, number::join, sentence, visible::escaped};
 
 /// The format of all documents here. 1 had no number; 2 has caveats and
 /// deviations with their figures instead of texts; 3 has intervals of what other disks would
@@ -40,7 +40,24 @@ pub fn json(value: impl Serialize) -> String {
         format: FORMAT,
         value,
     };
-    escaped(serde_json::to_string_pretty(&formatted).expect("every result has a JSON form"))
+    let text = serde_json::to_string_pretty(&formatted).expect("every result has a JSON form");
+    escaped(without_negative_zero(&text))
+}
+
+/// Indented JSON in which nothing is -0, as the sum of nothing is: a value that is no text
+/// stands at the end of its line.
+fn without_negative_zero(json: &str) -> String {
+    let lines = json.lines().map(|line| {
+        let (value, comma) = match line.strip_suffix(',') {
+            Some(value) => (value, ","),
+            None => (line, ""),
+        };
+        match value.strip_suffix(" -0.0") {
+            Some(before) => format!("{before} 0.0{comma}"),
+            None => line.to_owned(),
+        }
+    });
+    join(lines, "\n")
 }
 
 /// A value with what it says in words.
@@ -160,6 +177,25 @@ mod tests {
     }
 
     #[test]
+    fn the_sum_of_nothing_is_zero() {
+        #[derive(Serialize)]
+        struct Sums {
+            text: &'static str,
+            all: [f64; 2],
+            sum: f64,
+        }
+        let json = json(Sums {
+            text: "with -0.0",
+            all: [-0.0, -0.5],
+            sum: -0.0,
+        });
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["text"], "with -0.0");
+        assert_eq!(json.matches("-0.0").count(), 1, "{json}");
+        assert_eq!(value["all"][1], -0.5);
+    }
+
+    #[test]
     fn every_document_has_its_format() {
         let comparison =
             octavo_experiment::compare::compare(&fixture::findings(), &fixture::findings());
@@ -218,7 +254,7 @@ mod tests {
         assert_eq!(value["caveats"][0]["runs"], 1);
         assert_eq!(value["caveats"][0]["severity"], "amount");
         assert_eq!(value["confidence"]["trust"], "medium");
-        assert_eq!(value["confidence"]["why"], "caveat");
+        assert_eq!(value["confidence"]["doubts"][0]["why"], "caveat");
         assert_eq!(value["plan"]["compare"], "page-size");
         let verdict = &value["groups"][0]["verdict"];
         assert_eq!(verdict["verdict"], "use");

@@ -154,6 +154,14 @@ pub(crate) fn database(of: &TestedDatabase) -> String {
     kind.map_or_else(|_| of.name.clone(), |kind| kind.title.to_owned())
 }
 
+/// A database with its version, which may end with its name: "MariaDB 10.11.6" where that is
+/// "10.11.6-MariaDB".
+pub(crate) fn with_version(database: &str, version: &str) -> String {
+    let plain = version.strip_suffix(database);
+    let plain = plain.map_or(version, |plain| plain.trim_end_matches('-'));
+    format!("{database} {plain}")
+}
+
 /// What people call a workload: "YCSB A" of `ycsb-a`. One that this version does not know
 /// keeps its name.
 pub(crate) fn workload(name: &str) -> String {

@@ -246,6 +246,20 @@ pub(crate) fn factor(ratio: f64) -> String {
     }
 }
 
+/// Ratios of one sentence as factors, with the decimals of the least: `1.66x`, `1.41x`, `1.95x`.
+pub(crate) fn factors<const N: usize>(ratios: [f64; N]) -> [String; N] {
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let decimals = match least {
+        least if least < 1.495 => 2,
+        least if least < 9.95 => 1,
+        _ => 0,
+    };
+    ratios.map(|ratio| match ratio.is_finite() {
+        true => format!("{ratio:.decimals$}x"),
+        false => UNKNOWN.into(),
+    })
+}
+
 /// What so many did: `was` of one, `were` of others.
 pub(crate) fn was(count: usize) -> &'static str {
     match count {
@@ -352,6 +366,13 @@ pub fn list<T: ToString>(items: impl IntoIterator<Item = T>, last: &str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn factors_of_one_sentence_have_the_same_decimals() {
+        assert_eq!(factors([1.664, 1.41, 1.951]), ["1.66x", "1.41x", "1.95x"]);
+        assert_eq!(factors([1.8, 1.6, 11.2]), ["1.8x", "1.6x", "11.2x"]);
+        assert_eq!(factors([12.3, f64::INFINITY]), ["12x", "–"]);
+    }
 
     #[test]
     fn three_digits_remain() {

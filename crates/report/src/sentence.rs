@@ -98,7 +98,11 @@ pub(crate) fn buffers(findings: &Findings) -> Vec<String> {
                 buffer.equal_to_reference,
                 EqualThroughput::AboveLargest { .. }
             );
-            is_above && decision == Some(Decision::Worse)
+            // Whose smaller cache does as well is not known to need the larger one.
+            let is_less = buffer
+                .small_over_large
+                .is_none_or(|small| small.estimate <= 1.0);
+            is_above && is_less && decision == Some(Decision::Worse)
         })
         .map(|buffer| buffer.page_size.to_string())
         .collect();

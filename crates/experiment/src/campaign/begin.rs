@@ -171,7 +171,9 @@ fn keep_warm_up(
     let own = match (settings.slices.warm_up, source) {
         (Some(transactions), _) => format!("{transactions} transactions"),
         (None, Source::Predicted) => "until the cache is full or hardly misses".into(),
-        (None, Source::Measured | Source::Replayed) => "until the cache is warm".into(),
+        (None, Source::Measured | Source::Replayed) => {
+            "until cache misses are level, or twice as long as the cache took to fill".into()
+        }
     };
     let facts = store.facts(LENGTHS)?;
     let mut kept = facts.into_iter().filter(|(name, _)| name == WARM_UP);

@@ -208,7 +208,9 @@ impl Known {
                     page_size: *size,
                     over_default: *ratio,
                 },
-                Verdict::Use { .. } | Verdict::Keep { .. } => PagesElsewhere::Keep,
+                Verdict::Use { .. } | Verdict::Keep { .. } | Verdict::Alone { .. } => {
+                    PagesElsewhere::Keep
+                }
                 Verdict::Inconclusive { open, .. } => PagesElsewhere::Open {
                     page_sizes: of_pages(open),
                 },

@@ -374,16 +374,18 @@ fn a_sitting_that_is_against_the_answer_is_a_doubt() {
     found.groups[0].cells[1].by_sitting = vec![(0, near(0.96)), (1, near(1.04))];
     let said = trust(&found);
     assert_eq!(said.trust, Trust::Medium);
-    let Some(Doubt::Sitting {
-        level,
-        sitting,
-        stake,
-        ..
-    }) = said.doubt
+    let [
+        Doubt::Sitting {
+            level,
+            sitting,
+            stake,
+            ..
+        },
+    ] = &said.doubts[..]
     else {
         panic!("{said:?}");
     };
-    assert_eq!((level.to_string(), sitting), ("4096".into(), 1));
+    assert_eq!((level.to_string(), *sitting), ("4096".into(), 1));
     assert!((stake - 0.04 / 0.96).abs() < 1e-9);
     // What one batch, or an interval with the answer in it, says is chance.
     for chance in [
@@ -401,7 +403,7 @@ fn a_sitting_that_is_against_the_answer_is_a_doubt() {
     }
     // What was compared in one sitting is not repeated, however many there were.
     found.groups[0].cells[1].by_sitting[0].1.batches = 1;
-    assert_eq!(trust(&found).doubt, Some(Doubt::OneSitting));
+    assert_eq!(trust(&found).doubts, [Doubt::OneSitting]);
     // Where the default is kept, others count.
     found.groups[0].cells[1].by_sitting = vec![(0, near(0.96)), (1, near(1.04))];
     found.groups[0].verdict = Verdict::Keep {
@@ -412,8 +414,8 @@ fn a_sitting_that_is_against_the_answer_is_a_doubt() {
         worse: Vec::new(),
     };
     assert!(matches!(
-        trust(&found).doubt,
-        Some(Doubt::Sitting { sitting: 2, .. })
+        trust(&found).doubts[..],
+        [Doubt::Sitting { sitting: 2, .. }]
     ));
 }
 
@@ -439,6 +441,78 @@ fn misses_that_grow_with_age_show() {
     let age = found.groups[0].cells[0].age.unwrap();
     assert_eq!(age.transactions, u64::from(PASSES) * TRANSACTIONS);
     assert!((age.miss_trend.unwrap() - 1.1).abs() < 1e-9);
+}
+
+#[test]
+fn a_cache_that_still_warmed_is_a_caveat() {
+    // Misses of one cell, or of all, are a fifth fewer in the second half.
+    let found = |is_meant: fn(usize) -> bool| {
+        findings_of(
+            |_, _, figures| Ok(figures),
+            move |slice| {
+                if is_meant(slice.key.cell) && slice.key.pass >= PASSES / 2 {
+                    slice.misses = 240;
+                }
+            },
+        )
+    };
+    let one = found(|cell| cell == 1);
+    let [caveat @ Caveat::StillWarming { cell, fall, apart }] = &one.caveats[..] else {
+        panic!("{:?}", one.caveats);
+    };
+    assert_eq!(cell.page_size, octavo_units::PageSize::kib(8));
+    assert!((fall - 0.2).abs() < 1e-9 && *apart);
+    assert_eq!(caveat.severity(), Severity::Choice);
+    let all = found(|_| true);
+    let [caveat @ Caveat::StillWarming { apart: false, .. }] = &all.caveats[..] else {
+        panic!("{:?}", all.caveats);
+    };
+    assert_eq!(caveat.severity(), Severity::Amount);
+}
+
+#[test]
+fn a_machine_that_halves_its_pace_is_a_caveat() {
+    let found = findings_of(
+        |_, _, figures| Ok(figures),
+        |slice| {
+            if slice.key.sitting > 0 {
+                slice.elapsed *= 2;
+            }
+        },
+    );
+    let [caveat @ Caveat::PaceChanged { cell, factor }] = &found.caveats[..] else {
+        panic!("{:?}", found.caveats);
+    };
+    assert!(found.groups[0].cells[0].cell == *cell);
+    assert!((factor - 2.0).abs() < 0.02, "{factor}");
+    assert_eq!(caveat.severity(), Severity::Amount);
+    // Ratios are of the same minutes.
+    let ratio = found.groups[0].cells[1].ratio.unwrap().estimate;
+    assert!((ratio - 1.1).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn a_warning_and_an_open_level_are_both_reasons() {
+    use crate::confidence::{Doubt, Trust, confidence};
+    let mut found = findings_with(|_| {});
+    found.caveats = vec![Caveat::PageCache];
+    let doubts = |found: &Findings| confidence(found).unwrap().doubts;
+    assert!(matches!(doubts(&found)[..], [Doubt::Caveat { .. }]));
+    found.groups[0].cells[2].ratio = None;
+    found.groups[0].verdict = Verdict::Inconclusive {
+        open: vec![
+            found
+                .plan
+                .level(&found.groups[0].cells[2].cell, found.plan.compare),
+        ],
+        leader: None,
+        more_s: None,
+    };
+    assert_eq!(confidence(&found).unwrap().trust, Trust::Low);
+    assert!(matches!(
+        doubts(&found)[..],
+        [Doubt::Caveat { .. }, Doubt::TooFew]
+    ));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use octavo_experiment::{
 use crate::{
     naming,
     number::{
-        change, change_interval, counted, distinct, estimate, factor, is_bounded, join, list,
+        change, change_interval, counted, distinct, estimate, factors, is_bounded, join, list,
         percent, signed,
     },
 };
@@ -126,6 +126,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             let missing = missing(findings, group);
             (keep, why + &of_missing(findings, &missing))
         }
+        Verdict::Alone { .. } => (keep, "nothing else was compared.".into()),
         Verdict::Inconclusive { open, leader, .. } => (
             format!("{} for now", keep.split(" (").next().unwrap_or(&keep)),
             undecided(group, open, leader.as_ref(), findings),
@@ -155,11 +156,10 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
     if !group.cells.iter().any(is_known) {
         return Some(("no answer yet".into(), format!("nothing was {source} yet.")));
     }
-    if let [only] = group.cells.as_slice() {
-        let only = naming::own_level(findings, only).with_noun();
+    if let Verdict::Alone { level } = &group.verdict {
         return Some((
             "nothing to compare".into(),
-            format!("{source} with {only} alone."),
+            format!("{source} with {} alone.", level.with_noun()),
         ));
     }
     let reference = naming::reference_in_full(findings, group);
@@ -285,6 +285,7 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
             format!("slower than {first}: {}", naming::levels(worse, "and")),
             FAULT.into(),
         ),
+        Verdict::Alone { .. } => ("nothing to compare".into(), "there is one copy.".into()),
         Verdict::Inconclusive { open, leader, .. } => (
             "not decided yet whether the copies differ".into(),
             undecided(group, open, leader.as_ref(), findings),
@@ -305,12 +306,9 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
     let small = buffer.small_over_large.filter(is_bounded)?;
     let (low, high) = (1.0 / small.high, 1.0 / small.low);
     let (small_size, large_size) = (buffer.small, buffer.large);
-    let runs = format!(
-        "{large_size} runs {} as fast as {small_size} (95% CI {} to {}).",
-        factor(1.0 / small.estimate),
-        factor(low),
-        factor(high)
-    );
+    let [ratio, from, to] = factors([1.0 / small.estimate, low, high]);
+    let runs =
+        format!("{large_size} runs {ratio} as fast as {small_size} (95% CI {from} to {to}).");
     let margin = 1.0 + findings.plan.margin;
     Some(if low > 1.0 && high > margin {
         Answer::new("give it cache", runs)
@@ -419,24 +417,57 @@ pub(super) fn named(findings: &Findings, is_wanted: impl Fn(&CellFindings) -> bo
 
 /// How much to trust the answer: what a person risks who follows it, and why.
 pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
-    let Confidence { trust, doubt } = octavo_experiment::confidence::confidence(findings)?;
-    let based = format!(
-        "{} in {}",
-        counted_passes(findings),
-        counted(findings.sittings, "sitting")
-    );
+    let Confidence { trust, doubts } = octavo_experiment::confidence::confidence(findings)?;
     let level = match trust {
         Trust::PredictedOnly => ": predicted only",
         Trust::Low => " low",
         Trust::Medium => " medium",
         Trust::High => " high",
     };
-    let why = match doubt {
-        None => format!(
-            "decided by {based}; nothing else can be more than {} faster.",
+    let why = match doubts.as_slice() {
+        [] => format!(
+            "decided by {}; nothing else can be more than {} faster.",
+            basis(findings),
             percent(findings.plan.margin)
         ),
-        Some(Doubt::Models) => {
+        [only] => reason(findings, only),
+        [first, others @ ..] => {
+            let others = others
+                .iter()
+                .map(|of| naming::capital(&reason(findings, of)));
+            let first = match first {
+                // With another reason beside it, not all is decided.
+                Doubt::Caveat { severity } => of_warning(*severity).into(),
+                other => reason(findings, other),
+            };
+            join([first].into_iter().chain(others), " ")
+        }
+    };
+    Some(Answer::new(&format!("confidence{level}"), why))
+}
+
+/// What figures say, as `88 passes in 2 sittings`.
+fn basis(findings: &Findings) -> String {
+    format!(
+        "{} in {}",
+        counted_passes(findings),
+        counted(findings.sittings, "sitting")
+    )
+}
+
+/// What the worst warning does to the answer.
+fn of_warning(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Void | Severity::Choice => "the first warning may change the answer.",
+        Severity::Amount | Severity::Note => "the first warning may change by how much.",
+    }
+}
+
+/// Why an answer is trusted no more.
+fn reason(findings: &Findings, doubt: &Doubt) -> String {
+    let based = basis(findings);
+    match doubt {
+        Doubt::Models => {
             let is_measurable = |caveat: &Caveat| matches!(caveat, Caveat::Predicted);
             let is_open =
                 |group: &GroupFindings| matches!(group.verdict, Verdict::Inconclusive { .. });
@@ -448,42 +479,42 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
             };
             format!("a model of the database on a model of the storage.{measure}")
         }
-        Some(Doubt::Caveat { severity }) => match severity {
-            Severity::Void | Severity::Choice => "the first warning may change the answer.".into(),
+        Doubt::Caveat { severity } => match severity {
+            Severity::Void | Severity::Choice => of_warning(*severity).into(),
             Severity::Amount | Severity::Note => {
-                format!("decided by {based}; the first warning may change by how much.")
+                format!("decided by {based}; {}", of_warning(*severity))
             }
         },
-        Some(Doubt::TooFew) => format!("no interval yet for all, after {based}."),
-        Some(Doubt::Open {
+        Doubt::TooFew => format!("no interval yet for all, after {based}."),
+        Doubt::Open {
             group,
             level,
             stake,
-        }) => {
-            let with = with_memory(&group);
+        } => {
+            let with = with_memory(group);
             format!(
                 "{} may still be up to {} faster{with}, after {based}.",
-                naming::level(&level),
-                percent(stake)
+                naming::level(level),
+                percent(*stake)
             )
         }
-        Some(Doubt::Sitting {
+        Doubt::Sitting {
             group,
             level,
             sitting,
             stake,
-        }) => {
-            let with = with_memory(&group);
+        } => {
+            let with = with_memory(group);
             format!(
                 "{} was {} faster{with} than what is advised in sitting {sitting} of {}, after {} \
                  in all.",
-                naming::level(&level),
-                percent(stake),
+                naming::level(level),
+                percent(*stake),
                 findings.sittings,
                 counted_passes(findings),
             )
         }
-        Some(Doubt::OneSitting) => {
+        Doubt::OneSitting => {
             let groups = naming::groups(findings).into_iter();
             let once = groups.filter(|group| group.cells.len() > 1 && !is_repeated(group));
             let once: Vec<&str> = once.map(|group| group.name.as_str()).collect();
@@ -498,8 +529,7 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
                 ),
             }
         }
-    };
-    Some(Answer::new(&format!("confidence{level}"), why))
+    }
 }
 
 /// ` with 8 MiB of memory`; nothing where there is one group, which has no name.
@@ -573,6 +603,23 @@ mod tests {
         );
         assert!(open(1.15, 0.2).starts_with("CONFIDENCE HIGH"));
         assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: no interval yet"));
+    }
+
+    #[test]
+    fn a_warning_hides_no_other_reason() {
+        let mut findings = fixture::one_memory();
+        findings.caveats = vec![Caveat::PageCache];
+        findings.groups[0].cells[0].ratio = None;
+        findings.groups[0].verdict = Verdict::Inconclusive {
+            open: vec![Level::PageSize(PageSize::kib(2))],
+            leader: None,
+            more_s: None,
+        };
+        assert_eq!(
+            confidence(&findings).unwrap().text(),
+            "CONFIDENCE LOW: the first warning may change the answer. No interval yet for all, \
+             after 81 of 88 passes in 2 sittings."
+        );
     }
 
     #[test]

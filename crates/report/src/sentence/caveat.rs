@@ -47,6 +47,11 @@ pub(crate) fn caveats(findings: &Findings) -> impl Iterator<Item = (Severity, St
 
 fn of(findings: &Findings, caveat: &Caveat) -> String {
     let name = |cell: &Cell| findings.plan.cell_name(cell);
+    let may_choose = caveat.severity() >= Severity::Choice && is_choice(findings);
+    let another = match may_choose {
+        true => ", and another choice may be the best",
+        false => "",
+    };
     match caveat {
         Caveat::DebugBuild => "A debug build measured this, so figures are too low. Use \
                                cargo run --release."
@@ -109,19 +114,15 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         ),
         Caveat::Disturbed(disturbance) => {
             let words = disturbed(disturbance);
-            match caveat.severity() >= Severity::Choice {
+            match may_choose {
                 true => words.replacen(TOO_LOW, "so another choice may be the best", 1),
                 false => words,
             }
         }
         Caveat::BufferNotFilled { cells, .. } => format!(
             "The warm-up did not fill the cache of {}, so it missed more there than a warm cache \
-             would{}. Use a larger {}.",
+             would{another}. Use a larger {}.",
             unfilled(cells, name),
-            match caveat.severity() >= Severity::Choice {
-                true => ", and another choice may be the best",
-                false => "",
-            },
             match findings.source {
                 Source::Predicted => "--warm-up",
                 _ if findings.plan.ramp.is_some() => "step in [clients]",
@@ -164,6 +165,18 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                 true => "",
                 false => " Use a larger --budget for more sittings.",
             }
+        ),
+        Caveat::StillWarming { cell, fall, .. } => format!(
+            "Cache misses of {} fell by {} while it was measured, so its cache was not warm \
+             yet{another}. Use a longer --warm-up.",
+            name(cell),
+            percent(*fall)
+        ),
+        Caveat::PaceChanged { cell, factor } => format!(
+            "{} ran {} as fast in one quarter of the time as in another, so throughputs are means \
+             of unlike minutes. Ratios compare the same minutes.",
+            naming::capital(&name(cell)),
+            self::factor(*factor)
         ),
         Caveat::SmallData { data, memory } if data <= memory => format!(
             "The data ({}) fits in the largest memory ({memory}), so figures show the \
@@ -264,6 +277,11 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
         ),
     };
     format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
+}
+
+/// Whether there is a choice that figures speak about.
+fn is_choice(findings: &Findings) -> bool {
+    findings.groups.iter().any(|group| group.cells.len() > 1) || findings.plan.memories.len() > 1
 }
 
 /// How much data there is, as the heading has it: the least of several sizes.

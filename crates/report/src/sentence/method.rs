@@ -64,8 +64,9 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         match findings.source {
             Source::Measured | Source::Replayed => {
                 "A sitting begins with fresh copies of the same rows, all made the same way, and \
-                 a warm-up until the miss rate levels off. Several sittings show what placement \
-                 and start-up are worth."
+                 a warm-up until cache misses are level, or twice as long as the cache took to \
+                 fill, unless --warm-up says how long. Several sittings show what placement and \
+                 start-up are worth."
             }
             Source::Predicted => {
                 "A cell begins with the rows as they were loaded, and a warm-up until its cache \

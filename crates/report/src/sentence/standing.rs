@@ -85,8 +85,10 @@ fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) 
             Some((place, ratio, candidate)) if candidate.decision == Some(Decision::Better) => {
                 format!("{} wins by {}", name(place), gain(ratio))
             }
+            _ if of.candidates.len() == 1 => format!("{reference} alone"),
             _ => format!("decided, keep {reference}"),
         },
+        None if of.candidates.len() == 1 => format!("{reference} alone"),
         None => "nothing to compare yet".into(),
         // Nothing is certain before the end: what is better at one look may be open at the
         // next.

@@ -112,7 +112,9 @@ fn one_sitting_against_the_others_is_why_confidence_is_not_high() {
     let made = made("a sitting against the others");
     let said = confidence(&made.findings).expect("a level");
     assert_eq!(said.trust, Trust::Medium);
-    let doubt = said.doubt.expect("a reason");
+    let [doubt] = said.doubts.as_slice() else {
+        panic!("{said:?}")
+    };
     assert!(
         matches!(doubt, Doubt::Sitting { sitting: 4, .. }),
         "{doubt:?}"

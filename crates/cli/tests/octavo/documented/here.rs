@@ -105,6 +105,11 @@ pub(super) const READ: &[(&str, &str)] = &[(
 /// Other commands in shell blocks, with the reason why they are not run.
 pub(super) const OTHERS: &[(&str, &str)] = &[
     ("cargo install --path crates/cli", "builds all for minutes"),
+    (
+        "cargo run --release -- advise",
+        "builds all for minutes; advise itself is run",
+    ),
+    ("./test", "runs this test"),
     ("sudo chmod", "changes settings of the machine"),
     ("python3 bench/tpce_check.py", "bench/tpce.sh runs it"),
 ];

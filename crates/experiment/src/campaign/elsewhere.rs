@@ -208,9 +208,8 @@ impl Known {
                     page_size: *size,
                     over_default: *ratio,
                 },
-                Verdict::Use { .. } | Verdict::Keep { .. } | Verdict::Alone { .. } => {
-                    PagesElsewhere::Keep
-                }
+                Verdict::Use { .. } | Verdict::Keep { .. } => PagesElsewhere::Keep,
+                Verdict::Alone { .. } => PagesElsewhere::Alone,
                 Verdict::Inconclusive { open, .. } => PagesElsewhere::Open {
                     page_sizes: of_pages(open),
                 },

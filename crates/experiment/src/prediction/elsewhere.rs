@@ -44,6 +44,8 @@ pub enum PagesElsewhere {
     },
     /// None is faster than the default by more than the margin.
     Keep,
+    /// There is no other.
+    Alone,
     /// That is not known: these may be faster.
     Open {
         /// Which.
@@ -94,7 +96,7 @@ impl Elsewhere {
         };
         let are_pages_sound = match &found.pages {
             PagesElsewhere::Use { over_default, .. } => is_sound(over_default),
-            PagesElsewhere::Keep => true,
+            PagesElsewhere::Keep | PagesElsewhere::Alone => true,
             PagesElsewhere::Open { page_sizes } => !page_sizes.is_empty(),
         };
         let is_meant = found.device == device && found.source == Source::Predicted;
@@ -123,6 +125,7 @@ mod tests {
                 over_default: interval(1.0625, 1.125, 1.25),
             },
             PagesElsewhere::Keep,
+            PagesElsewhere::Alone,
             PagesElsewhere::Open {
                 page_sizes: vec![PageSize::kib(2), PageSize::kib(8)],
             },

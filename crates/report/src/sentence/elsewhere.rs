@@ -6,7 +6,10 @@ use octavo_experiment::{
     statistics::Interval,
 };
 
-use crate::number::{ends, factor, list, percent};
+use crate::number::{ends, factor, factors, list, percent};
+
+/// A pace below which a factor says less than how many times slower it is.
+const SLOW: f64 = 0.5;
 
 /// What the lines of [`elsewhere`] are; `None` where there are none.
 pub(crate) fn elsewhere_heading(findings: &Findings) -> Option<String> {
@@ -30,30 +33,47 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
                 page_size,
                 over_default,
             } => format!(
-                "{page_size} pages {} faster than {default} ({})",
+                "; {page_size} pages {} faster than {default} ({})",
                 percent(over_default.estimate - 1.0),
                 ends(over_default, |end| percent(end - 1.0))
             ),
-            PagesElsewhere::Keep => format!("keep {default} pages"),
+            PagesElsewhere::Keep => format!("; keep {default} pages"),
+            PagesElsewhere::Alone => String::new(),
             PagesElsewhere::Open { page_sizes } => {
                 let sizes = [&[default], page_sizes.as_slice()].concat();
-                format!("{}: too close to call", list(&sizes, "or"))
+                format!("; {}: too close to call", list(&sizes, "or"))
             }
         };
         (
             one.device.clone(),
-            format!("{}; {pages}", pace(&one.over_here)),
+            format!("{}{pages}", pace(&one.over_here)),
         )
     };
     findings.elsewhere.iter().map(line).collect()
 }
 
-/// `2.4x as fast as here (1.9x to 3.0x)`. Of an interval that holds 1 the ends alone are told.
+/// `2.4x as fast as here (1.9x to 3.0x)`, `19 times slower than here (14 to 25)`. Of an interval
+/// that holds 1 the ends alone are told.
 fn pace(over_here: &Interval) -> String {
-    let ends = ends(over_here, factor);
-    match over_here.low > 1.0 || over_here.high < 1.0 {
-        true => format!("{} as fast as here ({ends})", factor(over_here.estimate)),
-        false => format!("{ends} as fast as here"),
+    let Interval {
+        estimate,
+        low,
+        high,
+        ..
+    } = *over_here;
+    if low <= 1.0 && high >= 1.0 {
+        return format!("{} as fast as here", ends(over_here, factor));
+    }
+    match estimate < SLOW {
+        true => {
+            let [times, least, most] = factors([1.0 / estimate, 1.0 / high, 1.0 / low])
+                .map(|factor| factor.trim_end_matches('x').to_owned());
+            format!("{times} times slower than here ({least} to {most})")
+        }
+        false => {
+            let [times, least, most] = factors([estimate, low, high]);
+            format!("{times} as fast as here ({least} to {most})")
+        }
     }
 }
 
@@ -106,7 +126,7 @@ mod tests {
             [
                 "2.4x as fast as here (1.9x to 3.0x); 2 KiB pages 12% faster than 4 KiB (5% to \
                  20%)",
-                "0.05x as fast as here (0.04x to 0.07x); keep 4 KiB pages",
+                "19 times slower than here (14 to 25); keep 4 KiB pages",
                 "0.90x to 1.30x as fast as here; 4 KiB, 2 KiB or 8 KiB: too close to call",
             ]
         );

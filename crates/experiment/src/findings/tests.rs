@@ -2,16 +2,17 @@
 //! pages with one memory, in two sittings.
 
 use jiff::Timestamp;
+use octavo_database::RestoreMethod;
 use octavo_units::ByteCount;
 
-use super::*;
+use super::{stability::spread, *};
 use crate::{
-    caveats::Severity,
-    lockstep::{SliceKey, slice::tests::slice as some_slice},
+    caveats::{Severity, UnfilledCell},
+    lockstep::{SliceKey, Spent, slice::tests::slice as some_slice},
     machine::Cause,
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
-    record::{DeviceUse, RunKey, Source, tests::figures},
-    statistics::Decision,
+    record::{DeviceUse, RunKey, RunRecord, Source, tests::figures},
+    statistics::{Decision, Interval},
 };
 
 const SITTINGS: u32 = 2;

@@ -1,0 +1,366 @@
+//! What was found of a cell and of a group of cells, from their runs and slices.
+
+use std::collections::{BTreeMap, HashSet};
+
+use octavo_database::StoragePath;
+use octavo_driver::KindCounts;
+use serde::Serialize;
+
+use super::{
+    FailedRun, GroupFindings,
+    age::{Age, age},
+    per_transaction::{PerTransaction, per_transaction},
+    stability::{CellStability, stability},
+    time::{Tail, TransactionTime, is_checkpoint_timed, tail, transaction_time},
+};
+use crate::{
+    caveats::UnfilledCell,
+    energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
+    inputs::{Input, Inputs},
+    lockstep::{Batch, Group, GroupJudgement, Judgement, Left, Levels, Slice},
+    plan::{Cell, Plan},
+    prediction::Expected,
+    record::{Figures, RunRecord, UNFINISHED},
+    statistics::{Decision, Interval, error_of_one},
+    verdict::{Verdict, verdict},
+};
+
+/// What was found in one cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellFindings {
+    /// The cell.
+    pub cell: Cell,
+    /// Its level of what is compared, as in [`Level`](crate::plan::Level)'s
+    /// `Display`.
+    pub level: String,
+    /// Whether others are compared with it.
+    pub reference: bool,
+    /// Throughput a minute with its interval (95%, this cell alone), by
+    /// [`Levels`]: of two cells that were open together, the ratio
+    /// of these is the ratio that is said of them anywhere.
+    pub throughput: Option<Interval>,
+    /// Its throughput over the reference's within batches (95% for all cells of
+    /// the group and all looks together); `None` for the reference.
+    pub ratio: Option<Interval>,
+    /// Where its group is advised another level than the reference's, its throughput over
+    /// that one's, at 95% for all cells of the group together; `None` for that level itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_advised: Option<Interval>,
+    /// What the ratio says.
+    pub decision: Option<Decision>,
+    /// Where that is open and an interval at 95% for this cell and this moment
+    /// alone is not: faster or slower.
+    pub likely: Option<Decision>,
+    /// What it was predicted to be before anything was measured, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
+    /// What it was predicted from, and how far its time follows that; empty where it was
+    /// measured. Its intervals are as wide as these make them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
+    /// When and why it was dropped.
+    pub left: Option<Left>,
+    /// How much more measuring would decide it, in seconds within slices of all
+    /// cells together; `None` where it is decided or that cannot be told.
+    pub more_s: Option<f64>,
+    /// Its ratio within each sitting, by the sitting's number from 0, with an interval of it
+    /// alone.
+    pub by_sitting: Vec<(u32, Interval)>,
+    /// The correlation of a batch's ratio with the next one's.
+    pub autocorrelation: Option<f64>,
+    /// What each batch gave.
+    pub batches: Vec<Batch>,
+    /// Where a transaction's time goes; `None` without slices that tell.
+    pub time: Option<TransactionTime>,
+    /// Latencies of all transactions, and what the slowest of them wait for.
+    pub tail: Option<Tail>,
+    /// How far its data was changed while measured.
+    pub age: Option<Age>,
+    /// How even its batches were; `None` without two of them.
+    pub stability: Option<CellStability>,
+    /// Means over all runs.
+    pub per_transaction: Option<PerTransaction>,
+    /// What its transactions took of the device's energy; `None` where that is
+    /// not known, as of real devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<CellEnergy>,
+    /// What they took of the machine's energy, the device included where its watts are known;
+    /// `None` where the machine does not count it and none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_energy: Option<CellMachineEnergy>,
+    /// Outcomes and latencies by kind of transaction, all runs together.
+    pub kinds: Vec<KindCounts>,
+    /// Runs whose warm-up did not fill the buffer.
+    pub buffer_not_filled: usize,
+}
+
+/// The runs with figures and the slices that count, by cell.
+pub(super) struct ByCell<'a> {
+    plan: &'a Plan,
+    cells: &'a [Cell],
+    pub(super) figures: Vec<BTreeMap<u32, &'a Figures>>,
+    slices: Vec<Vec<&'a Slice>>,
+    /// Those too that are left out of figures.
+    every: Vec<Vec<&'a Slice>>,
+    /// Counted commits a transaction of all cells together: with one for all, times of
+    /// transactions stand to each other as throughputs do.
+    counted: Option<f64>,
+    predicted: Predicted<'a>,
+}
+
+/// What predictions said of cells.
+#[derive(Clone, Copy)]
+pub(super) struct Predicted<'a> {
+    pub(super) expected: &'a [(usize, Expected)],
+    pub(super) inputs: &'a Inputs,
+}
+
+impl<'a> ByCell<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        cells: &'a [Cell],
+        runs: &'a [RunRecord],
+        slices: &'a [Slice],
+        judgement: &Judgement,
+        predicted: Predicted<'a>,
+    ) -> Self {
+        let mut figures = vec![BTreeMap::new(); cells.len()];
+        for run in runs {
+            if let Some(done) = run.figures()
+                && let Some(of_cell) = figures.get_mut(run.key.cell)
+            {
+                of_cell.insert(run.key.sitting, done);
+            }
+        }
+        let screened: HashSet<(u32, u32)> = judgement
+            .screened
+            .iter()
+            .map(|pass| (pass.sitting, pass.pass))
+            .collect();
+        let mut by_cell = vec![Vec::new(); cells.len()];
+        let mut every = by_cell.clone();
+        for slice in slices.iter().filter(|slice| slice.key.cell < cells.len()) {
+            every[slice.key.cell].push(slice);
+            if !screened.contains(&(slice.key.sitting, slice.key.pass)) {
+                by_cell[slice.key.cell].push(slice);
+            }
+        }
+        Self {
+            plan,
+            cells,
+            figures,
+            counted: counted_share(by_cell.iter().flatten().copied()),
+            slices: by_cell,
+            every,
+            predicted,
+        }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &'a Figures> {
+        self.figures
+            .iter()
+            .flat_map(|of_cell| of_cell.values().copied())
+    }
+
+    /// Cells with runs whose warm-up did not fill the buffer.
+    pub(super) fn unfilled(&self) -> Vec<UnfilledCell> {
+        let cells = self.cells.iter().zip(&self.figures);
+        let unfilled = cells.map(|(cell, figures)| UnfilledCell {
+            cell: cell.clone(),
+            runs: figures
+                .values()
+                .filter(|run| !run.load.buffer_filled)
+                .count(),
+            of: figures.len(),
+        });
+        unfilled.filter(|cell| cell.runs > 0).collect()
+    }
+
+    pub(super) fn failed(&self, runs: &[RunRecord]) -> Vec<FailedRun> {
+        runs.iter()
+            .filter_map(|run| {
+                Some(FailedRun {
+                    sitting: run.key.sitting + 1,
+                    cell: self.cells.get(run.key.cell)?.clone(),
+                    reason: run.result.as_ref().err()?.clone(),
+                })
+            })
+            // What was interrupted is gone on with.
+            .filter(|run| run.reason != UNFINISHED)
+            .collect()
+    }
+
+    fn energy(&self, cell: usize) -> BTreeMap<u32, RunEnergy> {
+        self.figures[cell]
+            .iter()
+            .filter_map(|(sitting, figures)| Some((*sitting, RunEnergy::of(figures)?)))
+            .collect()
+    }
+
+    fn machine_energy(&self, cell: usize) -> BTreeMap<u32, RunMachineEnergy> {
+        self.figures[cell]
+            .iter()
+            .filter_map(|(sitting, figures)| Some((*sitting, RunMachineEnergy::of(figures)?)))
+            .collect()
+    }
+
+    pub(super) fn group(
+        &self,
+        group: &Group,
+        judged: &GroupJudgement,
+        levels: &Levels,
+    ) -> GroupFindings {
+        let verdict = verdict(self.plan, self.cells, group, judged);
+        let mut cells: Vec<CellFindings> = (0..group.cells.len())
+            .map(|place| self.cell(group, judged, place))
+            .collect();
+        if let Verdict::Use { level, .. } = &verdict
+            && let Some(advised) = cells.iter().position(|of| of.level == level.to_string())
+        {
+            let error = error_of_one(group.cells.len().saturating_sub(1));
+            let advised = group.cells[advised];
+            for (&number, cell) in group.cells.iter().zip(&mut cells) {
+                let ratio = levels.ratio(number, advised, error);
+                let powers = [(number, 1.0), (advised, -1.0)];
+                cell.over_advised = ratio
+                    .filter(|_| number != advised)
+                    .map(|ratio| self.predicted.inputs.widen(ratio, &powers, error));
+            }
+        }
+        GroupFindings {
+            name: self.plan.group_name(&self.cells[group.cells[0]]),
+            cells,
+            verdict,
+        }
+    }
+
+    fn cell(&self, group: &Group, judged: &GroupJudgement, place: usize) -> CellFindings {
+        let number = group.cells[place];
+        let cell = &self.cells[number];
+        let stands = &judged.candidates[place];
+        let runs: Vec<&Figures> = self.figures[number].values().copied().collect();
+        let slices = &self.slices[number];
+        let kinds = kinds(&runs);
+        let mut expected = self
+            .predicted
+            .expected
+            .iter()
+            .filter(|(cell, _)| *cell == number);
+        CellFindings {
+            cell: cell.clone(),
+            level: self.plan.level(cell, self.plan.compare).to_string(),
+            reference: place == group.reference,
+            throughput: stands.throughput,
+            ratio: stands.ratio,
+            over_advised: None,
+            // Nothing is open of what was never measured.
+            decision: stands.decision.filter(|_| stands.throughput.is_some()),
+            likely: stands.likely,
+            expected: expected.next().map(|(_, expected)| *expected),
+            inputs: self.predicted.inputs.of(number).to_vec(),
+            left: stands.left,
+            more_s: stands.more.map(|more| more.as_secs_f64()),
+            by_sitting: stands.by_sitting.clone(),
+            autocorrelation: stands.autocorrelation,
+            batches: stands.batches.clone(),
+            time: stands.throughput.and_then(|throughput| {
+                let apart_us = 60e6 * self.counted? / throughput.estimate;
+                transaction_time(
+                    slices,
+                    is_checkpoint_timed(&runs),
+                    stands.checkpoint_cost,
+                    cell.clients.max(1),
+                    apart_us,
+                )
+            }),
+            tail: tail(&runs, &kinds),
+            age: age(&self.every[number]),
+            stability: stability(slices, &stands.batches, &kinds),
+            per_transaction: per_transaction(&runs),
+            energy: CellEnergy::of(
+                &self.energy(number),
+                (place != group.reference)
+                    .then(|| self.energy(group.cells[group.reference]))
+                    .as_ref(),
+            ),
+            machine_energy: CellMachineEnergy::of(
+                &self.machine_energy(number),
+                (place != group.reference)
+                    .then(|| self.machine_energy(group.cells[group.reference]))
+                    .as_ref(),
+            ),
+            kinds,
+            buffer_not_filled: runs.iter().filter(|run| !run.load.buffer_filled).count(),
+        }
+    }
+
+    pub(super) fn storage_path(&self) -> Option<StoragePath> {
+        let paths = || self.all().filter_map(|figures| figures.storage_path);
+        paths()
+            .find(|&path| path == StoragePath::PageCache)
+            .or_else(|| paths().next())
+    }
+}
+
+impl CellFindings {
+    /// Its ratios within sittings of enough batches to be set beside each other.
+    fn of_sittings(&self) -> impl Iterator<Item = Interval> {
+        let all = self.by_sitting.iter().map(|(_, ratio)| *ratio);
+        all.filter(|ratio| ratio.batches >= BATCHES_TO_COMPARE)
+    }
+
+    /// How many times its smallest ratio of a sitting the largest is, whether chance explains
+    /// that or not; `None` without any.
+    pub fn sittings_spread(&self) -> Option<f64> {
+        let ratios = || self.of_sittings().map(|ratio| ratio.estimate);
+        Some(ratios().max_by(f64::total_cmp)? / ratios().min_by(f64::total_cmp)?)
+    }
+
+    /// How many times that of another sitting its ratio of one is, at most, of those whose
+    /// intervals do not overlap; `None` where all do.
+    pub(super) fn sittings_apart(&self) -> Option<f64> {
+        let known: Vec<Interval> = self
+            .of_sittings()
+            .filter(Interval::says_something)
+            .collect();
+        let pairs = known
+            .iter()
+            .flat_map(|one| known.iter().map(move |other| (one, other)));
+        pairs
+            .filter(|(one, other)| one.low > other.high)
+            .map(|(one, other)| one.estimate / other.estimate)
+            .max_by(f64::total_cmp)
+    }
+
+    /// In how many sittings it was compared, by two batches at least.
+    pub fn sittings_compared(&self) -> usize {
+        self.of_sittings().count()
+    }
+}
+
+/// Batches of a sitting below which its ratio is not set beside that of others.
+const BATCHES_TO_COMPARE: usize = 2;
+
+/// Counted commits a transaction; `None` without any.
+fn counted_share<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<f64> {
+    let (counted, all) = slices.fold((0.0, 0.0), |(counted, all), slice| {
+        (
+            counted + slice.counted as f64,
+            all + slice.transactions as f64,
+        )
+    });
+    let share = counted / all;
+    (share.is_finite() && share > 0.0).then_some(share)
+}
+
+/// What each kind of transaction did, all runs together.
+fn kinds(runs: &[&Figures]) -> Vec<KindCounts> {
+    let mut all: Vec<KindCounts> = Vec::new();
+    for kind in runs.iter().flat_map(|run| &run.load.counts.kinds) {
+        match all.iter_mut().find(|known| known.name == kind.name) {
+            Some(known) => known.add(kind),
+            None => all.push(kind.clone()),
+        }
+    }
+    all
+}

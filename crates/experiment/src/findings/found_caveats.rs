@@ -1,0 +1,141 @@
+//! What findings themselves say against believing them.
+
+use octavo_database::{Registry, RestoreMethod, StoragePath};
+use octavo_units::ByteCount;
+
+use super::{
+    CellFindings, Findings,
+    age::{pace_change, still_warming},
+    cell::ByCell,
+};
+use crate::{
+    caveats::Caveat,
+    machine,
+    record::{Figures, Source},
+};
+
+/// The share of misses below which the storage was not seen.
+pub const MISSES_AT_DEVICE_WANTED: f64 = 0.95;
+
+/// Reads of the device a miss above which something else than misses reads:
+/// read-ahead, or what was pushed out of the page cache.
+pub const READS_A_MISS_TOLERATED: f64 = 1.5;
+
+/// Share of passes that may be left out. Chosen.
+pub const SCREENED_TOLERATED: f64 = 0.1;
+
+/// How far the ratios of two sittings whose intervals do not overlap may lie apart: as far as
+/// placement and start-up are worth more than what intervals show. Chosen.
+pub const SITTINGS_TOLERATED: f64 = 0.1;
+
+pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let runs: Vec<&Figures> = by_cell.all().collect();
+    let of = runs.len();
+    let cells = || findings.groups.iter().flat_map(|group| &group.cells);
+    let built = (machine::BUILD, machine::DEBUG_BUILD);
+    let mut facts = findings.machine.iter();
+    if facts.any(|(name, value)| (name.as_str(), value.as_str()) == built) {
+        caveats.push(Caveat::DebugBuild);
+    }
+    let changed = findings.changed.iter().cloned();
+    caveats.extend(changed.map(|(name, change)| Caveat::MachineChanged { name, change }));
+    if findings.storage_path == Some(StoragePath::PageCache) {
+        caveats.push(Caveat::PageCache);
+    }
+    let share = findings.misses_at_device_min();
+    if let Some(share) = share.filter(|share| *share < MISSES_AT_DEVICE_WANTED) {
+        caveats.push(Caveat::MissesNotAtDevice { share });
+    }
+    let is_measured = findings.source == Source::Measured;
+    if !is_measured {
+        let mut kinds = cells().filter_map(|cell| cell.cell.database.kind().ok());
+        let measurable = Registry::standard();
+        caveats.push(
+            match kinds.find(|kind| measurable.find(kind.name).is_err()) {
+                Some(kind) => Caveat::NeverCompared {
+                    database: kind.title.to_owned(),
+                },
+                None => Caveat::Predicted,
+            },
+        );
+    }
+    if is_measured && !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
+        caveats.push(Caveat::NoDeviceCounters);
+    }
+    if !runs.is_empty() && findings.ramps.is_empty() {
+        caveats.extend(findings.groups.iter().filter_map(|group| {
+            let mut cells = group.cells.iter();
+            let silent = cells.find(|cell| cell.reference && cell.throughput.is_none())?;
+            Some(Caveat::NoReference {
+                cell: silent.cell.clone(),
+            })
+        }));
+    }
+    let reads =
+        cells().filter_map(|cell| Some((cell, cell.per_transaction?.device_reads_a_miss()?)));
+    let most = reads.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    // With direct I/O nothing reads but misses, and other programs.
+    let direct = findings.storage_path == Some(StoragePath::Direct);
+    let most = most.filter(|(_, reads)| !direct && *reads > READS_A_MISS_TOLERATED);
+    if let Some((cell, reads)) = most {
+        caveats.push(Caveat::ReadsPerMiss {
+            cell: cell.cell.clone(),
+            reads,
+        });
+    }
+    let left_out = findings.screened;
+    if left_out.all() as f64 > SCREENED_TOLERATED * findings.passes as f64 {
+        caveats.push(Caveat::Screened {
+            slow: left_out.slow,
+            foreign_traffic: left_out.foreign_traffic,
+            of: findings.passes,
+        });
+    }
+    let apart = cells().filter_map(|cell| Some((cell, cell.sittings_apart()?)));
+    let most = apart.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    if let Some((cell, factor)) = most.filter(|(_, factor)| *factor > 1.0 + SITTINGS_TOLERATED) {
+        caveats.push(Caveat::SittingsApart {
+            cell: cell.cell.clone(),
+            factor,
+        });
+    }
+    caveats.extend(still_warming(&findings.groups));
+    caveats.extend(pace_change(&findings.groups));
+    let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
+    caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
+    let cells = by_cell.unfilled();
+    if !cells.is_empty() {
+        let runs = cells.iter().map(|cell| cell.runs).sum();
+        caveats.push(Caveat::BufferNotFilled { cells, runs, of });
+    }
+    let is_shared = |run: &&Figures| run.restored_by == Some(RestoreMethod::Reflink);
+    if runs.iter().any(is_shared) {
+        caveats.push(Caveat::SharedBlocks);
+    }
+    if let (Some(data), Some(&memory)) = (data_min(findings), findings.plan.memories.iter().max())
+        && data < memory.saturating_mul(8)
+    {
+        caveats.push(Caveat::SmallData { data, memory });
+    }
+    caveats.extend(Caveat::lost(&runs));
+    if !findings.runs_failed.is_empty() {
+        caveats.push(Caveat::RunsFailed {
+            runs: findings.runs_failed.len(),
+        });
+    }
+    caveats
+}
+
+/// Size of the smallest data of the references, of which reports tell how large data is:
+/// those of other page sizes are a little larger or smaller. Of all where no reference has
+/// any.
+fn data_min(findings: &Findings) -> Option<ByteCount> {
+    let of = |cell: &CellFindings| {
+        let mut snapshots = findings.snapshots.iter();
+        Some(snapshots.find(|of| of.key == cell.cell.snapshot())?.size)
+    };
+    let cells = findings.groups.iter().flat_map(|group| &group.cells);
+    let references = cells.filter(|cell| cell.reference).filter_map(of).min();
+    references.or_else(|| findings.snapshots.iter().map(|of| of.size).min())
+}

@@ -108,11 +108,11 @@ pub enum Caveat {
         /// which do not overlap.
         factor: f64,
     },
-    /// Misses of a cell became fewer while it was measured: its cache was not warm.
+    /// Misses became fewer while cells were measured: their caches were not warm.
     StillWarming {
-        /// The cell where they fell most.
-        cell: Cell,
-        /// By this share, from the first half of its sittings to the second.
+        /// These cells, the one where they fell most first.
+        cells: Vec<Cell>,
+        /// By this share there, from the first half of its sittings to the second.
         fall: f64,
         /// Whether those of others it is compared with fell less.
         apart: bool,

@@ -274,7 +274,7 @@ pub enum EqualThroughput {
         /// Its throughput over the default's with the same memory.
         ratio: Interval,
     },
-    /// Not known: a run is missing.
+    /// Not known: a run is missing, or the largest that was measured may do.
     Unknown,
 }
 
@@ -344,6 +344,7 @@ fn equal(points: &[(ByteCount, Interval)]) -> EqualThroughput {
         crossing(&line)
     };
     match at(|ratio| ratio.estimate) {
+        None if last.high >= 1.0 => EqualThroughput::Unknown,
         None => EqualThroughput::AboveLargest { ratio: last },
         Some(memory) => EqualThroughput::About {
             memory,

@@ -656,6 +656,7 @@ fn cell(
         age: is_measured.then_some(Age {
             transactions: 4400,
             miss_trend: Some(1.04),
+            pace_change: Some(1.1),
         }),
         stability: is_measured.then_some(CellStability {
             variation: if is_largest { 0.41 } else { 0.064 },

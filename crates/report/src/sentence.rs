@@ -218,10 +218,15 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     }
     let known = figures.iter().filter_map(|of| of.device_reads_ratio);
     let device: Vec<f64> = known.collect();
-    let counted = match device.len() {
-        0 => "by the database alone",
-        all if all == figures.len() => "by the database and the block device",
-        _ => "by the database, in some cells also by the block device",
+    // A database does not know whose reads the OS cache answers.
+    let is_own = figures.iter().all(|of| of.misses_read.is_some());
+    let counted = match (device.len(), is_own) {
+        (0, true) => "by the database alone",
+        (0, false) => "by nobody",
+        (all, true) if all == figures.len() => "by the database and the block device",
+        (all, false) if all == figures.len() => "by the block device alone",
+        (_, true) => "by the database, in some cells also by the block device",
+        (_, false) => "by the block device, in some cells by nobody",
     };
     let mut sentences = vec![format!(
         "Cache misses that reached the disk are counted {counted}."

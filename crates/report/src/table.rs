@@ -93,7 +93,11 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
         .words((vs_reference(findings), 1), |cell| {
             compared(cell, cell.ratio)
         })
-        .figure(("batches", EXTRA), |cell| cell.batches.len().to_string())
+        .figure(("batches", EXTRA), |cell| {
+            // Of what left, those at the look at which it left.
+            let of_ratio = cell.ratio.map(|ratio| ratio.batches);
+            of_ratio.unwrap_or(cell.batches.len()).to_string()
+        })
         .words(("by sitting", EXTRA), by_sitting)
         .prose("result", |cell| place(findings, group, cell))
         .build()
@@ -253,9 +257,12 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
     };
     of_cells(findings, group, "Means")
         .figure("misses read", of(|f| f.misses_read, percent_fine))
-        .figure("device reads / ours", of(|f| f.device_reads_ratio, number))
         .figure(
-            "device writes / ours",
+            "device reads / ours (requests)",
+            of(|f| f.device_reads_ratio, number),
+        )
+        .figure(
+            "device writes / ours (bytes)",
             of(|f| f.device_written_ratio, number),
         )
         .figure("read µs", of(|f| Some(f.read_us_mean), number))
@@ -350,7 +357,10 @@ pub(crate) fn inputs(findings: &Findings, group: &GroupFindings) -> Table {
 /// Latencies of every kind of transaction of one cell.
 pub(crate) fn latencies(caption: String, cell: &CellFindings) -> Table {
     let latency = |figure: fn(&Percentiles) -> u64| {
-        move |kind: &KindCounts| ms(figure(&kind.latencies.percentiles()))
+        move |kind: &KindCounts| match kind.committed() + kind.rolled_back() {
+            0 => UNKNOWN.into(),
+            _ => ms(figure(&kind.latencies.percentiles())),
+        }
     };
     Table::of(caption, &cell.kinds)
         .label("transaction", |kind| kind.name.to_string())

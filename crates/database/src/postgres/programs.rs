@@ -42,7 +42,7 @@ impl fmt::Display for Programs {
             None => f.write_str("no others"),
             Some(_) if self.given.is_empty() => f.write_str("built by Octavo from source"),
             Some(_) => f.write_str(
-                "the others built by Octavo from source, which is compiled in another way",
+                "any others built by Octavo from source, which is compiled in another way",
             ),
         }
     }

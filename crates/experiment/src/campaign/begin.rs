@@ -172,7 +172,7 @@ fn keep_warm_up(
         (Some(transactions), _) => format!("{transactions} transactions"),
         (None, Source::Predicted) => "until the cache is full or hardly misses".into(),
         (None, Source::Measured | Source::Replayed) => {
-            "until cache misses are level, or twice as long as the cache took to fill".into()
+            "until cache misses are level, or twice as long as the cache took to fill; a quarter of the budget at most".into()
         }
     };
     let facts = store.facts(LENGTHS)?;

@@ -124,7 +124,8 @@ impl Known {
         };
         let mut cells = found.groups.iter().flat_map(|group| &group.cells);
         let here = cells.find(is_default).and_then(|cell| cell.throughput);
-        Ok(here.map(|here| Self {
+        // One batch here says nothing of there.
+        Ok(here.filter(Interval::says_something).map(|here| Self {
             calibrated,
             memory,
             here,
@@ -184,7 +185,6 @@ impl Known {
         let group = there.groups.first()?;
         let default = group.cells.iter().find(|cell| cell.reference)?;
         let over_here = default.throughput?.over(&self.here);
-        // One batch here says nothing of there.
         if !(over_here.low > 0.0 && over_here.high.is_finite()) {
             return None;
         }

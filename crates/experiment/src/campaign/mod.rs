@@ -20,3 +20,4 @@ pub use crate::error::CampaignError;
 pub use begin::campaign;
 pub use requirements::Requirements;
 pub use settings::CampaignSettings;
+pub use sittings::SITTINGS_WANTED;

@@ -36,7 +36,7 @@ use crate::{
 
 /// Sittings in which a budget is spent, so that what copying and starting
 /// left is not taken for the page size. Chosen.
-const SITTINGS_WANTED: u32 = 3;
+pub const SITTINGS_WANTED: u32 = 3;
 
 /// Share of the remaining time that further sittings may take to begin and to
 /// end. Chosen.

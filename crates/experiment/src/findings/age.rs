@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{CellFindings, GroupFindings};
-use crate::{caveats::Caveat, lockstep::Slice, statistics::mean};
+use crate::{caveats::Caveat, lockstep::Slice};
 
 /// How far a cell's data was changed while measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -16,10 +16,13 @@ pub struct Age {
     /// Misses a transaction in the second half of the sittings over those in
     /// the first half; `None` without misses.
     pub miss_trend: Option<f64>,
+    /// Transactions over time in the fastest quarter of its passes over those in the slowest,
+    /// of passes that count; `None` with fewer than 16.
+    pub pace_change: Option<f64>,
 }
 
-/// From all slices of a cell; `None` without any.
-pub(super) fn age(slices: &[&Slice]) -> Option<Age> {
+/// From all slices of a cell, and those that count; `None` without any.
+pub(super) fn age(slices: &[&Slice], counting: &[&Slice]) -> Option<Age> {
     let mut executed: HashMap<u32, u64> = HashMap::new();
     for slice in slices {
         let executed = executed.entry(slice.key.sitting).or_default();
@@ -40,6 +43,7 @@ pub(super) fn age(slices: &[&Slice]) -> Option<Age> {
     Some(Age {
         transactions,
         miss_trend: (first > 0.0 && second > 0.0).then(|| second / first),
+        pace_change: pace_change(counting),
     })
 }
 
@@ -50,7 +54,7 @@ const WARM: f64 = 0.9;
 /// Misses from which on such a fall is no chance: counts of a thousand are within 3%.
 const MISSES_MIN: f64 = 1000.0;
 
-/// The cell whose misses fell most while it was measured, if they did.
+/// The cells whose misses fell while they were measured, the one where they fell most first.
 pub(super) fn still_warming(groups: &[GroupFindings]) -> Option<Caveat> {
     // What left early met other parts of the sittings.
     let trend = |cell: &CellFindings| {
@@ -59,43 +63,51 @@ pub(super) fn still_warming(groups: &[GroupFindings]) -> Option<Caveat> {
         let trend = cell.age?.miss_trend?;
         (is_enough && cell.left.is_none()).then_some(trend)
     };
-    let of_group = |group: &GroupFindings| {
-        let cells = group.cells.iter();
-        let trends = cells.filter_map(|cell| Some((trend(cell)?, cell.cell.clone())));
-        let (least, cell) = trends.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
-        let most = group.cells.iter().filter_map(trend).fold(least, f64::max);
-        Some((least, cell, least < WARM * most))
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let falling = cells.filter_map(|cell| Some((trend(cell)?, cell.cell.clone())));
+    let mut falling: Vec<_> = falling.filter(|(trend, _)| *trend < WARM).collect();
+    falling.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let is_apart = |group: &GroupFindings| {
+        let trends = || group.cells.iter().filter_map(trend);
+        let least = trends().fold(f64::INFINITY, f64::min);
+        least < WARM && least < WARM * trends().fold(0.0, f64::max)
     };
-    let found = groups.iter().filter_map(of_group);
-    let (least, cell, apart) = found.min_by(|one, other| one.0.total_cmp(&other.0))?;
-    (least < WARM).then_some(Caveat::StillWarming {
-        cell,
-        fall: 1.0 - least,
-        apart,
+    Some(Caveat::StillWarming {
+        fall: 1.0 - falling.first()?.0,
+        cells: falling.into_iter().map(|(_, cell)| cell).collect(),
+        apart: groups.iter().any(is_apart),
     })
 }
 
-/// Parts of an experiment whose paces are compared.
+/// Parts of an experiment whose paces are compared, and passes that each has at least: of
+/// fewer, a storm may be the reason.
 const PARTS: usize = 4;
+const PART_MIN: usize = 4;
+
+fn pace_change(counting: &[&Slice]) -> Option<f64> {
+    let (mut parts, count) = ([(0.0, 0.0); PARTS], counting.len());
+    if count < PARTS * PART_MIN {
+        return None;
+    }
+    for (place, slice) in counting.iter().enumerate() {
+        let part = &mut parts[place * PARTS / count];
+        part.0 += slice.transactions as f64;
+        part.1 += slice.elapsed.as_secs_f64();
+    }
+    let paces = parts.map(|(transactions, elapsed_s)| transactions / elapsed_s);
+    let fastest = paces.iter().copied().fold(0.0, f64::max);
+    let slowest = paces.iter().copied().fold(f64::INFINITY, f64::min);
+    Some(fastest / slowest).filter(|factor| factor.is_finite())
+}
 
 /// How many times as fast as another one part has to be for it to matter. Chosen.
 const OTHER_PACE: f64 = 1.5;
 
-/// The reference that was much faster in one part of its batches than in another, by most.
-pub(super) fn pace_change(groups: &[GroupFindings]) -> Option<Caveat> {
-    let change = |cell: &CellFindings| {
-        let batches: Vec<f64> = cell.batches.iter().map(|batch| batch.throughput).collect();
-        let length = batches.len() / PARTS;
-        // Of one batch, a storm may be the reason.
-        let parts = (length >= 2).then(|| batches.chunks_exact(length))?;
-        let means: Vec<f64> = parts.map(mean).collect();
-        let fastest = means.iter().copied().fold(0.0, f64::max);
-        let slowest = means.iter().copied().fold(f64::INFINITY, f64::min);
-        Some(fastest / slowest).filter(|factor| factor.is_finite())
-    };
+/// The reference whose pace changed most, if one did.
+pub(super) fn changed_pace(groups: &[GroupFindings]) -> Option<Caveat> {
     let references = groups.iter().flat_map(|group| &group.cells);
     let references = references.filter(|cell| cell.reference);
-    let changes = references.filter_map(|cell| Some((change(cell)?, cell)));
+    let changes = references.filter_map(|cell| Some((cell.age?.pace_change?, cell)));
     let (factor, cell) = changes.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
     (factor >= OTHER_PACE).then(|| Caveat::PaceChanged {
         cell: cell.cell.clone(),

@@ -274,7 +274,7 @@ impl<'a> ByCell<'a> {
                 )
             }),
             tail: tail(&runs, &kinds),
-            age: age(&self.every[number]),
+            age: age(&self.every[number], slices),
             stability: stability(slices, &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::of(

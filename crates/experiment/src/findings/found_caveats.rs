@@ -5,7 +5,7 @@ use octavo_units::ByteCount;
 
 use super::{
     CellFindings, Findings,
-    age::{pace_change, still_warming},
+    age::{changed_pace, still_warming},
     cell::ByCell,
 };
 use crate::{
@@ -101,7 +101,7 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
         });
     }
     caveats.extend(still_warming(&findings.groups));
-    caveats.extend(pace_change(&findings.groups));
+    caveats.extend(changed_pace(&findings.groups));
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
     caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
     let cells = by_cell.unfilled();

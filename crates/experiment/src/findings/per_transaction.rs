@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use octavo_database::Counters;
+use octavo_database::{Counters, StoragePath};
 use serde::Serialize;
 
 use crate::record::Figures;
@@ -30,7 +30,7 @@ pub struct PerTransaction {
     pub write_amplification: f64,
     /// Share of the buffer's misses that became reads of files, 0 to 1 (a
     /// miss of a page that was never written needs no read). `None` where nothing was
-    /// missed.
+    /// missed, and where misses go to the page cache, whose reads the database does not know.
     pub misses_read: Option<f64>,
     /// Reads that the device counted ÷ reads of the database: about 1 when
     /// the storage was seen; below where the page cache answered, above where
@@ -65,21 +65,26 @@ impl PerTransaction {
     /// Reads of the device a miss of the buffer; `None` where that is not known, or there
     /// were fewer misses than [`MISSES_THAT_MATTER`].
     pub fn device_reads_a_miss(&self) -> Option<f64> {
-        Some(self.device_reads_ratio? * self.misses_that_matter()?)
+        self.misses_that_matter()?;
+        Some(self.device_reads_ratio? * self.misses_read.unwrap_or(1.0))
     }
 
     /// Share of the misses that reached the device: the smaller of what the database's
     /// files and what the device's counters say. `None` where there were fewer misses than
     /// [`MISSES_THAT_MATTER`].
     pub fn misses_at_device(&self) -> Option<f64> {
-        let at_device = self.device_reads_ratio.unwrap_or(1.0).min(1.0);
-        Some(self.misses_that_matter()? * at_device)
+        self.misses_that_matter()?;
+        let at_device = self.device_reads_ratio.map(|reads| reads.min(1.0));
+        match (self.misses_read, at_device) {
+            (Some(read), Some(at_device)) => Some(read * at_device),
+            (read, at_device) => read.or(at_device),
+        }
     }
 
-    /// The share of misses that were read, where there were enough of them.
+    /// Misses a transaction, where there were enough of them.
     fn misses_that_matter(&self) -> Option<f64> {
-        self.misses_read
-            .filter(|_| self.buffer_misses >= MISSES_THAT_MATTER)
+        let misses = self.buffer_misses;
+        (misses >= MISSES_THAT_MATTER).then_some(misses)
     }
 }
 
@@ -111,6 +116,10 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
             total.1 + device.written_bytes.get() as f64,
         ))
     });
+    let through_cache = [StoragePath::Limited, StoragePath::PageCache].map(Some);
+    let are_reads_known = runs
+        .iter()
+        .all(|run| !through_cache.contains(&run.storage_path));
     Some(PerTransaction {
         transactions,
         hit_ratio: ratio(hits, hits + misses),
@@ -120,7 +129,7 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         log_written_bytes: each(sum(&|c| c.log_written_bytes.get())),
         syncs: each(sum(&|c| c.syncs)),
         write_amplification: ratio(written, changed),
-        misses_read: (misses > 0.0).then(|| (reads / misses).min(1.0)),
+        misses_read: (misses > 0.0 && are_reads_known).then(|| (reads / misses).min(1.0)),
         device_reads_ratio: device
             .filter(|_| reads > 0.0)
             .map(|(device, _)| device / reads),

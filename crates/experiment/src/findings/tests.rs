@@ -458,10 +458,11 @@ fn a_cache_that_still_warmed_is_a_caveat() {
         )
     };
     let one = found(|cell| cell == 1);
-    let [caveat @ Caveat::StillWarming { cell, fall, apart }] = &one.caveats[..] else {
+    let [caveat @ Caveat::StillWarming { cells, fall, apart }] = &one.caveats[..] else {
         panic!("{:?}", one.caveats);
     };
-    assert_eq!(cell.page_size, octavo_units::PageSize::kib(8));
+    assert_eq!(cells.len(), 1);
+    assert_eq!(cells[0].page_size, octavo_units::PageSize::kib(8));
     assert!((fall - 0.2).abs() < 1e-9 && *apart);
     assert_eq!(caveat.severity(), Severity::Choice);
     let all = found(|_| true);
@@ -487,6 +488,10 @@ fn a_machine_that_halves_its_pace_is_a_caveat() {
     assert!(found.groups[0].cells[0].cell == *cell);
     assert!((factor - 2.0).abs() < 0.02, "{factor}");
     assert_eq!(caveat.severity(), Severity::Amount);
+    assert_eq!(
+        found.groups[0].cells[0].age.unwrap().pace_change,
+        Some(*factor)
+    );
     // Ratios are of the same minutes.
     let ratio = found.groups[0].cells[1].ratio.unwrap().estimate;
     assert!((ratio - 1.1).abs() < 0.01, "{ratio}");
@@ -514,6 +519,23 @@ fn a_warning_and_an_open_level_are_both_reasons() {
         doubts(&found)[..],
         [Doubt::Caveat { .. }, Doubt::TooFew]
     ));
+}
+
+#[test]
+fn reads_of_the_page_cache_are_not_known_to_reach_the_disk() {
+    use octavo_database::StoragePath::{Direct, Limited};
+    let of = |path, device: bool| {
+        let found = findings_with(|run| {
+            run.storage_path = Some(path);
+            run.device = run.device.filter(|_| device);
+        });
+        let per = found.groups[0].cells[0].per_transaction.unwrap();
+        (per.misses_read, per.misses_at_device())
+    };
+    assert_eq!(of(Direct, true), (Some(1.0), Some(1.0)));
+    assert_eq!(of(Direct, false), (Some(1.0), Some(1.0)));
+    assert_eq!(of(Limited, true), (None, Some(1.0)));
+    assert_eq!(of(Limited, false), (None, None));
 }
 
 #[test]

@@ -70,9 +70,14 @@ fn over(findings: &Findings, places: (&str, Vec<String>), curves: Vec<Curve>) ->
             places.0,
             naming::rate_in_full(findings)
         ),
-        caption: "Whiskers are the 95% CI of each cell alone, with the drift of the machine. \
-                  Compare cells by their ratios instead."
-            .into(),
+        caption: match naming::cells(findings)
+            .any(|cell| cell.throughput.as_ref().is_some_and(is_bounded))
+        {
+            true => "Whiskers are the 95% CI of each cell alone, with the drift of the machine. \
+                     Compare cells by their ratios instead."
+                .into(),
+            false => "No cell has an interval yet.".into(),
+        },
         places,
         values: &naming::rate_in_short(findings),
         curves,

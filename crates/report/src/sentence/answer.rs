@@ -3,6 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use octavo_experiment::{
+    campaign::SITTINGS_WANTED,
     caveats::{Caveat, Severity},
     confidence::{Confidence, Doubt, Trust, is_repeated},
     findings::{CellFindings, Findings, GroupFindings},
@@ -335,8 +336,7 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     }
     let more_s = naming::cells(findings).filter_map(|cell| cell.more_s);
     let more_s = more_s.fold(0.0, f64::max);
-    // Besides measuring, it takes copies and warm-ups.
-    let more_s = more_s * (findings.spent_s / findings.measured_s).max(1.0);
+    let more_s = more_s + beginnings_s(findings, more_s);
     let mut budget_s = findings.spent_s + more_s;
     let mut purposes = Vec::new();
     let settled = named(findings, |cell| cell.more_s.is_some());
@@ -377,6 +377,18 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     })
 }
 
+/// About the time of copies and warm-ups, of as many sittings as there will be in so much
+/// measuring: one, or [`SITTINGS_WANTED`] within a quarter of all.
+fn beginnings_s(findings: &Findings, measured_s: f64) -> f64 {
+    if measured_s <= 0.0 {
+        return 0.0;
+    }
+    let loads: f64 = findings.snapshots.iter().map(|of| of.elapsed_s).sum();
+    let around = (findings.spent_s - findings.measured_s - loads).max(0.0);
+    let one = around / findings.sittings.max(1) as f64;
+    one.max((one * f64::from(SITTINGS_WANTED)).min(measured_s / 3.0))
+}
+
 /// Whether a cell had no run at all, though nothing speaks against one: there was no time.
 fn is_untried(findings: &Findings, cell: &CellFindings) -> bool {
     let is_slow = cell.expected.is_some_and(|expected| expected.is_left_out);
@@ -412,7 +424,7 @@ pub(super) fn named(findings: &Findings, is_wanted: impl Fn(&CellFindings) -> bo
         }
     };
     let groups = naming::groups(findings).into_iter();
-    join(groups.filter_map(of_group), ", ")
+    list(groups.filter_map(of_group), "and")
 }
 
 /// How much to trust the answer: what a person risks who follows it, and why.
@@ -437,7 +449,7 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
                 .map(|of| naming::capital(&reason(findings, of)));
             let first = match first {
                 // With another reason beside it, not all is decided.
-                Doubt::Caveat { severity } => of_warning(*severity).into(),
+                Doubt::Caveat { severity } => of_warnings(findings, *severity),
                 other => reason(findings, other),
             };
             join([first].into_iter().chain(others), " ")
@@ -455,12 +467,19 @@ fn basis(findings: &Findings) -> String {
     )
 }
 
-/// What the worst warning does to the answer.
-fn of_warning(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Void | Severity::Choice => "the first warning may change the answer.",
-        Severity::Amount | Severity::Note => "the first warning may change by how much.",
-    }
+/// What the worst warnings do to the answer.
+fn of_warnings(findings: &Findings, severity: Severity) -> String {
+    let (least, what) = match severity {
+        Severity::Void | Severity::Choice => (Severity::Choice, "the answer"),
+        Severity::Amount | Severity::Note => (Severity::Amount, "by how much"),
+    };
+    let all = findings.caveats.iter();
+    let count = all.filter(|caveat| caveat.severity() >= least).count();
+    let first = match count {
+        0 | 1 => "the first warning".into(),
+        count => format!("the first {count} warnings"),
+    };
+    format!("{first} may change {what}.")
 }
 
 /// Why an answer is trusted no more.
@@ -480,12 +499,12 @@ fn reason(findings: &Findings, doubt: &Doubt) -> String {
             format!("a model of the database on a model of the storage.{measure}")
         }
         Doubt::Caveat { severity } => match severity {
-            Severity::Void | Severity::Choice => of_warning(*severity).into(),
+            Severity::Void | Severity::Choice => of_warnings(findings, *severity),
             Severity::Amount | Severity::Note => {
-                format!("decided by {based}; {}", of_warning(*severity))
+                format!("decided by {based}; {}", of_warnings(findings, *severity))
             }
         },
-        Doubt::TooFew => format!("no interval yet for all, after {based}."),
+        Doubt::TooFew => format!("an interval is not known yet, after {based}."),
         Doubt::Open {
             group,
             level,
@@ -602,7 +621,7 @@ mod tests {
             open(1.15, 0.03).starts_with("CONFIDENCE LOW: 2 KiB may still be up to 15% faster")
         );
         assert!(open(1.15, 0.2).starts_with("CONFIDENCE HIGH"));
-        assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: no interval yet"));
+        assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: an interval is not known"));
     }
 
     #[test]
@@ -617,8 +636,8 @@ mod tests {
         };
         assert_eq!(
             confidence(&findings).unwrap().text(),
-            "CONFIDENCE LOW: the first warning may change the answer. No interval yet for all, \
-             after 81 of 88 passes in 2 sittings."
+            "CONFIDENCE LOW: the first warning may change the answer. An interval is not known \
+             yet, after 81 of 88 passes in 2 sittings."
         );
     }
 
@@ -654,7 +673,7 @@ mod tests {
         open(&mut findings, 0, 3, None);
         assert_eq!(
             to_settle(&findings).unwrap().0,
-            "To settle 2 KiB and 8 KiB with 32 MiB of memory, 2 KiB with 8 MiB of memory (about \
+            "To settle 2 KiB and 8 KiB with 32 MiB of memory and 2 KiB with 8 MiB of memory (about \
              3 min more; 16 KiB with 8 MiB of memory may stay open)"
         );
     }
@@ -757,7 +776,7 @@ mod tests {
         let (purpose, _) = to_settle(&findings).unwrap();
         assert_eq!(
             purpose,
-            "To settle 2 KiB (about 100 s more) and to measure 16 KiB and 64 KiB"
+            "To settle 2 KiB (about 40 s more) and to measure 16 KiB and 64 KiB"
         );
         // What failed is not measured by more time.
         findings.groups[0].cells[0].more_s = None;
@@ -792,11 +811,11 @@ mod tests {
         let text = |findings: Findings| confidence(&findings).map(|answer| answer.text());
         assert_eq!(
             text(stores::screened()).unwrap(),
-            "CONFIDENCE LOW: the first warning may change the answer."
+            "CONFIDENCE LOW: the first 2 warnings may change the answer."
         );
         assert_eq!(
             text(stores::few_passes()).unwrap(),
-            "CONFIDENCE LOW: no interval yet for all, after 7 of 8 passes in 1 sitting."
+            "CONFIDENCE LOW: an interval is not known yet, after 7 of 8 passes in 1 sitting."
         );
         assert!(
             text(stores::one_sitting()).unwrap().starts_with(

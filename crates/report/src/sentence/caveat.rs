@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Cells that a sentence names; of more it says how many.
-const NAMED_MAX: usize = 4;
+const NAMED_MAX: usize = 6;
 
 /// Cells whose warm-up did not fill the cache, those with most such runs first.
 fn unfilled(cells: &[UnfilledCell], name: impl Fn(&Cell) -> String) -> String {
@@ -120,8 +120,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             }
         }
         Caveat::BufferNotFilled { cells, .. } => format!(
-            "The warm-up did not fill the cache of {}, so it missed more there than a warm cache \
-             would{another}. Use a larger {}.",
+            "The warm-up did not fill the cache of {}, so more was missed than when warm{another}. \
+             Use a larger {}.",
             unfilled(cells, name),
             match findings.source {
                 Source::Predicted => "--warm-up",
@@ -149,7 +149,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             slow + foreign_traffic,
             counted(*of, "pass"),
             was(slow + foreign_traffic),
-            list(reasons(*slow, *foreign_traffic), "and"),
+            left_out_for(*slow, *foreign_traffic),
             match caveat.severity() >= Severity::Choice {
                 true => "few are left to compare, and they may not be the usual ones",
                 false => "fewer are left to compare",
@@ -166,14 +166,18 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                 false => " Use a larger --budget for more sittings.",
             }
         ),
-        Caveat::StillWarming { cell, fall, .. } => format!(
-            "Cache misses of {} fell by {} while it was measured, so its cache was not warm \
-             yet{another}. Use a longer --warm-up.",
-            name(cell),
-            percent(*fall)
+        Caveat::StillWarming { cells, fall, .. } => format!(
+            "Cache misses of {} fell by {} while measured{}, so caches were not warm yet{another}. \
+             Use a larger --budget and a longer --warm-up.",
+            cells.first().map_or_else(String::new, name),
+            percent(*fall),
+            match cells.len() {
+                0 | 1 => String::new(),
+                all => format!(" (and those of {} by less)", counted(all - 1, "other cell")),
+            }
         ),
         Caveat::PaceChanged { cell, factor } => format!(
-            "{} ran {} as fast in one quarter of the time as in another, so throughputs are means \
+            "{} ran {} as fast in one quarter of its passes as in another, so throughputs are means \
              of unlike minutes. Ratios compare the same minutes.",
             naming::capital(&name(cell)),
             self::factor(*factor)
@@ -216,8 +220,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
     }
 }
 
-/// `1 slow`, `2 with more disk traffic of other programs than usual`.
-fn reasons(slow: usize, foreign_traffic: usize) -> Vec<String> {
+/// `slow`, or of several reasons how many each: `1 slow and 2 with more disk traffic ...`.
+fn left_out_for(slow: usize, foreign_traffic: usize) -> String {
     let reasons = [
         (slow, "slow"),
         (
@@ -225,10 +229,19 @@ fn reasons(slow: usize, foreign_traffic: usize) -> Vec<String> {
             "with more disk traffic of other programs than usual",
         ),
     ];
-    let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
-    reasons
-        .map(|(count, reason)| format!("{count} {reason}"))
-        .collect()
+    let reasons: Vec<_> = reasons
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    match reasons.as_slice() {
+        [(_, only)] => (*only).to_owned(),
+        all => {
+            let all = all
+                .iter()
+                .map(|(count, reason)| format!("{count} {reason}"));
+            list(all, "and")
+        }
+    }
 }
 
 /// What a disturbance means for figures.
@@ -279,9 +292,9 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
     format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
 }
 
-/// Whether there is a choice that figures speak about.
+/// Whether anything is chosen by these figures.
 fn is_choice(findings: &Findings) -> bool {
-    findings.groups.iter().any(|group| group.cells.len() > 1) || findings.plan.memories.len() > 1
+    findings.groups.iter().any(|group| group.cells.len() > 1)
 }
 
 /// How much data there is, as the heading has it: the least of several sizes.
@@ -375,7 +388,7 @@ mod tests {
             };
             super::of(&findings, &caveat)
         };
-        assert!(said(1, 0).starts_with("1 of 8 passes was left out (1 slow), so"));
+        assert!(said(1, 0).starts_with("1 of 8 passes was left out (slow), so"));
         assert!(
             said(1, 2).starts_with(
                 "3 of 8 passes were left out (1 slow and 2 with more disk traffic of other \

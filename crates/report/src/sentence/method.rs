@@ -44,7 +44,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     let is_predicted = findings.source == Source::Predicted;
     paragraphs.extend([
         format!(
-            "{} {} execute the same transactions in turn. A slice is {slice} of one cell. A pass \
+            "{} {} execute the same transactions in turn{}. A slice is {slice} of one cell. A pass \
              is one slice of every open cell, in balanced order.{}",
             cells(findings),
             match (is_predicted, findings.groups.len()) {
@@ -56,6 +56,13 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
                      a group stay open and"
                 }
             },
+            match findings.plan.clients.iter().any(|clients| *clients > 1) {
+                true => {
+                    " (each client its own; how many each gets of them follows from how long \
+                     others take)"
+                }
+                false => "",
+            },
             match is_predicted {
                 true => "",
                 false => " So what is open meets the same machine at nearly the same time.",
@@ -65,7 +72,8 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
             Source::Measured | Source::Replayed => {
                 "A sitting begins with fresh copies of the same rows, all made the same way, and \
                  a warm-up until cache misses are level, or twice as long as the cache took to \
-                 fill, unless --warm-up says how long. Several sittings show what placement and \
+                 fill, unless --warm-up says how long. It takes a quarter of the budget at most. \
+                 Several sittings show what placement and \
                  start-up are worth."
             }
             Source::Predicted => {
@@ -76,7 +84,9 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         }
         .into(),
         "Four or more passes form a batch, the unit of statistics. Seconds are never counted as \
-         samples. The time of checkpoints is spread over the bytes of the log, so that a batch \
+         samples. A throughput is the geometric mean of batches, so that cells stand to each other \
+         as in the same minutes. Where the machine changes its pace, it is above transactions \
+         divided by time. The time of checkpoints is spread over the bytes of the log, so that a batch \
          with one more does not look slower."
             .into(),
         match is_predicted {

@@ -2,6 +2,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings, TransactionTime},
+    statistics::Decision,
     verdict::Verdict,
 };
 
@@ -48,7 +49,7 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
     };
     let name = naming::reference_in_full(findings, group);
     let mut said = format!(
-        "Why: {}{} of {name} takes {}: {}.",
+        "Why: {}{} of {name} typically takes {}: {}.",
         begin[..1].to_lowercase(),
         &begin[1..],
         time(own.total_us),
@@ -69,13 +70,19 @@ fn is_told(time: &TransactionTime) -> bool {
     time.parts()[..4].iter().flatten().sum::<f64>() > 0.0
 }
 
-/// The fastest and the slowest of the others.
+/// Whether it is too close to the reference to call.
+fn is_even(cell: &CellFindings) -> bool {
+    cell.decision == Some(Decision::Open) && cell.likely.is_none()
+}
+
+/// The fastest and the slowest of the others that differ.
 fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFindings> {
     let ratio = |cell: &&CellFindings| cell.ratio.map_or(f64::NAN, |ratio| ratio.estimate);
     let mut others: Vec<&CellFindings> = group
         .cells
         .iter()
-        .filter(|cell| !cell.reference && cell.ratio.is_some())
+        // Of what may be as fast, parts that were timed once say nothing.
+        .filter(|cell| !cell.reference && cell.ratio.is_some() && !is_even(cell))
         .collect();
     others.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
     if let Verdict::Use { level, .. } = &group.verdict {
@@ -174,7 +181,7 @@ mod tests {
         let said = why(&findings).unwrap();
         assert!(
             said.starts_with(
-                "Why: with 32 MiB of memory, a transaction of the default 4 KiB takes"
+                "Why: with 32 MiB of memory, a transaction of the default 4 KiB typically takes"
             ),
             "{said}"
         );

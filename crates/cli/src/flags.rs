@@ -22,7 +22,7 @@ use crate::{
     failure::Failure,
     named_price::NamedPrice,
     progress::ProgressFlags,
-    system::{SystemFlags, database_name, defaults, sizes},
+    system::{SystemFlags, database_name, defaults, predicted_name, sizes},
     workload::{WorkloadFlags, without_loaded_rows},
 };
 
@@ -220,7 +220,7 @@ pub(crate) struct PredictFlags {
 
     /// Database
     #[arg(long, value_name = "NAME", default_value = Registry::standard().default_kind().name,
-        value_parser = database_name(Registry::with_models(), &[]))]
+        value_parser = predicted_name())]
     pub(crate) database: String,
 
     #[command(flatten)]

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use octavo_database::{Registry, Settings};
+use octavo_database::Settings;
 use octavo_experiment::{
     advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
@@ -68,7 +68,8 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let mut plan = plan_of(&flags.database, &flags.cells, storage)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
-    if flags.calibrated_by.is_some() && Registry::standard().find(&flags.database).is_err() {
+    let kind = plan.databases[0].modeled()?;
+    if flags.calibrated_by.is_some() && !kind.is_measurable() {
         bail!(
             "--calibrated-by takes what was measured of the same database, and of {} there is \
              only a model: leave it out",
@@ -89,7 +90,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             storage,
         }) => (cpu, processors, storage),
         None => (
-            Cpu::of_catalog(&plan.databases[0].name, plan.workload),
+            Cpu::of_catalog(kind, plan.workload),
             Cpu::CATALOG_PROCESSORS,
             None,
         ),

@@ -5,7 +5,9 @@ use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_database::{Database, DatabaseSpec, Defaults, OptionKind, Registry, SharedOption};
+use octavo_database::{
+    Database, DatabaseKind, DatabaseSpec, Defaults, OptionKind, Registry, SharedOption,
+};
 use octavo_experiment::plan::TestedDatabase;
 use octavo_report::number::join;
 use octavo_units::ByteCount;
@@ -61,8 +63,8 @@ impl SystemFlags {
     /// The database for a plan, with the options that are conditions of figures
     /// even where they were not given.
     pub(crate) fn database(&self, name: &str) -> anyhow::Result<TestedDatabase> {
-        let registry = Registry::with_models();
-        let spec = DatabaseSpec::new(registry.find(name)?, self.options(&[]))?;
+        let kind = octavo_predict::find_database(name)?;
+        let spec = DatabaseSpec::new(kind, self.options(&[]))?;
         Ok(TestedDatabase::new(&spec)?)
     }
 }
@@ -125,10 +127,30 @@ pub(crate) fn database_name(
     registry: Registry,
     others: &'static [&'static str],
 ) -> impl TypedValueParser<Value = String> {
-    let known = registry
+    let known: Vec<PossibleValue> = registry
         .iter()
-        .map(|kind| PossibleValue::new(kind.name).aliases(kind.aliases))
-        .chain(others.iter().map(PossibleValue::new));
+        .map(possible)
+        .chain(others.iter().map(PossibleValue::new))
+        .collect();
+    named(known, registry)
+}
+
+/// Reads the name of a database to predict. Help offers those that are modeled; another one is
+/// taken, to be refused with the command that measures it.
+pub(crate) fn predicted_name() -> impl TypedValueParser<Value = String> {
+    let modeled = octavo_predict::Registry::standard();
+    let (offered, all) = (modeled.predictable(), modeled.all());
+    let known = all
+        .iter()
+        .map(|kind| possible(kind).hide(offered.find(kind.name).is_err()));
+    named(known.collect(), all)
+}
+
+fn possible(kind: &DatabaseKind) -> PossibleValue {
+    PossibleValue::new(kind.name).aliases(kind.aliases)
+}
+
+fn named(known: Vec<PossibleValue>, registry: Registry) -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(known).map(move |given| match registry.find(&given) {
         Ok(kind) => kind.name.to_owned(),
         Err(_) => given,
@@ -207,6 +229,25 @@ mod tests {
         let flags = SystemFlags::read(&matches, &Registry::standard().with(&TOY));
         assert_eq!(flags.names(), ["--color"]);
         assert_eq!(flags.options(&[]), [("color".into(), "blue".into())]);
+    }
+
+    #[test]
+    fn help_of_predict_offers_databases_that_are_modeled() {
+        let database = Arg::new("database").value_parser(predicted_name());
+        let mut command = Command::new("octavo").arg(database);
+        let help = command.render_help().to_string();
+        let modeled = octavo_predict::Registry::standard().predictable();
+        let names = join(modeled.iter().map(|kind| kind.name.to_owned()), ", ");
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            help.contains(&format!("[possible values: {names}]")),
+            "{help}"
+        );
+        for (given, name) in [("postgresql", "postgres"), ("mysql", "mysql")] {
+            let matches = command.try_get_matches_from_mut(["octavo", given]).unwrap();
+            assert_eq!(matches.get_one::<String>("database").unwrap(), name);
+        }
+        assert!(command.try_get_matches_from_mut(["octavo", "db2"]).is_err());
     }
 
     #[test]

@@ -33,12 +33,15 @@ pub enum DatabaseError {
     },
     /// There is no model of the database.
     #[error(
-        "there is no model of {database}: octavo predict knows sqlite, postgres, mariadb, \
-         oracle-like and cubrid-like, and octavo advise measures {database}"
+        "there is no model of {database}: octavo predict knows {}, and octavo advise measures \
+         {database}",
+        known.join(", ")
     )]
     NotModeled {
         /// Its title.
         database: &'static str,
+        /// The names of those that are modeled.
+        known: Vec<&'static str>,
     },
     /// A file could not be used.
     #[error("{action} {}", path.display())]

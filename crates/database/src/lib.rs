@@ -55,10 +55,13 @@ pub use description::{Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, P
 pub use error::{DatabaseError, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError};
 pub use inspection::Inspection;
+pub use modeled::OnlyModeled;
+pub use mysql::MARIADB;
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
+pub use postgres::KIND as POSTGRES;
 pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};
 pub use settings::{Isolation, Settings};
 pub use snapshot::{Derive, LoadReport, Progress, RestoreMethod};
-pub use sqlite::{JournalMode, LoadThreads, Sqlite};
+pub use sqlite::{JournalMode, KIND as SQLITE, LoadThreads, Sqlite};

@@ -4,13 +4,11 @@
 //! in [`STANDARD`]: its description, from which flags, plans, help, refusals,
 //! advice and the conformance suite take everything else.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::{
     Database, DatabaseError, Result,
     database::DatabaseKind,
     external::{ExternalServer, Protocol, Url},
-    modeled, mysql,
+    mysql,
     options::{OptionKind, Options, nearest},
     postgres, sqlite,
 };
@@ -24,9 +22,6 @@ static STANDARD: &[&DatabaseKind] = &[
     &mysql::MYSQL,
 ];
 
-/// Databases that exist only as models.
-static MODELED: &[&DatabaseKind] = &[&modeled::ORACLE_LIKE, &modeled::CUBRID_LIKE];
-
 /// Databases that can be chosen by name.
 #[derive(Clone, Debug)]
 pub struct Registry {
@@ -38,13 +33,6 @@ impl Registry {
     pub fn standard() -> Self {
         Self {
             kinds: STANDARD.to_vec(),
-        }
-    }
-
-    /// All databases, including those that exist only as models.
-    pub fn with_models() -> Self {
-        Self {
-            kinds: [STANDARD, MODELED].concat(),
         }
     }
 
@@ -113,8 +101,7 @@ pub struct SharedOption {
     pub of: Vec<(&'static DatabaseKind, &'static OptionKind)>,
 }
 
-/// A database with its options: what plans and stores write down. As JSON it
-/// has `database`, a name, and `options`, a list of names and values.
+/// A database with its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseSpec {
     kind: &'static DatabaseKind,
@@ -159,32 +146,12 @@ impl DatabaseSpec {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Written {
-    database: String,
-    options: Vec<(String, String)>,
-}
-
-impl Serialize for DatabaseSpec {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written {
-            database: self.kind.name.to_owned(),
-            options: self.options.to_vec(),
+impl FromIterator<&'static DatabaseKind> for Registry {
+    /// These databases, the default first: at least one.
+    fn from_iter<I: IntoIterator<Item = &'static DatabaseKind>>(kinds: I) -> Self {
+        Self {
+            kinds: kinds.into_iter().collect(),
         }
-        .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for DatabaseSpec {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let written = Written::deserialize(deserializer)?;
-        Registry::with_models()
-            .find(&written.database)
-            .and_then(|kind| {
-                let options = kind.read(&written.options)?;
-                Ok(Self { kind, options })
-            })
-            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -195,7 +162,7 @@ impl<'de> Deserialize<'de> for DatabaseSpec {
 /// [`DatabaseError::Unknown`] for an unknown name; else as
 /// [`DatabaseKind::read`] and [`DatabaseSpec::make`].
 pub fn choose(name: &str, options: &[(String, String)]) -> Result<Box<dyn Database>> {
-    let kind = Registry::with_models().find(name)?;
+    let kind = Registry::standard().find(name)?;
     (kind.make)(&kind.read(options)?)
 }
 
@@ -223,10 +190,10 @@ mod tests {
 
     #[test]
     fn every_database_is_made_by_its_name_and_its_aliases() {
-        for kind in Registry::with_models().iter() {
+        for kind in Registry::standard().iter() {
             assert_eq!(choose(kind.name, &[]).unwrap().name(), kind.name);
             for alias in kind.aliases {
-                assert_eq!(Registry::with_models().find(alias).unwrap(), kind);
+                assert_eq!(Registry::standard().find(alias).unwrap(), kind);
             }
             assert!(kind.page_sizes.contains(kind.page_sizes.default));
             for size in kind.defaults.page_sizes {
@@ -262,17 +229,9 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_keeps_its_conditions_when_written_and_read() {
+    fn a_spec_has_its_conditions() {
         let kind = Registry::standard().default_kind();
         let spec = DatabaseSpec::new(kind, Vec::new()).unwrap();
-        let json = serde_json::to_string(&spec).unwrap();
-        assert_eq!(
-            json,
-            r#"{"database":"sqlite","options":[["journal-mode","wal"]]}"#
-        );
-        assert_eq!(serde_json::from_str::<DatabaseSpec>(&json).unwrap(), spec);
-        let unknown = json.replace("sqlite", "db2");
-        let error = serde_json::from_str::<DatabaseSpec>(&unknown).unwrap_err();
-        assert!(error.to_string().contains("'db2' is not known"));
+        assert_eq!(spec.options().to_vec(), option("journal-mode", "wal"));
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 use octavo_database::{Database, DatabaseSpec, Derive, Registry, Running, Settings, Sqlite};
 use octavo_device::simulated::Constant;
-use octavo_predict::{CpuCost, Done, Model, PostgresSettings, Purpose, Setup, Slowness, System};
+use octavo_predict::{CpuCost, Done, Model, Purpose, Setup, Slowness, System, model_of};
 use octavo_storage::location::Location;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Client, Connection, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
@@ -126,7 +126,7 @@ impl Trial<'_> {
         };
         let (measured, took) = self.measured(run, &settings);
         let setup = Setup {
-            model: self.model,
+            model: self.model.clone(),
             page_size,
             memory: self.database.buffer(self.memory).unwrap(),
             clients: 1,
@@ -167,7 +167,7 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32], memory: ByteCount, trans
         .unwrap();
     let trial = Trial {
         database: &sqlite,
-        model: Model::Sqlite,
+        model: model_of("sqlite", &[], false).unwrap(),
         workload,
         memory,
         length: Length::of(transactions),
@@ -216,11 +216,7 @@ fn compare_postgres(workload: &dyn Workload, memory: ByteCount, transactions: u6
     let postgres = DatabaseSpec::new(kind, options).unwrap().make().unwrap();
     let trial = Trial {
         database: &*postgres,
-        model: Model::Postgres(PostgresSettings {
-            log_block: size(8192),
-            full_page_writes: true,
-            max_wal_size: ByteCount::mib(256),
-        }),
+        model: model_of("postgres", &[], false).unwrap(),
         workload,
         memory,
         length: Length::of(transactions),
@@ -237,15 +233,12 @@ fn compare_postgres(workload: &dyn Workload, memory: ByteCount, transactions: u6
 fn compare_mariadb(workload: &dyn Workload, memory: ByteCount, length: Length) {
     let kind = Registry::standard().find("mariadb").unwrap();
     let mariadb = DatabaseSpec::new(kind, Vec::new()).unwrap().make().unwrap();
+    // As the server takes it unless the kernel says that the storage does not rotate.
+    let location = Location::of(&std::env::temp_dir());
+    let rotates = location.facts.rotational.unwrap_or(true);
     let trial = Trial {
         database: &*mariadb,
-        model: Model::Innodb {
-            // As the server does unless the kernel says that the storage does not rotate.
-            writes_neighbors: Location::of(&std::env::temp_dir())
-                .facts
-                .rotational
-                .unwrap_or(true),
-        },
+        model: model_of("mariadb", &[], rotates).unwrap(),
         workload,
         memory,
         length,
@@ -281,7 +274,7 @@ fn references(workload: &dyn Workload, page_size: PageSize, run: &Path) -> [[f64
     running.stop().unwrap();
 
     let setup = Setup {
-        model: Model::Sqlite,
+        model: model_of("sqlite", &[], false).unwrap(),
         page_size,
         memory,
         clients: 1,

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, ops::ControlFlow, path::Path};
 
 use octavo_database::{Database, DatabaseSpec, Derive, Registry, Sqlite};
-use octavo_predict::{Model, ObjectPages, PostgresSettings};
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_predict::{ObjectPages, model_of};
+use octavo_units::{PageSize, Seed};
 use octavo_workload::{
     Pgbench, Tpcc, Workload, Ycsb,
     connection::Value,
@@ -80,6 +80,7 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
     sqlite
         .load(&base, size(4096), workload, &mut go_on)
         .unwrap();
+    let model = model_of("sqlite", &[], false).unwrap();
     let mut wrong = Vec::new();
     for &bytes in page_sizes {
         let derived = home.path().join(bytes.to_string());
@@ -88,7 +89,7 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32]) {
             .derive(&base, &derived, size(bytes), &mut go_on)
             .unwrap();
         let counted = counted(&derived.join("database.sqlite"));
-        let objects = Model::Sqlite.sizes(workload, size(bytes));
+        let objects = model.sizes(workload, size(bytes));
         wrong.extend(differences(&objects, &counted, bytes));
         let pages: u64 = objects.iter().map(|object| object.pages).sum();
         let whole = (pages * u64::from(bytes)) as f64 / report.size.get() as f64;
@@ -129,9 +130,7 @@ fn counted_in_file(file: &Path, page_size: u32) -> Vec<[f64; 2]> {
 fn compare_mariadb(workload: &dyn Workload, page_sizes: &[u32]) {
     let kind = Registry::standard().find("mariadb").unwrap();
     let mariadb = DatabaseSpec::new(kind, Vec::new()).unwrap().make().unwrap();
-    let model = Model::Innodb {
-        writes_neighbors: false,
-    };
+    let model = model_of("mariadb", &[], false).unwrap();
     let mut wrong = Vec::new();
     for &bytes in page_sizes {
         let home = open_directory();
@@ -201,6 +200,7 @@ fn compare_postgres(workload: &dyn Workload, page_sizes: &[u32]) {
         checks: &[],
         row_bytes_mean: 0,
     };
+    let model = model_of("postgres", &[], false).unwrap();
     let mut wrong = Vec::new();
     for &bytes in page_sizes {
         let snapshot = home.path().join(bytes.to_string());
@@ -224,7 +224,7 @@ fn compare_postgres(workload: &dyn Workload, page_sizes: &[u32]) {
                 counted.insert(name, [found as f64 / f64::from(bytes), 0.0]);
             })
             .unwrap();
-        let objects = model().sizes(workload, size(bytes));
+        let objects = model.sizes(workload, size(bytes));
         wrong.extend(differences(&objects, &counted, bytes));
         for (name, [pages, _]) in counted.iter().filter(|(_, [pages, _])| *pages > PAGES_MIN) {
             let is_known = objects.iter().any(|object| object.name == *name);
@@ -235,14 +235,6 @@ fn compare_postgres(workload: &dyn Workload, page_sizes: &[u32]) {
         }
     }
     assert!(wrong.is_empty(), "{}: {wrong:#?}", workload.name());
-}
-
-fn model() -> Model {
-    Model::Postgres(PostgresSettings {
-        log_block: size(8192),
-        full_page_writes: true,
-        max_wal_size: ByteCount::mib(256),
-    })
 }
 
 const ALL: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];

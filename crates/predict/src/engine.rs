@@ -4,7 +4,30 @@ use octavo_buffer::Page;
 use octavo_units::{ByteCount, Moment, PageSize};
 use octavo_workload::{Workload, touch::Touch};
 
-use crate::{arriving::Arriving, io::Io, pages::Pages};
+use crate::{
+    arriving::Arriving,
+    io::Io,
+    pages::{ObjectPages, Pages},
+};
+
+/// A modeled database with the settings that decide what it does.
+pub(crate) trait Modeled: std::fmt::Debug + Send + Sync {
+    /// The database after loading, with an empty buffer.
+    ///
+    /// # Errors
+    /// [`EngineError`] for memory that holds no pages, and for more pages than can be
+    /// numbered.
+    fn open(
+        &self,
+        workload: &dyn Workload,
+        page_size: PageSize,
+        memory: ByteCount,
+        clients: u32,
+    ) -> Result<Box<dyn Engine>, EngineError>;
+
+    /// How many pages each table and index has after loading.
+    fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages>;
+}
 
 /// A database whose rows lie on pages, some of them in its buffer.
 pub(crate) trait Engine: Send {

@@ -7,6 +7,7 @@ mod arriving;
 mod background;
 mod commits;
 mod cpu;
+mod description;
 mod dirty;
 mod engine;
 mod error;
@@ -15,6 +16,8 @@ mod innodb;
 mod io;
 mod latch;
 mod locks;
+#[cfg(any(test, feature = "made-up"))]
+pub mod made_up;
 mod model;
 mod occupied;
 mod paced;
@@ -22,6 +25,7 @@ mod packed;
 mod pages;
 mod postgres;
 mod processors;
+mod registry;
 mod sample;
 mod sensitivity;
 mod sqlite;
@@ -30,13 +34,15 @@ mod tree;
 mod windows;
 
 pub use cpu::{CpuCost, Latched};
+pub use description::{
+    Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, TransactionCost,
+};
 pub use engine::{EngineError, Referred};
 pub use error::PredictError;
-pub use in_place::{InPlaceKind, OracleSettings};
 pub use io::{Asked, Purpose};
 pub use model::Model;
 pub use pages::ObjectPages;
-pub use postgres::PostgresSettings;
+pub use registry::{Registry, find_database, model_of};
 pub use sensitivity::Sensitivity;
 pub use system::{Done, Setup, Slowness, System};
 pub use windows::Windows;

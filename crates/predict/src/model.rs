@@ -1,39 +1,56 @@
-//! The databases that are modeled.
+//! A database that is modeled, with its settings.
 
+use std::sync::Arc;
+
+use octavo_database::DatabaseError;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    engine::{Engine, EngineError},
-    in_place::InPlaceKind,
-    innodb::{self, Innodb},
+    description::ModeledKind,
+    engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
-    postgres::{self, Postgres, PostgresSettings},
-    sqlite::{self, Sqlite},
 };
 
-/// A database that is modeled, with the settings that decide what it does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Model {
-    /// SQLite with a write-ahead log, its several clients as Octavo measures them.
-    Sqlite,
-    /// PostgreSQL 15.
-    Postgres(PostgresSettings),
-    /// MariaDB 10.11 with InnoDB, as Octavo starts it: every commit flushed, direct I/O,
-    /// the doublewrite on.
-    Innodb {
-        /// Whether changed pages beside one that is written are written with it, as
-        /// `innodb_flush_neighbors=1` has it on storage of which the kernel says that it
-        /// rotates, many virtual disks among them.
-        writes_neighbors: bool,
-    },
-    /// A database with heaps whose rows are changed where they are.
-    InPlace(InPlaceKind),
+/// A database that is modeled, with the settings that decide what it does:
+/// [`ModeledKind::model`] makes it.
+#[derive(Clone, Debug)]
+pub struct Model {
+    kind: &'static ModeledKind,
+    modeled: Arc<dyn Modeled>,
+}
+
+impl ModeledKind {
+    /// The model of the database with these options, on storage of which the system says that
+    /// it rotates or not.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] for an option that the database does not have, and for one
+    /// that is not modeled.
+    pub fn model(
+        &'static self,
+        options: &[(String, String)],
+        rotates: bool,
+    ) -> Result<Model, DatabaseError> {
+        let modeled = (self.model)(&self.database.read(options)?, rotates)?;
+        Ok(Model {
+            kind: self,
+            modeled,
+        })
+    }
 }
 
 impl Model {
-    /// The database after loading, with an empty buffer.
+    /// The database's description.
+    pub fn kind(&self) -> &'static ModeledKind {
+        self.kind
+    }
+
+    /// How many pages each table and index has after loading.
+    pub fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
+        self.modeled.sizes(workload, page_size)
+    }
+
     pub(crate) fn open(
         &self,
         workload: &dyn Workload,
@@ -41,26 +58,6 @@ impl Model {
         memory: ByteCount,
         clients: u32,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        Ok(match self {
-            Self::Sqlite => Box::new(Sqlite::new(workload, page_size, memory, clients)?),
-            Self::Postgres(settings) => {
-                Box::new(Postgres::new(workload, settings, page_size, memory)?)
-            }
-            Self::Innodb { writes_neighbors } => {
-                let innodb = Innodb::new(workload, page_size, memory, *writes_neighbors)?;
-                Box::new(innodb)
-            }
-            Self::InPlace(kind) => Box::new(kind.open(workload, page_size, memory)?),
-        })
-    }
-
-    /// How many pages each table and index has after loading.
-    pub fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
-        match self {
-            Self::Sqlite => sqlite::sizes(workload, page_size),
-            Self::Postgres(_) => postgres::sizes(workload, page_size),
-            Self::Innodb { .. } => innodb::sizes(workload, page_size),
-            Self::InPlace(kind) => kind.sizes(workload, page_size),
-        }
+        self.modeled.open(workload, page_size, memory, clients)
     }
 }

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// What is predicted.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Setup {
     /// The database.
     pub model: Model,

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use octavo_device::simulated::Constant;
 use octavo_predict::{
-    CpuCost, Done, Latched, Model, PostgresSettings, Purpose, Sensitivity, Setup, Slowness, System,
-    Windows,
+    CpuCost, Done, Latched, Model, Purpose, Sensitivity, Setup, Slowness, System, Windows, model_of,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Pgbench, Workload, Ycsb, pgbench::Script};
@@ -27,11 +26,9 @@ impl Ran {
     }
 }
 
-const POSTGRES: Model = Model::Postgres(PostgresSettings {
-    log_block: PageSize::kib(8),
-    full_page_writes: true,
-    max_wal_size: ByteCount::mib(256),
-});
+fn model(database: &str) -> Model {
+    model_of(database, &[], false).unwrap()
+}
 
 /// A workload by so many clients on a database and 2 processors: each transaction takes
 /// `cpu_ns` of these, each request `request_ns`. The caches are empty.
@@ -64,7 +61,7 @@ fn setup(model: Model, clients: u32, cpu_ns: f64) -> Setup {
 
 /// Likewise on PostgreSQL, with warm caches.
 fn system(workload: &dyn Workload, clients: u32, cpu_ns: f64, request_ns: u64) -> System {
-    let mut system = cold(POSTGRES, workload, clients, cpu_ns, request_ns);
+    let mut system = cold(model("postgres"), workload, clients, cpu_ns, request_ns);
     system.run(TRANSACTIONS, &mut |_| ()).unwrap();
     system
 }
@@ -124,7 +121,7 @@ fn what_is_latched_has_one_processor() {
                 },
                 ..CpuCost::default()
             },
-            ..setup(POSTGRES, 8, 0.0)
+            ..setup(model("postgres"), 8, 0.0)
         };
         let workload = simple_update();
         let device = Constant::new(ByteCount::mib(4096), 1);
@@ -194,7 +191,7 @@ fn a_row_that_all_want_admits_one_at_a_time() {
 #[test]
 fn a_page_that_many_want_is_read_once_and_waited_for_by_all() {
     let workload = simple_update();
-    let mut system = cold(POSTGRES, &workload, 8, 1e4, 1_000_000);
+    let mut system = cold(model("postgres"), &workload, 8, 1e4, 1_000_000);
     let mut each = Vec::new();
     system
         .run(TRANSACTIONS, &mut |done| each.push(*done))
@@ -227,7 +224,7 @@ fn a_page_that_many_want_is_read_once_and_waited_for_by_all() {
 #[test]
 fn sqlite_has_one_writer_at_a_time_and_many_readers() {
     let each_of = |workload: &dyn Workload, clients| {
-        let mut system = cold(Model::Sqlite, workload, clients, 1e5, 1_000_000);
+        let mut system = cold(model("sqlite"), workload, clients, 1e5, 1_000_000);
         system.run(TRANSACTIONS, &mut |_| ()).unwrap();
         let mut each = Vec::new();
         let elapsed_ns = system
@@ -309,17 +306,17 @@ fn what_only_reads_does_not_follow_writes() {
         .unwrap()
         .with_script(Script::SelectOnly);
     // One client, and eight that wait for each other in a device which serves two at once.
-    for (model, clients) in [(Model::Sqlite, 1), (Model::Sqlite, 8), (POSTGRES, 8)] {
+    for (database, clients) in [("sqlite", 1), ("sqlite", 8), ("postgres", 8)] {
         let device = octavo_device::catalog::find("gp3-3000").unwrap();
         let setup = Setup {
             memory: ByteCount::mib(4),
-            ..setup(model, clients, 100_000.0)
+            ..setup(model(database), clients, 100_000.0)
         };
         let mut system = System::new(&workload, &setup, device.open(Seed::new(1))).unwrap();
         system.run(TRANSACTIONS, &mut |_| ()).unwrap();
         let found = system.sensitivity(100).unwrap();
-        assert_eq!(found.writes, 0.0, "{model:?} {clients}");
-        assert!(found.reads > 0.7, "{model:?} {clients}: {found:?}");
+        assert_eq!(found.writes, 0.0, "{database} {clients}");
+        assert!(found.reads > 0.7, "{database} {clients}: {found:?}");
     }
 }
 
@@ -333,7 +330,7 @@ fn how_far_time_follows_inputs_hangs_on_no_checkpoint() {
         let setup = Setup {
             page_size: PageSize::kib(4),
             memory: ByteCount::mib(8),
-            ..setup(Model::Sqlite, 1, 30_000.0)
+            ..setup(model("sqlite"), 1, 30_000.0)
         };
         let mut system = System::new(&workload, &setup, device.open(Seed::new(1))).unwrap();
         system.run(warm_up, &mut |_| ()).unwrap();
@@ -403,8 +400,8 @@ fn another_device_has_the_same_buffer_in_front_of_it() {
         (reads, waited_ns)
     };
     let workload = Ycsb::new(40_000, Seed::new(1)).unwrap();
-    let mut exchanged = cold(POSTGRES, &workload, 1, 1e5, 1000);
-    let mut kept = cold(POSTGRES, &workload, 1, 1e5, 1000);
+    let mut exchanged = cold(model("postgres"), &workload, 1, 1e5, 1000);
+    let mut kept = cold(model("postgres"), &workload, 1, 1e5, 1000);
     assert_eq!(read(&mut exchanged), read(&mut kept));
     let slow = |bytes| Box::new(Constant::new(bytes, 1_000_000));
     let too_small = exchanged.exchange_device(slow(ByteCount::mib(1)));

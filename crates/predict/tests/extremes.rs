@@ -5,35 +5,28 @@ use std::ops::ControlFlow;
 
 use octavo_device::simulated::Constant;
 use octavo_predict::{
-    CpuCost, EngineError, InPlaceKind, Model, PostgresSettings, PredictError, Setup, Slowness,
-    System,
+    CpuCost, EngineError, Model, PredictError, Registry, Setup, Slowness, System, model_of,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Ycsb, ycsb::Core};
 
-const MODELS: [Model; 4] = [
-    Model::Sqlite,
-    Model::Postgres(PostgresSettings {
-        log_block: PageSize::kib(8),
-        full_page_writes: true,
-        max_wal_size: ByteCount::mib(256),
-    }),
-    Model::Innodb {
-        writes_neighbors: true,
-    },
-    Model::InPlace(InPlaceKind::CubridLike),
-];
+/// All of them, on storage that rotates.
+fn models() -> Vec<Model> {
+    let registry = Registry::standard();
+    let models = registry.iter().map(|kind| kind.model(&[], true).unwrap());
+    models.collect()
+}
 
 /// Executes some transactions of a workload.
 fn run(
-    model: Model,
+    model: &Model,
     workload: &Ycsb,
     page_size: PageSize,
     memory: ByteCount,
     clients: u32,
 ) -> Result<(), PredictError> {
     let setup = Setup {
-        model,
+        model: model.clone(),
         page_size,
         memory,
         clients,
@@ -54,13 +47,14 @@ fn run(
 #[test]
 fn rows_and_pages_of_all_sizes_are_predicted() {
     let sizes = (0..8).map(|doubled| PageSize::new(512 << doubled).unwrap());
+    let models = models();
     let (mut ran, mut number) = (0, 0);
     for size in sizes {
         for records in [1, 2, 11, 997, 5_000] {
             for row in [10, 100, 480, 990, 1000, 2010, 4090, 9000, 60_000] {
                 for (core, model) in [Core::E, Core::D, Core::A]
                     .into_iter()
-                    .flat_map(|core| MODELS.map(|model| (core, model)))
+                    .flat_map(|core| models.iter().map(move |model| (core, model)))
                 {
                     // One in 11 meets each value with most others, as 11 divides no count of them.
                     number += 1;
@@ -88,7 +82,7 @@ fn more_pages_than_can_be_numbered_are_refused() {
     // A page of 64 KiB for each value of 6,000 bytes that has no room in its row.
     let workload = Ycsb::new(Ycsb::RECORDS_MAX, Seed::new(1)).unwrap();
     let workload = workload.with_row(Ycsb::ROW_MAX).unwrap();
-    for model in MODELS {
+    for model in &models() {
         for size in [512 << 3, 512 << 7] {
             let size = PageSize::new(size).unwrap();
             let refused = run(model, &workload, size, ByteCount::mib(64), 1);
@@ -106,7 +100,7 @@ fn more_pages_than_can_be_numbered_are_refused() {
 fn placing_rows_stops_when_asked() {
     let workload = Ycsb::new(100_000, Seed::new(1)).unwrap();
     let setup = Setup {
-        model: Model::Sqlite,
+        model: model_of("sqlite", &[], false).unwrap(),
         page_size: PageSize::kib(4),
         memory: ByteCount::mib(4),
         clients: 1,

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use octavo_database::{DatabaseSpec, Registry};
 use octavo_device::{
     Device,
     catalog::{self, Entry},
@@ -10,7 +9,7 @@ use octavo_device::{
     power::Draw,
     sourced::Sourced,
 };
-use octavo_experiment::{plan::TestedDatabase, prediction::model_of, value::per_thousand};
+use octavo_experiment::value::per_thousand;
 use octavo_predict::{Done, PredictError, Purpose, Setup, Slowness, System, Windows};
 use octavo_units::{ByteCount, Seed, spread::Spread};
 use octavo_workload::{Mix, Tpcc, Workload, WorkloadName, WorkloadSpec};
@@ -140,17 +139,15 @@ pub(crate) fn model(
     experiment: &Experiment,
     rotates: bool,
 ) -> Result<octavo_predict::Model, StudyError> {
-    let kind = Registry::with_models().find(&experiment.database)?;
     let options = experiment.options.iter();
-    let options = options.map(|(name, value)| (name.clone(), value.value.clone()));
-    let spec = DatabaseSpec::new(kind, options.collect())?;
-    let database = TestedDatabase {
-        name: kind.name.to_owned(),
-        version: String::new(),
-        options: spec.options().to_vec(),
-        default_page_size: kind.page_sizes.default,
-    };
-    Ok(model_of(&database, rotates)?)
+    let options: Vec<(String, String)> = options
+        .map(|(name, value)| (name.clone(), value.value.clone()))
+        .collect();
+    Ok(octavo_predict::model_of(
+        &experiment.database,
+        &options,
+        rotates,
+    )?)
 }
 
 /// Transactions of a step of the warm-up. Chosen.

@@ -19,7 +19,7 @@ use crate::{
 const REDO_MIN: ByteCount = REST_REDO;
 
 /// MariaDB.
-pub(crate) static MARIADB: DatabaseKind = DatabaseKind {
+pub static MARIADB: DatabaseKind = DatabaseKind {
     name: "mariadb",
     title: "MariaDB",
     make: |options| Ok(Box::new(make(Flavour::Mariadb, options))),

@@ -45,7 +45,8 @@ use flavour::{Doublewrite, Flavour};
 use layout::Layout;
 
 pub(crate) use external::ExternalMysql;
-pub(crate) use kind::{MARIADB, MYSQL};
+pub use kind::MARIADB;
+pub(crate) use kind::MYSQL;
 
 impl Database for Mysql {
     fn kind(&self) -> &'static DatabaseKind {

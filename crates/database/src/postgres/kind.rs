@@ -14,7 +14,7 @@ use crate::{
 /// <https://www.postgresql.org/docs/current/install-make.html> (the block size
 /// is that of the build, and the cluster has to be made anew by its own
 /// initdb).
-pub(crate) static KIND: DatabaseKind = DatabaseKind {
+pub static KIND: DatabaseKind = DatabaseKind {
     name: NAME,
     aliases: &["postgresql"],
     title: "PostgreSQL",

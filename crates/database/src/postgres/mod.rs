@@ -42,7 +42,7 @@ use crate::{
 use configured::Postgres;
 
 pub(crate) use external::ExternalPostgres;
-pub(crate) use kind::KIND;
+pub use kind::KIND;
 pub(crate) use shared_memory::free_below;
 
 /// Smaller pages cannot be read past the page cache: `PG_IO_ALIGN_SIZE`

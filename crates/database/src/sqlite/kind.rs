@@ -15,7 +15,7 @@ use crate::{
 /// WAL mode) and <https://www.sqlite.org/pragma.html#pragma_cache_size>
 /// (negative: KiB; for the connection alone). The default page size is that
 /// since SQLite 3.12 (<https://www.sqlite.org/pgszchng2016.html>).
-pub(crate) static KIND: DatabaseKind = DatabaseKind {
+pub static KIND: DatabaseKind = DatabaseKind {
     name: "sqlite",
     aliases: &["sqlite3"],
     title: "SQLite",

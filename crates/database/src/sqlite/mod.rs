@@ -32,7 +32,7 @@ use crate::{
 use running::{MemoryShares, RunningSqlite};
 
 pub use configured::{JournalMode, LoadThreads, Sqlite};
-pub(crate) use kind::KIND;
+pub use kind::KIND;
 
 pub(crate) use failure::start_of;
 

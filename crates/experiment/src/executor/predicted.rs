@@ -20,7 +20,7 @@ use crate::{
     machine::MachineUse,
     monitor::Monitor,
     plan::Cell,
-    prediction::{Known, Prediction, model_of},
+    prediction::{Known, Prediction},
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
@@ -48,7 +48,7 @@ impl<'a> PredictedExecutor<'a> {
         let cells = plan.cells();
         // What costs nothing to refuse first: a large device takes seconds to open.
         for cell in &cells {
-            model_of(&cell.database, prediction.device.rotates())?;
+            cell.database.model(prediction.device.rotates())?;
             let database = resolved.database(&cell.database);
             database.accept(&Settings {
                 page_size: cell.page_size,
@@ -132,7 +132,7 @@ impl Executor for PredictedExecutor<'_> {
             ));
             let workload = self.resolved.workload(cell.data);
             let setup = Setup {
-                model: model_of(&cell.database, self.prediction.device.rotates())?,
+                model: cell.database.model(self.prediction.device.rotates())?,
                 page_size: cell.page_size,
                 memory: self.resolved.database(&cell.database).buffer(cell.memory)?,
                 clients: cell.clients,

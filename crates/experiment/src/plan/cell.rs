@@ -3,7 +3,8 @@
 
 use std::{fmt, sync::Arc};
 
-use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec, Registry};
+use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec};
+use octavo_predict::{Model, ModeledKind};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSpec;
 use serde::{Deserialize, Serialize};
@@ -20,8 +21,7 @@ pub struct TestedDatabase {
     pub name: String,
     /// The version that is measured.
     pub version: String,
-    /// Options by name, such as `journal-mode` and `wal`, as
-    /// [`octavo_database::choose`] takes them.
+    /// Options by name, such as `journal-mode` and `wal`.
     pub options: Vec<(String, String)>,
     /// The page size that users have when they chose none.
     pub default_page_size: PageSize,
@@ -47,7 +47,24 @@ impl TestedDatabase {
     /// # Errors
     /// When there is no such database.
     pub fn kind(&self) -> Result<&'static DatabaseKind, DatabaseError> {
-        Registry::with_models().find(&self.name)
+        octavo_predict::find_database(&self.name)
+    }
+
+    /// What is known of it as a database that is modeled.
+    ///
+    /// # Errors
+    /// When there is no such database, or no model of it.
+    pub fn modeled(&self) -> Result<&'static ModeledKind, DatabaseError> {
+        octavo_predict::Registry::standard().find(&self.name)
+    }
+
+    /// Its model with its options, on storage of which the system says that it rotates or
+    /// not.
+    ///
+    /// # Errors
+    /// As [`Self::modeled`], and for an option that is not modeled.
+    pub(crate) fn model(&self, rotates: bool) -> Result<Model, DatabaseError> {
+        self.modeled()?.model(&self.options, rotates)
     }
 
     /// Makes the database.
@@ -55,7 +72,8 @@ impl TestedDatabase {
     /// # Errors
     /// When there is no such database, or it refuses an option.
     pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
-        octavo_database::choose(&self.name, &self.options)
+        let kind = self.kind()?;
+        (kind.make)(&kind.read(&self.options)?)
     }
 
     /// The value of an option, where it is set.

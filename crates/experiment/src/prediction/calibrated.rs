@@ -4,15 +4,14 @@ use std::{cmp::Reverse, path::Path, time::Duration};
 
 use octavo_database::{Counters, DatabaseError};
 use octavo_device::profile::Profile;
-use octavo_predict::{CpuCost, Model, Setup};
+use octavo_predict::{CpuCost, Setup, Timing, TransactionCost};
 use octavo_units::PageSize;
 use octavo_workload::WorkloadError;
 
 use super::{
     Cpu, Slowness,
-    cpu::Took,
     fit::{FitError, Reference},
-    model_of, rotates,
+    rotates,
 };
 use crate::{
     lockstep::Slice,
@@ -62,9 +61,9 @@ impl Calibrated {
     /// plan. Of what was measured with the database's default page size alone: with as
     /// many clients as the plan has, or else with others, and the largest memory.
     ///
-    /// What a transaction takes beyond its waits is known of one client of SQLite. Of
-    /// InnoDB it is the time in user mode with the kernel's share; else it is what makes
-    /// the model as fast as the database was.
+    /// What a transaction takes beyond its waits is known of one client of a database that
+    /// tells all of them. Of one that tells no wait it is the time in user mode with the
+    /// kernel's share; else it is what makes the model as fast as the database was.
     ///
     /// # Errors
     /// See [`CalibratedError`].
@@ -83,7 +82,8 @@ impl Calibrated {
         let profile = store.calibration()?.map(|text| Profile::from_toml(&text));
         let profile = profile.and_then(Result::ok);
         let rotates = profile.as_ref().is_none_or(rotates);
-        let model = model_of(database, rotates)?;
+        let model = database.model(rotates)?;
+        let kind = model.kind();
         let (name, size) = (&database.name, database.default_page_size);
         let cells = measured.cells();
         let is_like = |cell: &Cell| {
@@ -145,9 +145,8 @@ impl Calibrated {
         let processors = processors.unwrap_or(Cpu::CATALOG_PROCESSORS);
         let log_bytes = median(&each, |one| one.log_bytes);
         let read_bytes = median(&each, |one| one.read_bytes);
-        // One client has nobody to wait for, and SQLite tells all that it waits for: servers
-        // also wait at the end of a slice for what the page cache writes, or time nothing.
-        let is_known = chosen.clients == 1 && model == Model::Sqlite;
+        // One client has nobody to wait for.
+        let is_known = chosen.clients == 1 && kind.timing == Timing::Everything;
         let cpu = |other_ns: f64| {
             let source = format!(
                 "{:.0} µs a transaction beyond waits with {size} pages, {} in {from}",
@@ -157,12 +156,12 @@ impl Calibrated {
                     clients => format!("of {clients} clients"),
                 }
             );
-            let took = Took {
+            let cost = TransactionCost {
                 other_ns,
                 log_bytes,
                 read_bytes,
             };
-            Cpu::measured(took, name, plan.workload, source)
+            Cpu::measured(cost, kind, plan.workload, source)
         };
         let other_ns = match is_known {
             true => median(&each, |one| one.other_ns),
@@ -210,7 +209,7 @@ impl Calibrated {
                 (cpu, slowness)
             }
             // It tells what the processor took in user mode alone.
-            false if matches!(model, Model::Innodb { .. }) => {
+            false if kind.timing == Timing::UserMode => {
                 reference.fit_storage(other_ns * beyond_user(used), cpu)?
             }
             false => reference.fit(other_ns, cpu)?,

@@ -1,6 +1,6 @@
 //! What the processor takes for transactions.
 
-use octavo_predict::CpuCost;
+use octavo_predict::{CpuCost, ModeledKind, ProcessorCosts, TransactionCost};
 use octavo_workload::WorkloadName;
 
 /// What the processor takes for a byte of the log, in nanoseconds: SQLite's checksum and
@@ -24,45 +24,56 @@ pub struct Cpu {
 /// at most: what a transaction takes may also differ for other reasons. Chosen.
 const SLOWER: std::ops::RangeInclusive<f64> = 0.25..=2.0;
 
-/// What transactions took in a measurement, each.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Took {
-    /// Beyond their waits, in nanoseconds.
-    pub(super) other_ns: f64,
-    /// Bytes of the log.
-    pub(super) log_bytes: f64,
-    /// Bytes that they read.
-    pub(super) read_bytes: f64,
-}
-
 impl Cpu {
+    /// The processors of the machine on which the catalog was measured.
+    pub const CATALOG_PROCESSORS: u32 = ProcessorCosts::MACHINE_PROCESSORS;
+
+    /// Of the catalog of earlier measurements of a database that is modeled, or of the one in
+    /// its place.
+    pub fn of_catalog(database: &ModeledKind, workload: WorkloadName) -> Self {
+        let (known, stand_in) = database.processor.of(workload.family().data.name);
+        let whose = match stand_in {
+            None => ": --calibrated-by takes yours".to_owned(),
+            Some(other) => format!(", of {}, in its place", other.database.title),
+        };
+        let source = format!(
+            "{:.0} µs a transaction beyond waits, as of {} on a machine with {} virtual CPUs \
+             in 2026{whose}",
+            known.cost.other_ns / 1e3,
+            known.title,
+            Self::CATALOG_PROCESSORS,
+        );
+        Self::of(known.cost, 1.0, source)
+    }
+
     /// Of transactions of a workload that were measured. A byte takes as much longer than on
     /// the catalog's machine as a transaction does, where the catalog has the same ones.
     pub(super) fn measured(
-        took: Took,
-        database: &str,
+        cost: TransactionCost,
+        database: &ModeledKind,
         workload: WorkloadName,
         source: String,
     ) -> Self {
-        let known = known(database, workload.family().data.name);
-        let slower = match known.database == database && known.workload == workload.name() {
-            true => took.other_ns / known.took.other_ns,
+        let slower = match database.processor.of(workload.family().data.name) {
+            (known, None) if known.workload == workload.name() => {
+                cost.other_ns / known.cost.other_ns
+            }
             // Its transactions do something else.
-            false => 1.0,
+            _ => 1.0,
         };
         let slower = slower.clamp(*SLOWER.start(), *SLOWER.end());
         Self {
             is_measured: true,
-            ..Self::of(took, slower, source)
+            ..Self::of(cost, slower, source)
         }
     }
 
-    fn of(took: Took, slower: f64, source: String) -> Self {
+    fn of(cost: TransactionCost, slower: f64, source: String) -> Self {
         let (log_byte_ns, read_byte_ns) = (LOG_BYTE_NS * slower, READ_BYTE_NS * slower);
-        let moved_ns = log_byte_ns * took.log_bytes + read_byte_ns * took.read_bytes;
+        let moved_ns = log_byte_ns * cost.log_bytes + read_byte_ns * cost.read_bytes;
         Self {
             cost: CpuCost {
-                transaction_ns: (took.other_ns - moved_ns).max(0.0),
+                transaction_ns: (cost.other_ns - moved_ns).max(0.0),
                 log_byte_ns,
                 read_byte_ns,
                 ..CpuCost::default()
@@ -73,142 +84,65 @@ impl Cpu {
     }
 }
 
-/// What transactions of a kind took on the catalog's machine.
-struct Known {
-    database: &'static str,
-    family: &'static str,
-    /// The workload, by its name and in words.
-    workload: &'static str,
-    title: &'static str,
-    took: Took,
-}
+#[cfg(test)]
+mod tests {
+    use octavo_device::simulated::Constant;
+    use octavo_predict::{Registry, Setup, Slowness, made_up::PILE};
+    use octavo_units::{ByteCount, PageSize, Seed};
+    use octavo_workload::{Pgbench, pgbench::Script};
 
-const fn known_of(
-    database: &'static str,
-    family: &'static str,
-    [workload, title]: [&'static str; 2],
-    [other_ns, log_bytes, read_bytes]: [f64; 3],
-) -> Known {
-    let took = Took {
-        other_ns,
-        log_bytes,
-        read_bytes,
-    };
-    Known {
-        database,
-        family,
-        workload,
-        title,
-        took,
-    }
-}
+    use super::{super::throughput::throughput, *};
 
-/// With each database's default page size. SQLite's with one client and 32 MiB of cache,
-/// servers' as [`super::fit`] found it with eight clients and 48 MiB
-/// (bench/runs/2026-11-23-predict-servers). TPC-E's on SQLite is of
-/// bench/runs/2026-11-24-tpce.
-const CATALOG: [Known; 10] = [
-    known_of(
-        "sqlite",
-        "tpcc",
-        ["tpcc", "TPC-C"],
-        [250_000.0, 51_500.0, 31_000.0],
-    ),
-    known_of(
-        "sqlite",
-        "tpce",
-        ["tpce", "TPC-E"],
-        [180_000.0, 16_400.0, 135_000.0],
-    ),
-    known_of(
-        "sqlite",
-        "ycsb",
-        ["ycsb-a", "YCSB A"],
-        [26_000.0, 4_190.0, 3_300.0],
-    ),
-    known_of(
-        "sqlite",
-        "pgbench",
-        ["pgbench-simple-update", "pgbench -N"],
-        [40_000.0, 12_200.0, 3_800.0],
-    ),
-    known_of(
-        "postgres",
-        "tpcc",
-        ["tpcc", "TPC-C"],
-        [2_140_000.0, 23_700.0, 83_500.0],
-    ),
-    known_of(
-        "postgres",
-        "ycsb",
-        ["ycsb-a", "YCSB A"],
-        [308_000.0, 2_910.0, 6_310.0],
-    ),
-    known_of(
-        "postgres",
-        "pgbench",
-        ["pgbench-simple-update", "pgbench -N"],
-        [877_000.0, 10_500.0, 12_900.0],
-    ),
-    known_of(
-        "mariadb",
-        "tpcc",
-        ["tpcc", "TPC-C"],
-        [3_260_000.0, 9_030.0, 278_000.0],
-    ),
-    known_of(
-        "mariadb",
-        "ycsb",
-        ["ycsb-a", "YCSB A"],
-        [251_000.0, 193.0, 12_600.0],
-    ),
-    known_of(
-        "mariadb",
-        "pgbench",
-        ["pgbench-simple-update", "pgbench -N"],
-        [605_000.0, 234.0, 15_200.0],
-    ),
-];
-
-/// Whose are taken for servers that were never measured.
-const STAND_IN: &str = "postgres";
-
-/// What is known of a database, or of the one in its place, and a family of workloads, or
-/// another.
-fn known(database: &str, family: &str) -> &'static Known {
-    let is_in_catalog = CATALOG.iter().any(|known| known.database == database);
-    let database = if is_in_catalog { database } else { STAND_IN };
-    CATALOG
-        .iter()
-        .filter(|known| known.database == database)
-        // The first of several: TPC-C's, where the family is not there.
-        .min_by_key(|known| known.family != family)
-        .unwrap_or(&CATALOG[0])
-}
-
-impl Cpu {
-    /// The processors of the machine on which the catalog was measured.
-    pub const CATALOG_PROCESSORS: u32 = 2;
-
-    /// Of the catalog of earlier measurements of a database that is modeled; PostgreSQL's
-    /// for servers that were never measured.
-    pub fn of_catalog(database: &str, workload: WorkloadName) -> Self {
-        let Known {
-            database: whose,
-            title,
-            took,
-            ..
-        } = known(database, workload.family().data.name);
-        let whose = match *whose == database {
-            true => ": --calibrated-by takes yours",
-            false => ", of PostgreSQL, in its place",
+    #[test]
+    fn a_made_up_database_is_predicted_from_its_description() {
+        let name: WorkloadName = "pgbench-simple-update".parse().unwrap();
+        let cpu = Cpu::of_catalog(&PILE, name);
+        let source = "70 µs a transaction beyond waits, as of pgbench -N on a machine with 2";
+        assert!(cpu.source.starts_with(source), "{}", cpu.source);
+        assert!(cpu.source.ends_with("--calibrated-by takes yours"));
+        let setup = Setup {
+            model: PILE.model(&[], false).unwrap(),
+            page_size: PageSize::kib(8),
+            memory: ByteCount::mib(1),
+            clients: 1,
+            processors: 1,
+            seed: Seed::new(1),
+            cpu: cpu.cost,
+            slowness: Slowness::default(),
         };
-        let source = format!(
-            "{:.0} µs a transaction beyond waits, as of {title} on a machine with {} virtual CPUs \
-             in 2026{whose}",
-            took.other_ns / 1e3,
-            Self::CATALOG_PROCESSORS,
+        let workload = Pgbench::new(1, Seed::new(1)).unwrap();
+        let workload = workload.with_script(Script::SimpleUpdate);
+        let device = Box::new(Constant::new(ByteCount::mib(64), 100_000));
+        let throughput = throughput(&workload, &setup, device).unwrap().unwrap();
+        // Two or three pages, which are read and written one after the other.
+        assert!((1350.0..2130.0).contains(&throughput), "{throughput}");
+    }
+
+    #[test]
+    fn bytes_take_as_much_longer_as_the_same_transactions() {
+        let name: WorkloadName = "tpcc".parse().unwrap();
+        let registry = Registry::standard();
+        let [postgres, oracle] =
+            ["postgres", "oracle-like"].map(|name| registry.find(name).unwrap());
+        let (known, _) = postgres.processor.of("tpcc");
+        let slow = TransactionCost {
+            other_ns: 1.5 * known.cost.other_ns,
+            ..known.cost
+        };
+        let log_byte_ns = |database, workload: &str| {
+            let workload = workload.parse().unwrap();
+            Cpu::measured(slow, database, workload, String::new())
+                .cost
+                .log_byte_ns
+        };
+        assert_eq!(log_byte_ns(postgres, "tpcc"), 1.5 * LOG_BYTE_NS);
+        // Another workload of the family, and another database in whose place it stands.
+        assert_eq!(log_byte_ns(postgres, "ycsb-b"), LOG_BYTE_NS);
+        assert_eq!(log_byte_ns(oracle, "tpcc"), LOG_BYTE_NS);
+        let source = Cpu::of_catalog(oracle, name).source;
+        assert!(
+            source.ends_with("in 2026, of PostgreSQL, in its place"),
+            "{source}"
         );
-        Self::of(*took, 1.0, source)
     }
 }

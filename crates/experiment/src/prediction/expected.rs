@@ -6,7 +6,7 @@ use octavo_device::profile::Profile;
 use octavo_predict::{Setup, Slowness};
 use serde::Serialize;
 
-use super::{Cpu, PredictedDevice, model_of, rotates, throughput::throughput};
+use super::{Cpu, PredictedDevice, rotates, throughput::throughput};
 use crate::{
     error::CampaignError,
     lockstep::Unseated,
@@ -15,16 +15,6 @@ use crate::{
     resolved::ResolvedPlan,
     store::{Store, StoreError},
 };
-
-/// A cell that is predicted to have less than this share of its group's best throughput
-/// is not measured: one whose ratio was predicted as badly as the worst so far would still
-/// be (docs/predictions.md). That one was InnoDB's, with 64 KiB and eight clients.
-fn worth(database: &str) -> f64 {
-    match database {
-        "mariadb" => 0.4,
-        _ => 0.6,
-    }
-}
 
 /// Where these are in a store, and why there are none of some cells.
 const TOPIC: &str = "expected";
@@ -130,10 +120,13 @@ pub(crate) fn expect(
             let predicted = of_cell(&cells[number], resolved, profile);
             found.push(predicted.map_err(|reason| missing = Some(reason)).ok());
         }
-        let database = &cells[group.cells[group.reference]].database.name;
-        let expected = judged(&found, group.reference, worth(database));
-        for (number, expected) in group.cells.iter().zip(expected) {
-            facts.extend(expected.map(|expected| expected.fact(*number)));
+        // Beside a reference that is not modeled nothing is expected.
+        let reference = &cells[group.cells[group.reference]];
+        if let Ok(kind) = reference.database.modeled() {
+            let expected = judged(&found, group.reference, kind.worth_measuring);
+            for (number, expected) in group.cells.iter().zip(expected) {
+                facts.extend(expected.map(|expected| expected.fact(*number)));
+            }
         }
     }
     store.replace_facts(TOPIC, &facts)?;
@@ -165,7 +158,9 @@ fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Resul
     }
     let workload = resolved.workload(cell.data);
     let plan = resolved.plan();
-    let model = model_of(&cell.database, rotates(profile)).map_err(|error| error.to_string())?;
+    let model = cell.database.model(rotates(profile));
+    let model = model.map_err(|error| error.to_string())?;
+    let cpu = Cpu::of_catalog(model.kind(), plan.workload).cost;
     let memory = resolved.database(&cell.database).buffer(cell.memory);
     let setup = Setup {
         model,
@@ -174,7 +169,7 @@ fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Resul
         clients: cell.clients,
         processors: cell.cpus.unwrap_or(Cpu::CATALOG_PROCESSORS),
         seed: plan.seed,
-        cpu: Cpu::of_catalog(&cell.database.name, plan.workload).cost,
+        cpu,
         slowness: Slowness::default(),
     };
     let device = PredictedDevice::Profile(Box::new(profile.clone()));

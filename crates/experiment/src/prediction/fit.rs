@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use octavo_database::Counters;
 use octavo_device::{profile::Profile, profiled::ProfiledError};
-use octavo_predict::{Asked, Model, PredictError, Purpose, Setup, Slowness, System};
+use octavo_predict::{Asked, PredictError, Purpose, Setup, Slowness, System, Timing};
 use octavo_units::Seed;
 use octavo_workload::Workload;
 
@@ -151,7 +151,7 @@ impl Reference<'_> {
         let setup = Setup {
             cpu: cpu.cost,
             slowness,
-            ..self.setup
+            ..self.setup.clone()
         };
         let device = device.open(self.device_seed)?;
         let mut system = System::new(self.workload, &setup, device)?;
@@ -179,15 +179,15 @@ impl Reference<'_> {
     /// where either is not known. Not of each request: databases ask in smaller parts than
     /// their models. But of each checkpoint, of which there may be few.
     ///
-    /// PostgreSQL hands its log to the page cache, and its flushes write that: both together
-    /// are compared. InnoDB has no times of its own.
+    /// As far as the database tells its times.
     fn ratios(&self, modeled: &Modeled) -> [f64; Purpose::ALL.len()] {
         let counters = &self.counters;
+        let timing = self.setup.model.kind().timing;
         let waited = |purpose: Purpose| modeled.asked[purpose as usize].waited_ns as f64;
         let mut ratios = [1.0; Purpose::ALL.len()];
         let mut set = |purpose: Purpose, measured: Duration, modeled_ns: f64| {
             let [was, is] = match purpose {
-                Purpose::Checkpoint if self.setup.model == Model::Sqlite => {
+                Purpose::Checkpoint if timing == Timing::Everything => {
                     let flushes = modeled.asked[purpose as usize].flushes;
                     [counters.checkpoints, flushes]
                 }
@@ -200,16 +200,15 @@ impl Reference<'_> {
             }
         };
         let mut alone = |purpose: Purpose, measured| set(purpose, measured, waited(purpose));
-        match self.setup.model {
-            Model::Sqlite => {
+        match timing {
+            Timing::Everything => {
                 alone(Purpose::Read, counters.read_time);
                 alone(Purpose::LogWrite, counters.log_write_time);
                 alone(Purpose::LogSync, counters.log_sync_time);
                 alone(Purpose::Checkpoint, counters.checkpoint_time);
             }
-            Model::Innodb { .. } => {}
-            // Pages are written besides, as fast as others are read.
-            _ => {
+            Timing::UserMode => {}
+            Timing::ReadsAndLog => {
                 alone(Purpose::Read, counters.read_time);
                 set(
                     Purpose::Checkpoint,
@@ -235,21 +234,21 @@ mod tests {
         preset::Preset,
         probe::{self, Effort, ProfileSettings},
     };
-    use octavo_predict::{CpuCost, PostgresSettings};
+    use octavo_predict::{CpuCost, Registry, TransactionCost, model_of};
     use octavo_units::{ByteCount, PageSize};
     use octavo_workload::{Pgbench, pgbench::Script};
 
-    use super::{super::cpu::Took, *};
+    use super::*;
 
     fn cpu(ns: f64) -> Cpu {
-        let took = Took {
+        let cost = TransactionCost {
             other_ns: ns,
             log_bytes: 0.0,
             read_bytes: 0.0,
         };
         Cpu::measured(
-            took,
-            "postgres",
+            cost,
+            Registry::standard().find("postgres").unwrap(),
             "pgbench-simple-update".parse().unwrap(),
             String::new(),
         )
@@ -298,11 +297,7 @@ mod tests {
             let mut reference = Reference {
                 workload: &workload,
                 setup: Setup {
-                    model: Model::Postgres(PostgresSettings {
-                        log_block: PageSize::kib(8),
-                        full_page_writes: true,
-                        max_wal_size: ByteCount::mib(256),
-                    }),
+                    model: model_of("postgres", &[], false).unwrap(),
                     page_size: PageSize::kib(8),
                     memory: ByteCount::mib(8),
                     clients,

@@ -6,7 +6,6 @@ mod elsewhere;
 mod expected;
 mod fit;
 mod known;
-mod model;
 mod throughput;
 
 use octavo_device::{
@@ -26,7 +25,6 @@ pub use expected::Expected;
 pub(crate) use expected::expect;
 pub use fit::FitError;
 pub(crate) use known::Known;
-pub use model::model_of;
 
 /// Passes of a prediction, unless said otherwise. Chosen: seconds.
 pub const PREDICTED_PASSES: u32 = 40;

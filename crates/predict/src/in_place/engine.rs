@@ -229,24 +229,29 @@ mod tests {
 
     use super::*;
     use crate::{
-        in_place::{InPlaceKind, OracleSettings},
+        in_place::{
+            cubrid::Cubrid,
+            layout,
+            oracle::{ORACLE, Oracle, OracleSettings},
+        },
         io::Purpose,
     };
 
-    const ORACLE: InPlaceKind = InPlaceKind::OracleLike(OracleSettings {
-        redo: ByteCount::mib(150),
-        is_log_elsewhere: false,
-        flushes_pages: true,
-    });
-    const KINDS: [InPlaceKind; 2] = [ORACLE, InPlaceKind::CubridLike];
+    fn open(rules: impl Rules + 'static, memory: ByteCount) -> InPlace {
+        InPlace::new(Box::new(rules), &pgbench(), PageSize::kib(8), memory).unwrap()
+    }
+
+    fn open_both(memory: ByteCount) -> [InPlace; 2] {
+        [open(ORACLE, memory), open(Cubrid, memory)]
+    }
 
     fn pgbench() -> Pgbench {
         let workload = Pgbench::new(1, Seed::new(1)).unwrap();
         workload.with_script(Script::SimpleUpdate)
     }
 
-    fn pages(kind: InPlaceKind, name: &str) -> u64 {
-        let sizes = kind.sizes(&pgbench(), PageSize::kib(8));
+    fn pages(rules: &dyn Rules, name: &str) -> u64 {
+        let sizes = layout::sizes(rules, &pgbench(), 8192);
         sizes.iter().find(|of| of.name == name).unwrap().pages
     }
 
@@ -258,7 +263,7 @@ mod tests {
         // of 8,070 - 807.
         let a_page = (8070 - 807) / (3 + 5 + 3 + 2 + 85 + 2);
         let wanted = 100_000_u64.div_ceil(a_page);
-        let predicted = pages(ORACLE, "pgbench_accounts");
+        let predicted = pages(&ORACLE, "pgbench_accounts");
         assert!(
             (wanted - 12..=wanted).contains(&predicted),
             "{predicted}, not {wanted}"
@@ -267,7 +272,7 @@ mod tests {
         let row = 8 + 3 * 4 + 84 + 4;
         let a_page = (8192 - 8 - 40 - 24 - 4 - 818) / (row + 4);
         let wanted = 100_000_u64.div_ceil(a_page);
-        assert_eq!(pages(InPlaceKind::CubridLike, "pgbench_accounts"), wanted);
+        assert_eq!(pages(&Cubrid, "pgbench_accounts"), wanted);
     }
 
     /// Transactions on an engine: what they referred to and asked for.
@@ -290,37 +295,27 @@ mod tests {
 
     #[test]
     fn each_change_is_logged_once_and_made_durable() {
-        for kind in KINDS {
-            let all = ByteCount::mib(64);
-            let mut engine = kind.open(&pgbench(), PageSize::kib(8), all).unwrap();
+        let [oracle, cubrid] = open_both(ByteCount::mib(64));
+        // CUBRID writes the first block last, where there are two. A balance and a row of the
+        // history are logged.
+        for (mut engine, flushes_wanted, wanted) in [
+            (oracle, 1000..1001, 310 + 16 + 100 + 240 + 45 + 96),
+            (cubrid, 1001..1100, 32 + 248 + 32 + 80 + 40),
+        ] {
             run(&mut engine, 2000);
             let (referred, ios) = run(&mut engine, 1000);
-            assert_eq!(referred.misses, 0, "{kind:?}: all is in the buffer");
+            assert_eq!(referred.misses, 0, "all is in the buffer");
             let count = |purpose| ios.iter().filter(|io| io.purpose == purpose).count();
             let flushes = count(Purpose::LogSync);
-            match kind {
-                InPlaceKind::OracleLike(_) => assert_eq!(flushes, 1000),
-                // The first block is written last, where there are two.
-                InPlaceKind::CubridLike => assert!((1001..1100).contains(&flushes), "{flushes}"),
-            }
-            // A balance and a row of the history.
+            assert!(flushes_wanted.contains(&flushes), "{flushes}");
             let each = referred.logged / 1000;
-            let wanted = match kind {
-                InPlaceKind::OracleLike(_) => 310 + 16 + 100 + 240 + 45 + 96,
-                InPlaceKind::CubridLike => 32 + 248 + 32 + 80 + 40,
-            };
-            assert!(
-                each.abs_diff(wanted) < wanted / 10,
-                "{kind:?}: {each} {wanted}"
-            );
+            assert!(each.abs_diff(wanted) < wanted / 10, "{each} {wanted}");
         }
     }
 
     #[test]
     fn what_is_dirty_is_written_when_its_frame_is_wanted_or_the_log_has_grown() {
-        for kind in KINDS {
-            let little = ByteCount::mib(2);
-            let mut engine = kind.open(&pgbench(), PageSize::kib(8), little).unwrap();
+        for mut engine in open_both(ByteCount::mib(2)) {
             run(&mut engine, 1000);
             let (referred, ios) = run(&mut engine, 2000);
             let count = |purpose: Purpose| -> u64 {
@@ -330,11 +325,9 @@ mod tests {
             // An account is on one of 1,400 pages, its entry on one of 250, and 256 fit.
             assert!((1400..3600).contains(&referred.misses), "{referred:?}");
             let written = count(Purpose::Background);
-            assert!((1300..2500).contains(&written), "{kind:?}: {written}");
+            assert!((1300..2500).contains(&written), "{written}");
         }
-        let all = ByteCount::mib(64);
-        let oracle = ORACLE;
-        let mut engine = oracle.open(&pgbench(), PageSize::kib(8), all).unwrap();
+        let mut engine = open(ORACLE, ByteCount::mib(64));
         // 45 MiB of two blocks each.
         let (_, ios) = run(&mut engine, 45_000);
         assert!(ios.iter().all(|io| io.purpose != Purpose::Background));
@@ -355,14 +348,12 @@ mod tests {
 
     #[test]
     fn what_is_on_another_device_asks_nothing_of_this_one() {
-        let settings = OracleSettings {
+        let elsewhere = OracleSettings {
             is_log_elsewhere: true,
-            ..OracleSettings::default()
+            ..ORACLE.0
         };
-        let oracle = InPlaceKind::OracleLike(settings);
         let little = ByteCount::mib(2);
-        let open = |kind: InPlaceKind| kind.open(&pgbench(), PageSize::kib(8), little).unwrap();
-        let (mut apart, mut together) = (open(oracle), open(ORACLE));
+        let [mut apart, mut together] = [elsewhere, ORACLE.0].map(|of| open(Oracle(of), little));
         let size = |engine: &InPlace| engine.size().get();
         assert_eq!(size(&together) - size(&apart), 150 << 20);
         let [(referred, ios), (_, all)] = [&mut apart, &mut together].map(|engine| {
@@ -389,13 +380,12 @@ mod tests {
     #[test]
     fn checkpoints_come_with_the_redo_log_and_flush_where_they_are_to() {
         for (mib, flushes_pages, wanted) in [(9, true, 1), (9, false, 0), (90, true, 0)] {
-            let oracle = InPlaceKind::OracleLike(OracleSettings {
+            let oracle = Oracle(OracleSettings {
                 redo: ByteCount::mib(mib),
                 flushes_pages,
-                ..OracleSettings::default()
+                ..ORACLE.0
             });
-            let all = ByteCount::mib(64);
-            let mut engine = oracle.open(&pgbench(), PageSize::kib(8), all).unwrap();
+            let mut engine = open(oracle, ByteCount::mib(64));
             // 1 KiB each: 3 MiB, of which 2.7 may be needed.
             run(&mut engine, 3100);
             engine.advance(Moment::nanoseconds(2_000_000_000), true);
@@ -413,9 +403,7 @@ mod tests {
     /// All is done again backwards, and not made durable.
     #[test]
     fn what_is_rolled_back_is_logged_twice_and_not_flushed() {
-        for kind in KINDS {
-            let memory = ByteCount::mib(64);
-            let mut engine = kind.open(&pgbench(), PageSize::kib(8), memory).unwrap();
+        for mut engine in open_both(ByteCount::mib(64)) {
             let touch = Touch {
                 table: octavo_workload::schema::TableId(0),
                 by: By::Key,
@@ -427,10 +415,10 @@ mod tests {
             };
             let mut ios = Vec::new();
             let undone = engine.transaction(0, &[touch], false, &mut ios);
-            assert!(ios.iter().all(|io| !io.is_log()), "{kind:?}");
+            assert!(ios.iter().all(|io| !io.is_log()));
             let done = engine.transaction(0, &[touch], true, &mut ios);
-            let commit = u64::from(kind.rules().log(8192).commit);
-            assert_eq!(undone.logged, 2 * (done.logged - commit), "{kind:?}");
+            let commit = u64::from(engine.rules.log(8192).commit);
+            assert_eq!(undone.logged, 2 * (done.logged - commit));
         }
     }
 }

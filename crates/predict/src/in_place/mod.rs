@@ -16,42 +16,29 @@ mod undo;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
-use crate::{engine::EngineError, pages::ObjectPages};
-use cubrid::Cubrid;
-pub(crate) use engine::InPlace;
-use oracle::Oracle;
-pub use oracle::OracleSettings;
+use crate::{
+    engine::{Engine, EngineError, Modeled},
+    pages::ObjectPages,
+};
+use engine::InPlace;
 use rules::Rules;
 
-/// Which of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InPlaceKind {
-    /// As Oracle 11.2.
-    OracleLike(OracleSettings),
-    /// As CUBRID 8.4.
-    CubridLike,
-}
+pub(crate) use cubrid::KIND as CUBRID_LIKE;
+pub(crate) use oracle::KIND as ORACLE_LIKE;
 
-impl InPlaceKind {
-    fn rules(self) -> Box<dyn Rules> {
-        match self {
-            Self::OracleLike(settings) => Box::new(Oracle(settings)),
-            Self::CubridLike => Box::new(Cubrid),
-        }
-    }
-
-    /// The database after loading, with an empty buffer.
-    pub(crate) fn open(
-        self,
+impl<R: Rules + Copy + std::fmt::Debug + 'static> Modeled for R {
+    fn open(
+        &self,
         workload: &dyn Workload,
         page_size: PageSize,
         memory: ByteCount,
-    ) -> Result<InPlace, EngineError> {
-        InPlace::new(self.rules(), workload, page_size, memory)
+        _clients: u32,
+    ) -> Result<Box<dyn Engine>, EngineError> {
+        let rules = Box::new(*self);
+        Ok(Box::new(InPlace::new(rules, workload, page_size, memory)?))
     }
 
-    /// How many pages each table and index has.
-    pub(crate) fn sizes(self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
-        layout::sizes(self.rules().as_ref(), workload, page_size.get())
+    fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
+        layout::sizes(self, workload, page_size.get())
     }
 }

@@ -164,13 +164,12 @@ impl Storage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::in_place::oracle::{Oracle, OracleSettings};
+    use crate::in_place::oracle::ORACLE;
 
     /// Of 100 frames the coldest six are written ahead, each once.
     #[test]
     fn cold_pages_are_written_before_their_frames_are_wanted() {
-        let rules = Oracle(OracleSettings::default());
-        let mut storage = Storage::new(&rules, 8192, Frames::new(100).unwrap(), 200);
+        let mut storage = Storage::new(&ORACLE, 8192, Frames::new(100).unwrap(), 200);
         let mut written = Vec::new();
         for number in 0..110 {
             let mut steps = Steps::default();

@@ -56,8 +56,8 @@ pub(crate) struct Innodb {
 const PURGED_NS: u64 = 500_000_000;
 
 impl Innodb {
-    /// A database after loading, with an empty buffer pool. `writes_neighbors` as
-    /// [`crate::Model::Innodb`] says.
+    /// A database after loading, with an empty buffer pool, which writes changed pages beside
+    /// one that is written or not.
     pub(crate) fn new(
         workload: &dyn Workload,
         page_size: PageSize,

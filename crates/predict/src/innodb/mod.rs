@@ -3,6 +3,7 @@
 
 mod engine;
 mod heap;
+mod kind;
 mod layout;
 mod log;
 mod pool;
@@ -17,10 +18,10 @@ use crate::{
     tree::Tree,
 };
 
-pub(crate) use engine::Innodb;
+pub(crate) use kind::KIND;
 
 /// How many pages each table and index of a loaded database has.
-pub(crate) fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
+fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
     let trees = layout::lay_out(workload, page_size, &mut Pages::default());
     let of_tree = |name: &str, tree: &Tree| ObjectPages {
         name: name.to_owned(),

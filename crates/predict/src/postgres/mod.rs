@@ -5,6 +5,7 @@
 mod engine;
 mod heap;
 mod index;
+mod kind;
 mod layout;
 mod log;
 mod storage;
@@ -12,17 +13,16 @@ mod tuple;
 
 use octavo_units::{ByteCount, PageSize};
 
-pub(crate) use engine::Postgres;
-pub(crate) use layout::sizes;
+pub(crate) use kind::KIND;
 
 /// What decides what a server does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PostgresSettings {
+struct PostgresSettings {
     /// Bytes of a page of the log.
-    pub log_block: PageSize,
+    log_block: PageSize,
     /// Whether the log has a page whole when it is first changed after a checkpoint
     /// (`full_page_writes`).
-    pub full_page_writes: bool,
+    full_page_writes: bool,
     /// `max_wal_size`: a checkpoint comes about each half of it.
-    pub max_wal_size: ByteCount,
+    max_wal_size: ByteCount,
 }

@@ -1,6 +1,7 @@
 //! SQLite: rows in B-trees, its page cache, a write-ahead log and checkpoints.
 
 mod engine;
+mod kind;
 mod layout;
 mod log;
 mod reader;
@@ -13,10 +14,10 @@ use octavo_workload::Workload;
 use crate::pages::{ObjectPages, Pages};
 use layout::TableTrees;
 
-pub(crate) use engine::Sqlite;
+pub(crate) use kind::KIND;
 
 /// How many pages each table and index of a loaded database has.
-pub(crate) fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
+fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
     let mut pages = Pages::default();
     let trees = layout::lay_out(workload, page_size, &mut pages);
     let mut sizes = Vec::new();

@@ -5,9 +5,13 @@
 //! "Index Efficiency 2" (2010), "Undo extremes" (2009) and "Index splits" (2018); Richard
 //! Foote, "Indexes and Initrans" (2016). Nothing here was compared with a server.
 
+mod kind;
+
 use octavo_buffer::{Frames, Page, TouchCount, TouchRule};
 use octavo_units::{ByteCount, Moment};
 use octavo_workload::schema::{Column, ColumnKind};
+
+pub(crate) use kind::KIND;
 
 use super::rules::{Buffer, Change, IndexPages, LogFormat, Rules, UndoFormat};
 use crate::{packed::Room, sample::Field, tree::Growth};
@@ -64,39 +68,33 @@ const REDO_COMMIT: u32 = 96;
 
 /// What of an Oracle-like database can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OracleSettings {
+pub(super) struct OracleSettings {
     /// Bytes of the redo log, all of its three files. A page is written when it has been
     /// dirty for nine tenths of a file, unless it leaves the buffer before.
-    pub redo: ByteCount,
+    pub(super) redo: ByteCount,
     /// Whether redo and undo are on another device than tables and indexes. That one is not
     /// modeled: it takes no time.
-    pub is_log_elsewhere: bool,
+    pub(super) is_log_elsewhere: bool,
     /// Whether a checkpoint has the device make durable what it wrote. Without, a cache in
     /// the device keeps pages for as long as it likes: so did raw devices of Linux before
     /// 2.6.33, whose `fsync` flushed no drive's cache.
-    pub flushes_pages: bool,
-}
-
-impl OracleSettings {
-    /// Three files of 50 MiB: the default. Chosen.
-    const REDO: ByteCount = ByteCount::mib(150);
-}
-
-impl Default for OracleSettings {
-    fn default() -> Self {
-        Self {
-            redo: Self::REDO,
-            is_log_elsewhere: false,
-            flushes_pages: true,
-        }
-    }
+    pub(super) flushes_pages: bool,
 }
 
 /// Of the same size.
 const REDO_FILES: u64 = 3;
 
 /// See the module.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Oracle(pub(super) OracleSettings);
+
+/// With the defaults of all settings.
+#[cfg(test)]
+pub(super) const ORACLE: Oracle = Oracle(OracleSettings {
+    redo: ByteCount::mib(150),
+    is_log_elsewhere: false,
+    flushes_pages: true,
+});
 
 impl Rules for Oracle {
     fn heap(&self, page: u32) -> Room {
@@ -266,12 +264,6 @@ fn number(value: i64, scale: u8) -> u32 {
 mod tests {
     use super::*;
     use crate::packed::Packed;
-
-    const ORACLE: Oracle = Oracle(OracleSettings {
-        redo: OracleSettings::REDO,
-        is_log_elsewhere: false,
-        flushes_pages: true,
-    });
 
     fn columns(kinds: &[ColumnKind]) -> Vec<Column> {
         kinds.iter().map(|&kind| Column::new("c", kind)).collect()

@@ -1,8 +1,12 @@
 //! What CUBRID does: its source, version 8.4 (names are of files and constants there), and
 //! for the zones of its buffer 10.2. Nothing here was compared with a server.
 
+mod kind;
+
 use octavo_buffer::{Frames, Zones};
 use octavo_workload::schema::{Column, ColumnKind};
+
+pub(crate) use kind::KIND;
 
 use super::rules::{Buffer, Change, IndexPages, LogFormat, Rules, UndoFormat};
 use crate::{packed::Room, sample::Field, tree::Growth};
@@ -49,6 +53,7 @@ const COMPRESSED_MIN: u32 = 255;
 const ENTRY_UNDO: u32 = 16;
 
 /// See the module.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Cubrid;
 
 impl Rules for Cubrid {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use octavo_device::profile::Profile;
 use octavo_predict::{Setup, Slowness};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Cpu, PredictedDevice, rotates, throughput::throughput};
 use crate::{
@@ -21,7 +21,7 @@ const TOPIC: &str = "expected";
 const UNKNOWN: &str = "not expected";
 
 /// What a cell was predicted to be, before it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// Its throughput over the reference's.
     pub ratio: f64,
@@ -77,22 +77,25 @@ impl Expected {
         store.replace_facts(UNKNOWN, reason.as_slice())
     }
 
-    fn from_fact((cell, words): (String, String)) -> Option<(usize, Self)> {
-        let (ratio, is_left_out) = words.split_once(' ')?;
-        let expected = Self {
-            ratio: ratio.parse().ok()?,
-            is_left_out: is_left_out == "left-out",
-        };
-        Some((cell.parse().ok()?, expected))
+    /// `None` of what is damaged.
+    fn from_fact((cell, value): (String, String)) -> Option<(usize, Self)> {
+        let kept = serde_json::from_str(&value).ok();
+        let expected = kept.or_else(|| Self::from_words(&value))?;
+        Some((cell.parse().ok()?, expected)).filter(|(_, of)| of.ratio.is_finite())
     }
 
-    fn fact(&self, cell: usize) -> (String, String) {
-        let what = if self.is_left_out {
-            "left-out"
-        } else {
-            "measured"
-        };
-        (cell.to_string(), format!("{:.4} {what}", self.ratio))
+    /// As earlier versions kept it: the ratio, and `left-out` or `measured`.
+    fn from_words(words: &str) -> Option<Self> {
+        let (ratio, what) = words.split_once(' ')?;
+        Some(Self {
+            ratio: ratio.parse().ok()?,
+            is_left_out: what == "left-out",
+        })
+    }
+
+    fn fact(&self, cell: usize) -> Option<(String, String)> {
+        let value = serde_json::to_string(self).ok()?;
+        Some((cell.to_string(), value))
     }
 }
 
@@ -125,7 +128,7 @@ pub(crate) fn expect(
         if let Ok(kind) = reference.database.modeled() {
             let expected = judged(&found, group.reference, kind.worth_measuring);
             for (number, expected) in group.cells.iter().zip(expected) {
-                facts.extend(expected.map(|expected| expected.fact(*number)));
+                facts.extend(expected.and_then(|expected| expected.fact(*number)));
             }
         }
     }
@@ -215,13 +218,26 @@ mod tests {
                 ratio: 0.4625,
                 is_left_out,
             };
-            assert_eq!(Expected::from_fact(one.fact(3)), Some((3, one)));
+            let fact = one.fact(3).unwrap();
+            let json = format!(r#"{{"ratio":0.4625,"is_left_out":{is_left_out}}}"#);
+            assert_eq!(fact, ("3".to_owned(), json));
+            assert_eq!(Expected::from_fact(fact), Some((3, one)));
+            // As earlier versions kept it.
+            let words = match is_left_out {
+                true => "0.4625 left-out",
+                false => "0.4625 measured",
+            };
+            let fact = ("3".to_owned(), words.to_owned());
+            assert_eq!(Expected::from_fact(fact), Some((3, one)));
         }
         for (cell, words) in [
             ("", "1 left-out"),
             ("x", "1 left-out"),
             ("1", ""),
             ("1", "x y"),
+            ("1", "NaN left-out"),
+            ("1", r#"{"ratio":null,"is_left_out":true}"#),
+            ("x", r#"{"ratio":0.5,"is_left_out":true}"#),
         ] {
             let fact = (cell.to_owned(), words.to_owned());
             assert_eq!(Expected::from_fact(fact), None, "{cell} {words}");

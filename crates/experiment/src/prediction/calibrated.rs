@@ -6,7 +6,7 @@ use octavo_database::{Counters, DatabaseError};
 use octavo_device::profile::Profile;
 use octavo_predict::{CpuCost, Setup, Timing, TransactionCost};
 use octavo_units::PageSize;
-use octavo_workload::WorkloadError;
+use octavo_workload::{Workload, WorkloadError};
 
 use super::{
     Cpu, Slowness,
@@ -84,67 +84,11 @@ impl Calibrated {
         let rotates = profile.as_ref().is_none_or(rotates);
         let model = database.model(rotates)?;
         let kind = model.kind();
-        let (name, size) = (&database.name, database.default_page_size);
-        let cells = measured.cells();
-        let is_like = |cell: &Cell| {
-            let is_same = cell.database.name == *name && cell.database.options == database.options;
-            // What was calibrated is the first storage.
-            is_same && cell.page_size == size && cell.storage == measured.storages[0]
-        };
-        let is_mixed = measured.mix != plan.mix || measured.distribution != plan.distribution;
-        let slices = store.slices()?;
-        let chosen = slices
-            .iter()
-            .filter(|slice| slice.spent.is_some())
-            .filter_map(|slice| cells.get(slice.key.cell))
-            .filter(|cell| is_like(cell))
-            .max_by_key(|cell| {
-                let apart = cell.clients.abs_diff(plan.clients[0]);
-                (Reverse(apart), cell.memory)
-            });
-        let chosen = chosen.filter(|_| measured.workload == plan.workload && !is_mixed);
-        let chosen = chosen.ok_or_else(|| {
-            let workload = plan.workload;
-            lacks(&format!(
-                "{workload} on {name} with {size} pages and the same options"
-            ))
-        })?;
-        let is_chosen = |number: usize| {
-            let cell = cells.get(number).map(|cell| Cell {
-                copy: chosen.copy,
-                ..cell.clone()
-            });
-            cell.as_ref() == Some(chosen)
-        };
-        let each: Vec<Each> = slices
-            .iter()
-            .filter(|slice| is_chosen(slice.key.cell))
-            .filter_map(|slice| Each::of(slice, size))
-            .collect();
-        let kinds = measured
-            .workload(chosen.data)
-            .map_err(CalibratedError::Workload)?;
-        let mut counters = Counters::default();
-        let (mut warm_up_misses, mut sittings) = (0, 0);
-        // Shares of all processors' time: in user mode and in the kernel.
-        let mut used = [0.0; 2];
-        let mut processors = chosen.cpus;
-        for run in store.runs(kinds.transactions())? {
-            if let Some(figures) = run.figures().filter(|_| is_chosen(run.key.cell)) {
-                counters = counters + figures.load.counters;
-                warm_up_misses += figures.load.warm_up_misses;
-                sittings += 1;
-                let machine = &figures.machine;
-                let shares = [machine.user, machine.system];
-                used = std::array::from_fn(|share| used[share] + shares[share]);
-                let all = figures.machine.cpus as u32;
-                processors = processors.or(Some(all)).filter(|count| *count > 0);
-            }
-        }
-        let transactions: f64 = each.iter().map(|one| one.transactions).sum();
-        let processors = processors.unwrap_or(Cpu::CATALOG_PROCESSORS);
-        let log_bytes = median(&each, |one| one.log_bytes);
-        let read_bytes = median(&each, |one| one.read_bytes);
+        let cell = MeasuredCell::nearest(store, &measured, plan)?;
+        let (chosen, each) = (&cell.cell, &cell.each[..]);
+        let (size, processors) = (chosen.page_size, cell.processors);
+        let log_bytes = median(each, |one| one.log_bytes);
+        let read_bytes = median(each, |one| one.read_bytes);
         // One client has nobody to wait for.
         let is_known = chosen.clients == 1 && kind.timing == Timing::Everything;
         let cpu = |other_ns: f64| {
@@ -164,9 +108,9 @@ impl Calibrated {
             Cpu::measured(cost, kind, plan.workload, source)
         };
         let other_ns = match is_known {
-            true => median(&each, |one| one.other_ns),
+            true => median(each, |one| one.other_ns),
             // In steps of 10 ms.
-            false => mean(&each, |one| one.cpu_ns),
+            false => mean(each, |one| one.cpu_ns),
         };
         let Some(profile) = profile else {
             if !is_known {
@@ -181,8 +125,9 @@ impl Calibrated {
                 storage: None,
             });
         };
+        let transactions = each.iter().map(|one| one.transactions).sum::<f64>() as u64;
         let reference = Reference {
-            workload: kinds.as_ref(),
+            workload: cell.workload.as_ref(),
             setup: Setup {
                 model,
                 page_size: size,
@@ -195,12 +140,12 @@ impl Calibrated {
             },
             profile: &profile,
             device_seed: measured.seed,
-            counters,
-            counted: transactions as u64,
-            elapsed_ns: mean(&each, |one| one.elapsed_ns),
-            warm_up_misses: warm_up_misses / sittings.max(1),
-            transactions: transactions as u64 / sittings.max(1),
-            slice: (transactions as u64 / each.len() as u64).max(1),
+            counters: cell.counters,
+            counted: transactions,
+            elapsed_ns: mean(each, |one| one.elapsed_ns),
+            warm_up_misses: cell.warm_up_misses / cell.sittings.max(1),
+            transactions: transactions / cell.sittings.max(1),
+            slice: (transactions / each.len() as u64).max(1),
         };
         let (cpu, slowness) = match is_known {
             true => {
@@ -210,7 +155,7 @@ impl Calibrated {
             }
             // It tells what the processor took in user mode alone.
             false if kind.timing == Timing::UserMode => {
-                reference.fit_storage(other_ns * beyond_user(used), cpu)?
+                reference.fit_storage(other_ns * beyond_user(cell.used), cpu)?
             }
             false => reference.fit(other_ns, cpu)?,
         };
@@ -220,6 +165,105 @@ impl Calibrated {
             storage: Some((Box::new(profile), slowness)),
         })
     }
+}
+
+/// A cell that was measured, all copies of it together.
+struct MeasuredCell {
+    cell: Cell,
+    workload: Box<dyn Workload>,
+    /// Its slices, at least one.
+    each: Vec<Each>,
+    counters: Counters,
+    warm_up_misses: u64,
+    sittings: u64,
+    /// Shares of all processors' time: in user mode and in the kernel, of all sittings.
+    used: [f64; 2],
+    /// Those that clients and database shared.
+    processors: u32,
+}
+
+impl MeasuredCell {
+    /// The one of a store that is nearest to what a plan has, with the database's default page
+    /// size.
+    fn nearest(store: &Store, measured: &Plan, plan: &Plan) -> Result<Self, CalibratedError> {
+        let cells = measured.cells();
+        let slices = store.slices()?;
+        let has_slices = |slice: &&Slice| slice.spent.is_some();
+        let with_slices = slices.iter().filter(has_slices);
+        let with_slices = with_slices.filter_map(|slice| cells.get(slice.key.cell));
+        let chosen = nearest(with_slices, measured, plan).ok_or_else(|| {
+            let (workload, database) = (plan.workload, &plan.databases[0]);
+            CalibratedError::Lacks(format!(
+                "{workload} on {} with {} pages and the same options",
+                database.name, database.default_page_size
+            ))
+        })?;
+        let is_chosen = |number: usize| {
+            let cell = cells.get(number).map(|cell| Cell {
+                copy: chosen.copy,
+                ..cell.clone()
+            });
+            cell.as_ref() == Some(chosen)
+        };
+        let workload = measured
+            .workload(chosen.data)
+            .map_err(CalibratedError::Workload)?;
+        let each = slices
+            .iter()
+            .filter(|slice| is_chosen(slice.key.cell))
+            .filter_map(|slice| Each::of(slice, chosen.page_size));
+        let mut all = Self {
+            cell: chosen.clone(),
+            each: each.collect(),
+            counters: Counters::default(),
+            warm_up_misses: 0,
+            sittings: 0,
+            used: [0.0; 2],
+            processors: 0,
+            workload,
+        };
+        let mut processors = chosen.cpus;
+        for run in store.runs(all.workload.transactions())? {
+            if let Some(figures) = run.figures().filter(|_| is_chosen(run.key.cell)) {
+                all.counters = all.counters + figures.load.counters;
+                all.warm_up_misses += figures.load.warm_up_misses;
+                all.sittings += 1;
+                let machine = &figures.machine;
+                let shares = [machine.user, machine.system];
+                all.used = std::array::from_fn(|share| all.used[share] + shares[share]);
+                let cpus = machine.cpus as u32;
+                processors = processors.or(Some(cpus)).filter(|count| *count > 0);
+            }
+        }
+        all.processors = processors.unwrap_or(Cpu::CATALOG_PROCESSORS);
+        Ok(all)
+    }
+}
+
+/// Of cells that were measured the one with as many clients as a plan has, or else with about
+/// as many, and the largest memory.
+fn nearest<'a>(
+    cells: impl Iterator<Item = &'a Cell>,
+    measured: &Plan,
+    plan: &Plan,
+) -> Option<&'a Cell> {
+    let database = &plan.databases[0];
+    let is_mixed = measured.mix != plan.mix || measured.distribution != plan.distribution;
+    if measured.workload != plan.workload || is_mixed {
+        return None;
+    }
+    let is_like = |cell: &&Cell| {
+        let Cell { database: of, .. } = cell;
+        let is_same = of.name == database.name && of.options == database.options;
+        // What was calibrated is the first storage.
+        is_same
+            && cell.page_size == database.default_page_size
+            && cell.storage == measured.storages[0]
+    };
+    cells.filter(is_like).max_by_key(|cell| {
+        let apart = cell.clients.abs_diff(plan.clients[0]);
+        (Reverse(apart), cell.memory)
+    })
 }
 
 /// How much longer than in user mode transactions took of the processors, since the kernel

@@ -16,7 +16,7 @@ pub struct ModeledKind {
     /// to follow advice. That of the measured database where there is one.
     pub database: &'static DatabaseKind,
     /// What its options mean to the model, on storage of which the system says that it
-    /// rotates or not. [`Self::refuse`] says what is not modeled.
+    /// rotates or not. [`not_modeled`] is the refusal of those that have none.
     pub(crate) model: fn(&Options, bool) -> ModeledResult,
     /// What its transactions take of processors.
     pub processor: ProcessorCosts,

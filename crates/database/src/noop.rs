@@ -230,6 +230,7 @@ mod tests {
                 ColumnKind::Timestamp,
             ],
             changed_parameters: 0,
+            tables: &[],
         };
         let answers = row_of(&statement, &tables);
         let row = NoopRow {

@@ -191,6 +191,7 @@ const STATEMENTS: &[Statement] = &[Statement {
     parameters: &[],
     result: &[],
     changed_parameters: 1,
+    tables: &[],
 }];
 
 const KEYING: Duration = Duration::from_millis(20);

@@ -270,7 +270,7 @@ pub(crate) fn or_null<T>(
 mod tests {
     use super::*;
     use crate::{
-        connection::{Access, RowVisitor, statements},
+        connection::{Access, RowVisitor},
         schema::ColumnKind,
     };
 
@@ -346,10 +346,12 @@ mod tests {
         }
     }
 
-    statements! {
-        A: [] -> [ColumnKind::Integer] = "SELECT a FROM b";
-        DELETE: [] = "DELETE FROM b";
-    }
+    const A: StatementId = StatementId(0);
+    const DELETE: StatementId = StatementId(1);
+    static STATEMENTS: &[Statement] = &[
+        Statement::new("SELECT a FROM b", &[], &[ColumnKind::Integer], &[]),
+        Statement::new("DELETE FROM b", &[], &[], &[]),
+    ];
 
     fn told(error: &ConnectionError) -> String {
         let source = std::error::Error::source(error).expect("the answer is the source");

@@ -4,7 +4,8 @@
 
 use std::{error::Error as StdError, fmt};
 
-use crate::schema::ColumnKind;
+pub(crate) use crate::statement::statements;
+pub use crate::statement::{Path, Statement, StatementId, TableAccess, Verb};
 
 /// A value as a parameter or in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,61 +38,6 @@ impl Value<'_> {
         }
     }
 }
-
-/// One SQL statement of a workload, prepared once per connection and then
-/// named by its position in [`crate::Workload::statements`].
-///
-/// Parameters are written `?1`, `?2`, …; adapters rewrite them where their
-/// database wants another mark.
-#[derive(Debug)]
-pub struct Statement {
-    /// The text, in the SQL that every supported database shares.
-    pub sql: &'static str,
-    /// What the parameters hold.
-    pub parameters: &'static [ColumnKind],
-    /// What the columns of the result hold; empty for a statement that writes.
-    pub result: &'static [ColumnKind],
-    /// How many of the leading parameters are new column values. Their bytes
-    /// are the logical change that write amplification is related to.
-    pub changed_parameters: usize,
-}
-
-/// The position of a [`Statement`] in its workload's list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StatementId(pub usize);
-
-/// Names the statements of a workload, and numbers them as they stand in its
-/// `STATEMENTS`. One is written as
-///
-/// `NAME: [parameters] -> [result's columns] sets changed_parameters = "text";`
-///
-/// without `->` where there is no result, and without `sets` where no parameter
-/// is a new value.
-macro_rules! statements {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident: $parameters:tt $(-> [$($result:tt)*])? $(sets $changed:literal)? = $sql:expr;
-    )*) => {
-        #[allow(
-            non_camel_case_types,
-            clippy::upper_case_acronyms,
-            reason = "variants only number the constants"
-        )]
-        enum Position {
-            $($name),*
-        }
-        $($(#[$doc])* pub(super) const $name: $crate::connection::StatementId =
-            $crate::connection::StatementId(Position::$name as usize);)*
-        pub(super) static STATEMENTS: &[$crate::connection::Statement] =
-            &[$($crate::connection::Statement {
-                sql: $sql,
-                parameters: &$parameters,
-                result: &[$($($result)*)?],
-                changed_parameters: 0 $(+ $changed)?,
-            }),*];
-    };
-}
-pub(crate) use statements;
 
 /// Whether a transaction may write, and how far it has to be kept from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,6 +26,7 @@ mod random;
 mod refusing;
 mod registry;
 pub mod schema;
+mod statement;
 pub mod touch;
 pub mod tpcc;
 pub mod tpce;

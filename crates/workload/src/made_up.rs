@@ -9,10 +9,10 @@ use octavo_units::Seed;
 use crate::{
     Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Family, Member, Mix,
     Outcome, Parameter, TransactionKind, Trial, Unit, Workload, boxed,
-    connection::{Access, RowVisitor, Statement, StatementId, Value, statements},
+    connection::{Access, Statement, StatementId, Value, statements},
     population::{Partition, Population, RowBatch},
     schema::{ColumnKind::Integer, Table, TableId, tables},
-    touch::{Action, By, Columns, Place, Pretence, RowModel, Touch, integers},
+    touch::{Hits, Place, Pretence, RowModel, integers},
 };
 
 /// The family, as it would be registered.
@@ -66,8 +66,15 @@ static TABLES: LazyLock<[Table; 1]> = LazyLock::new(|| {
 });
 
 statements! {
-    ADD: [Integer, Integer] sets 1 = "UPDATE tally SET value = value + ?1 WHERE id = ?2";
-    COUNT: [] -> [Integer] = "SELECT COUNT(*) FROM tally";
+    /// The transaction.
+    Transaction {
+        ADD: [Integer, Integer] = "UPDATE tally SET value = value + ?1 WHERE id = ?2"
+            updates tally of [value, id] sets [value];
+    }
+    /// The condition.
+    Checks {
+        COUNT: [] -> [Integer] = "SELECT COUNT(*) FROM tally" reads tally;
+    }
 }
 
 #[derive(Clone)]
@@ -155,22 +162,18 @@ struct TouchedCounters;
 impl RowModel for TouchedCounters {
     fn take(
         &mut self,
-        _add: StatementId,
+        statement: StatementId,
         parameters: &[Value<'_>],
-        touches: &mut Vec<Touch>,
-        _visit: &mut RowVisitor<'_>,
+        hits: &mut Hits<'_, '_>,
     ) -> u64 {
         let [_one, id]: [i64; 2] = integers(parameters);
-        touches.push(Touch {
-            table: TableId(0),
-            by: By::Key,
-            first: Place::initial(id.unsigned_abs() - 1),
-            rows: 1,
-            action: Action::Update { grows: 1 },
-            columns: Columns::NONE,
-            changed: 0,
-        });
-        1
+        match StatementName::of(statement) {
+            StatementName::Transaction(Transaction::ADD) => {
+                hits.grow(Place::initial(id.unsigned_abs() - 1), 1, 1);
+                1
+            }
+            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
+        }
     }
 }
 

@@ -4,12 +4,14 @@
 //! A client runs its transactions on a [`Pretence`], as it would on a database: the
 //! same statements in the same order, with the same inputs from the same seed. No rows
 //! are kept. A [`RowModel`] knows the little of them that decides what a transaction
-//! asks next, such as the number of a district's next order, and says which rows each
-//! statement touches.
+//! asks next, such as the number of a district's next order, and says where the rows are
+//! that each statement hits. All else of a [`Touch`] follows from the statement's tables.
 
 use crate::{
     Result,
-    connection::{Access, Connection, Row, RowVisitor, Statement, StatementId, Value},
+    connection::{
+        Access, Connection, Path, Row, RowVisitor, Statement, StatementId, TableAccess, Value, Verb,
+    },
     schema::{ColumnKind, Table, TableId},
 };
 
@@ -105,28 +107,6 @@ impl Columns {
         let last = 63u32.checked_sub(self.0.leading_zeros())?;
         Some(self.0.trailing_zeros() as usize..=last as usize)
     }
-
-    /// Those that a statement names of a table: of an update those that it sets.
-    fn named(sql: &str, table: &Table) -> Self {
-        let is_named = |text: &str, name: &str| {
-            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .any(|word| word == name)
-        };
-        let set = sql.split_once(" SET ").map(|(_, rest)| {
-            let (set, _) = rest.split_once(" WHERE ").unwrap_or((rest, ""));
-            let assigned = set
-                .split(',')
-                .map(|one| one.split('=').next().unwrap_or(""));
-            assigned.collect::<Vec<&str>>().join(" ")
-        });
-        let text = set.as_deref().unwrap_or(sql);
-        let columns = table.columns.iter().enumerate();
-        Self::at(
-            columns
-                .filter(|(_, column)| is_named(text, column.name))
-                .map(|(position, _)| position),
-        )
-    }
 }
 
 /// Rows that are touched one after the other.
@@ -142,11 +122,9 @@ pub struct Touch {
     pub rows: u32,
     /// What is done with each.
     pub action: Action,
-    /// The columns that the statement names: of an update those that it sets. A
-    /// [`RowModel`] leaves them out.
+    /// The columns that the statement reads, or sets where it sets any.
     pub columns: Columns,
-    /// Bytes of the values that the statement sets in each, numbers counted as eight: a
-    /// [`Pretence`] knows, and a [`RowModel`] says 0.
+    /// Bytes of the values that the statement sets in each, numbers counted as eight.
     pub changed: u32,
 }
 
@@ -167,28 +145,206 @@ impl Touch {
     }
 }
 
-/// Says which rows statements touch, and answers them.
-pub trait RowModel: Send {
-    /// Takes a statement with its parameters. Appends what it touches, hands over the
-    /// rows of its answer, and returns how many it found or changed.
+/// Says where the rows are that statements hit, and answers them.
+pub(crate) trait RowModel: Send {
+    /// Takes a statement with its parameters. Says what it hits, hands over the rows of its
+    /// answer, and returns how many it found or changed.
     fn take(
         &mut self,
         statement: StatementId,
         parameters: &[Value<'_>],
-        touches: &mut Vec<Touch>,
-        visit: &mut RowVisitor<'_>,
+        hits: &mut Hits<'_, '_>,
     ) -> u64;
 
     /// The transaction is committed, or, with `false`, rolled back.
     fn end(&mut self, _is_committed: bool) {}
 }
 
+/// A [`TableAccess`] by positions in the workload's tables.
+#[derive(Debug)]
+struct Resolved {
+    table: TableId,
+    paths: Vec<By>,
+    action: Action,
+    columns: Columns,
+    /// The indexes whose entries change with a row.
+    indexes: Vec<By>,
+}
+
+impl Resolved {
+    /// # Panics
+    /// When there is no such table, index or column: a bug in the workload.
+    fn new(access: &TableAccess, tables: &[Table]) -> Self {
+        let position = tables.iter().position(|table| table.name == access.table);
+        let position = position.unwrap_or_else(|| panic!("there is no table {}", access.table));
+        let Table {
+            columns, indexes, ..
+        } = &tables[position];
+        let by = |path: &Path| match path {
+            Path::Key => By::Key,
+            Path::Entry => By::Entry,
+            Path::Index(name) => {
+                let index = indexes.iter().position(|index| index.name == *name);
+                By::Index(index.unwrap_or_else(|| panic!("there is no index {name}")))
+            }
+        };
+        let named = match access.verb {
+            Verb::Update | Verb::Insert => access.writes,
+            Verb::Read | Verb::Delete => access.reads,
+        };
+        let at = |name: &&str| {
+            let column = columns.iter().position(|column| column.name == *name);
+            column.unwrap_or_else(|| panic!("{} has no column {name}", access.table))
+        };
+        let changes = |indexed: &[&str]| match access.verb {
+            Verb::Read => false,
+            Verb::Insert | Verb::Delete => true,
+            Verb::Update => indexed.iter().any(|column| access.writes.contains(column)),
+        };
+        let changed = indexes.iter().enumerate();
+        let changed = changed.filter(|(_, index)| changes(index.columns));
+        Self {
+            table: TableId(position),
+            paths: access.paths.iter().map(by).collect(),
+            action: match access.verb {
+                Verb::Read => Action::Read,
+                Verb::Update => Action::Update { grows: 0 },
+                Verb::Insert => Action::Insert,
+                Verb::Delete => Action::Delete,
+            },
+            columns: Columns::at(named.iter().map(at)),
+            indexes: changed.map(|(index, _)| By::Index(index)).collect(),
+        }
+    }
+}
+
+/// What a statement hits, and its answer.
+pub(crate) struct Hits<'a, 'v> {
+    statement: &'a Statement,
+    tables: &'a [Resolved],
+    changed: u32,
+    touches: &'a mut Vec<Touch>,
+    visit: &'a mut RowVisitor<'v>,
+}
+
+impl Hits<'_, '_> {
+    fn push(&mut self, access: &Resolved, by: By, first: Place, rows: u32, action: Action) {
+        self.touches.push(Touch {
+            table: access.table,
+            by,
+            first,
+            rows,
+            action,
+            columns: access.columns,
+            changed: match action {
+                Action::Read => 0,
+                _ => self.changed,
+            },
+        });
+    }
+
+    /// Rows of the statement's first table, by its first path.
+    pub(crate) fn rows(&mut self, first: Place, rows: u32) {
+        let access = &self.tables[0];
+        self.push(access, access.paths[0], first, rows, access.action);
+    }
+
+    /// One row of its first table, by its first path, whose change moves no entry of an index,
+    /// and a query's answer. Returns 1.
+    pub(crate) fn row(&mut self, place: Place) -> u64 {
+        debug_assert!(self.tables[0].indexes.is_empty(), "{:?}", self.statement);
+        self.rows(place, 1);
+        match self.statement.result {
+            [] => 1,
+            _ => self.answer(&[]),
+        }
+    }
+
+    /// Rows of its first table whose values it replaces with such as take more bytes.
+    pub(crate) fn grow(&mut self, first: Place, rows: u32, grows: u16) {
+        let access = &self.tables[0];
+        let action = Action::Update { grows };
+        self.push(access, access.paths[0], first, rows, action);
+    }
+
+    /// A row of its first table, by an entry that it hit before.
+    pub(crate) fn entry(&mut self, place: Place) {
+        let table = self.tables[0].table;
+        self.read(table.0, By::Entry, place, 1);
+    }
+
+    /// Rows of one of its tables, by one of the paths to that.
+    ///
+    /// # Panics
+    /// When the statement declares no such path: a bug in the workload.
+    pub(crate) fn read(&mut self, table: usize, by: By, first: Place, rows: u32) {
+        let mut tables = self.tables.iter();
+        let access = tables.find(|access| access.table.0 == table && access.paths.contains(&by));
+        let access = access.unwrap_or_else(|| panic!("{by:?} is no path of {:?}", self.statement));
+        self.push(access, by, first, rows, Action::Read);
+    }
+
+    /// A row of one of its tables, by the key.
+    pub(crate) fn read_key(&mut self, table: usize, place: Place) {
+        self.read(table, By::Key, place, 1);
+    }
+
+    /// A row that a new one refers to: a database that watches over references looks for
+    /// it by its key.
+    pub(crate) fn refer(&mut self, table: usize, place: Place) {
+        self.touches.push(Touch {
+            table: TableId(table),
+            by: By::Key,
+            first: place,
+            rows: 1,
+            action: Action::Read,
+            columns: Columns::NONE,
+            changed: 0,
+        });
+    }
+
+    /// The row that it inserts or deletes, and its entry in each index. Returns 1.
+    pub(crate) fn row_with_entries(&mut self, place: Place, entries: &[Place]) -> u64 {
+        self.rows(place, 1);
+        let access = &self.tables[0];
+        debug_assert_eq!(access.indexes.len(), entries.len());
+        for (&by, &entry) in access.indexes.iter().zip(entries) {
+            self.push(access, by, entry, 1, access.action);
+        }
+        1
+    }
+
+    /// Entries of the row that it updates that move because of that, in each index with
+    /// columns that it sets.
+    pub(crate) fn move_entries(&mut self, moves: &[[Place; 2]]) {
+        let access = &self.tables[0];
+        debug_assert_eq!(access.indexes.len(), moves.len());
+        for (&by, &[from, to]) in access.indexes.iter().zip(moves) {
+            self.push(access, by, from, 1, Action::Delete);
+            self.push(access, by, to, 1, Action::Insert);
+        }
+    }
+
+    /// A row of the answer: its first columns as given, and then the smallest values of
+    /// their kinds. Returns 1.
+    pub(crate) fn answer(&mut self, given: &[Value<'_>]) -> u64 {
+        let statement = self.statement;
+        (self.visit)(&Answer { statement, given });
+        1
+    }
+
+    /// So many rows of the answer, of the smallest values. Returns how many.
+    pub(crate) fn answers(&mut self, rows: u32) -> u64 {
+        (0..rows).map(|_| self.answer(&[])).sum()
+    }
+}
+
 /// A connection to no database. See the module.
 pub struct Pretence {
     model: Box<dyn RowModel>,
     known: &'static [Statement],
-    /// By statement and table.
-    named: Vec<Vec<Columns>>,
+    /// By statement.
+    tables: Vec<Vec<Resolved>>,
     touches: Vec<Touch>,
     statements: u32,
     changed_bytes: u64,
@@ -202,14 +358,12 @@ impl Pretence {
         known: &'static [Statement],
         tables: &[Table],
     ) -> Self {
-        let of = |statement: &Statement| {
-            let named = |table| Columns::named(statement.sql, table);
-            tables.iter().map(named).collect()
-        };
+        let resolved = |access| Resolved::new(access, tables);
+        let of = |statement: &Statement| statement.tables.iter().map(resolved).collect();
         Self {
             model: Box::new(model),
             known,
-            named: known.iter().map(of).collect(),
+            tables: known.iter().map(of).collect(),
             touches: Vec::new(),
             statements: 0,
             changed_bytes: 0,
@@ -271,33 +425,24 @@ impl Connection for Pretence {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64> {
         self.statements += 1;
-        let changed = &parameters[..self.known[statement.0].changed_parameters];
-        let changed_bytes = changed.iter().map(Value::byte_length).sum::<u64>();
-        self.changed_bytes += changed_bytes;
-        let (model, touches) = (&mut self.model, &mut self.touches);
-        let before = touches.len();
-        let found = model.take(statement, parameters, touches, visit);
-        for touch in &mut touches[before..] {
-            touch.columns = self.named[statement.0][touch.table.0];
-            if touch.action != Action::Read {
-                touch.changed = changed_bytes as u32;
-            }
-        }
-        Ok(found)
+        let known = &self.known[statement.0];
+        let changed = &parameters[..known.changed_parameters];
+        let changed = changed.iter().map(Value::byte_length).sum::<u64>();
+        self.changed_bytes += changed;
+        let mut hits = Hits {
+            statement: known,
+            tables: &self.tables[statement.0],
+            changed: u32::try_from(changed).unwrap_or(u32::MAX),
+            touches: &mut self.touches,
+            visit,
+        };
+        Ok(self.model.take(statement, parameters, &mut hits))
     }
 }
 
-/// A row of a statement's answer: its first columns as given, and then the smallest
-/// values of their kinds.
-pub(crate) struct Answer<'a> {
+struct Answer<'a> {
     statement: &'a Statement,
     given: &'a [Value<'a>],
-}
-
-impl<'a> Answer<'a> {
-    pub(crate) fn new(statement: &'a Statement, given: &'a [Value<'a>]) -> Self {
-        Self { statement, given }
-    }
 }
 
 impl Row for Answer<'_> {
@@ -325,27 +470,6 @@ pub(crate) fn integers<const COUNT: usize>(parameters: &[Value<'_>]) -> [i64; CO
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Tpcc, Workload};
-    use octavo_units::Seed;
-
-    #[test]
-    fn columns_are_those_that_a_statement_names() {
-        let workload = Tpcc::new(1, Seed::new(1)).unwrap();
-        let tables = workload.tables();
-        let table = |name| tables.iter().find(|table| table.name == name).unwrap();
-        let names = |sql, name| {
-            let named = Columns::named(sql, table(name));
-            let columns = table(name).columns.iter().enumerate();
-            let named = columns.filter(|(position, _)| named.has(*position));
-            named.map(|(_, column)| column.name).collect::<Vec<_>>()
-        };
-        let take = "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= ?1 + 10 \
-             THEN s_quantity - ?1 END, s_ytd = s_ytd + ?2 WHERE s_w_id = ?5";
-        assert_eq!(names(take, "stock"), ["s_quantity", "s_ytd"]);
-        let low = "SELECT COUNT(DISTINCT s_i_id) FROM order_line, stock WHERE ol_w_id = ?1";
-        assert_eq!(names(low, "stock"), ["s_i_id"]);
-        assert_eq!(names(low, "order_line"), ["ol_w_id"]);
-    }
 
     #[test]
     fn columns_span_from_the_first_to_the_last() {

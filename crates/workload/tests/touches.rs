@@ -10,7 +10,7 @@ use octavo_workload::{
 /// Workload, rows, mix, and the checksum of 5,000 transactions from one seed. TPC-E has more
 /// rows than in its trial, for an account to have more than a few trades, and once a mix in
 /// which every kind is frequent.
-const CHECKSUMS: &[(&str, &[(&str, u64)], Option<&str>, u64)] = &[
+const CHECKSUMS: &[(&str, Data, Option<&str>, u64)] = &[
     ("tpcc", &[("warehouses", 2)], None, 0xb7e5_eba1_3d19_495d),
     ("tpce", TPCE, None, 0xee37_3ea4_8857_0a5c),
     ("tpce", TPCE, Some(MAINTAINED), 0x8052_4f8a_0954_72a6),
@@ -30,13 +30,15 @@ const CHECKSUMS: &[(&str, &[(&str, u64)], Option<&str>, u64)] = &[
     ("pgbench-select-only", PGBENCH, None, 0x9322_55fb_d40f_39b1),
 ];
 
-const TPCE: &[(&str, u64)] = &[
+type Data = &'static [(&'static str, u64)];
+
+const TPCE: Data = &[
     ("customers", 1000),
     ("trade-days", 5),
     ("scale-factor", 500),
 ];
-const YCSB: &[(&str, u64)] = &[("records", 10_000)];
-const PGBENCH: &[(&str, u64)] = &[("scale", 2)];
+const YCSB: Data = &[("records", 10_000)];
+const PGBENCH: Data = &[("scale", 2)];
 const MAINTAINED: &str = "broker-volume=1,customer-position=1,market-watch=1,security-detail=1,\
      trade-lookup=1,trade-order=1,trade-status=1,trade-update=1,data-maintenance=4";
 

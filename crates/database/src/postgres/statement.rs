@@ -250,6 +250,7 @@ mod tests {
             parameters: &[ColumnKind::Integer],
             result: &[ColumnKind::Integer],
             changed_parameters: 0,
+            tables: &[],
         };
         let description = Description {
             parameters: vec![23],

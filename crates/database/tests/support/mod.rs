@@ -96,18 +96,21 @@ static STATEMENTS: [Statement; 7] = [
         parameters: &[ColumnKind::Integer],
         result: &[MONEY, TEXT],
         changed_parameters: 0,
+        tables: &[],
     },
     Statement {
         sql: "UPDATE account SET balance = balance + ?1 WHERE id = ?2",
         parameters: &[MONEY, ColumnKind::Integer],
         result: &[],
         changed_parameters: 1,
+        tables: &[],
     },
     Statement {
         sql: "UPDATE account SET filler = ?1 WHERE id = ?2",
         parameters: &[TEXT, ColumnKind::Integer],
         result: &[],
         changed_parameters: 1,
+        tables: &[],
     },
     Statement {
         sql: "INSERT INTO entry VALUES (?1, ?2, ?3, ?4)",
@@ -119,24 +122,28 @@ static STATEMENTS: [Statement; 7] = [
         ],
         result: &[],
         changed_parameters: 4,
+        tables: &[],
     },
     Statement {
         sql: "DELETE FROM entry WHERE account = ?1",
         parameters: &[ColumnKind::Integer],
         result: &[],
         changed_parameters: 0,
+        tables: &[],
     },
     Statement {
         sql: "SELECT count(*), sum(balance), sum(length(filler)) FROM account",
         parameters: &[],
         result: &[ColumnKind::Integer, MONEY, ColumnKind::Integer],
         changed_parameters: 0,
+        tables: &[],
     },
     Statement {
         sql: "SELECT count(*), sum(amount) FROM entry",
         parameters: &[],
         result: &[ColumnKind::Integer, MONEY],
         changed_parameters: 0,
+        tables: &[],
     },
 ];
 

@@ -11,6 +11,7 @@ use crate::schema::{
 pub(super) const BRANCHES: usize = 0;
 pub(super) const TELLERS: usize = 1;
 pub(super) const ACCOUNTS: usize = 2;
+#[cfg(test)]
 pub(super) const HISTORY: usize = 3;
 
 /// Rows of `pgbench_accounts` a unit of scale (`naccounts`).

@@ -1,13 +1,9 @@
 //! The rows that pgbench's statements touch.
 
-use super::{
-    schema::{ACCOUNTS, BRANCHES, HISTORY, TELLERS},
-    statements as sql,
-};
+use super::statements::{Scripts, StatementName};
 use crate::{
-    connection::{RowVisitor, StatementId, Value},
-    schema::TableId,
-    touch::{Action, Answer, By, Columns, Place, RowModel, Touch, integers},
+    connection::{StatementId, Value},
+    touch::{Hits, Place, RowModel, integers},
 };
 
 /// What a balance takes beyond the initial 0, which may take none: it is a sum of
@@ -35,45 +31,32 @@ impl RowModel for TouchedRows {
         &mut self,
         statement: StatementId,
         parameters: &[Value<'_>],
-        touches: &mut Vec<Touch>,
-        visit: &mut RowVisitor<'_>,
+        hits: &mut Hits<'_, '_>,
     ) -> u64 {
         let p: [i64; 2] = integers(parameters);
         let number = |id: i64| Place::initial(id as u64 - 1);
-        let update = Action::Update { grows: 0 };
-        let (table, first, action) = match statement {
-            sql::UPDATE_ACCOUNT => {
+        let statement = match StatementName::of(statement) {
+            StatementName::Scripts(statement) => statement,
+            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
+        };
+        match statement {
+            Scripts::UPDATE_ACCOUNT => {
                 let changed = &mut self.changed[p[1] as usize - 1];
                 let grows = match std::mem::replace(changed, true) {
                     true => 0,
                     false => BALANCE_BYTES,
                 };
-                (ACCOUNTS, number(p[1]), Action::Update { grows })
+                hits.grow(number(p[1]), 1, grows);
+                1
             }
-            sql::SELECT_BALANCE => {
-                visit(&Answer::new(&sql::STATEMENTS[statement.0], &[]));
-                (ACCOUNTS, number(p[0]), Action::Read)
-            }
-            sql::UPDATE_TELLER => (TELLERS, number(p[1]), update),
-            sql::UPDATE_BRANCH => (BRANCHES, number(p[1]), update),
-            sql::INSERT_HISTORY => {
+            Scripts::SELECT_BALANCE => hits.row(number(p[0])),
+            Scripts::UPDATE_TELLER | Scripts::UPDATE_BRANCH => hits.row(number(p[1])),
+            Scripts::INSERT_HISTORY => {
                 self.history += 1;
                 // There are none at first.
-                let place = Place::behind(0, self.history - 1);
-                (HISTORY, place, Action::Insert)
+                hits.row(Place::behind(0, self.history - 1))
             }
-            _ => unreachable!("checks are not run on a pretence"),
-        };
-        touches.push(Touch {
-            table: TableId(table),
-            by: By::Key,
-            first,
-            rows: 1,
-            action,
-            columns: Columns::NONE,
-            changed: 0,
-        });
-        1
+        }
     }
 }
 
@@ -81,8 +64,10 @@ impl RowModel for TouchedRows {
 mod tests {
     use octavo_units::Seed;
 
-    use super::*;
-    use crate::{Pgbench, Workload};
+    use crate::{
+        Pgbench, Workload,
+        pgbench::schema::{ACCOUNTS, HISTORY, TELLERS},
+    };
 
     #[test]
     fn a_transaction_touches_what_it_names() {

@@ -12,16 +12,12 @@ use octavo_units::{Seed, mix};
 
 use super::{
     random::{NuRand, push_surname},
-    schema::{
-        CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_UNDELIVERED, HISTORY, ITEM, ITEMS,
-        NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE,
-    },
-    statements as sql,
+    schema::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, FRACTION, ITEMS, STOCK},
+    statements::{Delivery, NewOrder, OrderStatus, Payment, StatementName, StockLevel},
 };
 use crate::{
-    connection::{RowVisitor, StatementId, Value},
-    schema::TableId,
-    touch::{Action, Answer, By, Columns, Place, RowModel, Touch, integers},
+    connection::{StatementId, Value},
+    touch::{Hits, Place, RowModel, integers},
 };
 
 /// Lines of an order, on average.
@@ -235,12 +231,219 @@ fn run_of(warehouse: i64, district: i64) -> usize {
     ((warehouse - 1) * DISTRICTS + district - 1) as usize
 }
 
-fn customer(run: usize, number: i64) -> Place {
-    Place::initial(run as u64 * CUSTOMERS as u64 + number as u64 - 1)
+fn warehouse(number: i64) -> Place {
+    Place::initial(number as u64 - 1)
+}
+
+fn district(warehouse: i64, district: i64) -> Place {
+    Place::initial(run_of(warehouse, district) as u64)
+}
+
+fn customer(warehouse: i64, district: i64, number: i64) -> Place {
+    let run = run_of(warehouse, district) as u64;
+    Place::initial(run * CUSTOMERS as u64 + number as u64 - 1)
 }
 
 fn stock(warehouse: i64, item: i64) -> Place {
     Place::initial(((warehouse - 1) * ITEMS + item - 1) as u64)
+}
+
+impl TouchedRows {
+    fn new_order(&mut self, statement: NewOrder, p: [i64; 6], hits: &mut Hits<'_, '_>) -> u64 {
+        match statement {
+            NewOrder::WAREHOUSE_TAX => hits.row(warehouse(p[0])),
+            NewOrder::TAKE_ORDER_NUMBER => hits.row(district(p[1], p[2])),
+            NewOrder::DISTRICT_TAX => {
+                hits.rows(district(p[0], p[1]), 1);
+                let tax = Value::Decimal {
+                    unscaled: 1,
+                    scale: FRACTION,
+                };
+                let next = self.districts[run_of(p[0], p[1])].next;
+                hits.answer(&[tax, Value::Integer(next + 1)])
+            }
+            NewOrder::CUSTOMER_DISCOUNT => hits.row(customer(p[0], p[1], p[2])),
+            NewOrder::INSERT_ORDER => {
+                let [order, d, w, customer, ..] = p;
+                let run = run_of(w, d);
+                self.new = Some(Order {
+                    run,
+                    customer,
+                    first_line: self.districts[run].lines,
+                    ..Order::default()
+                });
+                let entry = Self::order_by_customer(run, customer, order);
+                hits.row_with_entries(Self::order_place(run, order), &[entry])
+            }
+            NewOrder::INSERT_NEW_ORDER => hits.row(Self::new_order_place(run_of(p[2], p[1]), p[0])),
+            NewOrder::ITEM_PRICE if p[0] > ITEMS => {
+                // Its absence is found where it would be.
+                hits.rows(Place::initial(ITEMS as u64 - 1), 1);
+                0
+            }
+            NewOrder::ITEM_PRICE => hits.row(Place::initial(p[0] as u64 - 1)),
+            NewOrder::TAKE_STOCK => hits.row(stock(p[4], p[5])),
+            NewOrder::STOCK_01
+            | NewOrder::STOCK_02
+            | NewOrder::STOCK_03
+            | NewOrder::STOCK_04
+            | NewOrder::STOCK_05
+            | NewOrder::STOCK_06
+            | NewOrder::STOCK_07
+            | NewOrder::STOCK_08
+            | NewOrder::STOCK_09
+            | NewOrder::STOCK_10 => hits.row(stock(p[0], p[1])),
+            NewOrder::INSERT_ORDER_LINE => {
+                let Some(new) = &mut self.new else {
+                    return 1;
+                };
+                let lines = LINES * CUSTOMERS as u64;
+                let position = lines + new.first_line + u64::from(new.lines);
+                new.lines += 1;
+                new.items.push(p[4]);
+                hits.row(grown(new.run as u64, lines, position))
+            }
+        }
+    }
+
+    fn payment(
+        &mut self,
+        statement: Payment,
+        parameters: &[Value<'_>],
+        p: [i64; 6],
+        hits: &mut Hits<'_, '_>,
+    ) -> u64 {
+        match statement {
+            Payment::PAY_WAREHOUSE => hits.row(warehouse(p[1])),
+            Payment::WAREHOUSE_ADDRESS => hits.row(warehouse(p[0])),
+            Payment::PAY_DISTRICT => hits.row(district(p[1], p[2])),
+            Payment::DISTRICT_ADDRESS => hits.row(district(p[0], p[1])),
+            Payment::CUSTOMERS_BY_NAME => {
+                let run = run_of(p[0], p[1]);
+                let known = match parameters.get(2) {
+                    Some(Value::Text(name)) => self.surnames.get(*name),
+                    _ => None,
+                };
+                let Surname {
+                    number,
+                    first,
+                    bearers,
+                } = known.copied().unwrap_or_default();
+                let first = Place::initial(run as u64 * CUSTOMERS as u64 + first);
+                hits.rows(first, bearers as u32);
+                // One of the first thousand, and some of the others.
+                let own = (self.drawn(run, number, 4) % bearers.max(1)) as i64;
+                for index in 0..bearers as i64 {
+                    let others = CUSTOMERS as u64 - SURNAMES;
+                    let other = SURNAMES + self.drawn(run, number, 5 + index) % others;
+                    let id = if index == own { number } else { other as i64 };
+                    hits.answer(&[Value::Integer(id + 1)]);
+                }
+                bearers
+            }
+            Payment::PAY_CUSTOMER => hits.row(customer(p[3], p[4], p[5])),
+            Payment::CUSTOMER_DETAILS => {
+                hits.rows(customer(p[0], p[1], p[2]), 1);
+                let drawn = self.drawn(run_of(p[0], p[1]), p[2], 3);
+                let is_bad = drawn.is_multiple_of(10);
+                let mut given = [Value::Text("x"); 11];
+                given[9] = Value::Timestamp(0);
+                given[10] = Value::Text(if is_bad { "BC" } else { "GC" });
+                hits.answer(&given)
+            }
+            Payment::CUSTOMER_DATA => hits.row(customer(p[0], p[1], p[2])),
+            Payment::REWRITE_CUSTOMER_DATA => hits.row(customer(p[1], p[2], p[3])),
+            Payment::INSERT_HISTORY => {
+                let initial = self.warehouses * (DISTRICTS * CUSTOMERS) as u64;
+                self.history += 1;
+                hits.row(Place::behind(initial - 1, self.history - 1))
+            }
+        }
+    }
+
+    fn order_status(&self, statement: OrderStatus, p: [i64; 6], hits: &mut Hits<'_, '_>) -> u64 {
+        let run = run_of(p[0], p[1]);
+        match statement {
+            OrderStatus::CUSTOMER_BALANCE => hits.row(customer(p[0], p[1], p[2])),
+            OrderStatus::LAST_ORDER => {
+                let later = self.districts[run].last.get(&p[2]).copied();
+                let order = later.unwrap_or_else(|| self.order_of(run, p[2]));
+                hits.rows(Self::order_by_customer(run, p[2], order), 1);
+                hits.entry(Self::order_place(run, order));
+                hits.answer(&[Value::Integer(order)])
+            }
+            OrderStatus::LINES_OF_ORDER => {
+                let (first, rows) = self.lines(run, p[2]);
+                hits.rows(first, rows);
+                hits.answers(rows)
+            }
+        }
+    }
+
+    fn delivery(&mut self, statement: Delivery, p: [i64; 6], hits: &mut Hits<'_, '_>) -> u64 {
+        match statement {
+            Delivery::OLDEST_NEW_ORDER => {
+                let run = run_of(p[0], p[1]);
+                let District { next, oldest, .. } = self.districts[run];
+                hits.rows(Self::new_order_place(run, oldest), 1);
+                let found = match oldest < next {
+                    true => Value::Integer(oldest),
+                    false => Value::Null,
+                };
+                hits.answer(&[found])
+            }
+            Delivery::DELETE_NEW_ORDER => {
+                let run = run_of(p[0], p[1]);
+                self.districts[run].oldest = p[2] + 1;
+                hits.row(Self::new_order_place(run, p[2]))
+            }
+            Delivery::SET_CARRIER => {
+                let place = Self::order_place(run_of(p[1], p[2]), p[3]);
+                hits.grow(place, 1, CARRIER_BYTES);
+                1
+            }
+            Delivery::ORDER_CUSTOMER => {
+                let run = run_of(p[0], p[1]);
+                hits.rows(Self::order_place(run, p[2]), 1);
+                let later = self.later(run, p[2]).map(|order| order.customer);
+                let customer = later.unwrap_or_else(|| self.customer_of(run, p[2]));
+                hits.answer(&[Value::Integer(customer)])
+            }
+            Delivery::DELIVER_LINES => {
+                let (first, rows) = self.lines(run_of(p[1], p[2]), p[3]);
+                hits.grow(first, rows, DATE_BYTES);
+                rows.into()
+            }
+            Delivery::ORDER_AMOUNT => {
+                let (first, rows) = self.lines(run_of(p[0], p[1]), p[2]);
+                hits.rows(first, rows);
+                hits.answer(&[])
+            }
+            Delivery::DELIVER_TO_CUSTOMER => hits.row(customer(p[2], p[3], p[4])),
+        }
+    }
+
+    fn stock_level(&self, statement: StockLevel, p: [i64; 6], hits: &mut Hits<'_, '_>) -> u64 {
+        let run = run_of(p[0], p[1]);
+        let next = self.districts[run].next;
+        match statement {
+            StockLevel::NEXT_ORDER_NUMBER => {
+                hits.rows(district(p[0], p[1]), 1);
+                hits.answer(&[Value::Integer(next)])
+            }
+            StockLevel::LOW_STOCK => {
+                // By nested loops: each line, and then its stock.
+                for order in (next - RECENT as i64)..next {
+                    let (first, rows) = self.lines(run, order);
+                    hits.rows(first, rows);
+                    for item in self.recent(run, (next - 1 - order) as usize) {
+                        hits.read_key(STOCK, stock(p[0], item));
+                    }
+                }
+                hits.answer(&[])
+            }
+        }
+    }
 }
 
 impl RowModel for TouchedRows {
@@ -248,232 +451,16 @@ impl RowModel for TouchedRows {
         &mut self,
         statement: StatementId,
         parameters: &[Value<'_>],
-        touches: &mut Vec<Touch>,
-        visit: &mut RowVisitor<'_>,
+        hits: &mut Hits<'_, '_>,
     ) -> u64 {
-        const READ: Action = Action::Read;
-        const UPDATE: Action = Action::Update { grows: 0 };
-        let mut touch = |table, by, first, rows, action| {
-            touches.push(Touch {
-                table: TableId(table),
-                by,
-                first,
-                rows,
-                action,
-                columns: Columns::NONE,
-                changed: 0,
-            });
-        };
-        let mut one = |table: usize, first, action| touch(table, By::Key, first, 1, action);
-        let mut answer = |given: &[Value<'_>]| {
-            visit(&Answer::new(&sql::STATEMENTS[statement.0], given));
-            1
-        };
-        let p: [i64; 6] = integers(parameters);
-        let whole = |value| Value::Integer(value);
-        match statement {
-            sql::WAREHOUSE_TAX | sql::WAREHOUSE_ADDRESS => {
-                one(WAREHOUSE, Place::initial(p[0] as u64 - 1), READ);
-                answer(&[])
-            }
-            sql::PAY_WAREHOUSE => {
-                one(WAREHOUSE, Place::initial(p[1] as u64 - 1), UPDATE);
-                1
-            }
-            sql::DISTRICT_ADDRESS => {
-                one(DISTRICT, Place::initial(run_of(p[0], p[1]) as u64), READ);
-                answer(&[])
-            }
-            sql::DISTRICT_TAX => {
-                let run = run_of(p[0], p[1]);
-                one(DISTRICT, Place::initial(run as u64), READ);
-                let tax = Value::Decimal {
-                    unscaled: 1,
-                    scale: 4,
-                };
-                answer(&[tax, whole(self.districts[run].next + 1)])
-            }
-            sql::NEXT_ORDER_NUMBER => {
-                let run = run_of(p[0], p[1]);
-                one(DISTRICT, Place::initial(run as u64), READ);
-                answer(&[whole(self.districts[run].next)])
-            }
-            sql::TAKE_ORDER_NUMBER | sql::PAY_DISTRICT => {
-                one(DISTRICT, Place::initial(run_of(p[1], p[2]) as u64), UPDATE);
-                1
-            }
-            sql::CUSTOMER_DISCOUNT | sql::CUSTOMER_DATA | sql::CUSTOMER_BALANCE => {
-                one(CUSTOMER, customer(run_of(p[0], p[1]), p[2]), READ);
-                answer(&[])
-            }
-            sql::CUSTOMER_DETAILS => {
-                let run = run_of(p[0], p[1]);
-                one(CUSTOMER, customer(run, p[2]), READ);
-                let is_bad = self.drawn(run, p[2], 3).is_multiple_of(10);
-                let mut given = [Value::Text("x"); 11];
-                given[9] = Value::Timestamp(0);
-                given[10] = Value::Text(if is_bad { "BC" } else { "GC" });
-                answer(&given)
-            }
-            sql::PAY_CUSTOMER => {
-                one(CUSTOMER, customer(run_of(p[3], p[4]), p[5]), UPDATE);
-                1
-            }
-            sql::REWRITE_CUSTOMER_DATA => {
-                one(CUSTOMER, customer(run_of(p[1], p[2]), p[3]), UPDATE);
-                1
-            }
-            sql::DELIVER_TO_CUSTOMER => {
-                one(CUSTOMER, customer(run_of(p[2], p[3]), p[4]), UPDATE);
-                1
-            }
-            sql::CUSTOMERS_BY_NAME => {
-                let run = run_of(p[0], p[1]);
-                let known = match parameters[2] {
-                    Value::Text(name) => self.surnames.get(name),
-                    _ => None,
-                };
-                let surname = known.copied().unwrap_or_default();
-                let Surname {
-                    number, bearers, ..
-                } = surname;
-                let first = Place::initial(run as u64 * CUSTOMERS as u64 + surname.first);
-                touch(CUSTOMER, By::Index(0), first, bearers as u32, READ);
-                // One of the first thousand, and some of the others.
-                let own = (self.drawn(run, number, 4) % bearers.max(1)) as i64;
-                for index in 0..bearers as i64 {
-                    let others = CUSTOMERS as u64 - SURNAMES;
-                    let other = SURNAMES + self.drawn(run, number, 5 + index) % others;
-                    let id = if index == own { number } else { other as i64 };
-                    answer(&[whole(id + 1)]);
-                }
-                bearers
-            }
-            sql::ITEM_PRICE => {
-                if p[0] > ITEMS {
-                    // Its absence is found where it would be.
-                    one(ITEM, Place::initial(ITEMS as u64 - 1), READ);
-                    return 0;
-                }
-                one(ITEM, Place::initial(p[0] as u64 - 1), READ);
-                answer(&[])
-            }
-            sql::TAKE_STOCK => {
-                one(STOCK, stock(p[4], p[5]), UPDATE);
-                1
-            }
-            statement if (sql::STOCK_01..=sql::STOCK_10).contains(&statement) => {
-                one(STOCK, stock(p[0], p[1]), READ);
-                answer(&[])
-            }
-            sql::INSERT_ORDER => {
-                let [order, d, w, customer, ..] = p;
-                let run = run_of(w, d);
-                one(ORDERS, Self::order_place(run, order), Action::Insert);
-                let place = Self::order_by_customer(run, customer, order);
-                touch(ORDERS, By::Index(0), place, 1, Action::Insert);
-                self.new = Some(Order {
-                    run,
-                    customer,
-                    first_line: self.districts[run].lines,
-                    ..Order::default()
-                });
-                1
-            }
-            sql::INSERT_NEW_ORDER => {
-                let place = Self::new_order_place(run_of(p[2], p[1]), p[0]);
-                one(NEW_ORDER, place, Action::Insert);
-                1
-            }
-            sql::INSERT_ORDER_LINE => {
-                if let Some(new) = &mut self.new {
-                    let lines = LINES * CUSTOMERS as u64;
-                    let position = lines + new.first_line + u64::from(new.lines);
-                    let place = grown(new.run as u64, lines, position);
-                    one(ORDER_LINE, place, Action::Insert);
-                    new.lines += 1;
-                    new.items.push(p[4]);
-                }
-                1
-            }
-            sql::INSERT_HISTORY => {
-                let initial = self.warehouses * (DISTRICTS * CUSTOMERS) as u64;
-                let place = Place::behind(initial - 1, self.history);
-                one(HISTORY, place, Action::Insert);
-                self.history += 1;
-                1
-            }
-            sql::LAST_ORDER => {
-                let run = run_of(p[0], p[1]);
-                let later = self.districts[run].last.get(&p[2]).copied();
-                let order = later.unwrap_or_else(|| self.order_of(run, p[2]));
-                let entry = Self::order_by_customer(run, p[2], order);
-                touch(ORDERS, By::Index(0), entry, 1, READ);
-                let row = Self::order_place(run, order);
-                touch(ORDERS, By::Entry, row, 1, READ);
-                answer(&[whole(order)])
-            }
-            sql::LINES_OF_ORDER => {
-                let (first, rows) = self.lines(run_of(p[0], p[1]), p[2]);
-                touch(ORDER_LINE, By::Key, first, rows, READ);
-                (0..rows).for_each(|_| {
-                    answer(&[]);
-                });
-                u64::from(rows)
-            }
-            sql::OLDEST_NEW_ORDER => {
-                let run = run_of(p[0], p[1]);
-                let District { next, oldest, .. } = self.districts[run];
-                one(NEW_ORDER, Self::new_order_place(run, oldest), READ);
-                answer(&[if oldest < next {
-                    whole(oldest)
-                } else {
-                    Value::Null
-                }])
-            }
-            sql::DELETE_NEW_ORDER => {
-                let run = run_of(p[0], p[1]);
-                one(NEW_ORDER, Self::new_order_place(run, p[2]), Action::Delete);
-                self.districts[run].oldest = p[2] + 1;
-                1
-            }
-            sql::SET_CARRIER => {
-                let place = Self::order_place(run_of(p[1], p[2]), p[3]);
-                let grows = CARRIER_BYTES;
-                one(ORDERS, place, Action::Update { grows });
-                1
-            }
-            sql::ORDER_CUSTOMER => {
-                let run = run_of(p[0], p[1]);
-                one(ORDERS, Self::order_place(run, p[2]), READ);
-                let later = self.later(run, p[2]).map(|order| order.customer);
-                answer(&[whole(later.unwrap_or_else(|| self.customer_of(run, p[2])))])
-            }
-            sql::DELIVER_LINES => {
-                let (first, rows) = self.lines(run_of(p[1], p[2]), p[3]);
-                let grows = DATE_BYTES;
-                touch(ORDER_LINE, By::Key, first, rows, Action::Update { grows });
-                u64::from(rows)
-            }
-            sql::ORDER_AMOUNT => {
-                let (first, rows) = self.lines(run_of(p[0], p[1]), p[2]);
-                touch(ORDER_LINE, By::Key, first, rows, READ);
-                answer(&[])
-            }
-            sql::LOW_STOCK => {
-                let run = run_of(p[0], p[1]);
-                // By nested loops: each line, and then its stock.
-                for order in (self.districts[run].next - RECENT as i64)..self.districts[run].next {
-                    let (first, rows) = self.lines(run, order);
-                    touch(ORDER_LINE, By::Key, first, rows, READ);
-                    let index = (self.districts[run].next - 1 - order) as usize;
-                    for item in self.recent(run, index) {
-                        touch(STOCK, By::Key, stock(p[0], item), 1, READ);
-                    }
-                }
-                answer(&[])
-            }
-            _ => unreachable!("checks are not run on a pretence"),
+        let p = integers(parameters);
+        match StatementName::of(statement) {
+            StatementName::NewOrder(statement) => self.new_order(statement, p, hits),
+            StatementName::Payment(statement) => self.payment(statement, parameters, p, hits),
+            StatementName::OrderStatus(statement) => self.order_status(statement, p, hits),
+            StatementName::Delivery(statement) => self.delivery(statement, p, hits),
+            StatementName::StockLevel(statement) => self.stock_level(statement, p, hits),
+            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
         }
     }
 
@@ -499,7 +486,11 @@ impl RowModel for TouchedRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Client, Tpcc, Workload};
+    use crate::{
+        Client, Tpcc, Workload,
+        touch::{Action, By},
+        tpcc::schema::{NEW_ORDER, ORDER_LINE, ORDERS},
+    };
 
     #[test]
     fn each_customer_has_one_initial_order() {

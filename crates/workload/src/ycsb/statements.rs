@@ -14,46 +14,72 @@ const L: ColumnKind = ColumnKind::Integer32;
 const FIELD: ColumnKind = ColumnKind::Varchar(6000);
 
 statements! {
-    /// All fields of one record.
-    READ: [KEY] -> [FIELD; FIELDS] =
-        "SELECT field0, field1, field2, field3, field4, field5, field6, field7, field8, \
-         field9 FROM usertable WHERE ycsb_key = ?1";
-    /// A new record.
-    INSERT: [KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD] sets 11 =
-        "INSERT INTO usertable (ycsb_key, field0, field1, field2, field3, field4, field5, \
-         field6, field7, field8, field9) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    /// Whether a key is there.
-    FIND: [KEY] -> [KEY] = "SELECT ycsb_key FROM usertable WHERE ycsb_key = ?1";
-    /// Keys and fields of some records in key order.
-    SCAN: [KEY, I] -> [KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD] =
-        "SELECT ycsb_key, field0, field1, field2, field3, field4, field5, field6, field7, \
-         field8, field9 FROM usertable WHERE ycsb_key >= ?1 ORDER BY ycsb_key LIMIT ?2";
-    /// How many records there are.
-    COUNT: [] -> [I] = "SELECT COUNT(*) FROM usertable";
-    /// Counts of the records in a range of keys: all, those with different keys,
-    /// those whose key has the right form. The shortest and longest value of each
-    /// field.
-    SUMMARY: [KEY, KEY] -> [I, I, I, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L] =
-        "SELECT COUNT(*), COUNT(DISTINCT ycsb_key), \
-         COUNT(CASE WHEN ycsb_key LIKE 'user%' AND length(ycsb_key) > 4 \
-         AND length(ycsb_key) < 24 THEN 1 END), \
-         MIN(length(field0)), MAX(length(field0)), MIN(length(field1)), MAX(length(field1)), \
-         MIN(length(field2)), MAX(length(field2)), MIN(length(field3)), MAX(length(field3)), \
-         MIN(length(field4)), MAX(length(field4)), MIN(length(field5)), MAX(length(field5)), \
-         MIN(length(field6)), MAX(length(field6)), MIN(length(field7)), MAX(length(field7)), \
-         MIN(length(field8)), MAX(length(field8)), MIN(length(field9)), MAX(length(field9)) \
-         FROM usertable WHERE ycsb_key >= ?1 AND ycsb_key < ?2";
-    UPDATE_0: [FIELD, KEY] sets 1 = "UPDATE usertable SET field0 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_1: [FIELD, KEY] sets 1 = "UPDATE usertable SET field1 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_2: [FIELD, KEY] sets 1 = "UPDATE usertable SET field2 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_3: [FIELD, KEY] sets 1 = "UPDATE usertable SET field3 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_4: [FIELD, KEY] sets 1 = "UPDATE usertable SET field4 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_5: [FIELD, KEY] sets 1 = "UPDATE usertable SET field5 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_6: [FIELD, KEY] sets 1 = "UPDATE usertable SET field6 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_7: [FIELD, KEY] sets 1 = "UPDATE usertable SET field7 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_8: [FIELD, KEY] sets 1 = "UPDATE usertable SET field8 = ?1 WHERE ycsb_key = ?2";
-    UPDATE_9: [FIELD, KEY] sets 1 = "UPDATE usertable SET field9 = ?1 WHERE ycsb_key = ?2";
+    /// The operations.
+    Operations {
+        /// All fields of one record.
+        READ: [KEY] -> [FIELD; FIELDS] =
+            "SELECT field0, field1, field2, field3, field4, field5, field6, field7, field8, \
+             field9 FROM usertable WHERE ycsb_key = ?1"
+            reads usertable of [field0, field1, field2, field3, field4, field5, field6, field7,
+                field8, field9, ycsb_key];
+        /// A new record.
+        INSERT: [KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD] =
+            "INSERT INTO usertable (ycsb_key, field0, field1, field2, field3, field4, field5, \
+             field6, field7, field8, field9) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+            inserts usertable sets [ycsb_key, field0, field1, field2, field3, field4, field5, field6,
+                field7, field8, field9];
+        /// Keys and fields of some records in key order.
+        SCAN: [KEY, I] -> [KEY, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD] =
+            "SELECT ycsb_key, field0, field1, field2, field3, field4, field5, field6, field7, \
+             field8, field9 FROM usertable WHERE ycsb_key >= ?1 ORDER BY ycsb_key LIMIT ?2"
+            reads usertable of [ycsb_key, field0, field1, field2, field3, field4, field5, field6,
+                field7, field8, field9];
+        UPDATE_0: [FIELD, KEY] = "UPDATE usertable SET field0 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field0];
+        UPDATE_1: [FIELD, KEY] = "UPDATE usertable SET field1 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field1];
+        UPDATE_2: [FIELD, KEY] = "UPDATE usertable SET field2 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field2];
+        UPDATE_3: [FIELD, KEY] = "UPDATE usertable SET field3 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field3];
+        UPDATE_4: [FIELD, KEY] = "UPDATE usertable SET field4 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field4];
+        UPDATE_5: [FIELD, KEY] = "UPDATE usertable SET field5 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field5];
+        UPDATE_6: [FIELD, KEY] = "UPDATE usertable SET field6 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field6];
+        UPDATE_7: [FIELD, KEY] = "UPDATE usertable SET field7 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field7];
+        UPDATE_8: [FIELD, KEY] = "UPDATE usertable SET field8 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field8];
+        UPDATE_9: [FIELD, KEY] = "UPDATE usertable SET field9 = ?1 WHERE ycsb_key = ?2"
+            updates usertable of [ycsb_key] sets [field9];
+    }
+    /// The conditions, and whether a doubtful insert was done.
+    Checks {
+        /// Whether a key is there.
+        FIND: [KEY] -> [KEY] = "SELECT ycsb_key FROM usertable WHERE ycsb_key = ?1"
+            reads usertable of [ycsb_key];
+        /// How many records there are.
+        COUNT: [] -> [I] = "SELECT COUNT(*) FROM usertable"
+            reads usertable;
+        /// Counts of the records in a range of keys: all, those with different keys,
+        /// those whose key has the right form. The shortest and longest value of each
+        /// field.
+        SUMMARY: [KEY, KEY] -> [I, I, I, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L] =
+            "SELECT COUNT(*), COUNT(DISTINCT ycsb_key), \
+             COUNT(CASE WHEN ycsb_key LIKE 'user%' AND length(ycsb_key) > 4 \
+             AND length(ycsb_key) < 24 THEN 1 END), \
+             MIN(length(field0)), MAX(length(field0)), MIN(length(field1)), MAX(length(field1)), \
+             MIN(length(field2)), MAX(length(field2)), MIN(length(field3)), MAX(length(field3)), \
+             MIN(length(field4)), MAX(length(field4)), MIN(length(field5)), MAX(length(field5)), \
+             MIN(length(field6)), MAX(length(field6)), MIN(length(field7)), MAX(length(field7)), \
+             MIN(length(field8)), MAX(length(field8)), MIN(length(field9)), MAX(length(field9)) \
+             FROM usertable WHERE ycsb_key >= ?1 AND ycsb_key < ?2"
+            reads usertable of [ycsb_key, field0, field1, field2, field3, field4, field5, field6,
+                field7, field8, field9];
+    }
 }
 
 /// Writes one field of one record.
@@ -70,32 +96,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_stand_where_their_positions_say() {
-        for (statement, begin) in [
-            (READ, "SELECT field0, "),
-            (INSERT, "INSERT "),
-            (FIND, "SELECT ycsb_key FROM"),
-            (SCAN, "SELECT ycsb_key, field0"),
-            (COUNT, "SELECT COUNT(*) FROM"),
-            (SUMMARY, "SELECT COUNT(*), "),
-        ] {
-            assert!(STATEMENTS[statement.0].sql.starts_with(begin), "{begin}");
-        }
+    fn each_field_has_its_update() {
         for field in 0..FIELDS {
             let sql = STATEMENTS[update_of(field).0].sql;
             assert!(sql.contains(&format!("SET field{field} = ?1")), "{sql}");
-        }
-    }
-
-    #[test]
-    fn every_parameter_is_marked_once() {
-        for statement in STATEMENTS {
-            assert_eq!(
-                statement.sql.matches('?').count(),
-                statement.parameters.len(),
-                "{}",
-                statement.sql
-            );
         }
     }
 }

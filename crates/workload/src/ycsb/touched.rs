@@ -5,12 +5,11 @@ use std::collections::HashMap;
 use super::{
     key::KeyPlace,
     schema::FIELDS,
-    statements::{INSERT, READ, SCAN, STATEMENTS},
+    statements::{Operations, StatementName},
 };
 use crate::{
-    connection::{RowVisitor, StatementId, Value},
-    schema::TableId,
-    touch::{Action, Answer, By, Columns, Place, RowModel, Touch},
+    connection::{StatementId, Value},
+    touch::{Hits, Place, RowModel},
 };
 
 /// Where records are in the order of their keys.
@@ -62,42 +61,52 @@ impl RowModel for TouchedRows {
         &mut self,
         statement: StatementId,
         parameters: &[Value<'_>],
-        touches: &mut Vec<Touch>,
-        visit: &mut RowVisitor<'_>,
+        hits: &mut Hits<'_, '_>,
     ) -> u64 {
-        let (key, rows, action) = match (statement, parameters) {
-            (SCAN, [Value::Text(key), Value::Integer(records)]) => (*key, *records, Action::Read),
-            (READ, [Value::Text(key)]) => (*key, 1, Action::Read),
-            (INSERT, [Value::Text(key), ..]) => (*key, 1, Action::Insert),
-            (_, [.., Value::Text(key)]) => (*key, 1, Action::Update { grows: 0 }),
-            _ => unreachable!("checks are not run on a pretence"),
+        let statement = match StatementName::of(statement) {
+            StatementName::Operations(statement) => statement,
+            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
         };
-        let first = self.place(key);
-        let left = self.digits.len() as u64 - first.initial;
-        let rows = (rows.unsigned_abs()).min(left.max(1)) as u32;
-        touches.push(Touch {
-            table: TableId(0),
-            by: By::Key,
-            first,
-            rows,
-            action,
-            columns: Columns::NONE,
-            changed: 0,
-        });
-        if action == Action::Read {
-            let mut given = [Value::Text(&self.field); 1 + FIELDS];
-            if statement == SCAN {
-                given[0] = Value::Text(key);
+        let text = |position: usize| match parameters.get(position) {
+            Some(Value::Text(text)) => *text,
+            _ => "",
+        };
+        match statement {
+            Operations::READ => {
+                hits.rows(self.place(text(0)), 1);
+                hits.answer(&[Value::Text(&self.field); FIELDS])
             }
-            for _ in 0..rows {
-                visit(&Answer::new(&STATEMENTS[statement.0], &given));
+            Operations::SCAN => {
+                let key = text(0);
+                let first = self.place(key);
+                let left = self.digits.len() as u64 - first.initial;
+                let wanted = match parameters.get(1) {
+                    Some(Value::Integer(records)) => records.unsigned_abs(),
+                    _ => 0,
+                };
+                let rows = wanted.min(left.max(1)) as u32;
+                hits.rows(first, rows);
+                let mut given = [Value::Text(&self.field); 1 + FIELDS];
                 // What the first row has to be is the key that was asked for.
-                if statement == SCAN {
+                given[0] = Value::Text(key);
+                for _ in 0..rows {
+                    hits.answer(&given);
                     given[0] = Value::Text("user");
                 }
+                rows.into()
             }
+            Operations::INSERT => hits.row(self.place(text(0))),
+            Operations::UPDATE_0
+            | Operations::UPDATE_1
+            | Operations::UPDATE_2
+            | Operations::UPDATE_3
+            | Operations::UPDATE_4
+            | Operations::UPDATE_5
+            | Operations::UPDATE_6
+            | Operations::UPDATE_7
+            | Operations::UPDATE_8
+            | Operations::UPDATE_9 => hits.row(self.place(text(1))),
         }
-        u64::from(rows)
     }
 }
 
@@ -106,7 +115,7 @@ mod tests {
     use octavo_units::Seed;
 
     use super::*;
-    use crate::{Workload, Ycsb, ycsb::Core};
+    use crate::{Workload, Ycsb, touch::Action, ycsb::Core};
 
     #[test]
     fn places_are_those_of_the_keys_in_order() {

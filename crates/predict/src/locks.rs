@@ -90,7 +90,7 @@ impl Locks {
 
 #[cfg(test)]
 mod tests {
-    use octavo_workload::touch::{By, Columns};
+    use octavo_workload::touch::{By, Columns, Cursor};
 
     use super::*;
 
@@ -100,6 +100,8 @@ mod tests {
             by: By::Key,
             first: Place::initial(row),
             rows: 1,
+            cursor: Cursor::New,
+            begins: true,
             action: Action::Update { grows: 0 },
             columns: Columns::NONE,
             changed: 0,

@@ -75,6 +75,18 @@ pub enum Action {
     Delete,
 }
 
+/// Where a statement's cursor comes from: a database that keeps the pages on its way to a
+/// row looks for the next one from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cursor {
+    /// The statement was at no row of the table by this path before.
+    New,
+    /// It was at another row, and looks for this one by its key or entry.
+    Seeks,
+    /// It goes on to the rows behind those where it was.
+    Continues,
+}
+
 /// Columns of a table: one bit each, the first one's lowest. No table of a workload has
 /// more than 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -120,6 +132,11 @@ pub struct Touch {
     pub first: Place,
     /// How many there are.
     pub rows: u32,
+    /// Where the statement was before.
+    pub cursor: Cursor,
+    /// Whether it is the first of a transaction of the database, of which a client's
+    /// transaction may have several: a statement outside of any is one of its own.
+    pub begins: bool,
     /// What is done with each.
     pub action: Action,
     /// The columns that the statement reads, or sets where it sets any.
@@ -223,17 +240,27 @@ pub(crate) struct Hits<'a, 'v> {
     statement: &'a Statement,
     tables: &'a [Resolved],
     changed: u32,
+    /// Touches before this statement.
+    before: usize,
+    begins: &'a mut bool,
     touches: &'a mut Vec<Touch>,
     visit: &'a mut RowVisitor<'v>,
 }
 
 impl Hits<'_, '_> {
     fn push(&mut self, access: &Resolved, by: By, first: Place, rows: u32, action: Action) {
+        let mut own = self.touches[self.before..].iter().rev();
+        let was_there = own.any(|touch| (touch.table, touch.by) == (access.table, by));
         self.touches.push(Touch {
             table: access.table,
             by,
             first,
             rows,
+            cursor: match was_there {
+                true => Cursor::Seeks,
+                false => Cursor::New,
+            },
+            begins: std::mem::take(self.begins),
             action,
             columns: access.columns,
             changed: match action {
@@ -247,6 +274,16 @@ impl Hits<'_, '_> {
     pub(crate) fn rows(&mut self, first: Place, rows: u32) {
         let access = &self.tables[0];
         self.push(access, access.paths[0], first, rows, access.action);
+    }
+
+    /// Rows of its first table behind those of the last such call.
+    pub(crate) fn next_rows(&mut self, first: Place, rows: u32) {
+        self.rows(first, rows);
+        if let Some(Touch { cursor, .. }) = self.touches.last_mut()
+            && *cursor == Cursor::Seeks
+        {
+            *cursor = Cursor::Continues;
+        }
     }
 
     /// One row of its first table, by its first path, whose change moves no entry of an index,
@@ -297,6 +334,8 @@ impl Hits<'_, '_> {
             by: By::Key,
             first: place,
             rows: 1,
+            cursor: Cursor::New,
+            begins: std::mem::take(self.begins),
             action: Action::Read,
             columns: Columns::NONE,
             changed: 0,
@@ -346,6 +385,9 @@ pub struct Pretence {
     /// By statement.
     tables: Vec<Vec<Resolved>>,
     touches: Vec<Touch>,
+    /// Whether a transaction is open, and whether none of its rows was touched yet.
+    is_open: bool,
+    begins: bool,
     statements: u32,
     changed_bytes: u64,
 }
@@ -365,6 +407,8 @@ impl Pretence {
             known,
             tables: known.iter().map(of).collect(),
             touches: Vec::new(),
+            is_open: false,
+            begins: false,
             statements: 0,
             changed_bytes: 0,
         }
@@ -401,15 +445,18 @@ impl std::fmt::Debug for Pretence {
 
 impl Connection for Pretence {
     fn begin(&mut self, _access: Access) -> Result<()> {
+        (self.is_open, self.begins) = (true, true);
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
+        self.is_open = false;
         self.model.end(true);
         Ok(())
     }
 
     fn rollback(&mut self) -> Result<()> {
+        self.is_open = false;
         self.model.end(false);
         Ok(())
     }
@@ -425,6 +472,7 @@ impl Connection for Pretence {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64> {
         self.statements += 1;
+        self.begins |= !self.is_open;
         let known = &self.known[statement.0];
         let changed = &parameters[..known.changed_parameters];
         let changed = changed.iter().map(Value::byte_length).sum::<u64>();
@@ -433,6 +481,8 @@ impl Connection for Pretence {
             statement: known,
             tables: &self.tables[statement.0],
             changed: u32::try_from(changed).unwrap_or(u32::MAX),
+            before: self.touches.len(),
+            begins: &mut self.begins,
             touches: &mut self.touches,
             visit,
         };

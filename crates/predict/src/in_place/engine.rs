@@ -225,7 +225,11 @@ impl Engine for InPlace {
 #[cfg(test)]
 mod tests {
     use octavo_units::Seed;
-    use octavo_workload::{Pgbench, pgbench::Script, touch::Pretence};
+    use octavo_workload::{
+        Pgbench,
+        pgbench::Script,
+        touch::{Cursor, Pretence},
+    };
 
     use super::*;
     use crate::{
@@ -411,6 +415,8 @@ mod tests {
                 rows: 1,
                 action: Action::Update { grows: 0 },
                 columns: Default::default(),
+                cursor: Cursor::New,
+                begins: true,
                 changed: 8,
             };
             let mut ios = Vec::new();

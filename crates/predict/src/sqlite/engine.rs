@@ -7,7 +7,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
     schema::TableId,
-    touch::{Action, By, Place, Touch},
+    touch::{Action, By, Cursor, Place, Touch},
 };
 
 use super::{
@@ -53,6 +53,8 @@ pub(crate) struct Sqlite {
     steps: Steps,
     /// Rows by rowid of those inserted later into tables whose key has an index.
     rowids: HashMap<(TableId, Place), u64>,
+    /// The leaf that a statement's cursor was at last, by table and path.
+    leaves: HashMap<(TableId, By), Page>,
     changed: Vec<Page>,
     /// Pages that the cache has room to know of.
     known: u32,
@@ -100,6 +102,7 @@ impl Sqlite {
             pages,
             steps: Steps::default(),
             rowids: HashMap::new(),
+            leaves: HashMap::new(),
             changed: Vec::new(),
             known,
         })
@@ -111,8 +114,12 @@ impl Sqlite {
             pages,
             steps,
             rowids,
+            leaves,
             ..
         } = self;
+        if touch.begins {
+            steps.read(FIRST);
+        }
         let TableTrees {
             rows,
             values,
@@ -124,6 +131,9 @@ impl Sqlite {
             _ => Wanted::Named,
         };
         rows.refer_to_overflow(values.references_a_page(touch.columns, wanted));
+        // A cursor keeps the root, and the way to its leaf if it goes on from there.
+        let begin = steps.as_slice().len();
+        let is_new = touch.cursor == Cursor::New;
         match (touch.by, key) {
             (By::Key, Some(key)) => {
                 let places = apply(
@@ -134,6 +144,7 @@ impl Sqlite {
                     pages,
                     steps,
                 );
+                steps.hold(begin..begin + usize::from(!is_new));
                 let mut cursor = None;
                 for place in places {
                     // The row is where its rowid is: behind all others if it is new.
@@ -146,16 +157,32 @@ impl Sqlite {
                     apply(rows, row, 1, touch.action, pages, steps);
                     let leaf = steps.as_slice()[begin + height - 1];
                     let leaf = leaf.reference().0.page();
-                    steps.hold(begin..begin + held(cursor, row, leaf, height));
+                    let held = held(cursor, row, leaf, height).max(usize::from(!is_new));
+                    steps.hold(begin..begin + held);
                     cursor = Some((row, leaf));
                 }
             }
-            (By::Index(index), _) => {
-                let index = &mut indexes[index];
-                apply(index, touch.first, touch.rows, touch.action, pages, steps);
-            }
-            (By::Key | By::Entry, _) => {
-                apply(rows, touch.first, touch.rows, touch.action, pages, steps);
+            (by, _) => {
+                let tree = match by {
+                    By::Index(index) => &mut indexes[index],
+                    By::Key | By::Entry => rows,
+                };
+                let height = tree.height();
+                apply(tree, touch.first, touch.rows, touch.action, pages, steps);
+                let page = |step: &Step| step.reference().0.page();
+                let leaf = steps.as_slice().get(begin + height - 1).map(page);
+                let last = steps.as_slice().last().map(page);
+                let at = (touch.table, by);
+                let held = match touch.cursor {
+                    Cursor::New => 0,
+                    Cursor::Seeks => 1,
+                    Cursor::Continues if leaf == leaves.get(&at).copied() => height,
+                    Cursor::Continues => height - 1,
+                };
+                steps.hold(begin..begin + held);
+                if let Some(last) = last {
+                    leaves.insert(at, last);
+                }
             }
         }
     }
@@ -220,7 +247,6 @@ impl Engine for Sqlite {
         ios: &mut Vec<Io>,
     ) -> Referred {
         self.steps.clear();
-        self.steps.read(FIRST);
         let taken = self.pages.changes();
         for touch in touches {
             self.touch(touch);
@@ -310,7 +336,7 @@ impl Engine for Sqlite {
 #[cfg(test)]
 mod tests {
     use octavo_units::{Seed, mix};
-    use octavo_workload::Pgbench;
+    use octavo_workload::{Outcome, Pgbench, Tpcc, Ycsb, ycsb::Core};
 
     use super::*;
 
@@ -327,6 +353,34 @@ mod tests {
         assert_eq!(held(Some((at(7), leaf(1))), later(0), leaf(1), 3), 3);
         assert_eq!(held(Some((later(0), leaf(1))), later(1), leaf(2), 3), 2);
         assert_eq!(held(Some((later(0), leaf(1))), later(2), leaf(1), 1), 1);
+    }
+
+    /// Counted in SQLite 3.54 (`SQLITE_DBSTATUS_CACHE_HIT` and `_MISS`) in 4,000 transactions
+    /// each, in pages of 4 KiB, on data that `VACUUM` had packed: 141.61 and 10.59 references
+    /// a transaction. Stock-Level's join has 35.3 of them, since its cursors keep the root;
+    /// a read-modify-write refers to the first page twice, as two transactions.
+    #[test]
+    fn references_are_those_that_sqlite_counts() {
+        let tpcc = Tpcc::new(1, Seed::new(1)).unwrap();
+        let ycsb = Ycsb::new(50_000, Seed::new(1)).unwrap().with_core(Core::F);
+        let both: [(&dyn Workload, f64); 2] = [(&tpcc, 141.61), (&ycsb, 10.59)];
+        for (workload, counted) in both {
+            let memory = ByteCount::mib(500);
+            let mut engine = Sqlite::new(workload, PageSize::kib(4), memory, 1).unwrap();
+            let mut client = workload.clients(Seed::new(2), 1).remove(0);
+            let (mut pretence, mut ios, mut references) = (workload.pretence(), Vec::new(), 0);
+            for _ in 0..4000 {
+                client.draw();
+                let is_committed = client.run(&mut pretence).unwrap() == Outcome::Committed;
+                let referred = engine.transaction(0, pretence.touches(), is_committed, &mut ios);
+                references += referred.hits + referred.misses;
+                pretence.forget();
+                ios.clear();
+            }
+            let each = references as f64 / 4000.0;
+            let error = each / counted - 1.0;
+            assert!(error.abs() < 0.01, "{each} of {counted}");
+        }
     }
 
     /// Counted in SQLite 3.40: a file of a million accounts in pages of 2 KiB, which

@@ -435,7 +435,7 @@ impl TouchedRows {
                 // By nested loops: each line, and then its stock.
                 for order in (next - RECENT as i64)..next {
                     let (first, rows) = self.lines(run, order);
-                    hits.rows(first, rows);
+                    hits.next_rows(first, rows);
                     for item in self.recent(run, (next - 1 - order) as usize) {
                         hits.read_key(STOCK, stock(p[0], item));
                     }

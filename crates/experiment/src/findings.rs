@@ -10,7 +10,7 @@ mod ramps;
 mod stability;
 mod time;
 
-use std::{collections::HashSet, time::Duration};
+use std::collections::HashSet;
 
 use octavo_database::StoragePath;
 use octavo_device::profile::Profile;
@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::{
     caveats::{self, Caveat},
     inputs::Inputs,
-    lockstep::{Group, Horizon, Judgement, Screened, Slice, judge_seated},
+    lockstep::{Horizon, Judgement, Screened, judge_seated},
     plan::{Cell, Plan},
     prediction::{Elsewhere, Expected},
     record::{Figures, Source},
@@ -69,6 +69,8 @@ pub struct Findings {
     /// How long warm-ups were to be, in words; `None` of stores that do not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<String>,
+    /// Whether any cell was warmed up at all: a budget may have no time left for it.
+    pub warmed: bool,
     /// Over what the error of all looks is spent; `None` when nothing was
     /// measured.
     pub horizon: Option<Horizon>,
@@ -248,7 +250,12 @@ impl Findings {
                 true => ramps.iter().all(|ramp| ramp.end == RampEnd::Finished),
                 false => is_decided(&judgement),
             },
-            saved_s: saved_s(&plan_groups, &judgement, &slices),
+            saved_s: plan_groups
+                .iter()
+                .zip(&judgement.groups)
+                .map(|(group, judged)| by_cell.saved_s(group, judged))
+                .sum(),
+            warmed: by_cell.all().any(|run| !run.load.warm_up.is_zero()),
             counted_name: counted_name.into(),
             runs_done: by_cell.all().count(),
             runs_failed: by_cell.failed(&runs),
@@ -278,7 +285,7 @@ impl Findings {
             findings.groups.clear();
         } else {
             let levels = &judgement.levels;
-            findings.buffers = buffer_findings(&plan, &cells, levels, &inputs);
+            findings.buffers = buffer_findings(&plan, &cells, &judgement, &inputs);
             findings.interactions = interactions(&plan, &cells, &plan_groups, levels, &inputs);
         }
         let missing = Expected::missing(store)?;
@@ -339,31 +346,6 @@ fn warm_up_of(store: &Store) -> Result<Option<String>, StoreError> {
     let facts = store.facts(LENGTHS)?;
     let mut warm_ups = facts.into_iter().filter(|(name, _)| name == WARM_UP);
     Ok(warm_ups.next().map(|(_, value)| value))
-}
-
-/// The time of slices that cells would have had, at their mean, in passes that
-/// were made after they left.
-fn saved_s(groups: &[Group], judgement: &Judgement, slices: &[Slice]) -> f64 {
-    let left = groups
-        .iter()
-        .zip(&judgement.groups)
-        .flat_map(|(group, judged)| {
-            let candidates = group.cells.iter().zip(&judged.candidates);
-            candidates.filter_map(|(&cell, candidate)| Some((cell, candidate.left?)))
-        });
-    left.map(|(cell, left)| {
-        let own = slices.iter().filter(|slice| slice.key.cell == cell);
-        let (count, time) = own.fold((0, Duration::ZERO), |(count, time), slice| {
-            (count + 1, time + slice.elapsed)
-        });
-        let later: HashSet<(u32, u32)> = slices
-            .iter()
-            .map(|slice| (slice.key.sitting, slice.key.pass))
-            .filter(|&at| at > (left.sitting, left.pass))
-            .collect();
-        time.as_secs_f64() / f64::from(count.max(1)) * later.len() as f64
-    })
-    .sum()
 }
 
 /// The share that was generated of one line of the audit, 0 to 1; 0 of

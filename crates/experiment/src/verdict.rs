@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     inputs::Inputs,
-    lockstep::{Candidate, Group, GroupJudgement, Levels, Why},
+    lockstep::{Candidate, Group, GroupJudgement, Judgement, Levels, Why},
     plan::{Cell, Factor, Level, Plan},
     statistics::{Decision, Interval, decision, error_of_one},
 };
@@ -283,7 +283,7 @@ pub enum EqualThroughput {
 pub(crate) fn buffer_findings(
     plan: &Plan,
     cells: &[Cell],
-    levels: &Levels,
+    judgement: &Judgement,
     inputs: &Inputs,
 ) -> Vec<BufferFinding> {
     if plan.compare != Factor::PageSize || plan.varied() != [Factor::Memory] {
@@ -301,7 +301,7 @@ pub(crate) fn buffer_findings(
     let ratio = |one: Option<usize>, other: Option<usize>, comparisons| {
         let (one, other) = (one?, other?);
         let error = error_of_one(comparisons);
-        let interval = levels.ratio(one, other, error)?;
+        let interval = judgement.levels.ratio(one, other, error)?;
         Some(inputs.widen(interval, &[(one, 1.0), (other, -1.0)], error))
     };
     let target = find(reference, large);
@@ -321,7 +321,19 @@ pub(crate) fn buffer_findings(
                 high: Some(large),
             }
         } else {
-            let point = |&memory| Some((memory, ratio(find(page_size, memory), target, 1)?));
+            // With the same memory, it is the ratio of the group.
+            let of_group = |memory: ByteCount| {
+                let number = find(page_size, memory).filter(|_| memory == large)?;
+                let mut all = groups.iter().zip(&judgement.groups);
+                all.find_map(|(group, judged)| {
+                    let place = group.cells.iter().position(|&of| of == number)?;
+                    judged.candidates[place].ratio
+                })
+            };
+            let point = |&memory: &ByteCount| {
+                let single = || ratio(find(page_size, memory), target, 1);
+                Some((memory, of_group(memory).or_else(single)?))
+            };
             let points: Option<Vec<(ByteCount, Interval)>> = memories.iter().map(point).collect();
             points.map_or(EqualThroughput::Unknown, |points| equal(&points))
         },
@@ -456,7 +468,14 @@ mod tests {
                 _ => 1000.0 * (memory / 8.0).sqrt(),
             }
         });
-        let findings = buffer_findings(&plan, &cells, &levels, &Inputs::default());
+        let judgement = Judgement {
+            passes: 0,
+            measured: Duration::ZERO,
+            screened: Vec::new(),
+            groups: Vec::new(),
+            levels,
+        };
+        let findings = buffer_findings(&plan, &cells, &judgement, &Inputs::default());
         let of = |bytes| {
             findings
                 .iter()

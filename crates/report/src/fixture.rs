@@ -403,6 +403,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
         },
         slice_transactions: is_measured.then_some(50),
         warm_up: None,
+        warmed: true,
         horizon: is_measured.then_some(Horizon::Time {
             measured: Duration::from_secs(200),
         }),
@@ -659,7 +660,7 @@ fn cell(
             pace_change: Some(1.1),
         }),
         stability: is_measured.then_some(CellStability {
-            variation: if is_largest { 0.41 } else { 0.064 },
+            variation: Some(if is_largest { 0.41 } else { 0.064 }),
             batch_s: 0.4,
             longest_s: if is_largest { 2.6 } else { 0.031 },
             windows: None,
@@ -683,6 +684,7 @@ fn cell(
         machine_energy: None,
         kinds: kinds(plan, measured),
         buffer_not_filled: 0,
+        passes_missed: 0,
     }
 }
 

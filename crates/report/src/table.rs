@@ -211,7 +211,7 @@ pub(crate) fn stability(findings: &Findings, group: &GroupFindings) -> Table {
             .figure(("windows", 9), windows(|of| of.windows.to_string()));
     }
     table
-        .figure("variation of batches", of(|s| percent(s.variation)))
+        .figure("variation of batches", of(|s| known(s.variation, percent)))
         .figure(("batch", 8), of(|s| seconds(s.batch_s)))
         .figure("slowest transaction", of(|s| stall(s.longest_s)))
         .figure(

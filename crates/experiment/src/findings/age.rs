@@ -56,12 +56,12 @@ const MISSES_MIN: f64 = 1000.0;
 
 /// The cells whose misses fell while they were measured, the one where they fell most first.
 pub(super) fn still_warming(groups: &[GroupFindings]) -> Option<Caveat> {
-    // What left early met other parts of the sittings.
+    // What missed passes met other parts of the sittings.
     let trend = |cell: &CellFindings| {
         let per = cell.per_transaction?;
         let is_enough = per.buffer_misses * per.transactions as f64 >= MISSES_MIN;
         let trend = cell.age?.miss_trend?;
-        (is_enough && cell.left.is_none()).then_some(trend)
+        (is_enough && cell.passes_missed == 0).then_some(trend)
     };
     let cells = groups.iter().flat_map(|group| &group.cells);
     let falling = cells.filter_map(|cell| Some((trend(cell)?, cell.cell.clone())));

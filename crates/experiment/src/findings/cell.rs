@@ -1,6 +1,9 @@
 //! What was found of a cell and of a group of cells, from their runs and slices.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 
 use octavo_database::StoragePath;
 use octavo_driver::KindCounts;
@@ -92,6 +95,8 @@ pub struct CellFindings {
     pub kinds: Vec<KindCounts>,
     /// Runs whose warm-up did not fill the buffer.
     pub buffer_not_filled: usize,
+    /// Passes after it left in which others of its group were measured and it was not.
+    pub passes_missed: usize,
 }
 
 /// The runs with figures and the slices that count, by cell.
@@ -290,8 +295,47 @@ impl<'a> ByCell<'a> {
                     .as_ref(),
             ),
             kinds,
+            passes_missed: self.missed(group, judged, place).len(),
             buffer_not_filled: runs.iter().filter(|run| !run.load.buffer_filled).count(),
         }
+    }
+
+    /// The reference's slices, or those of another, in the passes that a cell missed after it
+    /// left.
+    fn missed(&self, group: &Group, judged: &GroupJudgement, place: usize) -> Vec<&'a Slice> {
+        let Some(left) = judged.candidates[place].left else {
+            return Vec::new();
+        };
+        let at = |slice: &Slice| (slice.key.sitting, slice.key.pass);
+        let own = self.every[group.cells[place]].iter();
+        let own: HashSet<(u32, u32)> = own.map(|slice| at(slice)).collect();
+        let others = [
+            &[group.reference],
+            &(0..group.cells.len()).collect::<Vec<_>>()[..],
+        ]
+        .concat();
+        let others = others
+            .iter()
+            .flat_map(|&other| &self.every[group.cells[other]]);
+        let mut missed: BTreeMap<(u32, u32), &Slice> = BTreeMap::new();
+        for &slice in others {
+            if at(slice) > (left.sitting, left.pass) && !own.contains(&at(slice)) {
+                missed.entry(at(slice)).or_insert(slice);
+            }
+        }
+        missed.into_values().collect()
+    }
+
+    /// The time that a cell would have taken in the passes that it missed, in seconds: that of
+    /// the reference in them over its ratio to it.
+    pub(super) fn saved_s(&self, group: &Group, judged: &GroupJudgement) -> f64 {
+        let of_cell = |place: usize| {
+            let ratio = judged.candidates[place].ratio?.estimate;
+            let missed = self.missed(group, judged, place).into_iter();
+            let time: Duration = missed.map(|slice| slice.elapsed).sum();
+            (ratio > 0.0).then(|| time.as_secs_f64() / ratio)
+        };
+        (0..group.cells.len()).filter_map(of_cell).sum()
     }
 
     pub(super) fn storage_path(&self) -> Option<StoragePath> {

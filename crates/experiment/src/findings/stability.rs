@@ -15,8 +15,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CellStability {
     /// Coefficient of variation (standard deviation over mean) of throughput
-    /// between batches.
-    pub variation: f64,
+    /// between batches; `None` of one batch.
+    pub variation: Option<f64>,
     /// Mean time of a batch within slices of the cell, in seconds.
     pub batch_s: f64,
     /// The longest transaction, in seconds.
@@ -33,7 +33,7 @@ pub(super) fn stability(
     kinds: &[KindCounts],
 ) -> Option<CellStability> {
     let throughput: Vec<f64> = batches.iter().map(|batch| batch.throughput).collect();
-    if throughput.len() < 2 {
+    if throughput.is_empty() {
         return None;
     }
     let elapsed: Duration = slices.iter().map(|slice| slice.elapsed).sum();
@@ -42,7 +42,8 @@ pub(super) fn stability(
         .map(|kind| kind.latencies.percentiles().max_us)
         .max()?;
     Some(CellStability {
-        variation: standard_deviation(&throughput) / mean(&throughput),
+        variation: (throughput.len() > 1)
+            .then(|| standard_deviation(&throughput) / mean(&throughput)),
         batch_s: elapsed.as_secs_f64() / batches.len() as f64,
         longest_s: longest_us as f64 / 1e6,
         windows: spread(slices),

@@ -1,6 +1,8 @@
 //! Findings of stores made by hand: 4 KiB (the reference), 8 KiB and 64 KiB
 //! pages with one memory, in two sittings.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use octavo_database::RestoreMethod;
 use octavo_units::ByteCount;
@@ -8,7 +10,7 @@ use octavo_units::ByteCount;
 use super::{stability::spread, *};
 use crate::{
     caveats::{Severity, UnfilledCell},
-    lockstep::{SliceKey, Spent, slice::tests::slice as some_slice},
+    lockstep::{Slice, SliceKey, Spent, slice::tests::slice as some_slice},
     machine::Cause,
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, RunKey, RunRecord, Source, tests::figures},
@@ -442,6 +444,34 @@ fn misses_that_grow_with_age_show() {
     let age = found.groups[0].cells[0].age.unwrap();
     assert_eq!(age.transactions, u64::from(PASSES) * TRANSACTIONS);
     assert!((age.miss_trend.unwrap() - 1.1).abs() < 1e-9);
+}
+
+#[test]
+fn what_leaving_saved_is_of_the_minutes_that_were_missed() {
+    let found = changing_machine();
+    let cells = found.groups.iter().flat_map(|group| &group.cells);
+    let missed: Vec<&CellFindings> = cells.filter(|cell| cell.passes_missed > 0).collect();
+    assert_eq!(missed.len(), 2, "{missed:?}");
+    // Slices of the reference last 100 and 200 ms by then, twice as long as before, and those
+    // of the cells 2 and 1.2 times that.
+    let would_take = missed.iter().map(|cell| {
+        let slice_s = match cell.cell.page_size.get() {
+            65536 => 0.1 * 2.0,
+            _ => 0.2 * 1.2,
+        };
+        cell.passes_missed as f64 * slice_s
+    });
+    let wanted: f64 = would_take.sum();
+    assert!(
+        wanted > 5.0 && (found.saved_s / wanted - 1.0).abs() < 0.03,
+        "{}",
+        found.saved_s
+    );
+    // What left at a look and was measured on missed nothing.
+    let all = findings_with(|_| {});
+    assert_eq!(all.saved_s, 0.0);
+    let mut cells = all.groups.iter().flat_map(|group| &group.cells);
+    assert!(cells.all(|cell| cell.passes_missed == 0));
 }
 
 #[test]

@@ -52,6 +52,9 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
             timed.insert(number);
             // Parts are measured apart: what the rest comes to may be below 0.
             let part = part.max(0.0);
+            if part == 0.0 {
+                continue;
+            }
             marks.push(Mark::Area(Area {
                 class,
                 from: (from, place - HALF),

@@ -119,6 +119,11 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                 false => words,
             }
         }
+        Caveat::BufferNotFilled { cells, .. } if !findings.warmed => format!(
+            "The budget left no time to warm up {}, so more was missed than when warm{another}. \
+             Use a larger --budget.",
+            unfilled(cells, name),
+        ),
         Caveat::BufferNotFilled { cells, .. } => format!(
             "The warm-up did not fill the cache of {}, so more was missed than when warm{another}. \
              Use a larger {}.",

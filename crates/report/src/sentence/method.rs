@@ -3,7 +3,6 @@
 use octavo_experiment::{
     confidence::MEDIUM_STAKE,
     findings::{CellFindings, Findings},
-    lockstep::Left,
     plan::{Design, Factor},
     record::Source,
 };
@@ -69,6 +68,11 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
             }
         ),
         match findings.source {
+            Source::Measured | Source::Replayed if !findings.warmed => {
+                "A sitting begins with fresh copies of the same rows, all made the same way. The \
+                 budget left no time for warm-ups. Several sittings show what placement and \
+                 start-up are worth."
+            }
             Source::Measured | Source::Replayed => {
                 "A sitting begins with fresh copies of the same rows, all made the same way, and \
                  a warm-up until cache misses are level, or twice as long as the cache took to \
@@ -138,9 +142,9 @@ pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
             "{figures} are of all passes: also of the {out} that throughput and times leave out."
         )
     });
-    let left = named(findings, |cell| left_early(findings, cell));
+    let left = named(findings, left_early);
     let early = (!left.is_empty()).then(|| {
-        let cells = naming::cells(findings).filter(|cell| left_early(findings, cell));
+        let cells = naming::cells(findings).filter(|cell| left_early(cell));
         let their = match cells.count() {
             1 => "its",
             _ => "their",
@@ -153,9 +157,8 @@ pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
 
 /// Whether a cell was dropped while others were measured on, so that its figures are of
 /// other minutes than theirs.
-pub(crate) fn left_early(findings: &Findings, cell: &CellFindings) -> bool {
-    let is_earlier = |left: Left| left.measured.as_secs_f64() < findings.measured_s;
-    cell.throughput.is_some() && cell.left.is_some_and(is_earlier)
+pub(crate) fn left_early(cell: &CellFindings) -> bool {
+    cell.throughput.is_some() && cell.passes_missed > 0
 }
 
 /// What the levels of confidence are.

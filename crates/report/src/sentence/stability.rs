@@ -8,7 +8,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{number, percent, seconds, time},
+    number::{UNKNOWN, number, percent, seconds, time},
 };
 
 /// A cell is called much less stable from so many times the reference's
@@ -43,8 +43,8 @@ fn less_stable(findings: &Findings, group: &GroupFindings) -> Vec<String> {
             true => {
                 let mut parts = vec![format!(
                     "throughput varies by {} instead of {}",
-                    percent(own.variation),
-                    percent(usual.variation)
+                    own.variation.map_or_else(|| UNKNOWN.into(), percent),
+                    usual.variation.map_or_else(|| UNKNOWN.into(), percent)
                 )];
                 if is_stalled {
                     let [own, usual] = stalls;
@@ -73,7 +73,7 @@ fn less_stable(findings: &Findings, group: &GroupFindings) -> Vec<String> {
 fn varies_more(cell: &CellFindings, reference: &CellFindings, rivals: usize) -> bool {
     let of = |cell: &CellFindings| {
         Some(Variation {
-            of_mean: cell.stability?.variation,
+            of_mean: cell.stability?.variation?,
             values: cell.batches.len(),
         })
     };
@@ -157,7 +157,7 @@ mod tests {
         );
         let mut findings = fixture::one_memory();
         let unstable = findings.groups[0].cells[4].stability.as_mut().unwrap();
-        (unstable.variation, unstable.longest_s) = (0.1, 0.05);
+        (unstable.variation, unstable.longest_s) = (Some(0.1), 0.05);
         assert!(stability(&findings).is_empty());
         assert!(stability(&fixture::empty()).is_empty());
     }

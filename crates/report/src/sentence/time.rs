@@ -9,7 +9,7 @@ use octavo_experiment::{
 use super::method::left_early;
 use crate::{
     naming,
-    number::{join, list, percent, time},
+    number::{is_bounded, join, list, percent, time},
 };
 
 /// Differences below this share of the reference's time explain nothing.
@@ -35,7 +35,10 @@ fn parts(of: &TransactionTime) -> [(&'static str, Option<f64>); 4] {
 /// where the times are not known.
 pub(crate) fn why(findings: &Findings) -> Option<String> {
     let group = *naming::groups(findings).first()?;
-    let own = naming::reference_cell(group)?.time.filter(is_told)?;
+    let reference = naming::reference_cell(group)?;
+    // Of one batch nobody knows how far its time is from others'.
+    reference.throughput.filter(is_bounded)?;
+    let own = reference.time.filter(is_told)?;
     let shares = parts(&own).into_iter().filter_map(|(name, us)| {
         let share = (us? / own.total_us * 100.0).round() / 100.0;
         // What rounds to nothing is no reason.
@@ -49,7 +52,7 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
     };
     let name = naming::reference_in_full(findings, group);
     let mut said = format!(
-        "Why: {}{} of {name} typically takes {}: {}.",
+        "Why: {}{} of {name} takes {} on average: {}.",
         begin[..1].to_lowercase(),
         &begin[1..],
         time(own.total_us),
@@ -126,7 +129,7 @@ pub(crate) fn tails(findings: &Findings) -> Vec<String> {
 
 fn tail(findings: &Findings, group: &GroupFindings) -> Option<String> {
     // What left early met other minutes.
-    let stayed = |cell: &&CellFindings| cell.tail.is_some() && !left_early(findings, cell);
+    let stayed = |cell: &&CellFindings| cell.tail.is_some() && !left_early(cell);
     let cells: Vec<&CellFindings> = group.cells.iter().filter(stayed).collect();
     let tails: Vec<_> = cells.iter().filter_map(|cell| cell.tail).collect();
     let low = tails.iter().map(|tail| tail.p99_us).min()? as f64;
@@ -181,7 +184,7 @@ mod tests {
         let said = why(&findings).unwrap();
         assert!(
             said.starts_with(
-                "Why: with 32 MiB of memory, a transaction of the default 4 KiB typically takes"
+                "Why: with 32 MiB of memory, a transaction of the default 4 KiB takes"
             ),
             "{said}"
         );

@@ -6,7 +6,7 @@ use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{complete, plan},
     campaign::{CampaignError, CampaignSettings, campaign},
-    plan::{Plan, SliceLength, Storage},
+    plan::{Plan, Storage},
 };
 use octavo_report::number::list;
 
@@ -24,7 +24,7 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;
-    outcome::publish(&findings, &flags.directory, flags.json, flags.verbose)
+    outcome::publish(&findings, &flags.directory, flags.print)
 }
 
 /// Adds the flag that would help, where there is one.
@@ -66,29 +66,26 @@ fn fewer(flags: &CellFlags) -> String {
 
 fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSettings> {
     ensure!(
-        flags.transactions != Some(0),
+        flags.slices.transactions != Some(0),
         "--transactions must be at least 1"
     );
-    let storage = match &flags.device {
+    let storage = match &flags.device.name {
         Some(device) => Storage::Device(storage(device)?),
         None => Storage::Own,
     };
-    let plan = plan_of(&flags.database, &flags.cells, storage)?;
+    let plan = plan_of(&flags.database.name, &flags.cells, storage)?;
     let defaults = plan.databases[0].kind()?.defaults;
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
         plan,
         prediction: None,
-        budget: Some(flags.budget.unwrap_or(defaults.budget)),
+        budget: Some(flags.campaign.budget.unwrap_or(defaults.budget)),
         passes: flags.passes,
-        slices: SliceLength {
-            transactions: flags.transactions,
-            warm_up: flags.warm_up,
-        },
+        slices: flags.slices.into(),
         calibrate: !flags.no_calibrate,
         predict_first: flags.predict_first,
         emulator,
-        keep_data: flags.keep_data,
+        keep_data: flags.campaign.keep_data,
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
     })
@@ -120,8 +117,8 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
         plan.clients = vec![clients];
     }
     plan.storages = vec![storage];
-    plan.isolation = flags.isolation.map(Into::into);
-    plan.seed = flags.seed;
+    plan.isolation = flags.isolation.level();
+    plan.seed = flags.random.seed;
     plan.margin = flags.margin / 100.0;
     complete(&mut plan, memory, flags.workload.rows())?;
     Ok(plan)

@@ -27,7 +27,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     if let Some(url) = &flags.url {
         return external::bench(url, &flags);
     }
-    let is_noop = flags.database.as_deref() == Some(NOOP);
+    let is_noop = flags.data.database.as_deref() == Some(NOOP);
     let found = if is_noop {
         None
     } else {
@@ -42,8 +42,11 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     let on = if is_noop {
         None
     } else {
-        let chosen =
-            RequestedDatabase::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
+        let chosen = RequestedDatabase::of(
+            flags.data.database.as_deref(),
+            &flags.system,
+            found.as_ref(),
+        )?;
         let loaded = open(
             &flags,
             found.as_ref(),
@@ -66,7 +69,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
 
 /// The no-op database has nothing that these would change.
 fn refuse_for_noop(flags: &BenchFlags) -> Result<(), Failure> {
-    let isolation = flags.isolation.map(|_| "--isolation".to_owned());
+    let isolation = flags.isolation.level().map(|_| "--isolation".to_owned());
     match settings_given(flags).into_iter().chain(isolation).next() {
         None => Ok(()),
         Some(flag) => Err(Failure::Input(anyhow!(
@@ -90,7 +93,7 @@ fn open(
         page_size: settings.page_size,
         memory: flags.memory.unwrap_or(MEMORY),
         clients: flags.connections(),
-        isolation: flags.isolation.map(Into::into),
+        isolation: flags.isolation.level(),
     });
     accepted.map_err(Failure::input)?;
     limits::check_files(flags.connections(), chosen.database.files_a_session())?;

@@ -31,7 +31,7 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
         output::probe(output)?;
     }
     let interrupt = Interrupt::listen()?;
-    let profile = match (&flags.device, &flags.directory) {
+    let profile = match (&flags.device.name, &flags.directory) {
         (Some(device), _) => simulate(device, &flags, &interrupt)?,
         (None, Some(directory)) => measure(directory, &flags, &interrupt)?,
         (None, None) => {
@@ -44,10 +44,10 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
     if let Some(output) = &flags.output {
         output::write(output, &profile.to_toml())?;
     }
-    if flags.json {
+    if flags.format.json {
         return print::value(&profile);
     }
-    print::result(false, String::new, || octavo_report::profile(&profile))?;
+    print::document(&octavo_report::profile(&profile), false)?;
     print::text(&match &flags.output {
         Some(output) => format!("\nDevice profile: {}\n", output.display()),
         None => "\nTo keep the device profile: --output FILE\n".into(),
@@ -93,7 +93,7 @@ fn simulate(
     interrupt: &Interrupt,
 ) -> Result<Profile, Failure> {
     let entry = named(device).map_err(Failure::Input)?;
-    let mut device = entry.open(flags.seed);
+    let mut device = entry.open(flags.random.seed);
     let geometry = device.geometry();
     let listed = flags.point.iter().map(|point| point.range).max();
     let range = listed
@@ -111,7 +111,7 @@ fn simulate(
         },
         range,
         effort: Effort::default(),
-        seed: flags.seed,
+        seed: flags.random.seed,
     };
     let count = settings.points.0.len() as u32;
     let progress = Progress::new(flags.progress);
@@ -149,7 +149,7 @@ fn settings(flags: &CalibrateFlags) -> Settings {
             EngineName::IoUring => Some(Engine::Ring),
             EngineName::Threads => Some(Engine::Threads),
         },
-        ..Settings::preset(preset(flags), flags.seed)
+        ..Settings::preset(preset(flags), flags.random.seed)
     }
 }
 

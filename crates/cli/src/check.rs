@@ -24,7 +24,7 @@ pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
         last.as_ref(),
     );
     print::result(
-        flags.json,
+        flags.format,
         || octavo_report::json(&result),
         || octavo_report::check(&result),
     )?;

@@ -27,7 +27,7 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
     };
     let comparison = of(&read(&flags.first)?, &read(&flags.second)?);
     print::result(
-        flags.json,
+        flags.format,
         || octavo_report::compare_json(&comparison),
         || {
             octavo_report::compare(

@@ -14,15 +14,16 @@ use crate::{
     failure::Failure,
     flags::{DevicesCommand, DevicesFlags, FitFlags, ShowFlags},
     interrupt::Interrupt,
-    output, print,
+    output,
+    print::{self, FormatFlag},
     progress::Progress,
     shell,
 };
 
 pub(crate) fn devices(flags: DevicesFlags) -> Result<(), Failure> {
     match flags.command {
-        None if flags.machines => machines(flags.json),
-        None => list(flags.json),
+        None if flags.machines => machines(flags.format),
+        None => list(flags.format),
         Some(DevicesCommand::Show(flags)) => show(&flags),
         Some(DevicesCommand::Fit(flags)) => fit(&flags),
     }
@@ -50,21 +51,21 @@ pub(crate) fn emulator() -> Result<PathBuf, Failure> {
     Ok(std::env::current_exe().context("find octavo itself")?)
 }
 
-fn list(json: bool) -> Result<(), Failure> {
+fn list(format: FormatFlag) -> Result<(), Failure> {
     let entries: anyhow::Result<Vec<Entry>> = catalog::names().map(named).collect();
     let entries = entries.map_err(Failure::Input)?;
     print::result(
-        json,
+        format,
         || octavo_report::devices_json(&entries),
         || octavo_report::devices(&entries),
     )
 }
 
-fn machines(json: bool) -> Result<(), Failure> {
+fn machines(format: FormatFlag) -> Result<(), Failure> {
     let entries: Result<Vec<_>, _> = machine::names().map(entry::named_machine).collect();
     let entries = entries.map_err(|error| Failure::Input(error.into()))?;
     print::result(
-        json,
+        format,
         || octavo_report::machines_json(&entries),
         || octavo_report::machines(&entries),
     )
@@ -77,11 +78,11 @@ fn show(flags: &ShowFlags) -> Result<(), Failure> {
     }
     let compared = compare(&entry, flags)?;
     print::result(
-        flags.json,
+        flags.format,
         || octavo_report::device_json(&entry, &compared),
         || octavo_report::described(&entry, &compared),
     )?;
-    if flags.json {
+    if flags.format.json {
         return Ok(());
     }
     print::text(&format!(
@@ -109,7 +110,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(flags.progress);
     let began = Instant::now();
-    let result = fit::fit(&profile, name, flags.seed, &mut |step| {
+    let result = fit::fit(&profile, name, flags.random.seed, &mut |step| {
         let spent = began.elapsed();
         let whole = step.total as f64 / step.done.max(1) as f64;
         progress.show("fit", spent, spent.mul_f64(whole.max(1.0)));
@@ -124,11 +125,11 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
         output::write(output, &twin.entry.to_toml())?;
     }
     print::result(
-        flags.json,
+        flags.format,
         || octavo_report::json(&twin),
         || octavo_report::twin(&twin),
     )?;
-    if flags.json {
+    if flags.format.json {
         return Ok(());
     }
     print::text(&match &flags.output {
@@ -154,7 +155,7 @@ fn compare(entry: &Entry, flags: &ShowFlags) -> Result<Vec<Compared>, Failure> {
         let each = spent.checked_div(done).unwrap_or_default();
         progress.show(&published.at.to_string(), spent, each * count);
         let compared = published
-            .compare(entry, flags.seed)
+            .compare(entry, flags.random.seed)
             .with_context(|| format!("simulate {} on {}", published.at, entry.name))
             .map_err(Failure::Input)?;
         all.push(compared);

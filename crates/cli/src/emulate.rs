@@ -71,7 +71,7 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
         thread::sleep(WATCH);
     }
     let statistics = mounted.unmount().map_err(failure)?;
-    if flags.json {
+    if flags.format.json {
         print::text(&format!("{}\n", octavo_report::json(&statistics)))
     } else {
         print::text(&told(&statistics, &settings.entry.name))
@@ -105,7 +105,7 @@ fn settings(flags: &EmulateFlags, emulator: PathBuf) -> anyhow::Result<Settings>
         sync_backing: !flags.volatile_backing,
         faults: flags.faults.clone().unwrap_or_default(),
         precondition,
-        seed: flags.seed,
+        seed: flags.random.seed,
         ..Settings::new(entry, &flags.backing, &flags.mount, emulator)
     })
 }

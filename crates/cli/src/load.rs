@@ -19,7 +19,11 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let found = Dataset::examine(&flags.directory).map_err(failure)?;
     let spec = flags.data.spec(found.as_ref())?;
     let workload = workload::build(&spec)?;
-    let database = RequestedDatabase::of(flags.database.as_deref(), &flags.system, found.as_ref())?;
+    let database = RequestedDatabase::of(
+        flags.data.database.as_deref(),
+        &flags.system,
+        found.as_ref(),
+    )?;
     let settings = settings(
         &flags.directory,
         &flags.data,
@@ -33,7 +37,7 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     watcher.finish();
     let loaded = loaded.map_err(failure)?;
     let manifest = loaded.manifest();
-    if flags.json {
+    if flags.format.json {
         return print::value(manifest);
     }
     print::text(&words(manifest, found.is_some(), &flags))

@@ -11,22 +11,27 @@ use octavo_experiment::{
     store::Store,
 };
 
-use crate::{failure::Failure, limits::TOO_MANY_FILES, output, print, shell};
+use crate::{
+    failure::Failure,
+    limits::TOO_MANY_FILES,
+    output,
+    print::{self, PrintFlags},
+    shell,
+};
 
 /// Prints what was found in `directory` and writes the page.
 pub(crate) fn publish(
     findings: &Findings,
     directory: &Path,
-    json: bool,
-    verbose: bool,
+    flags: PrintFlags,
 ) -> Result<(), Failure> {
     let page = directory.join(REPORT);
     let mut closing = vec![format!("Report: {}", page.display())];
-    if !verbose {
+    if !flags.verbose {
         let directory = shell::word(directory);
         closing.push(format!("All tables: octavo report {directory} --verbose"));
     }
-    print::findings(findings, json, verbose, closing)?;
+    print::findings(findings, flags, closing)?;
     output::write(&page, &octavo_report::findings(findings).html())
 }
 

@@ -8,6 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use clap::Args;
+use octavo_report::Document;
 use octavo_storage::text::{self, TextError};
 
 use crate::failure::Failure;
@@ -82,15 +84,37 @@ fn beginning(bytes: &[u8]) -> Option<&str> {
     }
 }
 
-/// Refuses to overwrite a page unless Octavo made it.
-pub(crate) fn keep_foreign_page(path: &Path) -> Result<(), Failure> {
-    keep_foreign(path, "a report of Octavo", |found| {
-        let ours = [
-            "name=\"generator\" content=\"Octavo\"",
-            "Measured by Octavo",
-        ];
-        found.starts_with("<!DOCTYPE html>") && ours.iter().any(|ours| found.contains(ours))
-    })
+/// A report as a page.
+#[derive(Debug, Args)]
+pub(crate) struct PageFlag {
+    /// Write the report to this file as well, a page that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+impl PageFlag {
+    /// Refuses a page that could not be written, or that Octavo did not make.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let Some(path) = &self.html else {
+            return Ok(());
+        };
+        keep_foreign(path, "a report of Octavo", |found| {
+            let ours = [
+                "name=\"generator\" content=\"Octavo\"",
+                "Measured by Octavo",
+            ];
+            found.starts_with("<!DOCTYPE html>") && ours.iter().any(|ours| found.contains(ours))
+        })?;
+        probe(path)
+    }
+
+    /// Writes the page where one was asked for.
+    pub(crate) fn write(&self, document: impl FnOnce() -> Document) -> Result<(), Failure> {
+        match &self.html {
+            Some(path) => write(path, &document().html()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Writes a file whole or not at all.

@@ -9,7 +9,7 @@ use octavo_experiment::{
     advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
     plan::{Design, SliceLength, Storage},
-    prediction::{Calibrated, Cpu, PredictedDevice, Prediction, Slowness},
+    prediction::{Calibrated, Cpu, PREDICTED_SLICE, PredictedDevice, Prediction, Slowness},
 };
 use octavo_storage::entry;
 
@@ -30,7 +30,7 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
         ),
         error => outcome::failure(error, &flags.directory),
     })?;
-    outcome::publish(&findings, &flags.directory, flags.json, flags.verbose)
+    outcome::publish(&findings, &flags.directory, flags.print)
 }
 
 /// Refuses memory that the database cannot have, before rows are chosen for it: that takes
@@ -38,7 +38,7 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
 fn check_memory(flags: &PredictFlags) -> anyhow::Result<()> {
     let cells = &flags.cells;
     let plan = plan(
-        cells.system.database(&flags.database)?,
+        cells.system.database(&flags.database.name)?,
         cells.workload.name()?,
     )?;
     let database = plan.databases[0].make()?;
@@ -52,7 +52,7 @@ fn check_memory(flags: &PredictFlags) -> anyhow::Result<()> {
                 page_size,
                 memory,
                 clients: cells.clients.unwrap_or(plan.clients[0]),
-                isolation: cells.isolation.map(Into::into),
+                isolation: cells.isolation.level(),
             })?;
         }
     }
@@ -60,12 +60,12 @@ fn check_memory(flags: &PredictFlags) -> anyhow::Result<()> {
 }
 
 fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
-    let storage = match &flags.device {
+    let storage = match &flags.device.name {
         Some(device) => Storage::Device(devices::storage(device)?),
         None => Storage::Own,
     };
     check_memory(flags)?;
-    let mut plan = plan_of(&flags.database, &flags.cells, storage)?;
+    let mut plan = plan_of(&flags.database.name, &flags.cells, storage)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
     let kind = plan.databases[0].modeled()?;
@@ -73,7 +73,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         bail!(
             "--calibrated-by takes what was measured of the same database, and of {} there is \
              only a model: leave it out",
-            flags.database
+            flags.database.name
         );
     }
     let calibrated = match &flags.calibrated_by {
@@ -100,7 +100,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         None => None,
     };
     let processors = machine.as_ref().map_or(processors, |of| *of.processors);
-    let (device, slowness) = match (&flags.device, storage) {
+    let (device, slowness) = match (&flags.device.name, storage) {
         (Some(device), _) => {
             let entry = devices::named(device)?;
             (PredictedDevice::Entry(Box::new(entry)), Slowness::default())
@@ -124,8 +124,8 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         budget: None,
         passes: Some(flags.passes),
         slices: SliceLength {
-            transactions: Some(flags.transactions),
-            warm_up: flags.warm_up,
+            transactions: flags.slices.transactions.or(Some(PREDICTED_SLICE)),
+            ..flags.slices.into()
         },
         calibrate: false,
         predict_first: false,

@@ -5,22 +5,51 @@
 use std::io::{self, IsTerminal, Write, stdout};
 
 use anyhow::Context;
+use clap::Args;
 use octavo_experiment::findings::Findings;
 use octavo_report::{Document, visible};
 
 use crate::failure::Failure;
 
-/// Prints findings: the answer alone, or with all tables; then these lines. JSON is alone.
+/// Whether a result is printed as JSON.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct FormatFlag {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a result is printed that has more tables than its answer.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct PrintFlags {
+    /// Print all tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+}
+
+impl From<FormatFlag> for PrintFlags {
+    fn from(format: FormatFlag) -> Self {
+        Self {
+            verbose: false,
+            format,
+        }
+    }
+}
+
+/// Prints findings, then these lines. JSON is alone.
 pub(crate) fn findings(
     findings: &Findings,
-    json: bool,
-    verbose: bool,
+    flags: PrintFlags,
     closing: Vec<String>,
 ) -> Result<(), Failure> {
-    if json {
-        return text(&format!("{}\n", octavo_report::findings_json(findings)));
-    }
-    document(&octavo_report::findings(findings).closing(closing), verbose)
+    result(
+        flags,
+        || octavo_report::findings_json(findings),
+        || octavo_report::findings(findings).closing(closing),
+    )
 }
 
 /// Prints a document: its short text, or all of it.
@@ -33,17 +62,17 @@ pub(crate) fn document(document: &Document, verbose: bool) -> Result<(), Failure
     })
 }
 
-/// Prints a result as JSON or as text for this terminal.
+/// Prints a result as JSON or as text for this terminal: the answer, or all tables.
 pub(crate) fn result(
-    as_json: bool,
+    flags: impl Into<PrintFlags>,
     json: impl FnOnce() -> String,
     document: impl FnOnce() -> Document,
 ) -> Result<(), Failure> {
-    if as_json {
-        return text(&format!("{}\n", json()));
+    let flags = flags.into();
+    match flags.format.json {
+        true => text(&format!("{}\n", json())),
+        false => self::document(&document(), flags.verbose),
     }
-    let (width, color) = screen();
-    write(&document().terminal(width, color))
 }
 
 /// Prints a value as JSON.

@@ -5,17 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use octavo_experiment::{directory::STORE, findings::Findings, store::Store};
 
-use crate::{failure::Failure, flags::ReportFlags, output, print};
+use crate::{failure::Failure, flags::ReportFlags, print};
 
 pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     let findings = findings(&flags.directory)?;
-    if let Some(page) = &flags.html {
-        let text = octavo_report::findings(&findings).html();
-        output::keep_foreign_page(page)?;
-        output::probe(page)?;
-        output::write(page, &text)?;
-    }
-    print::findings(&findings, flags.json, flags.verbose, Vec::new())
+    flags.page.check()?;
+    flags.page.write(|| octavo_report::findings(&findings))?;
+    print::findings(&findings, flags.print, Vec::new())
 }
 
 /// What the store at `path`, or in the directory `path`, says.

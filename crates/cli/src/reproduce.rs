@@ -22,7 +22,7 @@ use crate::{
     failure::Failure,
     flags::{ALL_STUDIES, ReproduceFlags},
     interrupt::Interrupt,
-    outcome, output, print,
+    outcome, print,
     progress::Progress,
     watcher::Watcher,
 };
@@ -35,10 +35,7 @@ pub(crate) fn reproduce(flags: ReproduceFlags) -> Result<(), Failure> {
     let studies: Result<Vec<Study>, StudyError> =
         names.into_iter().map(octavo_study::find).collect();
     let studies = studies.map_err(Failure::input)?;
-    if let Some(page) = &flags.html {
-        output::keep_foreign_page(page)?;
-        output::probe(page)?;
-    }
+    flags.page.check()?;
     if flags.measure
         && let [study] = &studies[..]
         && octavo_study::plan_text(study).is_none()
@@ -52,15 +49,16 @@ pub(crate) fn reproduce(flags: ReproduceFlags) -> Result<(), Failure> {
     for study in studies {
         all.push(repeat(study, &flags)?);
     }
-    match flags.json {
-        true => print::text(&format!("{}\n", octavo_report::reproduction_json(&all)))?,
-        false => print::document(&octavo_report::reproduction(&all), flags.verbose)?,
-    }
-    if let Some(page) = &flags.html {
-        output::write(page, &octavo_report::reproduction(&all).html())?;
-        if !flags.json {
-            print::text(&format!("Report: {}\n", page.display()))?;
-        }
+    print::result(
+        flags.print,
+        || octavo_report::reproduction_json(&all),
+        || octavo_report::reproduction(&all),
+    )?;
+    flags.page.write(|| octavo_report::reproduction(&all))?;
+    if let Some(page) = &flags.page.html
+        && !flags.print.format.json
+    {
+        print::text(&format!("Report: {}\n", page.display()))?;
     }
     Ok(())
 }
@@ -158,7 +156,7 @@ fn measure(
             Failure::Input(anyhow::anyhow!("--scale for {}: {reason}", study.name))
         })?;
     }
-    file.budget = flags.budget.or(file.budget);
+    file.budget = flags.campaign.budget.or(file.budget);
     file.check(directory).map_err(Failure::input)?;
     let settings = CampaignSettings {
         prediction: None,
@@ -170,7 +168,7 @@ fn measure(
         calibrate: false,
         predict_first: false,
         emulator: emulator()?,
-        keep_data: flags.keep_data,
+        keep_data: flags.campaign.keep_data,
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
     };

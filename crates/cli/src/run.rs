@@ -23,9 +23,9 @@ use crate::{
 
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     let mut file = PlanFile::read(&flags.plan, &Known::standard()).map_err(Failure::input)?;
-    file.budget = flags.budget.or(file.budget);
+    file.budget = flags.campaign.budget.or(file.budget);
     file.passes = flags.passes.or(file.passes);
-    if let Some(device) = &flags.device {
+    if let Some(device) = &flags.device.name {
         emulate(&mut file, device)?;
     }
     let directory = flags
@@ -50,7 +50,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         calibrate: flags.calibrate,
         predict_first: false,
         emulator: emulator()?,
-        keep_data: flags.keep_data,
+        keep_data: flags.campaign.keep_data,
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
@@ -58,7 +58,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     if flags.dry_run {
         let (forecast, requirements) = Forecast::of(&settings).map_err(failure)?;
         print::result(
-            flags.json,
+            flags.print.format,
             || octavo_report::json(&forecast),
             || octavo_report::forecast(&forecast),
         )?;
@@ -73,7 +73,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         keep_prices(&file, &settings.directory)?;
     }
     let findings = result.map_err(failure)?;
-    outcome::publish(&findings, &settings.directory, flags.json, flags.verbose)
+    outcome::publish(&findings, &settings.directory, flags.print)
 }
 
 /// Keeps a plan's prices with its results, also with those of a plan that was interrupted.
@@ -116,7 +116,7 @@ fn failure(
 ) -> Failure {
     let (key, remedy) = match &error {
         CampaignError::Budget { .. } => (
-            Some("budget").filter(|_| flags.budget.is_none()),
+            Some("budget").filter(|_| flags.campaign.budget.is_none()),
             "use a larger budget, shorter lists or less data",
         ),
         CampaignError::Space { .. } => (

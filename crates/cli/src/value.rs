@@ -12,21 +12,17 @@ use octavo_experiment::{
     value::{Results, Value, ValueError},
 };
 
-use crate::{
-    devices, failure::Failure, flags::ValueFlags, named_price::NamedPrice, output, print, report,
-};
+use crate::{devices, failure::Failure, flags::ValueFlags, named_price::NamedPrice, print, report};
 
 pub(crate) fn value(flags: ValueFlags) -> Result<(), Failure> {
     let value = found(&flags)?;
-    if let Some(page) = &flags.html {
-        output::keep_foreign_page(page)?;
-        output::probe(page)?;
-        output::write(page, &octavo_report::value(&value).html())?;
-    }
-    if flags.json {
-        return print::text(&format!("{}\n", octavo_report::value_json(&value)));
-    }
-    print::document(&octavo_report::value(&value), flags.verbose)
+    flags.page.check()?;
+    flags.page.write(|| octavo_report::value(&value))?;
+    print::result(
+        flags.print,
+        || octavo_report::value_json(&value),
+        || octavo_report::value(&value),
+    )
 }
 
 fn found(flags: &ValueFlags) -> Result<Value, Failure> {

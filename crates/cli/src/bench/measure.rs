@@ -67,7 +67,7 @@ pub(super) fn measure(
         clients: flags.connections(),
         load: wanted.load,
         retries: flags.retries,
-        isolation: flags.isolation.map(Into::into),
+        isolation: flags.isolation.level(),
         length: wanted.length,
         hdr_log: hdr_log.as_mut().map(|log| log as &mut dyn Write),
         octavo_version: env!("CARGO_PKG_VERSION"),
@@ -80,13 +80,11 @@ pub(super) fn measure(
     } = result.map_err(failure)?;
     // The result first: what goes wrong with files must not cost it.
     print::result(
-        flags.json,
+        flags.format,
         || octavo_report::bench_json(&result),
         || octavo_report::bench(&result),
     )?;
-    if let Some(page) = &flags.html {
-        output::write(page, &octavo_report::bench(&result).html())?;
-    }
+    flags.page.write(|| octavo_report::bench(&result))?;
     if let Some(csv) = &flags.csv {
         output::write(csv, &octavo_report::bench_csv(&result))?;
     }
@@ -124,14 +122,11 @@ pub(super) fn settings_given(flags: &BenchFlags) -> Vec<String> {
 /// of measuring.
 pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
     output::keep_apart(&[
-        ("--html", flags.html.as_deref()),
+        ("--html", flags.page.html.as_deref()),
         ("--csv", flags.csv.as_deref()),
         ("--hdr-log", flags.hdr_log.as_deref()),
     ])?;
-    if let Some(page) = &flags.html {
-        output::keep_foreign_page(page)?;
-        output::probe(page)?;
-    }
+    flags.page.check()?;
     for (file, what, head) in [
         (&flags.csv, "a series of Octavo", "at_s,length_s,"),
         (&flags.hdr_log, "a log of Octavo", HDR_LOG_HEAD),

@@ -1,0 +1,255 @@
+//! Flags of the commands on one database: load, bench and check.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum};
+use octavo_database::Registry;
+use octavo_driver::{ClientSteps, RETRIES};
+use octavo_experiment::dataset::Manifest;
+use octavo_units::{ByteCount, PageSize, Rate, Seed, parse_duration};
+use octavo_workload::{WorkloadSpec, ycsb::Distribution};
+
+use super::shared::{IsolationFlag, directory};
+use crate::{
+    failure::Failure,
+    output::PageFlag,
+    print::FormatFlag,
+    progress::ProgressFlags,
+    system::{SystemFlags, database_name},
+    workload::WorkloadFlags,
+};
+
+/// The default directory of load, bench and check.
+const BENCH_DIRECTORY: &str = "octavo-bench";
+
+/// Which rows to load, and in what.
+#[derive(Debug, Args)]
+pub(crate) struct DataFlags {
+    /// Database to load [default: that of the loaded rows, else sqlite]
+    #[arg(long, value_name = "NAME", value_parser = database_name(Registry::standard(), &[]))]
+    pub(crate) database: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) workload: WorkloadFlags,
+
+    /// The database's page size [default: that of the loaded rows, else the
+    /// database's own]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) page_size: Option<PageSize>,
+
+    /// Random seed [default: that of the loaded rows, else 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<Seed>,
+}
+
+impl DataFlags {
+    /// The workload, with its own mix and distribution, that the flags or the
+    /// `loaded` rows say.
+    pub(crate) fn spec(&self, loaded: Option<&Manifest>) -> Result<WorkloadSpec, Failure> {
+        self.workload.spec(self.seed, loaded)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoadFlags {
+    /// Where to load: a new or empty directory
+    #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) data: DataFlags,
+
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("database", |flag| {
+    flag.help(
+        "Database to drive; noop answers at once and measures the driver itself [default: that \
+         of the loaded rows, else sqlite]",
+    )
+    .value_parser(database_name(Registry::standard(), &[NOOP]))
+}))]
+pub(crate) struct BenchFlags {
+    /// Where the rows are, or will be loaded: Octavo's own, new or empty
+    #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    /// Drive a server that you run, in a schema octavo of its own there, which
+    /// is made and loaded where it is missing:
+    /// postgres://USER:PASSWORD@HOST:PORT/DATABASE or
+    /// mysql://USER:PASSWORD@HOST:PORT, with ?host=DIRECTORY or ?socket=FILE
+    /// for a Unix socket
+    // Text, since a value that cannot be parsed would be shown with its
+    // password.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["directory", "database"])]
+    pub(crate) url: Option<String>,
+
+    /// With --url: load the rows again before running
+    #[arg(long, requires = "url")]
+    pub(crate) reload: bool,
+
+    /// With --url: remove the schema octavo, and do nothing else
+    #[arg(long, requires = "url", conflicts_with_all = ["reload", "json", "html", "csv", "hdr_log"])]
+    pub(crate) remove: bool,
+
+    #[command(flatten)]
+    pub(crate) data: DataFlags,
+
+    /// Mix of transactions, such as
+    /// new-order=45,payment=43,... or read=80,update=20 [default: the
+    /// workload's]
+    #[arg(long, value_name = "NAME=WEIGHT,...")]
+    pub(crate) mix: Option<String>,
+
+    /// Distribution of YCSB's keys: uniform, zipfian, true-zipfian, latest,
+    /// hotspot or sequential, with parameters such as
+    /// zipfian:0.8 or hotspot:10/90 [default: the workload's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) distribution: Option<Distribution>,
+
+    /// Connections to the database
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) clients: u32,
+
+    /// Clients that begin step by step: from FIRST by BY more to LAST, such as 5..60/5;
+    /// says what each number reached and where more gain nothing
+    #[arg(long, value_name = "FIRST..LAST/BY",
+        conflicts_with_all = ["clients", "terminals", "rate", "pace", "duration", "transactions"])]
+    pub(crate) ramp: Option<ClientSteps>,
+
+    /// How long each step of a ramp lasts; its first tenth does not count
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration,
+        requires = "ramp")]
+    pub(crate) step: Duration,
+
+    /// Terminals that share the connections [default: as many, or with --pace
+    /// as many as the specification wants]
+    #[arg(long, value_name = "N", conflicts_with = "rate",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) terminals: Option<u32>,
+
+    /// Arrivals per second, regardless of the database (open loop) [default:
+    /// closed loop: each transaction starts when the last ends]
+    #[arg(long, value_name = "N", conflicts_with = "pace")]
+    pub(crate) rate: Option<Rate>,
+
+    /// Arrival process
+    #[arg(long, value_enum, default_value_t = ArrivalsName::Poisson, requires = "rate")]
+    pub(crate) arrivals: ArrivalsName,
+
+    /// Keying and think times of terminals (TPC-C)
+    #[arg(long, value_enum)]
+    pub(crate) pace: Option<PaceName>,
+
+    /// Time to measure
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration,
+        conflicts_with = "transactions")]
+    pub(crate) duration: Duration,
+
+    /// Measure this many transactions a client instead of a time, after a
+    /// tenth as many for warming up: with one client, counts then repeat
+    /// exactly
+    #[arg(long, value_name = "N", conflicts_with_all = ["rate", "pace", "warm_up"],
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) transactions: Option<u64>,
+
+    /// Time before measuring: auto waits until as many pages were read as the
+    /// buffer has, from a tenth of the duration to all of it
+    #[arg(long, value_name = "auto|TIME", default_value = "auto", value_parser = warm_up)]
+    pub(crate) warm_up: WarmUp,
+
+    /// All memory that may hold data [default: 32MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteCount>,
+
+    #[command(flatten)]
+    pub(crate) isolation: IsolationFlag,
+
+    /// Retries of a transaction after a conflict
+    #[arg(long, value_name = "N", default_value_t = RETRIES)]
+    pub(crate) retries: u32,
+
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+
+    #[command(flatten)]
+    pub(crate) page: PageFlag,
+
+    /// Write the run second by second to this file, as comma-separated values
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write each second's latencies to this file, as a log of HdrHistogram
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hdr_log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
+}
+
+impl BenchFlags {
+    /// Connections at most: as many as clients, or those of a ramp's last step.
+    pub(crate) fn connections(&self) -> u32 {
+        self.ramp.map_or(self.clients, ClientSteps::last)
+    }
+}
+
+/// The database that answers at once.
+pub(crate) const NOOP: &str = "noop";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ArrivalsName {
+    /// Equal intervals
+    Constant,
+    /// Independent arrivals
+    Poisson,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PaceName {
+    /// The specification's keying and think times
+    Spec,
+}
+
+/// How long to warm up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarmUp {
+    Auto,
+    Time(Duration),
+}
+
+/// Reads `auto` or a time, which may be none at all.
+fn warm_up(text: &str) -> Result<WarmUp, String> {
+    match text {
+        "auto" => Ok(WarmUp::Auto),
+        "0" | "0s" => Ok(WarmUp::Time(Duration::ZERO)),
+        time => parse_duration(time)
+            .map(WarmUp::Time)
+            .map_err(|error| error.to_string()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckFlags {
+    /// The directory of an earlier load or bench
+    #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
+}

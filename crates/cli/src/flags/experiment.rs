@@ -1,0 +1,223 @@
+//! Flags of the commands that make cells: advise, predict and run.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use octavo_database::Defaults;
+use octavo_experiment::prediction::{PREDICTED_PASSES, PREDICTED_SLICE};
+use octavo_units::{ByteCount, PageSize};
+
+use super::shared::{
+    CampaignFlags, DatabaseFlag, DeviceFlag, IsolationFlag, SeedFlag, SliceFlags, device_help,
+    directory,
+};
+use crate::{
+    print::PrintFlags,
+    progress::ProgressFlags,
+    system::{SystemFlags, defaults, predicted_name, sizes},
+    workload::{WorkloadFlags, without_loaded_rows},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    mut_args(without_loaded_rows),
+    mut_arg("budget", |flag| flag.help(with_defaults(
+        "Total time, including building programs",
+        |defaults| minutes(defaults.budget),
+    ))),
+    mut_arg("device", |flag| device_help(
+        flag,
+        "Emulate this device under the database, instead of measuring the storage here",
+    )),
+)]
+pub(crate) struct AdviseFlags {
+    /// Where to work: a new or empty directory on the storage in question.
+    /// octavo.db and report.html stay there
+    #[arg(default_value = "octavo-advice", value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) campaign: CampaignFlags,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceFlag,
+
+    #[command(flatten)]
+    pub(crate) database: DatabaseFlag,
+
+    #[command(flatten)]
+    pub(crate) cells: CellFlags,
+
+    /// Passes at most. In a pass every page size executes the same transactions
+    /// [default: as many as fit into the budget]
+    #[arg(long, value_name = "N")]
+    pub(crate) passes: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) slices: SliceFlags,
+
+    /// Skip calibrating the storage
+    #[arg(long)]
+    pub(crate) no_calibrate: bool,
+
+    /// Predict all cells once the storage is calibrated, measure only those that may be
+    /// best, and print what was predicted beside what was measured
+    #[arg(long, conflicts_with_all = ["no_calibrate", "device"])]
+    pub(crate) predict_first: bool,
+
+    #[command(flatten)]
+    pub(crate) print: PrintFlags,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+}
+
+/// What advise measures and predict predicts.
+#[derive(Debug, Args)]
+pub(crate) struct CellFlags {
+    #[command(flatten)]
+    pub(crate) workload: WorkloadFlags,
+
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
+        "Memory that may hold data, as a list; the data is made 8 times the largest",
+        |defaults| sizes(defaults.memories.iter().copied()),
+    ))]
+    pub(crate) memory: Vec<ByteCount>,
+
+    /// Sizes of the database's own cache to compare, as a list, none above
+    /// the largest memory [default: the sizes given with --memory]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) cache: Vec<ByteCount>,
+
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
+        "Page sizes to compare, as a list; the database's default is always among them",
+        |defaults| sizes(defaults.page_sizes.iter().map(|size| size.bytes())),
+    ))]
+    pub(crate) page_sizes: Vec<PageSize>,
+
+    #[arg(long, value_name = "N", help = with_defaults(
+        "Concurrent sessions",
+        |defaults| defaults.clients.to_string(),
+    ), value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) clients: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) isolation: IsolationFlag,
+
+    #[command(flatten)]
+    pub(crate) random: SeedFlag,
+
+    /// Differences up to this many percent count as none
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
+    pub(crate) margin: f64,
+
+    #[command(flatten)]
+    pub(crate) system: SystemFlags,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    mut_args(without_loaded_rows),
+    mut_arg("device", |flag| {
+        device_help(flag, "The storage").required_unless_present("calibrated_by")
+    }),
+    mut_arg("database", |flag| {
+        flag.help("Database").value_parser(predicted_name())
+    }),
+    mut_arg("transactions", |flag| flag.help(format!(
+        "Transactions that each page size executes in a pass [default: {PREDICTED_SLICE}]"
+    ))),
+)]
+pub(crate) struct PredictFlags {
+    /// Where the results go: a new or empty directory, or that of the same
+    /// prediction. octavo.db and report.html stay there
+    #[arg(default_value = "octavo-prediction", value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceFlag,
+
+    /// Results of octavo advise with the same database and workload, its
+    /// octavo.db or its directory: the processor's time is taken from them, and
+    /// the storage that they calibrated unless --device names another
+    #[arg(long, value_name = "DIR")]
+    pub(crate) calibrated_by: Option<PathBuf>,
+
+    /// The machine around the storage, for the energy of a transaction: a name
+    /// that octavo devices --machines lists, or the path of a file. Clients
+    /// and database share its processors
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) database: DatabaseFlag,
+
+    #[command(flatten)]
+    pub(crate) cells: CellFlags,
+
+    /// Passes. In a pass every page size executes the same transactions
+    #[arg(long, value_name = "N", default_value_t = PREDICTED_PASSES,
+        value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    pub(crate) passes: u32,
+
+    #[command(flatten)]
+    pub(crate) slices: SliceFlags,
+
+    #[command(flatten)]
+    pub(crate) print: PrintFlags,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("budget", |flag| flag.help("Total time, instead of the plan's")),
+    mut_arg("device", |flag| device_help(
+        flag,
+        "Emulate this device under the databases of a plan that names no storages",
+    )),
+)]
+pub(crate) struct RunFlags {
+    /// The plan, a TOML file
+    pub(crate) plan: PathBuf,
+
+    /// Where to work: a new or empty directory, or that of the same plan to
+    /// resume it. octavo.db and report.html stay there [default: octavo- and
+    /// the plan's name without its ending]
+    #[arg(value_parser = directory())]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Print a forecast of steps, time and space, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) campaign: CampaignFlags,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceFlag,
+
+    /// Passes at most, instead of the plan's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) passes: Option<u32>,
+
+    /// Calibrate the first storage before anything else
+    #[arg(long)]
+    pub(crate) calibrate: bool,
+
+    #[command(flatten)]
+    pub(crate) print: PrintFlags,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+}
+
+/// Help with the defaults that databases have.
+fn with_defaults(text: &str, show: impl Fn(&Defaults) -> String) -> String {
+    format!("{text} {}", defaults(show))
+}
+
+fn minutes(time: Duration) -> String {
+    format!("{}m", time.as_secs() / 60)
+}

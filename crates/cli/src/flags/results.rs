@@ -1,0 +1,143 @@
+//! Flags of the commands that read results: report, compare, value and reproduce.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use octavo_experiment::prices::{Currency, MemoryPrice, Price};
+
+use super::shared::{CampaignFlags, directory};
+use crate::{
+    named_price::NamedPrice,
+    output::PageFlag,
+    print::{FormatFlag, PrintFlags},
+    progress::ProgressFlags,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportFlags {
+    /// The directory of an earlier advise, run or predict, or its octavo.db
+    #[arg(default_value = "octavo-advice", value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) page: PageFlag,
+
+    #[command(flatten)]
+    pub(crate) print: PrintFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareFlags {
+    /// The octavo.db of an advise, run or predict, or its directory
+    pub(crate) first: PathBuf,
+
+    /// Another one, compared with the first
+    pub(crate) second: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValueFlags {
+    /// Directories of earlier advise, run or predict, or their octavo.db. Several
+    /// stand beside each other
+    #[arg(value_name = "DIR", default_value = "octavo-advice", value_parser = directory())]
+    pub(crate) results: Vec<PathBuf>,
+
+    /// Prices in a file: a prices section alone, or a plan that has it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+
+    /// Price of memory, such as 5/GiB
+    #[arg(long, value_name = "PRICE/GiB", allow_hyphen_values = true)]
+    pub(crate) memory_price: Option<MemoryPrice>,
+
+    /// Price of the machine without memory and storage
+    #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
+    pub(crate) machine_price: Option<Price>,
+
+    /// Price of a storage: a path or device of the results, which may be left
+    /// out where there is one, and 600 or '0.08/GB for 500GB'; may be repeated
+    #[arg(long, value_name = "[STORAGE=]PRICE", allow_hyphen_values = true)]
+    pub(crate) storage_price: Vec<NamedPrice>,
+
+    /// Ask the five-minute rule of this device too: a name that octavo devices
+    /// lists, or the path of a file, with its price; may be repeated
+    #[arg(long, value_name = "DEVICE=PRICE", allow_hyphen_values = true)]
+    pub(crate) device: Vec<NamedPrice>,
+
+    /// How many times the memory of the results is bought: 1024 where each MiB
+    /// of cache and data stands for a GiB
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1.0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) scale: f64,
+
+    /// Currency of all prices, such as EUR or $
+    #[arg(long, value_name = "NAME")]
+    pub(crate) currency: Option<Currency>,
+
+    #[command(flatten)]
+    pub(crate) page: PageFlag,
+
+    #[command(flatten)]
+    pub(crate) print: PrintFlags,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("budget", |flag| {
+        flag.help("Time for measuring, building programs included [default: 35m]")
+            .requires("measure")
+    }),
+    mut_arg("keep_data", |flag| flag.requires("measure")),
+)]
+pub(crate) struct ReproduceFlags {
+    /// The study, or all of them
+    #[arg(value_name = "STUDY", value_parser = studies())]
+    pub(crate) study: String,
+
+    /// Measure what its database can repeat here, with the ratio of data to
+    /// buffer kept. Results stay in --directory, and --html shows them in a
+    /// later call
+    #[arg(long, conflicts_with = "html")]
+    pub(crate) measure: bool,
+
+    /// Scale of the measured rows (warehouses, or pgbench's scale); memory
+    /// follows it
+    #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) scale: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) campaign: CampaignFlags,
+
+    /// Where measurements are kept, in a directory for each study
+    #[arg(long, value_name = "DIR", default_value = "octavo-studies", value_parser = directory())]
+    pub(crate) directory: PathBuf,
+
+    /// Predict anew with each constant 20% smaller and larger, and print what
+    /// that does to the score
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
+
+    #[command(flatten)]
+    pub(crate) page: PageFlag,
+
+    #[command(flatten)]
+    pub(crate) print: PrintFlags,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+}
+
+/// Stands for all studies.
+pub(crate) const ALL_STUDIES: &str = "all";
+
+/// The studies' names, and one for all of them.
+fn studies() -> clap::builder::PossibleValuesParser {
+    octavo_study::names().chain([ALL_STUDIES]).into()
+}

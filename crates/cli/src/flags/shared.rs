@@ -1,0 +1,126 @@
+//! Flags that several commands have, each declared once. A command changes the help or
+//! what a flag needs with `mut_arg`.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{
+    Arg, Args, ValueEnum,
+    builder::{OsStringValueParser, TypedValueParser},
+};
+use octavo_database::{Isolation, Registry};
+use octavo_experiment::plan::SliceLength;
+use octavo_units::{Seed, parse_duration};
+
+use crate::system::database_name;
+
+/// Where random numbers begin.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct SeedFlag {
+    /// Random seed
+    #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
+    pub(crate) seed: Seed,
+}
+
+/// A device of the catalog or of a file. Commands say what they do with it.
+#[derive(Debug, Args)]
+pub(crate) struct DeviceFlag {
+    #[arg(id = "device", long = "device", value_name = "DEVICE")]
+    pub(crate) name: Option<String>,
+}
+
+/// Help that ends in how devices are named.
+pub(crate) fn device_help(flag: Arg, what: &str) -> Arg {
+    flag.help(format!(
+        "{what}: a name that octavo devices lists, or the path of a file"
+    ))
+}
+
+/// The database of cells.
+#[derive(Debug, Args)]
+pub(crate) struct DatabaseFlag {
+    /// Database; servers are Octavo's own, in its directory
+    #[arg(id = "database", long = "database", value_name = "NAME",
+        default_value = Registry::standard().default_kind().name,
+        value_parser = database_name(Registry::standard(), &[]))]
+    pub(crate) name: String,
+}
+
+/// How transactions of a client are kept apart from others.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct IsolationFlag {
+    /// Isolation level [default: the database's own]
+    #[arg(id = "isolation", long = "isolation", value_name = "LEVEL", value_enum)]
+    name: Option<IsolationName>,
+}
+
+impl IsolationFlag {
+    /// The level, or none for the database's own.
+    pub(crate) fn level(self) -> Option<Isolation> {
+        self.name.map(|name| match name {
+            IsolationName::ReadCommitted => Isolation::ReadCommitted,
+            IsolationName::RepeatableRead => Isolation::RepeatableRead,
+            IsolationName::Serializable => Isolation::Serializable,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum IsolationName {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+/// How many transactions cells execute.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct SliceFlags {
+    /// Transactions that each page size executes in a pass [default: as many
+    /// as take about 75 ms, with a server 1.5 s]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) transactions: Option<u64>,
+
+    /// Transactions of the warm-up [default: until misses are level or the cache filled twice]
+    #[arg(long, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(0..=WARM_UP_MAX))]
+    warm_up: Option<u64>,
+}
+
+/// Transactions of a warm-up in which every cell has long been warm. Chosen: hours.
+const WARM_UP_MAX: u64 = 1_000_000_000;
+
+impl From<SliceFlags> for SliceLength {
+    fn from(flags: SliceFlags) -> Self {
+        Self {
+            transactions: flags.transactions,
+            warm_up: flags.warm_up,
+        }
+    }
+}
+
+/// What a campaign that measures may use up.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct CampaignFlags {
+    /// Total time, including building programs
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
+
+    /// Keep the loaded databases
+    #[arg(long)]
+    pub(crate) keep_data: bool,
+}
+
+/// A directory to work in. A server's address would become the name of one,
+/// with the password in it; SQLite would take `file:` for the beginning of an
+/// address.
+pub(crate) fn directory() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|given| {
+        let text = given.to_string_lossy();
+        if text.contains("://") {
+            return Err("a server that you run is named with octavo bench --url");
+        }
+        Ok(match text.starts_with("file:") {
+            true => PathBuf::from(".").join(&given),
+            false => given.into(),
+        })
+    })
+}

@@ -27,44 +27,38 @@ pub(crate) struct Flags {
     pub(crate) command: Command,
 }
 
+/// The commands, with what `octavo --help` says of each in one line.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure page and cache sizes on the storage under a directory and
-    /// recommend some
+    /// Recommend page and cache sizes for the storage under a directory
     Advise(AdviseFlags),
-    /// Run the plan in a file: any combination of databases, rows, storages,
-    /// memory, page sizes, CPUs and clients
+    /// Predict what advise would measure, on storage that is not here
+    Predict(PredictFlags),
+    /// Say what throughput is worth at your prices
+    Value(ValueFlags),
+    /// Compare two results, cell by cell
+    Compare(CompareFlags),
+    /// Repeat a published study: published, predicted and measured
+    Reproduce(ReproduceFlags),
+    /// Run the experiment that a plan file describes
     Run(RunFlags),
-    /// Measure the storage under a directory, or a device of the catalog
+    /// Drive one database with one workload
+    Bench(BenchFlags),
+    /// Load the rows of a workload, for bench
+    Load(LoadFlags),
+    /// Measure the storage under a directory, or a modeled device
     Calibrate(CalibrateFlags),
-    /// List the devices that Octavo has models of
-    Devices(DevicesFlags),
-    /// Mount a directory that reads, writes and syncs as fast as a modeled
-    /// device
+    /// Mount a directory as fast as a modeled device
     Emulate(EmulateFlags),
+    /// Print earlier results again
+    Report(ReportFlags),
+    /// Check loaded rows, and what the last bench left
+    Check(CheckFlags),
+    /// List modeled devices, explain one, or fit one to your disk
+    Devices(DevicesFlags),
     /// Time requests to an emulated device, for octavo emulate
     #[command(hide = true)]
     Lead(LeadFlags),
-    /// Predict what advise would measure: page and cache sizes on storage that
-    /// is not at hand
-    Predict(PredictFlags),
-    /// Repeat a published study: what it found, what models predict of it, and
-    /// what real databases do here
-    Reproduce(ReproduceFlags),
-    /// Print the results of an earlier advise, run or predict again
-    Report(ReportFlags),
-    /// Compare the results of two experiments, cell by cell
-    Compare(CompareFlags),
-    /// Say what throughput is worth at prices: per money, of more memory, of
-    /// another storage, and which pages belong in memory
-    Value(ValueFlags),
-    /// Load a workload's rows into a database of its own, for bench
-    Load(LoadFlags),
-    /// Run one workload on one database, loading its rows first if needed
-    Bench(BenchFlags),
-    /// Check the consistency of a loaded database, and of the last bench's copy
-    /// of it
-    Check(CheckFlags),
 }
 
 #[cfg(test)]

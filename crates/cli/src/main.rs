@@ -12,6 +12,7 @@ mod devices;
 mod emulate;
 mod failure;
 mod flags;
+mod guide;
 mod interrupt;
 mod limits;
 mod load;
@@ -21,6 +22,8 @@ mod output;
 mod predict;
 mod print;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod report;
 mod reproduce;
 mod run;
@@ -33,14 +36,12 @@ mod workload;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use failure::Failure;
-use flags::{Command, Flags};
+use flags::Command;
 
 fn main() -> ExitCode {
     limits::widen();
-    let flags = match Flags::try_parse() {
+    let flags = match guide::parse(std::env::args_os()) {
         Ok(flags) => flags,
         Err(error) if error.use_stderr() => {
             print::aside(&format!("octavo: {}", usage::complaint(&error)));

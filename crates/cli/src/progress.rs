@@ -18,7 +18,12 @@ use crate::print;
 pub(crate) struct ProgressFlags {
     /// Seconds between lines of progress where the standard error is no
     /// terminal; 0 prints none
-    #[arg(long = "progress", value_name = "SECS", default_value_t = 10)]
+    #[arg(
+        long = "progress",
+        value_name = "SECS",
+        default_value_t = 10,
+        hide_short_help = true
+    )]
     seconds: u32,
 }
 

@@ -15,7 +15,7 @@ use octavo_units::ByteCount;
 use crate::failure::Failure;
 
 /// The heading over options of databases in help texts.
-const HEADING: &str = "Options of databases";
+pub(crate) const HEADING: &str = "Options of databases";
 
 /// Options of databases as they were given.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +99,7 @@ fn argument(shared: &SharedOption) -> Arg {
         .value_name(option.value_name)
         .help(help(shared))
         .help_heading(HEADING)
+        .hide_short_help(true)
         .conflicts_with_all(excluded.map(|option| option.name))
 }
 
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn a_database_gets_flags_and_help_from_its_line_in_the_registry() {
         command().debug_assert();
-        let help = command().render_help().to_string();
+        let help = command().render_long_help().to_string();
         // Lines are broken to fit a screen.
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [

@@ -134,14 +134,12 @@ fn limits(why: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::flags::Flags;
+    use crate::guide;
 
     fn said(arguments: &[&str]) -> String {
         let arguments = ["octavo"].iter().chain(arguments);
-        complaint(&Flags::try_parse_from(arguments).unwrap_err())
+        complaint(&guide::parse(arguments).unwrap_err())
     }
 
     #[test]

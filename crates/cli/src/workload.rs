@@ -40,7 +40,10 @@ fn augment(command: Command, registry: &Registry) -> Command {
             "Workload [default: that of the loaded rows, else {default}]"
         ));
     let flags = parameters(registry).into_iter().map(|(parameter, help)| {
-        let flag = Arg::new(parameter.name).long(parameter.name).help(help);
+        let flag = Arg::new(parameter.name)
+            .long(parameter.name)
+            .help(help)
+            .hide_short_help(true);
         match parameter.unit {
             Unit::Count => flag.value_name("N").value_parser(clap::value_parser!(u64)),
             Unit::Bytes => flag

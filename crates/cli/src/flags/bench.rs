@@ -38,7 +38,7 @@ pub(crate) struct DataFlags {
     pub(crate) page_size: Option<PageSize>,
 
     /// Random seed [default: that of the loaded rows, else 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<Seed>,
 }
 
@@ -72,8 +72,8 @@ pub(crate) struct LoadFlags {
 #[derive(Debug, Args)]
 #[command(mut_arg("database", |flag| {
     flag.help(
-        "Database to drive; noop answers at once and measures the driver itself [default: that \
-         of the loaded rows, else sqlite]",
+        "Database; noop measures the driver itself [default: that of the loaded rows, else \
+         sqlite]",
     )
     .value_parser(database_name(Registry::standard(), &[NOOP]))
 }))]
@@ -82,22 +82,22 @@ pub(crate) struct BenchFlags {
     #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
     pub(crate) directory: PathBuf,
 
-    /// Drive a server that you run, in a schema octavo of its own there, which
-    /// is made and loaded where it is missing:
-    /// postgres://USER:PASSWORD@HOST:PORT/DATABASE or
-    /// mysql://USER:PASSWORD@HOST:PORT, with ?host=DIRECTORY or ?socket=FILE
-    /// for a Unix socket
+    /// Drive a server that you run: postgres://USER:PASSWORD@HOST:PORT/DATABASE
+    /// or mysql://USER:PASSWORD@HOST:PORT
+    ///
+    /// Rows are in a schema octavo of its own there, which is made and loaded
+    /// where it is missing. ?host=DIRECTORY or ?socket=FILE names a Unix socket
     // Text, since a value that cannot be parsed would be shown with its
     // password.
     #[arg(long, value_name = "URL", conflicts_with_all = ["directory", "database"])]
     pub(crate) url: Option<String>,
 
     /// With --url: load the rows again before running
-    #[arg(long, requires = "url")]
+    #[arg(long, requires = "url", hide_short_help = true)]
     pub(crate) reload: bool,
 
     /// With --url: remove the schema octavo, and do nothing else
-    #[arg(long, requires = "url", conflicts_with_all = ["reload", "json", "html", "csv", "hdr_log"])]
+    #[arg(long, requires = "url", conflicts_with_all = ["reload", "json", "html", "csv", "hdr_log"], hide_short_help = true)]
     pub(crate) remove: bool,
 
     #[command(flatten)]
@@ -106,13 +106,13 @@ pub(crate) struct BenchFlags {
     /// Mix of transactions, such as
     /// new-order=45,payment=43,... or read=80,update=20 [default: the
     /// workload's]
-    #[arg(long, value_name = "NAME=WEIGHT,...")]
+    #[arg(long, value_name = "NAME=WEIGHT,...", hide_short_help = true)]
     pub(crate) mix: Option<String>,
 
     /// Distribution of YCSB's keys: uniform, zipfian, true-zipfian, latest,
     /// hotspot or sequential, with parameters such as
     /// zipfian:0.8 or hotspot:10/90 [default: the workload's]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) distribution: Option<Distribution>,
 
     /// Connections to the database
@@ -120,34 +120,38 @@ pub(crate) struct BenchFlags {
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: u32,
 
-    /// Clients that begin step by step: from FIRST by BY more to LAST, such as 5..60/5;
-    /// says what each number reached and where more gain nothing
+    /// Clients that begin step by step, such as 5..60/5
+    ///
+    /// From FIRST by BY more to LAST. Says what each number reached and where
+    /// more gain nothing
     #[arg(long, value_name = "FIRST..LAST/BY",
         conflicts_with_all = ["clients", "terminals", "rate", "pace", "duration", "transactions"])]
     pub(crate) ramp: Option<ClientSteps>,
 
     /// How long each step of a ramp lasts; its first tenth does not count
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration,
-        requires = "ramp")]
+        requires = "ramp", hide_short_help = true)]
     pub(crate) step: Duration,
 
     /// Terminals that share the connections [default: as many, or with --pace
     /// as many as the specification wants]
     #[arg(long, value_name = "N", conflicts_with = "rate",
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) terminals: Option<u32>,
 
-    /// Arrivals per second, regardless of the database (open loop) [default:
-    /// closed loop: each transaction starts when the last ends]
+    /// Arrivals per second (open loop)
+    ///
+    /// They do not wait for the database [default: closed loop: each
+    /// transaction starts when the last ends]
     #[arg(long, value_name = "N", conflicts_with = "pace")]
     pub(crate) rate: Option<Rate>,
 
     /// Arrival process
-    #[arg(long, value_enum, default_value_t = ArrivalsName::Poisson, requires = "rate")]
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = ArrivalsName::Poisson, requires = "rate", hide_short_help = true)]
     pub(crate) arrivals: ArrivalsName,
 
     /// Keying and think times of terminals (TPC-C)
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "NAME", value_enum, hide_short_help = true)]
     pub(crate) pace: Option<PaceName>,
 
     /// Time to measure
@@ -159,11 +163,13 @@ pub(crate) struct BenchFlags {
     /// tenth as many for warming up: with one client, counts then repeat
     /// exactly
     #[arg(long, value_name = "N", conflicts_with_all = ["rate", "pace", "warm_up"],
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(crate) transactions: Option<u64>,
 
-    /// Time before measuring: auto waits until as many pages were read as the
-    /// buffer has, from a tenth of the duration to all of it
+    /// Time before measuring
+    ///
+    /// auto waits until as many pages were read as the buffer has, from a tenth
+    /// of the duration to all of it
     #[arg(long, value_name = "auto|TIME", default_value = "auto", value_parser = warm_up)]
     pub(crate) warm_up: WarmUp,
 
@@ -175,7 +181,7 @@ pub(crate) struct BenchFlags {
     pub(crate) isolation: IsolationFlag,
 
     /// Retries of a transaction after a conflict
-    #[arg(long, value_name = "N", default_value_t = RETRIES)]
+    #[arg(long, value_name = "N", default_value_t = RETRIES, hide_short_help = true)]
     pub(crate) retries: u32,
 
     #[command(flatten)]
@@ -188,11 +194,11 @@ pub(crate) struct BenchFlags {
     pub(crate) page: PageFlag,
 
     /// Write the run second by second to this file, as comma-separated values
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) csv: Option<PathBuf>,
 
     /// Write each second's latencies to this file, as a log of HdrHistogram
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) hdr_log: Option<PathBuf>,
 
     #[command(flatten)]

@@ -50,14 +50,14 @@ pub(crate) struct AdviseFlags {
 
     /// Passes at most. In a pass every page size executes the same transactions
     /// [default: as many as fit into the budget]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) passes: Option<u32>,
 
     #[command(flatten)]
     pub(crate) slices: SliceFlags,
 
     /// Skip calibrating the storage
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_calibrate: bool,
 
     /// Predict all cells once the storage is calibrated, measure only those that may be
@@ -86,7 +86,12 @@ pub(crate) struct CellFlags {
 
     /// Sizes of the database's own cache to compare, as a list, none above
     /// the largest memory [default: the sizes given with --memory]
-    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "SIZES",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
     pub(crate) cache: Vec<ByteCount>,
 
     #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
@@ -108,7 +113,12 @@ pub(crate) struct CellFlags {
     pub(crate) random: SeedFlag,
 
     /// Differences up to this many percent count as none
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = 3.0,
+        hide_short_help = true
+    )]
     pub(crate) margin: f64,
 
     #[command(flatten)]
@@ -137,15 +147,17 @@ pub(crate) struct PredictFlags {
     #[command(flatten)]
     pub(crate) device: DeviceFlag,
 
-    /// Results of octavo advise with the same database and workload, its
-    /// octavo.db or its directory: the processor's time is taken from them, and
-    /// the storage that they calibrated unless --device names another
+    /// Results of octavo advise with the same database and workload
+    ///
+    /// Its octavo.db or its directory: the processor's time is taken from them,
+    /// and the storage that they calibrated unless --device names another
     #[arg(long, value_name = "DIR")]
     pub(crate) calibrated_by: Option<PathBuf>,
 
-    /// The machine around the storage, for the energy of a transaction: a name
-    /// that octavo devices --machines lists, or the path of a file. Clients
-    /// and database share its processors
+    /// The machine around the storage, for the energy of a transaction
+    ///
+    /// A name that octavo devices --machines lists, or the path of a file.
+    /// Clients and database share its processors
     #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
 
@@ -157,7 +169,7 @@ pub(crate) struct PredictFlags {
 
     /// Passes. In a pass every page size executes the same transactions
     #[arg(long, value_name = "N", default_value_t = PREDICTED_PASSES,
-        value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+        value_parser = clap::value_parser!(u32).range(8..=1_000_000), hide_short_help = true)]
     pub(crate) passes: u32,
 
     #[command(flatten)]

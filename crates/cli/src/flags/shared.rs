@@ -17,7 +17,7 @@ use crate::system::database_name;
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SeedFlag {
     /// Random seed
-    #[arg(long, value_name = "N", default_value_t = Seed::new(1))]
+    #[arg(long, value_name = "N", default_value_t = Seed::new(1), hide_short_help = true)]
     pub(crate) seed: Seed,
 }
 
@@ -49,7 +49,13 @@ pub(crate) struct DatabaseFlag {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct IsolationFlag {
     /// Isolation level [default: the database's own]
-    #[arg(id = "isolation", long = "isolation", value_name = "LEVEL", value_enum)]
+    #[arg(
+        id = "isolation",
+        long = "isolation",
+        value_name = "LEVEL",
+        value_enum,
+        hide_short_help = true
+    )]
     name: Option<IsolationName>,
 }
 
@@ -76,12 +82,12 @@ enum IsolationName {
 pub(crate) struct SliceFlags {
     /// Transactions that each page size executes in a pass [default: as many
     /// as take about 75 ms, with a server 1.5 s]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) transactions: Option<u64>,
 
     /// Transactions of the warm-up [default: until misses are level or the cache filled twice]
     #[arg(long, value_name = "N",
-        value_parser = clap::value_parser!(u64).range(0..=WARM_UP_MAX))]
+        value_parser = clap::value_parser!(u64).range(0..=WARM_UP_MAX), hide_short_help = true)]
     warm_up: Option<u64>,
 }
 
@@ -105,7 +111,7 @@ pub(crate) struct CampaignFlags {
     pub(crate) budget: Option<Duration>,
 
     /// Keep the loaded databases
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) keep_data: bool,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct CalibrateFlags {
     pub(crate) size: Option<ByteCount>,
 
     /// I/O engine
-    #[arg(long, value_enum, default_value_t = EngineName::Auto)]
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = EngineName::Auto, hide_short_help = true)]
     pub(crate) engine: EngineName,
 
     #[command(flatten)]
@@ -89,11 +89,9 @@ pub(crate) struct DevicesFlags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DevicesCommand {
-    /// Show a device's parameters with their sources, and published figures
-    /// beside the model's
+    /// Show a device's parameters with their sources
     Show(ShowFlags),
-    /// Fit a model to storage that octavo calibrate --output measured: a twin
-    /// of your disk
+    /// Fit a model to calibrated storage: a twin of your disk
     Fit(FitFlags),
 }
 
@@ -157,12 +155,12 @@ pub(crate) struct EmulateFlags {
 
     /// Factor by which time is slowed: above 1 for devices that are too fast for
     /// this machine
-    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    #[arg(long, value_name = "F", default_value_t = 1.0, hide_short_help = true)]
     pub(crate) time_scale: f64,
 
     /// Do not sync --backing when programs sync: they wait for the device alone,
     /// and what they synced survives anything but a crash of this machine
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) volatile_backing: bool,
 
     /// Faults to inject, such as cut=5000,lose=1/2,tear=1/4 or eio=write:50:3;
@@ -177,11 +175,16 @@ pub(crate) struct EmulateFlags {
 
     /// The range of these writes, from the device's start [default: 16 GiB, or
     /// all of a smaller device]
-    #[arg(long, value_name = "SIZE", requires = "precondition")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "precondition",
+        hide_short_help = true
+    )]
     pub(crate) precondition_range: Option<ByteCount>,
 
     /// Unmount and end with the parent process
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) end_with_parent: bool,
 
     #[command(flatten)]

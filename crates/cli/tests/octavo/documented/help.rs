@@ -51,7 +51,10 @@ impl Help {
 
     /// The options of a command, with their dashes.
     pub(super) fn options(&self, command: &str) -> Vec<&str> {
-        let lines = self.texts[command].lines().map(str::trim_start);
+        let lines = self.texts[command].lines();
+        // Notes begin at the margin.
+        let lines = lines.filter(|line| line.starts_with("  "));
+        let lines = lines.map(str::trim_start);
         let lines = lines.map(|line| line.strip_prefix("-h, ").unwrap_or(line));
         let lines = lines.map(|line| line.strip_prefix("-V, ").unwrap_or(line));
         let options = lines.filter(|line| line.starts_with("--"));
@@ -67,11 +70,18 @@ impl Help {
     }
 }
 
-/// The names under `Commands:`.
+/// The names of commands: the first words of lists that have no options, examples or arguments.
 fn subcommands(help: &str) -> impl Iterator<Item = &str> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    const OTHERS: [&str; 3] = ["Arguments:", "Examples:", "Options:"];
+    let mut heading = "";
+    let lines = help.lines().filter(move |line| {
+        let is_heading = line.ends_with(':') && !line.starts_with(' ');
+        if is_heading || line.is_empty() {
+            heading = line;
+        }
+        !is_heading && !heading.is_empty() && !OTHERS.contains(&heading)
+    });
     lines
-        .take_while(|line| !line.is_empty())
         // Descriptions go on further to the right.
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())

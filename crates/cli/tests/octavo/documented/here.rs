@@ -11,7 +11,6 @@ pub(super) const INSTEAD: &[(&str, &str, &str)] = &[
     ("PROFILE", "profile.toml", "stands for a file"),
     ("PLAN.toml", "plan.toml", "stands for a file"),
     ("octavo-PLAN", "octavo-plan", "follows from the plan's name"),
-    ("[DIR]", "", "may be left out"),
     (
         "--backing DIR",
         "--backing backing",
@@ -97,10 +96,24 @@ pub(super) const BEGUN: &[(&str, &str)] = &[
 ];
 
 /// Commands of which only the words are read, with the reason.
-pub(super) const READ: &[(&str, &str)] = &[(
-    "octavo reproduce coelho-2014 --measure",
-    "downloads and builds PostgreSQL three times; bench/studies.sh runs it",
-)];
+pub(super) const READ: &[(&str, &str)] = &[
+    (
+        "octavo reproduce coelho-2014 --measure",
+        "downloads and builds PostgreSQL three times; bench/studies.sh runs it",
+    ),
+    (
+        "octavo advise /mnt/data/pg --database postgres --clients 16",
+        "downloads and builds PostgreSQL; servers.rs runs such a command",
+    ),
+    (
+        "octavo emulate gp3-3000 --backing files --mount cloud",
+        "needs FUSE; docs/emulation.md has one that is run",
+    ),
+    (
+        "octavo emulate ec --backing files --mount disk --faults 'cut=5000,lose=1/2'",
+        "needs FUSE; emulate.rs runs such a command",
+    ),
+];
 
 /// Other commands in shell blocks, with the reason why they are not run.
 pub(super) const OTHERS: &[(&str, &str)] = &[

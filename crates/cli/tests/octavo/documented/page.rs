@@ -168,16 +168,6 @@ impl Page {
         found
     }
 
-    /// A heading and what stands under it, up to the next one of its level.
-    pub(super) fn section(&self, heading: &str) -> String {
-        let level = heading.split(' ').next().unwrap_or_default();
-        let lines = self.text.lines();
-        let mut lines = lines.skip_while(|line| !line.starts_with(heading));
-        let first = lines.next().unwrap_or_default().to_owned();
-        let own = lines.take_while(|line| !line.starts_with(&format!("{level} ")));
-        own.fold(first + "\n", |text, line| text + line + "\n")
-    }
-
     /// All of it.
     pub(super) fn text(&self) -> &str {
         &self.text

@@ -2,6 +2,7 @@
 
 mod bench;
 mod experiment;
+pub(crate) mod itself;
 mod results;
 mod shared;
 mod storage;
@@ -12,6 +13,7 @@ pub(crate) use bench::{
     ArrivalsName, BenchFlags, CheckFlags, DataFlags, LoadFlags, NOOP, PaceName, WarmUp,
 };
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
+pub(crate) use itself::{CompletionsFlags, ManFlags};
 pub(crate) use results::{ALL_STUDIES, CompareFlags, ReportFlags, ReproduceFlags, ValueFlags};
 pub(crate) use storage::{
     CalibrateFlags, DevicesCommand, DevicesFlags, EmulateFlags, EngineName, FitFlags, LeadFlags,
@@ -56,6 +58,10 @@ pub(crate) enum Command {
     Check(CheckFlags),
     /// List modeled devices, explain one, or fit one to your disk
     Devices(DevicesFlags),
+    /// Write manual pages
+    Man(ManFlags),
+    /// Print a script with which a shell completes commands
+    Completions(CompletionsFlags),
     /// Time requests to an emulated device, for octavo emulate
     #[command(hide = true)]
     Lead(LeadFlags),

@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory, FromArgMatches, builder::Styles};
 use crate::flags::Flags;
 
 /// All commands by their words, in groups, each in the order in which people meet them.
-pub(crate) const GROUPS: [(&str, &[Guide]); 3] = [
+pub(crate) const GROUPS: [(&str, &[Guide]); 4] = [
     (
         "Decide",
         &[
@@ -41,6 +41,13 @@ pub(crate) const GROUPS: [(&str, &[Guide]); 3] = [
             Guide::new("devices fit", include_str!("guide/devices-fit.md")),
         ],
     ),
+    (
+        "Octavo itself",
+        &[
+            Guide::new("man", include_str!("guide/man.md")),
+            Guide::new("completions", include_str!("guide/completions.md")),
+        ],
+    ),
 ];
 
 /// What is written of a command.
@@ -64,10 +71,15 @@ impl Guide {
     }
 }
 
+/// All guides.
+pub(crate) fn all() -> impl Iterator<Item = &'static Guide> {
+    GROUPS.iter().flat_map(|(_, guides)| *guides)
+}
+
 /// The command line with examples, notes and groups in its help.
 pub(crate) fn command() -> Command {
     let mut root = Flags::command();
-    for guide in GROUPS.iter().flat_map(|(_, guides)| *guides) {
+    for guide in all() {
         root = explain(root, guide.command, guide);
     }
     let groups = groups(&root);
@@ -165,7 +177,7 @@ pub(crate) fn plain(markdown: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// `[text](page.md#part)` as `text (docs/page.md)`, and without the page where the text is
+/// `[text](store.md#part)` as `text (docs/store.md)`, and without the page where the text is
 /// its name.
 fn without_links(line: &str) -> String {
     let mut text = String::new();
@@ -229,13 +241,9 @@ mod tests {
         found
     }
 
-    fn guides() -> impl Iterator<Item = &'static Guide> {
-        GROUPS.iter().flat_map(|(_, guides)| *guides)
-    }
-
     #[test]
     fn each_command_has_a_guide() {
-        let mut guided: Vec<&str> = guides().map(|guide| guide.command).collect();
+        let mut guided: Vec<&str> = all().map(|guide| guide.command).collect();
         guided.push("");
         guided.sort_unstable();
         let commands = commands();
@@ -246,7 +254,7 @@ mod tests {
 
     #[test]
     fn each_example_is_a_command_line() {
-        for guide in guides() {
+        for guide in all() {
             let (_, examples, _) = guide.parts();
             let lines: Vec<&str> = examples.lines().collect();
             assert!((2..=5).contains(&lines.len()), "{}", guide.command);

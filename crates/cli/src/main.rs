@@ -16,6 +16,7 @@ mod guide;
 mod interrupt;
 mod limits;
 mod load;
+mod manual;
 mod named_price;
 mod outcome;
 mod output;
@@ -65,6 +66,8 @@ fn main() -> ExitCode {
         Command::Load(flags) => load::load(flags),
         Command::Bench(flags) => bench::bench(flags),
         Command::Check(flags) => check::check(flags),
+        Command::Man(flags) => manual::man(&flags),
+        Command::Completions(flags) => manual::completions(&flags),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -28,7 +28,7 @@ fn page() -> String {
         let links: Vec<String> = links.collect();
         let _ = writeln!(text, "- {title}: {}", links.join(", "));
     }
-    for guide in GROUPS.iter().flat_map(|(_, guides)| *guides) {
+    for guide in guide::all() {
         let command = command(&root, guide.command);
         let (what, examples, notes) = guide.parts();
         let _ = write!(

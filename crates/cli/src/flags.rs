@@ -13,7 +13,7 @@ pub(crate) use bench::{
     ArrivalsName, BenchFlags, CheckFlags, DataFlags, LoadFlags, NOOP, PaceName, WarmUp,
 };
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
-pub(crate) use itself::{CompletionsFlags, ManFlags};
+pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
 pub(crate) use results::{ALL_STUDIES, CompareFlags, ReportFlags, ReproduceFlags, ValueFlags};
 pub(crate) use storage::{
     CalibrateFlags, DevicesCommand, DevicesFlags, EmulateFlags, EngineName, FitFlags, LeadFlags,
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Check(CheckFlags),
     /// List modeled devices, explain one, or fit one to your disk
     Devices(DevicesFlags),
+    /// Print the documentation
+    Docs(DocsFlags),
     /// Write manual pages
     Man(ManFlags),
     /// Print a script with which a shell completes commands

@@ -44,6 +44,7 @@ pub(crate) const GROUPS: [(&str, &[Guide]); 4] = [
     (
         "Octavo itself",
         &[
+            Guide::new("docs", include_str!("guide/docs.md")),
             Guide::new("man", include_str!("guide/man.md")),
             Guide::new("completions", include_str!("guide/completions.md")),
         ],

@@ -9,6 +9,7 @@ mod calibrate;
 mod check;
 mod compare;
 mod devices;
+mod documents;
 mod emulate;
 mod failure;
 mod flags;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Load(flags) => load::load(flags),
         Command::Bench(flags) => bench::bench(flags),
         Command::Check(flags) => check::check(flags),
+        Command::Docs(flags) => documents::docs(&flags),
         Command::Man(flags) => manual::man(&flags),
         Command::Completions(flags) => manual::completions(&flags),
     };

@@ -1,4 +1,4 @@
-//! Flags of the commands about Octavo itself: man and completions.
+//! Flags of the commands about Octavo itself: docs, man and completions.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,14 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
 use super::shared::directory;
+use crate::documents::{Page, pages};
+
+#[derive(Debug, Args)]
+pub(crate) struct DocsFlags {
+    /// The page, also as a report names it: docs/verdicts.md [default: a list of all]
+    #[arg(value_name = "NAME", value_parser = pages())]
+    pub(crate) page: Option<&'static Page>,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct ManFlags {

@@ -19,13 +19,14 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 11] = [
+const RUN: [&str; 12] = [
     "README.md",
     "docs/bench.md",
     "docs/cli.md",
     "docs/devices.md",
     "docs/emulation.md",
     "docs/energy.md",
+    "docs/how-to.md",
     "docs/plans.md",
     "docs/predictions.md",
     "docs/studies.md",
@@ -61,11 +62,7 @@ fn command_line_page_works() {
     let scene = Scene::new();
     scene.write("prices.toml", &block("docs/value.md", "toml", "[prices]"));
     scene.write("profile.toml", &calibrated());
-    let plan = block("docs/cli.md", "toml", "[cells]");
-    scene.write(
-        "plan.toml",
-        &plan.replace("warehouses = 4", "warehouses = 1"),
-    );
+    scene.write("plan.toml", &small_plan());
     scene.prepares("octavo advise --no-calibrate");
     scene.prepares("octavo predict on-disk --device st373455ss");
     scene.prepares("octavo predict on-ssd --device sata-tlc");
@@ -96,6 +93,19 @@ fn energy_page_works() {
     let scene = Scene::new();
     scene.write("mine.toml", &block("docs/energy.md", "toml", "processors"));
     scene.types("docs/energy.md");
+}
+
+#[test]
+fn how_to_page_works() {
+    let postgres = UsersServer::postgres();
+    let mut scene = Scene::new();
+    scene.serve(&postgres.url, "");
+    scene.write("profile.toml", &calibrated());
+    scene.write("plan.toml", &small_plan());
+    scene.prepares("octavo advise --passes 8");
+    scene.prepares("octavo advise before --no-calibrate");
+    scene.prepares("octavo advise after --no-calibrate");
+    scene.types("docs/how-to.md");
 }
 
 #[test]
@@ -143,6 +153,12 @@ fn value_page_prints_what_it_shows() {
         block("docs/value.md", "", "on-st373455ss (predicted"),
         "docs/value.md does not show what is printed (left): run docs/example.sh"
     );
+}
+
+/// The plan of the command line's page with less data.
+fn small_plan() -> String {
+    let plan = block("docs/cli.md", "toml", "[cells]");
+    plan.replace("warehouses = 4", "warehouses = 1")
 }
 
 /// What was calibrated of a disk.

@@ -137,6 +137,10 @@ pub(crate) struct CellFlags {
     mut_arg("transactions", |flag| flag.help(format!(
         "Transactions that each page size executes in a pass [default: {PREDICTED_SLICE}]"
     ))),
+    mut_arg("warm_up", |flag| flag.help(
+        "Transactions of the warm-up [default: until the cache is full or hardly misses, at most \
+         30,000]"
+    )),
 )]
 pub(crate) struct PredictFlags {
     /// Where the results go: a new or empty directory, or that of the same

@@ -73,6 +73,14 @@ pub struct Estimate {
 const T: f64 = 2.364_624;
 
 impl Estimate {
+    /// What is known to the count.
+    pub const fn exact(miss_ratio: f64) -> Self {
+        Self {
+            miss_ratio,
+            half_width: 0.0,
+        }
+    }
+
     /// From the miss ratio of each part and its share of the pages.
     fn of(parts: [(f64, f64); PARTS]) -> Self {
         let with_pages = || parts.iter().filter(|(_, share)| *share > 0.0);
@@ -127,7 +135,11 @@ impl SampledCurve {
     /// there). Unlike there the share is counted, not that of the hashes: the pages of a
     /// trace are known.
     pub fn lru(trace: &Trace, pages: u32, seed: Seed) -> Self {
-        let sample = Sample::draw(trace, pages, seed);
+        Self::of(&Sample::draw(trace, pages, seed))
+    }
+
+    /// From a sample that was drawn.
+    pub fn of(sample: &Sample) -> Self {
         Self {
             parts: sample.parts.each_ref().map(|part| {
                 let mut hits = part.references - part.trace.references().len() as f64;
@@ -189,18 +201,27 @@ pub fn sampled<P: Policy>(
 ) -> Vec<Estimate> {
     let sample = Sample::draw(trace, pages, seed);
     let estimate = |&frames: &Frames| {
-        Estimate::of(sample.parts.each_ref().map(|part| {
+        sample.estimate(frames, |part, frames| {
+            run(&mut make(part.pages(), frames), part)
+        })
+    };
+    sizes.iter().map(estimate).collect()
+}
+
+impl Sample {
+    /// What a buffer with so many frames misses of all references, by what `count` says that
+    /// those of this scale miss of the sample's parts.
+    pub fn estimate(&self, frames: Frames, count: impl Fn(&Trace, Frames) -> Counts) -> Estimate {
+        Estimate::of(self.parts.each_ref().map(|part| {
             let scaled = (f64::from(frames.get()) * part.share).round().max(1.0);
             let scaled = Frames::new(scaled as u32).expect("at least one, and no more");
-            let counts = run(&mut make(part.trace.pages(), scaled), &part.trace);
             let ratio = match part.references > 0.0 {
-                true => counts.misses as f64 / part.references,
+                true => count(&part.trace, scaled).misses as f64 / part.references,
                 false => 0.0,
             };
             (ratio, part.share)
         }))
-    };
-    sizes.iter().map(estimate).collect()
+    }
 }
 
 #[cfg(test)]

@@ -135,6 +135,51 @@ impl TraceBuilder {
         trace.references.push(Reference::new(page, access));
     }
 
+    /// How many references there are so far.
+    pub(crate) fn references(&self) -> usize {
+        self.trace.references.len()
+    }
+
+    /// How many pages they are of.
+    pub(crate) const fn pages(&self) -> u32 {
+        self.trace.pages
+    }
+
+    /// The pages, each as its database knows it.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (u64, Page)> {
+        self.numbers.iter().map(|(&known, &page)| (known, page))
+    }
+
+    /// Forgets all references to pages whose database does not know them by such numbers.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(u64) -> bool) {
+        const GONE: u32 = u32::MAX;
+        let mut renumbered = vec![GONE; self.trace.pages as usize];
+        for (_, page) in self.known().filter(|(known, _)| is_kept(*known)) {
+            renumbered[page.index()] = 0;
+        }
+        // In the order of their first references, which stays.
+        let mut pages = 0;
+        for number in renumbered.iter_mut().filter(|number| **number != GONE) {
+            *number = pages;
+            pages += 1;
+        }
+        self.numbers.retain(|_, page| {
+            let number = renumbered[page.index()];
+            if number != GONE {
+                *page = Page::new(number);
+            }
+            number != GONE
+        });
+        self.trace.pages = pages;
+        let references = std::mem::take(&mut self.trace.references).into_iter();
+        self.trace.references = references
+            .filter_map(|reference| match renumbered[reference.page().index()] {
+                GONE => None,
+                number => Some(Reference::new(Page::new(number), reference.access())),
+            })
+            .collect();
+    }
+
     /// The trace.
     pub fn build(self) -> Trace {
         self.trace

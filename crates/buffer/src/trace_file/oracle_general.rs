@@ -1,0 +1,54 @@
+//! libCacheSim's `oracleGeneral`: records of 24 bytes, little-endian, without gaps.
+//!
+//! | bytes | type | what |
+//! |---|---|---|
+//! | 0..4 | u32 | time in seconds; not used |
+//! | 4..12 | u64 | id of the object |
+//! | 12..16 | u32 | its size in bytes |
+//! | 16..24 | i64 | place of its next request, -1 or the largest number for none; not used |
+//!
+//! Source: `oracleGeneralBin.h` of <https://github.com/1a1a11a/libCacheSim> (08cc880).
+
+use std::io::BufRead;
+
+use super::{Place, Request, TraceFileError, input::Input};
+use crate::trace::Access;
+
+const RECORD: usize = 24;
+
+pub(super) fn next<R: BufRead>(input: &mut Input<R>) -> Result<Option<Request>, TraceFileError> {
+    let whole = input.position();
+    let mut record = [0; RECORD];
+    match input.record(&mut record)? {
+        0 => Ok(None),
+        RECORD => Ok(Some(Request {
+            place: Place::Object(u64::from_le_bytes(part(&record, 4))),
+            length: u32::from_le_bytes(part(&record, 12)).into(),
+            access: Access::Read,
+        })),
+        found => Err(TraceFileError::Truncated {
+            name: input.name().into(),
+            record: whole / RECORD as u64 + 1,
+            found,
+            whole,
+        }),
+    }
+}
+
+/// Whether the whole records among a file's first bytes name places behind their own as
+/// their next requests: other binary files do not.
+pub(super) fn fits(beginning: &[u8]) -> bool {
+    let records = beginning.chunks_exact(RECORD);
+    let is_behind = |(place, record): (i64, &[u8])| {
+        let next = i64::from_le_bytes(part(record, 16));
+        next == -1 || next >= place
+    };
+    records.len() > 0 && (0..).zip(records).all(is_behind)
+}
+
+/// Some of a record's bytes. The record is long enough.
+fn part<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    let mut part = [0; N];
+    part.copy_from_slice(&record[at..at + N]);
+    part
+}

@@ -10,7 +10,7 @@
 //! | `offset` | an address in bytes |
 //! | `lbn`, `lba`, `sector` | an address in sectors of 512 bytes |
 //! | `size`, `objsize`, `length`, `bytes` | how many bytes; without it one page |
-//! | `op`, `type`, `rw` | a write where it begins with `w` |
+//! | `op`, `type`, `rw` | a write where it begins with `w`, or is SCSI's code of one |
 //!
 //! An address goes before an id. All other columns are ignored.
 
@@ -18,7 +18,7 @@ use std::{io::BufRead, str::FromStr};
 
 use octavo_units::Seed;
 
-use super::{Place, Problem, Request, SECTOR, TraceFileError, access, input::Input, number};
+use super::{Place, Problem, Request, SECTOR, TraceFileError, input::Input, number};
 use crate::trace::Access;
 
 /// Between two fields: the first of these that a line has.
@@ -85,6 +85,18 @@ fn delimiter(line: &str) -> char {
 fn fields(line: &str, delimiter: char) -> impl Iterator<Item = &str> {
     let fields = line.split(delimiter);
     fields.filter(move |field| delimiter != ' ' || !field.is_empty())
+}
+
+/// SCSI's WRITE of 6, 10, 12 and 16 bytes (SBC-4), as vSCSI traces have them.
+const SCSI_WRITES: [&str; 4] = ["0a", "2a", "aa", "8a"];
+
+/// What a field says is done.
+fn access(op: &str) -> Access {
+    let op = op.to_ascii_lowercase();
+    match op.starts_with('w') || SCSI_WRITES.contains(&op.as_str()) {
+        true => Access::Change,
+        false => Access::Read,
+    }
 }
 
 /// What is known of a file.

@@ -82,7 +82,7 @@ pub enum TraceFileError {
 #[non_exhaustive]
 pub enum Problem {
     /// It has another number of fields.
-    #[error("{found} fields, where {format} has {wanted}")]
+    #[error("{format} has {wanted} fields, not {found}")]
     Fields {
         /// How many.
         found: usize,

@@ -347,13 +347,5 @@ fn number(what: &'static str, field: &str) -> Result<u64, Problem> {
     })
 }
 
-/// What a field says is done: anything but `Write` or `w` is no write.
-fn access(field: &str) -> Access {
-    match field.trim().starts_with(['w', 'W']) {
-        true => Access::Change,
-        false => Access::Read,
-    }
-}
-
 #[cfg(test)]
 mod tests;

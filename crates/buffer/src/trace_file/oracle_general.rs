@@ -35,15 +35,18 @@ pub(super) fn next<R: BufRead>(input: &mut Input<R>) -> Result<Option<Request>, 
     }
 }
 
-/// Whether the whole records among a file's first bytes name places behind their own as
-/// their next requests: other binary files do not.
+/// Whether the whole records among a file's first bytes are in the order of time and name
+/// places behind their own as their next requests: other binary files do not.
 pub(super) fn fits(beginning: &[u8]) -> bool {
+    /// More requests than any file has.
+    const PLACES: i64 = 1 << 48;
     let records = beginning.chunks_exact(RECORD);
-    let is_behind = |(place, record): (i64, &[u8])| {
-        let next = i64::from_le_bytes(part(record, 16));
-        next == -1 || next >= place
+    let is_behind = |(place, record): (i64, &[u8])| match i64::from_le_bytes(part(record, 16)) {
+        -1 | i64::MAX => true,
+        next => (place..PLACES).contains(&next),
     };
-    records.len() > 0 && (0..).zip(records).all(is_behind)
+    let time = |record: &[u8]| u32::from_le_bytes(part(record, 0));
+    records.len() > 0 && records.clone().is_sorted_by_key(time) && (0..).zip(records).all(is_behind)
 }
 
 /// Some of a record's bytes. The record is long enough.

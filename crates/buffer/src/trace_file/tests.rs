@@ -72,6 +72,10 @@ fn oracle_general_has_ids_and_sizes() {
         );
     }
     // Another binary file names requests behind their own at random.
+    let late = [record(1, 1, -1), record(2, 1, -1)].concat();
+    let unsorted = [&[9; 4], &late[4..]].concat();
+    assert!(read_as(&late, &Given::default()).is_ok());
+    assert!(read_as(&unsorted, &Given::default()).is_err());
     let other = record(1, 1, -5);
     assert!(
         read_as(&other, &Given::default())
@@ -101,7 +105,7 @@ fn lis_has_blocks_of_512_bytes() {
     refused(
         "1 1 0 0\n1 2 3\n",
         &Given::default(),
-        &["t:2: ", "3 fields", "has 4"],
+        &["t:2: ", "lis has 4 fields, not 3"],
     );
     let huge = format!("1 1 0 0\n{} 1 0 1\n", u64::MAX);
     refused(&huge, &Given::default(), &["t:2: ", "beyond 2^64"]);
@@ -140,7 +144,11 @@ fn msr_keeps_disks_apart() {
     let devices: Vec<u64> = devices.collect();
     assert!(devices[0] != devices[1] && devices[1] == devices[2]);
     let short = "1,usr,0,Read,0,512,1\n1,usr,0,Read,0,512";
-    refused(short, &Given::default(), &["t:2", "6 fields", "has 7"]);
+    refused(
+        short,
+        &Given::default(),
+        &["t:2", "msr has 7 fields, not 6"],
+    );
     let kind = "1,usr,0,Read,0,512,1\n1,usr,0,Trim,0,512,1";
     refused(kind, &Given::default(), &["t:2", "'Trim'", "Read"]);
     let end = format!("1,usr,0,Read,{},512,1", u64::MAX);
@@ -165,12 +173,15 @@ fn csv_has_columns_by_their_names() {
     );
     assert!(requests[0].access.is_change());
     assert_eq!(pages(requests[0], 512).len(), 13);
+    let (_, requests) = read("op,lbn\n2a,1\n28,1\nget,1\nWrite,1\n").unwrap();
+    let changes = requests.iter().map(|of| of.access.is_change());
+    assert_eq!(changes.collect::<Vec<_>>(), [true, false, false, true]);
     let (_, requests) = read("offset;id\n512;3\n").unwrap();
     assert_eq!((pages(requests[0], 512), requests.len()), (vec![1], 1));
     refused(
         "time,id,size\n1,2\n",
         &Given::default(),
-        &["t:2", "2 fields"],
+        &["t:2", "more fields, not 2"],
     );
     refused(
         "time,id,size\n1,2,x\n",

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Damaged and made-up input by the million: plans, device entries, profiles,
-# stores and answers of servers, read and rendered in every form. Prints the number
+# stores, traces and answers of servers, read and rendered in every form. Prints the number
 # of a case that panics or hangs.
 #
 #   bench/hostile.sh [TIMES [FIRST]]
@@ -35,6 +35,7 @@ device_profiles 600000
 damaged_bytes 200000
 hostile_values 50000
 texts_of 30000
+files_of_requests 100000
 postgres 100000
 mariadb 100000
 LIST

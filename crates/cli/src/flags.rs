@@ -1,6 +1,7 @@
 //! The command line: the commands here, their flags in a module each.
 
 mod bench;
+mod curve;
 mod experiment;
 pub(crate) mod itself;
 mod results;
@@ -12,6 +13,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::{
     ArrivalsName, BenchFlags, CheckFlags, DataFlags, LoadFlags, NOOP, PaceName, WarmUp,
 };
+pub(crate) use curve::CurveFlags;
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
 pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
 pub(crate) use results::{ALL_STUDIES, CompareFlags, ReportFlags, ReproduceFlags, ValueFlags};
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Compare(CompareFlags),
     /// Repeat a published study: published, predicted and measured
     Reproduce(ReproduceFlags),
+    /// Draw what buffers of all sizes miss of a trace
+    Curve(CurveFlags),
     /// Run the experiment that a plan file describes
     Run(RunFlags),
     /// Drive one database with one workload

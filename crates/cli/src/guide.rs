@@ -19,6 +19,7 @@ pub(crate) const GROUPS: [(&str, &[Guide]); 4] = [
             Guide::new("value", include_str!("guide/value.md")),
             Guide::new("compare", include_str!("guide/compare.md")),
             Guide::new("reproduce", include_str!("guide/reproduce.md")),
+            Guide::new("curve", include_str!("guide/curve.md")),
         ],
     ),
     (

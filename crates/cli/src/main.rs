@@ -8,6 +8,7 @@ mod bench;
 mod calibrate;
 mod check;
 mod compare;
+mod curve;
 mod devices;
 mod documents;
 mod emulate;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
         Command::Value(flags) => value::value(flags),
+        Command::Curve(flags) => curve::curve(&flags),
         Command::Load(flags) => load::load(flags),
         Command::Bench(flags) => bench::bench(flags),
         Command::Check(flags) => check::check(flags),

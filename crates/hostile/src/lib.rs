@@ -11,12 +11,13 @@ mod reader;
 pub mod replay;
 mod servers;
 mod stores;
+mod traces;
 
 pub use reader::Reader;
 pub use servers::record;
 
 /// All of them.
-pub const READERS: [Reader; 9] = [
+pub const READERS: [Reader; 10] = [
     files::PLAN,
     files::ENTRY,
     files::MACHINE,
@@ -24,6 +25,7 @@ pub const READERS: [Reader; 9] = [
     stores::BYTES,
     stores::VALUES,
     stores::TEXT,
+    traces::TRACE,
     servers::POSTGRES,
     servers::MARIADB,
 ];

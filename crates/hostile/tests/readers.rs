@@ -103,6 +103,11 @@ fn texts_of_others_act_neither_on_a_screen_nor_on_a_page() {
 }
 
 #[test]
+fn files_of_requests_are_read_or_refused() {
+    survives("trace");
+}
+
+#[test]
 fn answers_of_postgres_are_understood_or_refused() {
     record_where_wanted();
     survives("postgres");

@@ -4,6 +4,7 @@
 //! expect. It grows when a field is removed or changes its meaning; a new
 //! field leaves it.
 
+use octavo_buffer::trace_curves::TraceCurves;
 use octavo_device::catalog::{Compared, Entry, machine::MachineEntry};
 use octavo_driver::Percentiles;
 use octavo_experiment::{
@@ -15,7 +16,7 @@ use octavo_experiment::{
 };
 use serde::Serialize;
 
-use crate::{compare, experiment, number::join, sentence, visible::escaped};
+use crate::{compare, curve, experiment, number::join, sentence, visible::escaped};
 
 /// The format of all documents here. 1 had no number; 2 has caveats and
 /// deviations with their figures instead of texts; 3 has intervals of what other disks would
@@ -103,6 +104,17 @@ pub fn value_json(value: &Value) -> String {
         warnings: Some(sentence::value_warnings(value)),
         confidence: None,
         value,
+    })
+}
+
+/// What buffers miss of a trace as indented JSON, with what it says in words under `sentences`
+/// and what it cannot tell under `warnings`.
+pub fn curve_json(curves: &TraceCurves) -> String {
+    json(Told {
+        sentences: curve::sentences(curves),
+        warnings: Some(curve::warnings(curves)),
+        confidence: None,
+        value: curves,
     })
 }
 

@@ -14,6 +14,7 @@ mod bench;
 mod chart;
 mod check;
 mod compare;
+mod curve;
 mod devices;
 mod document;
 mod experiment;
@@ -41,12 +42,13 @@ mod visible;
 pub use bench::{bench, bench_csv};
 pub use check::check;
 pub use compare::compare;
+pub use curve::curve;
 pub use devices::{described, devices, machines, twin};
 pub use document::Document;
 pub use experiment::findings;
 pub use forecast::forecast;
 pub use json::{
-    FORMAT, bench_json, compare_json, device_json, devices_json, findings_json, json,
+    FORMAT, bench_json, compare_json, curve_json, device_json, devices_json, findings_json, json,
     machines_json, value_json,
 };
 pub use profile::profile;

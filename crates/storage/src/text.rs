@@ -132,8 +132,12 @@ pub fn begin(path: &Path, max: ByteCount) -> Result<Vec<u8>, TextError> {
     Ok(bytes)
 }
 
-/// Opens a regular file. What else is there is not even opened: a tape would be rewound.
-fn open(path: &Path) -> Result<File, TextError> {
+/// Opens a regular file, to read it step by step. What else is there is not even opened: a tape
+/// would be rewound.
+///
+/// # Errors
+/// It is no regular file, or cannot be opened.
+pub fn open(path: &Path) -> Result<File, TextError> {
     let regular = |about: io::Result<fs::Metadata>| {
         let kind = about.map_err(|source| failed(path, source))?.file_type();
         match kind.is_file() {

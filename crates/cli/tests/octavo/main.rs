@@ -3,6 +3,7 @@
 mod advise;
 mod bad_input;
 mod bench;
+mod curve;
 mod devices;
 mod disk_full;
 mod documented;

@@ -4,6 +4,7 @@
 
 pub(crate) mod breakdown;
 mod bytes;
+mod curve;
 mod device;
 pub(crate) mod forest;
 mod heat;
@@ -17,6 +18,7 @@ mod study;
 mod throughput;
 mod value;
 
+use octavo_buffer::trace_curves::TraceCurves;
 use octavo_experiment::{bench::BenchResult, findings::Findings, ramp::RampFinding, value::Value};
 
 use crate::document::Figure;
@@ -49,6 +51,11 @@ pub(crate) fn study(drawn: &octavo_study::Drawn) -> Option<Figure> {
 /// Bytes read and written.
 pub(crate) fn bytes(findings: &Findings) -> Option<Figure> {
     bytes::draw(findings)
+}
+
+/// What buffers miss of a trace.
+pub(crate) fn curve(curves: &TraceCurves) -> Option<Figure> {
+    curve::draw(curves)
 }
 
 /// What throughput is worth.

@@ -19,9 +19,10 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 12] = [
+const RUN: [&str; 13] = [
     "README.md",
     "docs/bench.md",
+    "docs/buffers.md",
     "docs/cli.md",
     "docs/devices.md",
     "docs/emulation.md",
@@ -63,6 +64,7 @@ fn command_line_page_works() {
     scene.write("prices.toml", &block("docs/value.md", "toml", "[prices]"));
     scene.write("profile.toml", &calibrated());
     scene.write("plan.toml", &small_plan());
+    scene.write("trace.lis", &traced());
     scene.prepares("octavo advise --no-calibrate");
     scene.prepares("octavo predict on-disk --device st373455ss");
     scene.prepares("octavo predict on-ssd --device sata-tlc");
@@ -159,6 +161,22 @@ fn value_page_prints_what_it_shows() {
 fn small_plan() -> String {
     let plan = block("docs/cli.md", "toml", "[cells]");
     plan.replace("warehouses = 4", "warehouses = 1")
+}
+
+#[test]
+fn buffers_page_prints_what_it_shows() {
+    let scene = Scene::new();
+    scene.write("trace.lis", &traced());
+    assert_eq!(
+        scene.types_in_full("docs/buffers.md"),
+        block("docs/buffers.md", "", "trace.lis (lis)"),
+        "docs/buffers.md does not show what is printed (left)"
+    );
+}
+
+/// A small trace.
+fn traced() -> String {
+    fs::read_to_string(repository().join("docs/example/trace.lis")).unwrap()
 }
 
 /// What was calibrated of a disk.

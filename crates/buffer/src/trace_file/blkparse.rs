@@ -13,7 +13,10 @@ use std::collections::BTreeMap;
 
 use octavo_units::Seed;
 
-use super::{Problem, Request, TraceFileError, error::shortened, number};
+use super::{
+    error::{Problem, TraceFileError, shortened},
+    request::{Request, number},
+};
 use crate::trace::Access;
 
 /// Actions that are counted for a message; there are about 20.

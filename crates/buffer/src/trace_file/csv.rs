@@ -18,7 +18,11 @@ use std::{io::BufRead, str::FromStr};
 
 use octavo_units::Seed;
 
-use super::{Place, Problem, Request, SECTOR, TraceFileError, input::Input, number};
+use super::{
+    error::{Problem, TraceFileError},
+    input::Input,
+    request::{Place, Request, SECTOR, number},
+};
 use crate::trace::Access;
 
 /// Between two fields: the first of these that a line has.

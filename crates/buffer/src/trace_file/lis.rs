@@ -5,7 +5,10 @@
 //! Megiddo and Modha (ARC, FAST 2003), as Caffeine's simulator reads them
 //! (`ArcTraceReader.java` of <https://github.com/ben-manes/caffeine>).
 
-use super::{Problem, Request, number};
+use super::{
+    error::Problem,
+    request::{Request, number},
+};
 use crate::trace::Access;
 
 pub(super) fn request(line: &str) -> Result<Request, Problem> {

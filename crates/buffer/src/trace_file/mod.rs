@@ -12,24 +12,17 @@ mod input;
 mod lis;
 mod msr;
 mod oracle_general;
+mod request;
 
 use std::{fmt, io::BufRead, str::FromStr};
 
-use octavo_units::{ByteCount, PageSize};
-
 pub use csv::Columns;
 pub use error::{Problem, TraceFileError};
+pub use request::{Place, Request};
 
-use crate::trace::Access;
 use blkparse::Blkparse;
 use csv::Csv;
 use input::Input;
-
-/// The longest request that is believed. Linux splits requests far below it. Chosen.
-const REQUEST_MAX: ByteCount = ByteCount::mib(1024);
-
-/// A sector: what the sector numbers of Linux and the blocks of `.lis` files count.
-const SECTOR: u64 = 512;
 
 /// How a file says what was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,72 +121,6 @@ impl Default for Given {
             columns: None,
             action: "Q".into(),
         }
-    }
-}
-
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// An object by its id; which objects are neighbors is not known.
-    Object(u64),
-    /// A place on a device.
-    Address {
-        /// A number for the device, far from those of others; 0 where the file names none.
-        device: u64,
-        /// Bytes from the beginning of the device.
-        offset: u64,
-    },
-}
-
-/// One read or write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Of what.
-    pub place: Place,
-    /// How many bytes; an object's size.
-    pub length: u64,
-    /// Whether it writes, where the file says that.
-    pub access: Access,
-}
-
-impl Request {
-    /// A request for bytes of a device.
-    fn at(device: u64, offset: u64, length: u64, access: Access) -> Result<Self, Problem> {
-        if length > REQUEST_MAX.get() {
-            return Err(Problem::LongRequest {
-                length,
-                max: REQUEST_MAX,
-            });
-        }
-        if offset.checked_add(length).is_none() {
-            return Err(Problem::BeyondEnd);
-        }
-        Ok(Self {
-            place: Place::Address { device, offset },
-            length,
-            access,
-        })
-    }
-
-    /// A request for sectors of a device.
-    fn of_sectors(device: u64, first: u64, count: u64, access: Access) -> Result<Self, Problem> {
-        let bytes = |sectors: u64| sectors.checked_mul(SECTOR).ok_or(Problem::BeyondEnd);
-        Self::at(device, bytes(first)?, bytes(count)?, access)
-    }
-
-    /// The numbers of the pages that it touches, none if it has no bytes. Devices are kept
-    /// apart, but for a chance of 2^-28 or less.
-    pub fn pages(self, size: PageSize) -> impl Iterator<Item = u64> {
-        let (base, first, last) = match self.place {
-            Place::Object(id) => (id, 0, 0),
-            Place::Address { device, offset } => {
-                let size = u64::from(size.get());
-                let last = offset.saturating_add(self.length.saturating_sub(1));
-                (device, offset / size, last / size)
-            }
-        };
-        let pages = (first..=last).take(if self.length == 0 { 0 } else { usize::MAX });
-        pages.map(move |page| base.wrapping_add(page))
     }
 }
 
@@ -333,19 +260,10 @@ impl<R: BufRead> Iterator for Requests<R> {
 /// gzip (RFC 1952, 2.3.1), xz (its format's 2.1.1.1) and bzip2.
 const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\x28\xb5\x2f\xfd", "zstd -d"),
-    (b"\x1f\x8b", "gunzip -k"),
+    (b"\x1f\x8b\x08", "gunzip -k"),
     (b"\xfd7zXZ\0", "unxz -k"),
     (b"BZh", "bunzip2 -k"),
 ];
-
-/// A whole number as a field has it.
-fn number(what: &'static str, field: &str) -> Result<u64, Problem> {
-    let field = field.trim();
-    field.parse().map_err(|_| Problem::Number {
-        what,
-        found: error::shortened(field),
-    })
-}
 
 #[cfg(test)]
 mod tests;

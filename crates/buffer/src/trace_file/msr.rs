@@ -7,7 +7,10 @@
 
 use octavo_units::Seed;
 
-use super::{Problem, Request, error::shortened, number};
+use super::{
+    error::{Problem, shortened},
+    request::{Request, number},
+};
 use crate::trace::Access;
 
 /// The names of the columns, which some copies have as a first line.

@@ -11,7 +11,11 @@
 
 use std::io::BufRead;
 
-use super::{Place, Request, TraceFileError, input::Input};
+use super::{
+    error::TraceFileError,
+    input::Input,
+    request::{Place, Request},
+};
 use crate::trace::Access;
 
 const RECORD: usize = 24;

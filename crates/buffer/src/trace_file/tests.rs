@@ -1,5 +1,7 @@
 //! Requests of every format, and what is refused.
 
+use octavo_units::PageSize;
+
 use super::*;
 
 fn given(format: Format) -> Given {

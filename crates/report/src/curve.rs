@@ -60,7 +60,7 @@ fn answers(curves: &TraceCurves) -> Vec<(String, String)> {
         return vec![(
             "No buffer saves a read.".into(),
             format!(
-                "No page of {} is referenced twice, or a buffer of one page has it.",
+                "No {} page is referenced twice, or a buffer of one page has it.",
                 base.page_size
             ),
         )];
@@ -72,7 +72,7 @@ fn answers(curves: &TraceCurves) -> Vec<(String, String)> {
             percent(ENOUGH)
         ),
         format!(
-            "It misses {} of references to pages of {}. Room for all pages misses {}: the first \
+            "It misses {} of references to {} pages. Room for all pages misses {}: the first \
              reference to each.",
             ratio(enough),
             base.page_size,
@@ -269,7 +269,7 @@ fn memory_for_equal_misses(curves: &TraceCurves, memories: &[ByteCount]) -> Tabl
         .label(format!("{} pages with", base.page_size), |memory| {
             memory.to_string()
         })
-        .figure("misses", |memory| {
+        .figure("miss ratio", |memory| {
             misses(memory).map_or(UNKNOWN.into(), percent_fine)
         });
     for other in others {
@@ -282,8 +282,7 @@ fn memory_for_equal_misses(curves: &TraceCurves, memories: &[ByteCount]) -> Tabl
 }
 
 fn by_page_size(curves: &TraceCurves, memories: &[ByteCount]) -> Table {
-    let mut table =
-        Table::of("Misses a reference, with LRU", memories).label("memory", ToString::to_string);
+    let mut table = Table::of("Miss ratio with LRU", memories).label("memory", ToString::to_string);
     for of in &curves.page_sizes {
         table = table.figure(format!("{} pages", of.page_size), |memory| {
             let point = of.lru_at(*memory);
@@ -294,7 +293,7 @@ fn by_page_size(curves: &TraceCurves, memories: &[ByteCount]) -> Table {
 }
 
 fn by_policy(of: &PageSizeCurves, memories: &[ByteCount]) -> Table {
-    let caption = format!("Misses a reference, pages of {}", of.page_size);
+    let caption = format!("Miss ratio, {} pages", of.page_size);
     let mut table = Table::of(caption, memories)
         .label("memory", ToString::to_string)
         .figure(("pages", EXTRA), |memory| {

@@ -47,7 +47,7 @@ fn by_policy(of: &PageSizeCurves) -> Option<Figure> {
             )
         }));
     }
-    chart.draw(format!("Misses a reference to pages of {}", of.page_size))
+    chart.draw(format!("Miss ratio of {} pages, by memory", of.page_size))
 }
 
 /// LRU's curve of each page size.
@@ -57,7 +57,7 @@ fn by_page_size(curves: &TraceCurves) -> Option<Figure> {
         let name = format!("{} pages", of.page_size);
         chart.add(Series(place), name, thinned(&of.lru));
     }
-    chart.draw("Misses a reference, with LRU".into())
+    chart.draw("Miss ratio with LRU, by memory".into())
 }
 
 /// Few enough of a curve's points, the last one among them.
@@ -101,7 +101,7 @@ impl Chart {
             ),
             y: (
                 Scale::from_zero(self.values, Round::Tens, percent),
-                "misses a reference".into(),
+                "miss ratio".into(),
             ),
             legend: self.legend,
             marks: self.marks,

@@ -3,7 +3,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::{failure::Failure, flags::DocsFlags, print};
+use crate::{failure::Failure, print};
 
 /// A page of docs/.
 #[derive(Debug)]
@@ -55,8 +55,9 @@ impl Page {
     }
 }
 
-pub(crate) fn docs(flags: &DocsFlags) -> Result<(), Failure> {
-    if let Some(page) = flags.page {
+/// Prints a page, or what pages there are.
+pub(crate) fn docs(page: Option<&Page>) -> Result<(), Failure> {
+    if let Some(page) = page {
         return print::text(page.text);
     }
     let lines = PAGES

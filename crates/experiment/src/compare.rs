@@ -249,6 +249,9 @@ fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
             ("rows".to_owned(), listed(&plan.data)),
             ("data".to_owned(), data(findings)),
             ("storage".to_owned(), listed(&plan.storages)),
+            ("page sizes".to_owned(), listed(&plan.page_sizes)),
+            ("memory".to_owned(), listed(&plan.memories)),
+            ("clients".to_owned(), listed(&plan.clients)),
             ("seed".to_owned(), plan.seed.to_string()),
             (
                 "warm-up".to_owned(),

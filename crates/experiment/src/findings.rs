@@ -7,10 +7,9 @@ mod cell;
 mod found_caveats;
 mod per_transaction;
 mod ramps;
+mod read;
 mod stability;
 mod time;
-
-use std::collections::HashSet;
 
 use octavo_database::StoragePath;
 use octavo_device::profile::Profile;
@@ -19,18 +18,16 @@ use serde::Serialize;
 
 use crate::{
     caveats::{self, Caveat},
-    inputs::Inputs,
-    lockstep::{Horizon, Judgement, Screened, judge_seated},
-    plan::{Cell, Plan},
-    prediction::{Elsewhere, Expected},
-    record::{Figures, Source},
-    statistics::Decision,
-    store::{CHANGED, Store, StoreError, StoredSnapshot},
-    verdict::{BufferFinding, Interaction, Verdict, buffer_findings, interactions},
+    lockstep::{Horizon, Judgement, Screened},
+    plan::Plan,
+    prediction::Elsewhere,
+    record::Source,
+    store::StoredSnapshot,
+    verdict::{BufferFinding, Interaction},
 };
 
 pub use age::Age;
-pub use cell::CellFindings;
+pub use cell::{CellFindings, FailedRun, GroupFindings};
 pub use found_caveats::{
     MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED,
 };
@@ -38,10 +35,6 @@ pub use per_transaction::{MISSES_THAT_MATTER, OTHERS_READ, PerTransaction};
 pub use ramps::{CellRamp, RampEnd};
 pub use stability::CellStability;
 pub use time::{Tail, TransactionTime};
-
-use cell::{ByCell, Predicted};
-use found_caveats::found_caveats;
-use per_transaction::per_transaction;
 
 /// Everything that a report says.
 #[derive(Clone, Debug, Serialize)]
@@ -150,152 +143,7 @@ impl ScreenedPasses {
     }
 }
 
-/// A run that gave no result.
-#[derive(Clone, Debug, Serialize)]
-pub struct FailedRun {
-    /// Its sitting, from 1.
-    pub sitting: u32,
-    /// Its cell.
-    pub cell: Cell,
-    /// Why.
-    pub reason: String,
-}
-
-/// What was found in one group of cells.
-#[derive(Clone, Debug, Serialize)]
-pub struct GroupFindings {
-    /// What sets it apart from other groups, as after "with"; empty when there
-    /// is one group.
-    pub name: String,
-    /// Its cells, in the order of the compared list.
-    pub cells: Vec<CellFindings>,
-    /// What to do.
-    pub verdict: Verdict,
-}
-
 impl Findings {
-    /// Reads a store. `None` when it has no plan yet.
-    ///
-    /// # Errors
-    /// When the store cannot be read or holds what Octavo does not write.
-    pub fn of(store: &Store) -> Result<Option<Self>, StoreError> {
-        let Some(plan) = store.plan()? else {
-            return Ok(None);
-        };
-        let (octavo, created) = store.origin()?;
-        let slices = store.slices()?;
-        let horizon = store.horizon()?;
-        // Stores without lockstep have none: they went as far as they go.
-        let passes: HashSet<(u32, u32)> = slices
-            .iter()
-            .map(|slice| (slice.key.sitting, slice.key.pass))
-            .collect();
-        let judged_to = horizon.unwrap_or(Horizon::Passes {
-            passes: passes.len().max(1) as u32,
-        });
-        let plan_groups = plan.groups();
-        let cells = plan.cells();
-        let source = store.source()?.unwrap_or(Source::Measured);
-        let rules = plan.rules(judged_to, source);
-        let unseated = Expected::unseated(store, cells.len())?;
-        let mut judgement = judge_seated(&rules, &plan_groups, cells.len(), &slices, &unseated);
-        let inputs = Inputs::all(store, &cells)?;
-        for (judged, group) in judgement.groups.iter_mut().zip(&plan_groups) {
-            inputs.widen_all(judged, group, rules.margin);
-        }
-        let workload = plan
-            .workload(plan.data[0])
-            .map_err(|error| store.damaged("plan", error))?;
-        let counted_name = workload.counted_name();
-        let runs = store.runs(workload.transactions())?;
-        let expected = Expected::all(store)?;
-        let predicted = Predicted {
-            expected: &expected,
-            inputs: &inputs,
-        };
-        let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement, predicted);
-        let groups: Vec<GroupFindings> = plan_groups
-            .iter()
-            .zip(&judgement.groups)
-            .map(|(group, judged)| by_cell.group(group, judged, &judgement.levels))
-            .collect();
-        let is_ramps = plan.ramp.is_some();
-        let ramps = ramps::ramps(&plan, &cells, &runs, &store.steps()?, |cell| {
-            let runs: Vec<&Figures> = by_cell.figures[cell].values().copied().collect();
-            per_transaction(&runs)
-        });
-        let sittings: HashSet<u32> = slices.iter().map(|slice| slice.key.sitting).collect();
-        let mut findings = Self {
-            octavo,
-            created,
-            command: store.command()?,
-            spent_s: store.time_spent()?.as_secs_f64(),
-            measured_s: match is_ramps {
-                true => by_cell
-                    .all()
-                    .map(|run| run.load.measured.as_secs_f64())
-                    .sum(),
-                false => judgement.measured.as_secs_f64(),
-            },
-            sittings: match is_ramps {
-                true => by_cell.all().count(),
-                false => sittings.len(),
-            },
-            passes: judgement.passes,
-            screened: ScreenedPasses::of(&judgement),
-            slice_transactions: store.slice_transactions()?,
-            warm_up: warm_up_of(store)?,
-            horizon,
-            finished: match is_ramps {
-                true => ramps.iter().all(|ramp| ramp.end == RampEnd::Finished),
-                false => is_decided(&judgement),
-            },
-            saved_s: plan_groups
-                .iter()
-                .zip(&judgement.groups)
-                .map(|(group, judged)| by_cell.saved_s(group, judged))
-                .sum(),
-            warmed: by_cell.all().any(|run| !run.load.warm_up.is_zero()),
-            counted_name: counted_name.into(),
-            runs_done: by_cell.all().count(),
-            runs_failed: by_cell.failed(&runs),
-            machine: store.facts("machine")?,
-            changed: store.facts(CHANGED)?,
-            storage: store.facts_below("storage")?,
-            database: store.facts_below("database")?,
-            storage_path: by_cell.storage_path(),
-            snapshots: store.snapshots()?,
-            calibration: calibration_of(store)?,
-            source,
-            buffers: Vec::new(),
-            interactions: Vec::new(),
-            groups,
-            ramps,
-            audit: match is_ramps {
-                true => store.longest_audit()?,
-                false => store.audit()?,
-            },
-            elsewhere: Elsewhere::all(store)?,
-            caveats: Vec::new(),
-            plan: plan.clone(),
-        };
-        findings.caveats = found_caveats(&findings, &by_cell);
-        if is_ramps {
-            // Caveats are of their cells; nothing is compared in them.
-            findings.groups.clear();
-        } else {
-            let levels = &judgement.levels;
-            findings.buffers = buffer_findings(&plan, &cells, &judgement, &inputs);
-            findings.interactions = interactions(&plan, &cells, &plan_groups, levels, &inputs);
-        }
-        let missing = Expected::missing(store)?;
-        findings
-            .caveats
-            .extend(missing.map(|reason| Caveat::NotPredicted { reason }));
-        caveats::sort(&mut findings.caveats);
-        Ok(Some(findings))
-    }
-
     /// The figures per transaction of each cell that has any.
     pub fn per_transaction(&self) -> impl Iterator<Item = &PerTransaction> {
         let cells = self.groups.iter().flat_map(|group| &group.cells);
@@ -327,26 +175,6 @@ impl Findings {
 pub(crate) const LENGTHS: &str = "lengths";
 /// … and by which name.
 pub(crate) const WARM_UP: &str = "warm-up";
-
-/// Whether nothing is left to compare.
-fn is_decided(judgement: &Judgement) -> bool {
-    let groups = judgement.groups.iter();
-    let mut candidates = groups.flat_map(|group| &group.candidates);
-    candidates.all(|candidate| candidate.decision != Some(Decision::Open))
-}
-
-fn calibration_of(store: &Store) -> Result<Option<Profile>, StoreError> {
-    let text = store.calibration()?;
-    let profile = text.map(|text| Profile::from_toml(&text)).transpose();
-    profile.map_err(|error| store.damaged("device profile", error))
-}
-
-/// How long warm-ups were to be.
-fn warm_up_of(store: &Store) -> Result<Option<String>, StoreError> {
-    let facts = store.facts(LENGTHS)?;
-    let mut warm_ups = facts.into_iter().filter(|(name, _)| name == WARM_UP);
-    Ok(warm_ups.next().map(|(_, value)| value))
-}
 
 /// The share that was generated of one line of the audit, 0 to 1; 0 of
 /// nothing.

@@ -684,7 +684,7 @@ fn cell(
         machine_energy: None,
         kinds: kinds(plan, measured),
         buffer_not_filled: 0,
-        passes_missed: 0,
+        passes_missed: if why.is_some() { 40 } else { 0 },
     }
 }
 

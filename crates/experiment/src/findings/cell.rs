@@ -10,7 +10,6 @@ use octavo_driver::KindCounts;
 use serde::Serialize;
 
 use super::{
-    FailedRun, GroupFindings,
     age::{Age, age},
     per_transaction::{PerTransaction, per_transaction},
     stability::{CellStability, stability},
@@ -97,6 +96,29 @@ pub struct CellFindings {
     pub buffer_not_filled: usize,
     /// Passes after it left in which others of its group were measured and it was not.
     pub passes_missed: usize,
+}
+
+/// What was found in one group of cells.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupFindings {
+    /// What sets it apart from other groups, as after "with"; empty when there
+    /// is one group.
+    pub name: String,
+    /// Its cells, in the order of the compared list.
+    pub cells: Vec<CellFindings>,
+    /// What to do.
+    pub verdict: Verdict,
+}
+
+/// A run that gave no result.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailedRun {
+    /// Its sitting, from 1.
+    pub sitting: u32,
+    /// Its cell.
+    pub cell: Cell,
+    /// Why.
+    pub reason: String,
 }
 
 /// The runs with figures and the slices that count, by cell.
@@ -279,7 +301,7 @@ impl<'a> ByCell<'a> {
                 )
             }),
             tail: tail(&runs, &kinds),
-            age: age(&self.every[number], slices),
+            age: age(&self.every[number], &stands.batches),
             stability: stability(slices, &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::of(

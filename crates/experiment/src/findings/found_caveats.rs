@@ -4,13 +4,13 @@ use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_units::ByteCount;
 
 use super::{
-    CellFindings, Findings,
-    age::{changed_pace, still_warming},
-    cell::ByCell,
+    Findings,
+    cell::{ByCell, CellFindings, GroupFindings},
 };
 use crate::{
     caveats::Caveat,
     machine,
+    plan::Cell,
     record::{Figures, Source},
 };
 
@@ -104,7 +104,14 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
     caveats.extend(changed_pace(&findings.groups));
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
     caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
-    let cells = by_cell.unfilled();
+    // What goes on as it was had all that is wanted, though there was room for more.
+    let is_level = |cell: &Cell| {
+        let mut all = findings.groups.iter().flat_map(|group| &group.cells);
+        let found = all.find(|found| found.cell == *cell);
+        found.and_then(trend).is_some_and(|trend| trend >= LEVEL)
+    };
+    let mut cells = by_cell.unfilled();
+    cells.retain(|unfilled| !is_level(&unfilled.cell));
     if !cells.is_empty() {
         let runs = cells.iter().map(|cell| cell.runs).sum();
         caveats.push(Caveat::BufferNotFilled { cells, runs, of });
@@ -138,4 +145,58 @@ fn data_min(findings: &Findings) -> Option<ByteCount> {
     let cells = findings.groups.iter().flat_map(|group| &group.cells);
     let references = cells.filter(|cell| cell.reference).filter_map(of).min();
     references.or_else(|| findings.snapshots.iter().map(|of| of.size).min())
+}
+
+/// Misses in the second half of the sittings, as a share of those in the first, below which
+/// the cache was not warm. Chosen.
+const WARM: f64 = 0.9;
+
+/// From here on a cell misses as it will go on to, though its cache is not full. Chosen.
+const LEVEL: f64 = 0.95;
+
+/// Misses from which on such a fall is no chance: counts of a thousand are within 3%.
+const MISSES_MIN: f64 = 1000.0;
+
+/// How the misses of a cell changed while it was measured, as a share of those before; `None`
+/// where few misses, or the kinds of few transactions, decide that, and of what missed passes
+/// and met other parts of the sittings.
+fn trend(cell: &CellFindings) -> Option<f64> {
+    let per = cell.per_transaction?;
+    let age = cell.age?;
+    let is_enough = per.buffer_misses * per.transactions as f64 >= MISSES_MIN;
+    let is_known = is_enough && age.pace_change.is_some() && cell.passes_missed == 0;
+    age.miss_trend.filter(|_| is_known)
+}
+
+/// The cells whose misses fell while they were measured, the one where they fell most first.
+fn still_warming(groups: &[GroupFindings]) -> Option<Caveat> {
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let falling = cells.filter_map(|cell| Some((trend(cell)?, cell.cell.clone())));
+    let mut falling: Vec<_> = falling.filter(|(trend, _)| *trend < WARM).collect();
+    falling.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let is_apart = |group: &GroupFindings| {
+        let trends = || group.cells.iter().filter_map(trend);
+        let least = trends().fold(f64::INFINITY, f64::min);
+        least < WARM && least < WARM * trends().fold(0.0, f64::max)
+    };
+    Some(Caveat::StillWarming {
+        fall: 1.0 - falling.first()?.0,
+        cells: falling.into_iter().map(|(_, cell)| cell).collect(),
+        apart: groups.iter().any(is_apart),
+    })
+}
+
+/// How many times as fast as another one part has to be for it to matter. Chosen.
+const OTHER_PACE: f64 = 1.5;
+
+/// The reference whose pace changed most, if one did.
+fn changed_pace(groups: &[GroupFindings]) -> Option<Caveat> {
+    let references = groups.iter().flat_map(|group| &group.cells);
+    let references = references.filter(|cell| cell.reference);
+    let changes = references.filter_map(|cell| Some((cell.age?.pace_change?, cell)));
+    let (factor, cell) = changes.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (factor >= OTHER_PACE).then(|| Caveat::PaceChanged {
+        cell: cell.cell.clone(),
+        factor,
+    })
 }

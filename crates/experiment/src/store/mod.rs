@@ -93,13 +93,13 @@ pub enum StoreError {
         wanted: Wanted,
     },
     /// There is no store.
-    #[error("{} does not exist: name the octavo.db of an advise or run, or its directory", path.display())]
+    #[error("{} does not exist: name the octavo.db of an advise, run or predict, or its directory", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
     /// It is a directory, a device or a pipe.
-    #[error("{} is not a file: name the octavo.db of an advise or run, or its directory", path.display())]
+    #[error("{} is not a file: name the octavo.db of an advise, run or predict, or its directory", path.display())]
     NotAFile {
         /// What was named.
         path: PathBuf,
@@ -159,7 +159,7 @@ pub enum Wanted {
 impl Wanted {
     fn when_foreign(self) -> &'static str {
         match self {
-            Self::Read => "name the octavo.db of an advise or run, or its directory",
+            Self::Read => "name the octavo.db of an advise, run or predict, or its directory",
             Self::Write => "move it away or name another directory",
         }
     }

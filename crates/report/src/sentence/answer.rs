@@ -7,7 +7,7 @@ use octavo_experiment::{
     caveats::{Caveat, Severity},
     confidence::{Confidence, Doubt, Trust, is_repeated},
     findings::{CellFindings, Findings, GroupFindings},
-    lockstep::BATCH_PASSES,
+    lockstep::{BATCH_PASSES, Horizon},
     plan::{Factor, Level, SnapshotKey},
     record::Source,
     statistics::{Decision, Interval},
@@ -336,6 +336,7 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     }
     let more_s = naming::cells(findings).filter_map(|cell| cell.more_s);
     let more_s = more_s.fold(0.0, f64::max);
+    let measuring_s = more_s;
     let more_s = more_s + beginnings_s(findings, more_s);
     let mut budget_s = findings.spent_s + more_s;
     let mut purposes = Vec::new();
@@ -369,12 +370,32 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     if purposes.is_empty() {
         return None;
     }
-    let with = format!("--budget {:.0}m", (budget_s / 60.0).ceil());
+    let with = match findings.horizon {
+        // Passes that are counted go on as far as they were wanted, whatever the budget.
+        Some(Horizon::Passes { .. }) => {
+            let part = (findings.measured_s + measuring_s) / findings.measured_s;
+            format!(
+                "--passes {:.0}",
+                (findings.passes as f64 * part.max(2.0)).ceil()
+            )
+        }
+        _ => format!("--budget {:.0}m", (budget_s / 60.0).ceil()),
+    };
     let purpose = format!("To {}", list(&purposes, "and to"));
     Some(match &findings.command {
-        Some(command) => (purpose, format!("{command} {with}")),
+        Some(command) => (purpose, format!("{} {with}", without_passes(command))),
         None => (format!("{purpose}, repeat the command with"), with),
     })
+}
+
+/// A command without the passes that it had.
+fn without_passes(command: &str) -> String {
+    let (before, after) = match command.split_once(" --passes") {
+        Some((before, after)) if after.starts_with([' ', '=']) => (before, &after[1..]),
+        _ => return command.to_owned(),
+    };
+    let rest = after.split_once(' ').map_or("", |(_, rest)| rest);
+    join([before, rest].iter().filter(|part| !part.is_empty()), " ")
 }
 
 /// About the time of copies and warm-ups, of as many sittings as there will be in so much

@@ -4,6 +4,7 @@
 use octavo_experiment::{
     caveats::{Caveat, Severity, UnfilledCell},
     findings::Findings,
+    lockstep::Horizon,
     machine::{Cause, Disturbance},
     plan::Cell,
     record::Source,
@@ -125,13 +126,13 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             unfilled(cells, name),
         ),
         Caveat::BufferNotFilled { cells, .. } => format!(
-            "The warm-up did not fill the cache of {}, so more was missed than when warm{another}. \
-             Use a larger {}.",
+            "The warm-up did not fill the cache of {}, so more may have been missed than when \
+             warm{another}. Use {}.",
             unfilled(cells, name),
             match findings.source {
-                Source::Predicted => "--warm-up",
-                _ if findings.plan.ramp.is_some() => "step in [clients]",
-                _ => "--budget",
+                Source::Predicted => "a longer --warm-up",
+                _ if findings.plan.ramp.is_some() => "a longer step in [clients]",
+                _ => longer(findings),
             }
         ),
         Caveat::SharedBlocks => "Copies share blocks with the loaded data (reflink), so the first \
@@ -168,21 +169,29 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             // What left is not measured any more.
             match naming::cells(findings).any(|of| of.cell == *cell && of.left.is_some()) {
                 true => "",
-                false => " Use a larger --budget for more sittings.",
+                false => match findings.horizon {
+                    Some(Horizon::Passes { .. }) => " Use more --passes for more sittings.",
+                    _ => " Use a larger --budget for more sittings.",
+                },
             }
         ),
         Caveat::StillWarming { cells, fall, .. } => format!(
-            "Cache misses of {} fell by {} while measured{}, so caches were not warm yet{another}. \
-             Use a larger --budget and a longer --warm-up.",
+            "Cache misses of {} fell by {} while {}{}, so caches were not warm yet{another}. Use \
+             {}.",
             cells.first().map_or_else(String::new, name),
             percent(*fall),
+            findings.source.name(),
             match cells.len() {
                 0 | 1 => String::new(),
                 all => format!(" (and those of {} by less)", counted(all - 1, "other cell")),
+            },
+            match findings.source {
+                Source::Predicted => "a longer --warm-up",
+                _ => longer(findings),
             }
         ),
         Caveat::PaceChanged { cell, factor } => format!(
-            "{} ran {} as fast in one quarter of its passes as in another, so throughputs are means \
+            "{} ran {} as fast in one quarter of its batches as in another, so throughputs are means \
              of unlike minutes. Ratios compare the same minutes.",
             naming::capital(&name(cell)),
             self::factor(*factor)
@@ -295,6 +304,14 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
         ),
     };
     format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
+}
+
+/// What gives caches time to become warm: passes that are counted leave no time to a budget.
+fn longer(findings: &Findings) -> &'static str {
+    match findings.horizon {
+        Some(Horizon::Passes { .. }) => "a longer --warm-up",
+        _ => "a larger --budget and a longer --warm-up",
+    }
 }
 
 /// Whether anything is chosen by these figures.

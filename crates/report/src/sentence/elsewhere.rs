@@ -37,8 +37,11 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
                 percent(over_default.estimate - 1.0),
                 ends(over_default, |end| percent(end - 1.0))
             ),
-            PagesElsewhere::Keep => format!("; keep {default} pages"),
-            PagesElsewhere::Alone => String::new(),
+            // Earlier versions kept what had no rival.
+            PagesElsewhere::Keep if findings.plan.page_sizes.len() > 1 => {
+                format!("; keep {default} pages")
+            }
+            PagesElsewhere::Keep | PagesElsewhere::Alone => String::new(),
             PagesElsewhere::Open { page_sizes } => {
                 let sizes = [&[default], page_sizes.as_slice()].concat();
                 format!("; {}: too close to call", list(&sizes, "or"))

@@ -39,8 +39,11 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
             Why::NoResult => said.text += ", no result",
             Why::Slower | Why::Equal => {}
         }
-        let measured = seconds(left.measured.as_secs_f64());
-        said.text += &format!(", out after {measured}");
+        // What left at the last look was not missed.
+        if cell.passes_missed > 0 || cell.throughput.is_none() {
+            let measured = seconds(left.measured.as_secs_f64());
+            said.text += &format!(", out after {measured}");
+        }
     }
     said
 }

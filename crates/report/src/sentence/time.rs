@@ -135,7 +135,7 @@ fn tail(findings: &Findings, group: &GroupFindings) -> Option<String> {
     let low = tails.iter().map(|tail| tail.p99_us).min()? as f64;
     let high = tails.iter().map(|tail| tail.p99_us).max()? as f64;
     let why = match tails.iter().all(|tail| tail.is_checkpoints()) {
-        true => ", the time of a checkpoint",
+        true => ", during checkpoints",
         false => "",
     };
     let levels = match cells.len() == group.cells.len() {
@@ -208,7 +208,7 @@ mod tests {
             (tail.p99_us, tail.checkpoints) = (10_700, 0.0);
         }
         for cell in &mut findings.groups[0].cells {
-            cell.left = None;
+            cell.passes_missed = 0;
         }
         assert_eq!(tails(&findings), ["P99 is 10.7 ms with every page size."]);
         let tail = findings.groups[0].cells[0].tail.as_mut().unwrap();
@@ -218,12 +218,7 @@ mod tests {
             ["P99 is 9.10 ms to 10.7 ms over every page size."]
         );
         // What left early met other minutes.
-        findings.groups[0].cells[4].left = Some(octavo_experiment::lockstep::Left {
-            sitting: 0,
-            pass: 9,
-            measured: std::time::Duration::from_secs(1),
-            why: octavo_experiment::lockstep::Why::Slower,
-        });
+        findings.groups[0].cells[4].passes_missed = 40;
         assert_eq!(
             tails(&findings),
             ["P99 is 9.10 ms to 10.7 ms over 2 KiB, 4 KiB, 8 KiB and 16 KiB."]

@@ -29,8 +29,17 @@ pub(crate) fn completions(flags: &CompletionsFlags) -> Result<(), Failure> {
 
 fn script(shell: Shell) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut guide::command(), "octavo", &mut script);
+    clap_complete::generate(shell, &mut visible(guide::command()), "octavo", &mut script);
     String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The command line without the commands that are not for people.
+fn visible(root: Command) -> Command {
+    let below = root.get_subcommands().filter(|below| !below.is_hide_set());
+    Command::new("octavo")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(root.get_arguments())
+        .subcommands(below)
 }
 
 /// Writes all pages, or none where a file of somebody else has the name of one.
@@ -91,7 +100,10 @@ fn page(words: &str, command: &Command) -> std::io::Result<Page> {
     let name = format!("octavo{}", words.replace(' ', "-"));
     // It would leave out the help of these.
     let command = command.clone().mut_args(|flag| flag.hide_short_help(false));
-    let man = Man::new(command.clone()).title(&name);
+    // There is no page about help.
+    let command = command.disable_help_subcommand(true);
+    let source = concat!("octavo ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).title(&name).source(source);
     let mut text = MARK.as_bytes().to_vec();
     man.render_title(&mut text)?;
     man.render_name_section(&mut text)?;

@@ -535,11 +535,21 @@ fn work(result: &BenchResult) -> Section {
     section.values(values);
     if result.data_fits {
         let misses = counters.buffer_misses as f64 / transactions;
-        section.paragraph(match misses < FEW_MISSES {
-            true => "All data fits into the cache, so only writes show the disk.",
-            false => {
+        // Nothing is read first more than once.
+        let subject = &result.subject;
+        let is_first = match (subject.page_size, subject.size) {
+            (Some(page), Some(size)) => counters.buffer_misses <= size.get() / page.bytes().get(),
+            _ => true,
+        };
+        section.paragraph(match (misses < FEW_MISSES, is_first) {
+            (true, _) => "All data fits into the cache, so only writes show the disk.",
+            (false, true) => {
                 "All data fits into the cache, but not all of it was there yet: the misses are \
                  first reads."
+            }
+            (false, false) => {
+                "All data fits into the memory, but pages were read more than once: each client \
+                 has a part of the cache."
             }
         });
     }

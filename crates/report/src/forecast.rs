@@ -1,5 +1,7 @@
 //! The report of a dry run.
 
+use std::time::Duration;
+
 use octavo_experiment::{
     forecast::{Forecast, ForecastCell},
     plan::Design,
@@ -181,7 +183,7 @@ fn times(forecast: &Forecast) -> Section {
         let said = if forecast.time_min > budget {
             format!(
                 "too small, must be at least {}",
-                estimate(forecast.time_min)
+                estimate(forecast.time_min + Duration::from_secs(1))
             )
         } else {
             let rest = budget.saturating_sub(forecast.making + forecast.beginning);

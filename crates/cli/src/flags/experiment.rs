@@ -143,8 +143,8 @@ pub(crate) struct CellFlags {
     )),
 )]
 pub(crate) struct PredictFlags {
-    /// Where the results go: a new or empty directory, or that of the same
-    /// prediction. octavo.db and report.html stay there
+    /// Where the results go: a new or empty directory, or that of a prediction,
+    /// which is replaced. octavo.db and report.html stay there
     #[arg(default_value = "octavo-prediction", value_parser = directory())]
     pub(crate) directory: PathBuf,
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use octavo_units::{QueueDepth, RequestSize};
+use octavo_units::{ByteCount, QueueDepth, RequestSize};
 
 use super::{Access, Point, Profile};
 use crate::{
@@ -53,7 +53,61 @@ pub fn all(profile: &Profile) -> Vec<Table> {
     }
     tables.extend(mixed(profile));
     tables.extend(commit(profile));
+    tables.extend(others(profile));
     tables
+}
+
+/// Points that no table of [`all`] has a row for: of one size, depth and range alone.
+fn others(profile: &Profile) -> Option<Table> {
+    let points = || profile.points.iter().map(|point| &point.spec);
+    let whole = |spec: &PointSpec| spec.range == profile.file_bytes;
+    let is_alike = |one: &PointSpec, other: &PointSpec| {
+        one.pattern == other.pattern
+            && other.durability == Durability::Device
+            && other.mix.only().is_some()
+    };
+    let is_shown = |spec: &PointSpec| {
+        if spec.mix.only().is_none() || spec.durability == Durability::Synced {
+            return true;
+        }
+        if spec.pattern == Pattern::Sequential {
+            return whole(spec);
+        }
+        let alike = || points().filter(|other| is_alike(spec, other));
+        let sizes: BTreeSet<RequestSize> = alike()
+            .filter(|other| whole(other) && other.depth == spec.depth)
+            .map(|other| other.request_size)
+            .collect();
+        let depths: BTreeSet<QueueDepth> = alike()
+            .filter(|other| whole(other) && other.request_size == spec.request_size)
+            .map(|other| other.depth)
+            .collect();
+        let ranges: BTreeSet<ByteCount> = alike()
+            .filter(|other| other.depth == spec.depth && other.request_size == spec.request_size)
+            .map(|other| other.range)
+            .collect();
+        let has_ranges = [1, 32].contains(&spec.depth.get()) && ranges.len() > 1;
+        whole(spec) && (sizes.len() > 1 || depths.len() > 2) || has_ranges
+    };
+    let rows = profile
+        .points
+        .iter()
+        .filter(|point| !is_shown(&point.spec))
+        .map(|point| {
+            vec![
+                point.spec.to_string(),
+                iops(profile, Some(point)),
+                megabytes(profile, Some(point)),
+                milliseconds(Some(point)),
+                format!("{:.3}", point.latency.us_p99 / 1e3),
+            ]
+        });
+    table(
+        "other points".to_owned(),
+        profile,
+        ["point", "IOPS", "MB/s", "ms", "p99 ms"],
+        rows.collect(),
+    )
 }
 
 /// petrov-2010's tables: by size, IOPS of random requests or MB/s of
@@ -382,10 +436,35 @@ mod tests {
     #[test]
     fn every_table_is_rectangular_and_empty_ones_are_left_out() {
         let tables = all(&sample());
-        assert_eq!(tables.len(), 4);
+        assert_eq!(tables.len(), 5);
         for table in tables {
             assert!(table.rows.iter().all(|row| row.len() == table.header.len()));
         }
         assert!(all(&profile(Vec::new())).is_empty());
+    }
+
+    #[test]
+    fn a_point_that_no_other_table_has_is_told_by_itself() {
+        let sample = sample();
+        for point in &sample.points {
+            let alone = Profile {
+                points: vec![point.clone()],
+                ..sample.clone()
+            };
+            let tables = all(&alone);
+            assert_eq!(tables.len(), 1, "{}: {tables:?}", point.spec);
+            assert_eq!(tables[0].rows.len(), 1, "{}", point.spec);
+        }
+        let rate = |range: u64| {
+            let mut point = sample.points[0].clone();
+            point.spec.range = ByteCount::new(range);
+            point
+        };
+        let ranges = all(&Profile {
+            points: vec![rate(4 << 20)],
+            ..sample.clone()
+        });
+        assert!(ranges[0].title.starts_with("other points"), "{ranges:?}");
+        assert_eq!(ranges[0].rows[0][1], "50000");
     }
 }

@@ -613,7 +613,8 @@ mod tests {
         let mut findings = fixture::findings();
         assert_eq!(
             screened(&findings).unwrap(),
-            "7 of 88 passes were left out: 5 took more than 1.5 times as long as usual, 2 had more \
+            "7 of 88 passes were left out: 5 took more than 1.5 times as long as usual, checkpoints \
+                 aside, 2 had more \
              disk traffic of other programs than usual."
         );
         findings.screened = Default::default();

@@ -325,7 +325,7 @@ pub(crate) fn derive(
     }
     result.map_err(|failure| {
         sort(failure, || {
-            format!("derive {} at {page_size} a page", to.display())
+            format!("copy the data to {} at {page_size} a page", to.display())
         })
     })?;
     let size = finish(to)?;

@@ -92,7 +92,7 @@ impl Snapshots {
                 let derived = in_new(&directory, |directory| {
                     let report = &mut |written| {
                         let written = ByteCount::new(written);
-                        monitor.progress(&format!("derive {page_size} pages: {written}"));
+                        monitor.progress(&format!("copy the data to {page_size} pages: {written}"));
                         monitor.flow_within_limit()
                     };
                     Ok(derivation.derive(&from, directory, page_size, report)?)

@@ -67,8 +67,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::NeverCompared { database } => format!(
             "Nothing here was measured, nor was any {database} database: the model is made from \
              what is published of one (docs/predictions.md), and the processor's time is another \
-             server's. The intervals take that time for known to 50%, and the models for right. Try a decision \
-             on your own server."
+             server's. Intervals assume CPU time within 50% and exact models. Try a decision on your \
+             own server."
         ),
         Caveat::NotPredicted { reason } => format!(
             "Not all page sizes were predicted first ({reason}), so those that were not are \
@@ -78,26 +78,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             "The machine changed between sessions ({name}, {change}), so they may differ for that \
              reason. Start again in a new directory."
         ),
-        Caveat::PageCache => {
-            // What databases say of their memory: docs/servers.md.
-            let is_said = |text: &str| {
-                let mut said = findings.database.iter();
-                said.any(|(name, value)| name.ends_with("memory") && value.contains(text))
-            };
-            let is_limited = is_said("held to that");
-            let is_without = is_said("has no limit");
-            let what = match (is_limited, is_without) {
-                (true, true) => "had no limit in some runs, or went beyond it",
-                (true, false) => "went beyond its limit in some runs",
-                (false, _) => "had no limit in some runs",
-            };
-            let remedy = match is_without && !is_said("no direct I/O") {
-                true => "Run as root, or with direct I/O.",
-                false if is_limited => "Use direct I/O.",
-                false => "Use a file system with direct I/O.",
-            };
-            format!("The OS cache {what}, so figures may show RAM, not your disk. {remedy}")
-        }
+        Caveat::PageCache => page_cache(findings),
         Caveat::MissesNotAtDevice { share } => format!(
             "Only {} of cache misses reached the disk in the worst cell, so figures may show the \
              OS cache. Use storage with direct I/O, or more data ({}).",
@@ -120,21 +101,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                 false => words,
             }
         }
-        Caveat::BufferNotFilled { cells, .. } if !findings.warmed => format!(
-            "The budget left no time to warm up {}, so more was missed than when warm{another}. \
-             Use a larger --budget.",
-            unfilled(cells, name),
-        ),
-        Caveat::BufferNotFilled { cells, .. } => format!(
-            "The warm-up did not fill the cache of {}, so more may have been missed than when \
-             warm{another}. Use {}.",
-            unfilled(cells, name),
-            match findings.source {
-                Source::Predicted => "a longer --warm-up",
-                _ if findings.plan.ramp.is_some() => "a longer step in [clients]",
-                _ => longer(findings),
-            }
-        ),
+        Caveat::BufferNotFilled { cells, .. } => not_filled(findings, cells, another),
         Caveat::SharedBlocks => "Copies share blocks with the loaded data (reflink), so the first \
                                  write of each block costs more than in use. Use ext4, or XFS \
                                  without reflink, to check."
@@ -175,21 +142,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                 },
             }
         ),
-        Caveat::StillWarming { cells, fall, .. } => format!(
-            "Cache misses of {} fell by {} while {}{}, so caches were not warm yet{another}. Use \
-             {}.",
-            cells.first().map_or_else(String::new, name),
-            percent(*fall),
-            findings.source.name(),
-            match cells.len() {
-                0 | 1 => String::new(),
-                all => format!(" (and those of {} by less)", counted(all - 1, "other cell")),
-            },
-            match findings.source {
-                Source::Predicted => "a longer --warm-up",
-                _ => longer(findings),
-            }
-        ),
+        Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
         Caveat::PaceChanged { cell, factor } => format!(
             "{} ran {} as fast in one quarter of its batches as in another, so throughputs are means \
              of unlike minutes. Ratios compare the same minutes.",
@@ -213,24 +166,89 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             unchecked,
             of,
             reason,
-        } => {
-            let checked = match unchecked {
+        } => format!(
+            "{runs} of {} lost their database ({reason}), so their figures are those before.{}",
+            counted(*of, "run"),
+            match unchecked {
                 0 => String::new(),
-                unchecked => format!(
+                runs => format!(
                     " The rows of {} could not be checked.",
-                    counted(*unchecked, "run")
+                    counted(*runs, "run")
                 ),
-            };
-            format!(
-                "{runs} of {} lost their database ({reason}), so their figures are those \
-                 before.{checked}",
-                counted(*of, "run"),
-            )
-        }
+            }
+        ),
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
             counted(*runs, "run")
         ),
+    }
+}
+
+/// That the OS cache answered, and what to do about it.
+fn page_cache(findings: &Findings) -> String {
+    // What databases say of their memory: docs/servers.md.
+    let is_said = |text: &str| {
+        let mut said = findings.database.iter();
+        said.any(|(name, value)| name.ends_with("memory") && value.contains(text))
+    };
+    let is_limited = is_said("held to that");
+    let is_without = is_said("has no limit");
+    let what = match (is_limited, is_without) {
+        (true, true) => "had no limit in some runs, or went beyond it",
+        (true, false) => "went beyond its limit in some runs",
+        (false, _) => "had no limit in some runs",
+    };
+    let remedy = match is_without && !is_said("no direct I/O") {
+        true => "Run as root, or with direct I/O.",
+        false if is_limited => "Use direct I/O.",
+        false => "Use a file system with direct I/O.",
+    };
+    format!("The OS cache {what}, so figures may show RAM, not your disk. {remedy}")
+}
+
+/// That cells missed more than when warm, by how full their caches were.
+fn not_filled(findings: &Findings, cells: &[UnfilledCell], another: &str) -> String {
+    let cells = unfilled(cells, |cell| findings.plan.cell_name(cell));
+    if !findings.warmed {
+        return format!(
+            "The budget left no time to warm up {cells}, so more was missed than when \
+             warm{another}. Use a larger --budget."
+        );
+    }
+    format!(
+        "The warm-up did not fill the cache of {cells}, so more may have been missed than when \
+         warm{another}. Use {}.",
+        match findings.plan.ramp {
+            Some(_) => "a longer step in [clients]",
+            None => longer(findings),
+        }
+    )
+}
+
+/// That cells missed more than when warm, by how their misses fell.
+fn still_warming(findings: &Findings, cells: &[Cell], fall: f64, another: &str) -> String {
+    let others = match cells.len() {
+        0 | 1 => String::new(),
+        all => format!(" (and those of {} by less)", counted(all - 1, "other cell")),
+    };
+    format!(
+        "Cache misses of {} fell by {} while {}{others}, so caches were not warm yet{another}. \
+         Use {}.",
+        cells
+            .first()
+            .map_or_else(String::new, |cell| findings.plan.cell_name(cell)),
+        percent(fall),
+        findings.source.name(),
+        longer(findings)
+    )
+}
+
+/// What gives caches time to become warm. Predictions have no budget, and passes that are
+/// counted heed none.
+fn longer(findings: &Findings) -> &'static str {
+    match (findings.source, findings.horizon) {
+        (Source::Predicted, _) | (_, Some(Horizon::Passes { .. })) => "a longer --warm-up",
+        _ => "a larger --budget and a longer --warm-up",
     }
 }
 
@@ -304,14 +322,6 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
         ),
     };
     format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
-}
-
-/// What gives caches time to become warm: passes that are counted leave no time to a budget.
-fn longer(findings: &Findings) -> &'static str {
-    match findings.horizon {
-        Some(Horizon::Passes { .. }) => "a longer --warm-up",
-        _ => "a larger --budget and a longer --warm-up",
-    }
 }
 
 /// Whether anything is chosen by these figures.

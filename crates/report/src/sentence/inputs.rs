@@ -26,9 +26,9 @@ pub(crate) fn inputs(findings: &Findings) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "How far each one's time follows what it is predicted from: 0.5 is 5% longer where that \
-         takes 10% longer. Intervals are as wide as these are not known: {} (in parentheses what \
-         each page size has for itself; standard deviations).",
+        "Sensitivity: 0.5 means +10% in this input adds 5% to transaction time. Intervals allow for \
+         what is not known of inputs: {} (in parentheses what each page size has for itself; \
+         standard deviations).",
         list(&known, "and")
     )]
 }
@@ -56,10 +56,10 @@ mod tests {
         assert_eq!(
             said,
             [
-                "How far each one's time follows what it is predicted from: 0.5 is 5% longer where \
-                 that takes 10% longer. Intervals are as wide as these are not known: the \
-                 processor's time to 10% (10%), reads to 12% (6%) and writes and flushes to 12% \
-                 (9%) (in parentheses what each page size has for itself; standard deviations)."
+                "Sensitivity: 0.5 means +10% in this input adds 5% to transaction time. Intervals \
+                 allow for what is not known of inputs: the processor's time to 10% (10%), reads to \
+                 12% (6%) and writes and flushes to 12% (9%) (in parentheses what each page size \
+                 has for itself; standard deviations)."
             ]
         );
     }

@@ -96,9 +96,9 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         match is_predicted {
             true => "No pass is left out: nothing but the model makes one slow.",
             false => {
-                "A pass is left out when it takes more than 1.5 times as long as usual, or when \
-                 other programs move more than 1.25 times as many bytes of the disk as usual. The \
-                 rule was fixed beforehand and does not know who leads."
+                "A pass is left out when it takes more than 1.5 times as long as usual, checkpoints \
+                 aside, else when other programs move more than 1.25 times as many bytes of the \
+                 disk as usual and 1 MiB a second more. The rule was fixed beforehand and does not know who leads."
             }
         }
         .into(),
@@ -122,7 +122,11 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     ]);
     paragraphs.push(confidence(findings));
     paragraphs.push(not_claimed(findings));
-    if !findings.buffers.is_empty() {
+    let told = super::buffers(findings);
+    if told
+        .iter()
+        .any(|sentence| sentence.contains("interpolated"))
+    {
         paragraphs.push(
             "The memory at which a page size equals the default is interpolated between those of \
              the plan, for the estimates and for the ends of their intervals."

@@ -58,7 +58,10 @@ pub(crate) fn saved(findings: &Findings) -> Option<String> {
 pub(crate) fn screened(findings: &Findings) -> Option<String> {
     let out = findings.screened;
     let reasons = [
-        (out.slow, "took more than 1.5 times as long as usual"),
+        (
+            out.slow,
+            "took more than 1.5 times as long as usual, checkpoints aside",
+        ),
         (
             out.foreign_traffic,
             "had more disk traffic of other programs than usual",

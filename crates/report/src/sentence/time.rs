@@ -15,6 +15,9 @@ use crate::{
 /// Differences below this share of the reference's time explain nothing.
 const MATTERS: f64 = 0.03;
 
+/// A share of a difference that parts may leave out.
+const LEFT_OUT: f64 = 0.25;
+
 /// Parts of a transaction's time as a sentence names them, in microseconds, where they are
 /// known.
 fn parts(of: &TransactionTime) -> [(&'static str, Option<f64>); 4] {
@@ -118,7 +121,18 @@ fn change(own: &TransactionTime, reference: &TransactionTime) -> Option<String> 
         [of("save", -1.0), of("add", 1.0)].into_iter().flatten(),
         " and ",
     );
-    (!said.is_empty()).then_some(said)
+    let all = own.total_us - reference.total_us;
+    let named: f64 = changes.iter().map(|(_, change)| change).sum();
+    // Small parts are left out, which may be much of all.
+    let rest = match (all - named).abs() > LEFT_OUT * all.abs() {
+        true => format!(", {} {} in all", time(all.abs()), sign(all)),
+        false => String::new(),
+    };
+    (!said.is_empty()).then_some(said + &rest)
+}
+
+fn sign(change: f64) -> &'static str {
+    if change > 0.0 { "more" } else { "less" }
 }
 
 /// What the slowest transactions wait for, a sentence a group.

@@ -130,5 +130,6 @@ pub(super) const OTHERS: &[(&str, &str)] = &[
 /// Options in pages that are those of other programs.
 pub(super) const FOREIGN: &[(&str, &str)] = &[
     ("--path", "cargo install"),
+    ("--release", "cargo run"),
     ("--after-run", "bench/tpce_check.py"),
 ];

@@ -250,12 +250,28 @@ impl System {
         transactions: u64,
         each: &mut dyn FnMut(&Done),
     ) -> Result<u64, PredictError> {
+        self.run_flowing(transactions, &mut |done| {
+            each(done);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// As [`Self::run`], with fewer transactions where `each` says to stop: those that clients
+    /// have begun come to their end.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_flowing(
+        &mut self,
+        transactions: u64,
+        each: &mut dyn FnMut(&Done) -> ControlFlow<()>,
+    ) -> Result<u64, PredictError> {
         let begin = usize::try_from(transactions).unwrap_or(usize::MAX);
         let begin = self.active.min(begin);
         let mut left = transactions - begin as u64;
         self.run_while(begin, &mut |_, done| {
-            each(done);
-            let is_left = left > 0;
+            let flow = each(done);
+            let is_left = left > 0 && flow.is_continue();
             left = left.saturating_sub(1);
             is_left
         })

@@ -1,6 +1,6 @@
 //! What the model of a database does in the cells of an experiment.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
 use octavo_device::{
     Device,
@@ -159,16 +159,24 @@ const QUIET_STEPS: u32 = 20;
 /// What is left free beside the data: logs, and what transactions add.
 const ROOM: ByteCount = ByteCount::mib(2048);
 
-/// What cells give that one system serves one after the other.
+/// Transactions between two looks at whether somebody wants to stop. Chosen.
+const LOOK: u64 = 256;
+
+/// What cells give that one system serves one after the other, as long as `flow` does not say
+/// to stop.
 pub(crate) fn figures(
     experiment: &Experiment,
     workload: &dyn Workload,
     cells: &[Cell],
+    flow: &dyn Fn() -> ControlFlow<()>,
 ) -> Result<Vec<CellFigures>, StudyError> {
     let first = &cells[0];
     let failed = |cell: &Cell| {
         let cell = format!("{}: {cell}", experiment.name);
-        |source| StudyError::Predict { cell, source }
+        |source| match source {
+            PredictError::Stopped => StudyError::Stopped,
+            source => StudyError::Predict { cell, source },
+        }
     };
     let clients_max = cells.iter().map(|cell| cell.clients).max();
     let open = |cell: &Cell| -> Result<(Setup, Box<dyn Device + Send>), StudyError> {
@@ -190,8 +198,9 @@ pub(crate) fn figures(
         Ok((setup, entry.open(SEED.derive("device", 0))))
     };
     let (setup, device) = open(first)?;
-    let mut system = System::new(workload, &setup, device).map_err(failed(first))?;
-    warm_up(experiment, &mut system).map_err(failed(first))?;
+    let system = System::new_while(workload, &setup, device, flow);
+    let mut system = system.map_err(failed(first))?;
+    warm_up(experiment, &mut system, flow).map_err(failed(first))?;
     let mut all = Vec::new();
     let mut device = &first.device;
     for cell in cells {
@@ -202,7 +211,7 @@ pub(crate) fn figures(
         }
         system.set_clients(cell.clients);
         let draws = draws(experiment, &catalog::find(&cell.device)?)?;
-        let figures = count(experiment, workload, cell, draws, &mut system);
+        let figures = count(experiment, workload, cell, draws, &mut system, flow);
         all.push(figures.map_err(failed(cell))?);
     }
     Ok(all)
@@ -210,11 +219,18 @@ pub(crate) fn figures(
 
 /// Has as many transactions executed as fill the buffer so many times, or as many as there
 /// may be, or until nothing is missed.
-fn warm_up(experiment: &Experiment, system: &mut System) -> Result<(), PredictError> {
+fn warm_up(
+    experiment: &Experiment,
+    system: &mut System,
+    flow: &dyn Fn() -> ControlFlow<()>,
+) -> Result<(), PredictError> {
     let fills = experiment.warm_up_fills.as_ref().map(|of| of.value);
     let enough = fills.map_or(f64::INFINITY, |fills| fills * system.frames() as f64);
     let (mut misses, mut quiet, mut done) = (0u64, 0, 0);
     while done < *experiment.warm_up && (misses as f64) < enough && quiet < QUIET_STEPS {
+        if flow().is_break() {
+            return Err(PredictError::Stopped);
+        }
         let step = STEP.min(*experiment.warm_up - done);
         let before = misses;
         system.run(step, &mut |one| misses += one.referred.misses)?;
@@ -243,6 +259,7 @@ fn count(
     cell: &Cell,
     draws: Option<(MachinePower, Draw)>,
     system: &mut System,
+    flow: &dyn Fn() -> ControlFlow<()>,
 ) -> Result<CellFigures, PredictError> {
     let kinds = workload.transactions();
     let mut by_kind: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
@@ -262,7 +279,18 @@ fn count(
         written += done.asked(Purpose::Checkpoint).requests;
         written += done.asked(Purpose::Background).requests;
     };
-    let elapsed_ns = system.run(transactions, &mut each)?;
+    let (mut executed, mut goes_on) = (0u64, ControlFlow::Continue(()));
+    let elapsed_ns = system.run_flowing(transactions, &mut |done| {
+        each(done);
+        executed += 1;
+        if executed.is_multiple_of(LOOK) && goes_on.is_continue() {
+            goes_on = flow();
+        }
+        goes_on
+    })?;
+    if goes_on.is_break() {
+        return Err(PredictError::Stopped);
+    }
     let did = system.device_counters().since(&before);
     let elapsed_s = elapsed_ns as f64 / 1e9;
     let tps = transactions as f64 / elapsed_s;

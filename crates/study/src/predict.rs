@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -170,12 +171,12 @@ fn carry_out(
     let stopped = AtomicBool::new(false);
     let results = Mutex::new((BTreeMap::new(), BTreeMap::new()));
     let failure = Mutex::new(None);
-    let step = |number: usize| -> Result<(), StudyError> {
+    let step = |number: usize, flow: &dyn Fn() -> ControlFlow<()>| -> Result<(), StudyError> {
         match groups.get(number) {
             Some(cells) => {
                 let place = cells[0].experiment;
                 let experiment = &study.experiments[place];
-                let mut figures = figures(experiment, workloads[place].as_ref(), cells)?;
+                let mut figures = figures(experiment, workloads[place].as_ref(), cells, flow)?;
                 let prices = study.value.as_ref();
                 if let Some(prices) = prices.filter(|of| of.experiment == experiment.name) {
                     figures.iter_mut().for_each(|of| of.set_prices(prices));
@@ -206,10 +207,16 @@ fn carry_out(
                         Some(cells) => cells[0].to_string(),
                         None => format!("device {}", entries[number - groups.len()].name),
                     };
-                    let goes_on = progress(done.load(Ordering::Relaxed), total, &name);
-                    let result = match goes_on {
-                        true => step(number),
-                        false => Err(StudyError::Stopped),
+                    let flow = || {
+                        let goes_on = progress(done.load(Ordering::Relaxed), total, &name);
+                        match goes_on && !stopped.load(Ordering::Relaxed) {
+                            true => ControlFlow::Continue(()),
+                            false => ControlFlow::Break(()),
+                        }
+                    };
+                    let result = match flow() {
+                        ControlFlow::Continue(()) => step(number, &flow),
+                        ControlFlow::Break(()) => Err(StudyError::Stopped),
                     };
                     if let Err(error) = result {
                         stopped.store(true, Ordering::Relaxed);

@@ -59,6 +59,20 @@ impl Sessions {
     }
 }
 
+/// Waits until clients commit: who loses a session before that has not begun, and fails.
+#[track_caller]
+fn await_commits(server: &UsersServer) {
+    let mut last = u64::MAX;
+    await_that("clients commit", || {
+        let rows = server.rows("SELECT count(*) FROM octavo.pgbench_history");
+        let Some(now) = rows.first().and_then(|row| row.parse().ok()) else {
+            return false;
+        };
+        // Loading empties the table.
+        std::mem::replace(&mut last, now) < now
+    });
+}
+
 /// Whether a row names a session that is not one of `before`.
 fn is_new_lock(before: &[String]) -> impl Fn(&String) -> bool {
     |session| session != "NULL" && !before.contains(session)
@@ -162,6 +176,7 @@ fn losses_are_told_alike(server: &mut UsersServer, sessions: &Sessions) {
     // From the first moment on, again and again.
     let bench = begin(server, &["--duration=4s"]);
     await_that("sessions begin", || sessions.are_there(server, &[]));
+    await_commits(server);
     let since = Instant::now();
     while since.elapsed() < Duration::from_secs(2) {
         sessions.end(server);
@@ -172,6 +187,7 @@ fn losses_are_told_alike(server: &mut UsersServer, sessions: &Sessions) {
     // Once; the lock is taken again, and keeps another bench out.
     let mut bench = begin(server, &["--duration=60s"]);
     await_that("sessions begin", || sessions.are_there(server, &[]));
+    await_commits(server);
     let ended = sessions.end(server);
     await_that("sessions begin again", || {
         sessions.are_there(server, &ended)
@@ -189,6 +205,7 @@ fn losses_are_told_alike(server: &mut UsersServer, sessions: &Sessions) {
 
     let bench = begin(server, &["--duration=4s"]);
     await_that("sessions begin", || sessions.are_there(server, &[]));
+    await_commits(server);
     server.restart();
     let value = agreeing(server, bench, 0);
     assert!(lost(&value) > 0, "{value}");

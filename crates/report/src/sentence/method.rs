@@ -122,17 +122,6 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     ]);
     paragraphs.push(confidence(findings));
     paragraphs.push(not_claimed(findings));
-    let told = super::buffers(findings);
-    if told
-        .iter()
-        .any(|sentence| sentence.contains("interpolated"))
-    {
-        paragraphs.push(
-            "The memory at which a page size equals the default is interpolated between those of \
-             the plan, for the estimates and for the ends of their intervals."
-                .into(),
-        );
-    }
     paragraphs.push(UNITS.into());
     paragraphs
 }

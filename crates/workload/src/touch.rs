@@ -3,7 +3,7 @@
 //!
 //! A client runs its transactions on a [`Pretence`], as it would on a database: the
 //! same statements in the same order, with the same inputs from the same seed. No rows
-//! are kept. A [`RowModel`] knows the little of them that decides what a transaction
+//! are kept. A `RowModel` knows the little of them that decides what a transaction
 //! asks next, such as the number of a district's next order, and says where the rows are
 //! that each statement hits. All else of a [`Touch`] follows from the statement's tables.
 

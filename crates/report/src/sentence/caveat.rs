@@ -200,7 +200,7 @@ fn page_cache(findings: &Findings) -> String {
     };
     let remedy = match is_without && !is_said("no direct I/O") {
         true => "Run as root, or with direct I/O.",
-        false if is_limited => "Use direct I/O.",
+        false if is_limited => "Use a version with direct I/O.",
         false => "Use a file system with direct I/O.",
     };
     format!("The OS cache {what}, so figures may show RAM, not your disk. {remedy}")

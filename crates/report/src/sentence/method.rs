@@ -87,7 +87,8 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
             }
         }
         .into(),
-        "Four or more passes form a batch, the unit of statistics. Seconds are never counted as \
+        "Four or more passes of a sitting form a batch, the unit of statistics; a sitting of fewer \
+         is one. Seconds are never counted as \
          samples. A throughput is the geometric mean of batches, so that cells stand to each other \
          as in the same minutes. Where the machine changes its pace, it is above transactions \
          divided by time. The time of checkpoints is spread over the bytes of the log, so that a batch \

@@ -62,7 +62,8 @@ pub struct Findings {
     /// How long warm-ups were to be, in words; `None` of stores that do not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<String>,
-    /// Whether any cell was warmed up at all: a budget may have no time left for it.
+    /// Whether there were warm-ups, as far as they were wanted and anything was measured: a
+    /// budget may have no time left for them.
     pub warmed: bool,
     /// Over what the error of all looks is spent; `None` when nothing was
     /// measured.

@@ -250,16 +250,21 @@ fn summary(curves: &TraceCurves) -> Section {
 /// The tables of several page sizes, then one for each of them.
 fn tables(curves: &TraceCurves, memories: &[ByteCount]) -> Vec<Table> {
     let mut tables = Vec::new();
-    if curves.page_sizes.len() > 1 {
-        tables.push(memory_for_equal_misses(curves, memories));
+    if let [base, others @ ..] = curves.page_sizes.as_slice()
+        && !others.is_empty()
+    {
+        tables.push(memory_for_equal_misses(base, others, memories));
         tables.push(by_page_size(curves, memories));
     }
     tables.extend(curves.page_sizes.iter().map(|of| by_policy(of, memories)));
     tables
 }
 
-fn memory_for_equal_misses(curves: &TraceCurves, memories: &[ByteCount]) -> Table {
-    let (base, others) = curves.page_sizes.split_first().expect("several page sizes");
+fn memory_for_equal_misses(
+    base: &PageSizeCurves,
+    others: &[PageSizeCurves],
+    memories: &[ByteCount],
+) -> Table {
     let misses = |memory: &ByteCount| base.lru_at(*memory).map(|point| point.miss_ratio);
     let caption = format!(
         "Memory that misses as little as {} pages do, with LRU",

@@ -183,7 +183,8 @@ fn times(forecast: &Forecast) -> Section {
         let said = if forecast.time_min > budget {
             format!(
                 "too small, must be at least {}",
-                estimate(forecast.time_min + Duration::from_secs(1))
+                // What is said has to be enough.
+                estimate(whole_seconds(forecast.time_min))
             )
         } else {
             let rest = budget.saturating_sub(forecast.making + forecast.beginning);
@@ -196,6 +197,12 @@ fn times(forecast: &Forecast) -> Section {
         "Nothing was measured. Assumes a slow disk: 60 MB/s for loading, 360 MB/s for copying.",
     );
     section
+}
+
+/// Rounded up.
+fn whole_seconds(time: Duration) -> Duration {
+    let more = u64::from(time.subsec_nanos() > 0);
+    Duration::from_secs(time.as_secs().saturating_add(more))
 }
 
 #[cfg(test)]

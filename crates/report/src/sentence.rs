@@ -271,16 +271,18 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
             return None;
         };
         let database = &group.cells.first()?.cell.database;
-        beyond(&plan.page_sizes, *size).filter(|size| {
+        let edge = beyond(&plan.page_sizes, *size).filter(|size| {
             let kind = database.kind();
             kind.is_ok_and(|kind| kind.page_sizes.contains(*size))
-        })
+        })?;
+        Some((group, edge))
     });
-    if let Some(edge) = edge {
-        steps.push(format!(
-            "The best page size is the last one {}. Try {edge} too, in a new directory.",
+    if let Some((group, edge)) = edge {
+        let sentence = format!(
+            "the best page size is the last one {}. Try {edge} too, in a new directory.",
             findings.source.name()
-        ));
+        );
+        steps.push(naming::with(&group.name, &sentence));
     }
     if plan.compare == Factor::PageSize && plan.memories.len() == 1 {
         steps.push("Give several --memory sizes to learn what more or less cache is worth.".into());
@@ -452,7 +454,9 @@ mod tests {
         let text = |findings: &Findings| memory(findings).unwrap().text();
         let cache = text(&findings);
         assert!(
-            cache.starts_with("GIVE IT CACHE: 32 MiB runs 2.0x as fast as 8 MiB (95% CI 1.9x to"),
+            cache.starts_with(
+                "GIVE IT CACHE: 32 MiB runs 2.0x as fast as 8 MiB with 8 KiB pages (95% CI 1.9x to"
+            ),
             "{cache}"
         );
         for buffer in &mut findings.buffers {

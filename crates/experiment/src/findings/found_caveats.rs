@@ -157,6 +157,9 @@ const LEVEL: f64 = 0.95;
 /// Misses from which on such a fall is no chance: counts of a thousand are within 3%.
 const MISSES_MIN: f64 = 1000.0;
 
+/// Batches from which on kinds of transactions are mixed well enough to compare halves. Chosen.
+const BATCHES_MIN: usize = 8;
+
 /// How the misses of a cell changed while it was measured, as a share of those before; `None`
 /// where few misses, or the kinds of few transactions, decide that, and of what missed passes
 /// and met other parts of the sittings.
@@ -164,7 +167,7 @@ fn trend(cell: &CellFindings) -> Option<f64> {
     let per = cell.per_transaction?;
     let age = cell.age?;
     let is_enough = per.buffer_misses * per.transactions as f64 >= MISSES_MIN;
-    let is_known = is_enough && age.pace_change.is_some() && cell.passes_missed == 0;
+    let is_known = is_enough && cell.batches.len() >= BATCHES_MIN && cell.passes_missed == 0;
     age.miss_trend.filter(|_| is_known)
 }
 

@@ -74,6 +74,9 @@ impl Findings {
             per_transaction(&runs)
         });
         let sittings: HashSet<u32> = slices.iter().map(|slice| slice.key.sitting).collect();
+        let warm_up = warm_up_of(store)?;
+        let warmed =
+            is_ramps || source != Source::Measured || is_warmed(&by_cell, warm_up.as_deref());
         let mut findings = Self {
             octavo,
             created,
@@ -93,7 +96,10 @@ impl Findings {
             passes: judgement.passes,
             screened: ScreenedPasses::of(&judgement),
             slice_transactions: store.slice_transactions()?,
-            warm_up: warm_up_of(store)?,
+            warm_up: match warmed {
+                true => warm_up,
+                false => Some(NO_WARM_UP.into()),
+            },
             horizon,
             finished: match is_ramps {
                 true => ramps.iter().all(|ramp| ramp.end == RampEnd::Finished),
@@ -104,7 +110,7 @@ impl Findings {
                 .zip(&judgement.groups)
                 .map(|(group, judged)| by_cell.saved_s(group, judged))
                 .sum(),
-            warmed: by_cell.all().any(|run| !run.load.warm_up.is_zero()),
+            warmed,
             counted_name: counted_name.into(),
             runs_done: by_cell.all().count(),
             runs_failed: by_cell.failed(&runs),
@@ -157,6 +163,19 @@ fn calibration_of(store: &Store) -> Result<Option<Profile>, StoreError> {
     let text = store.calibration()?;
     let profile = text.map(|text| Profile::from_toml(&text)).transpose();
     profile.map_err(|error| store.damaged("device profile", error))
+}
+
+/// What is said of warm-ups where a budget had no time left for them.
+const NO_WARM_UP: &str = "none: the budget left no time";
+
+/// Whether any run had a warm-up, or none was to be waited for: so many transactions were
+/// wanted, which may be none, or nothing was measured.
+fn is_warmed(by_cell: &ByCell<'_>, warm_up: Option<&str>) -> bool {
+    let is_counted = warm_up.is_some_and(|of| of.starts_with(|first: char| first.is_ascii_digit()));
+    let mut runs = by_cell.all().peekable();
+    is_counted
+        || runs.peek().is_none()
+        || runs.any(|run| run.load.buffer_filled || !run.load.warm_up.is_zero())
 }
 
 /// How long warm-ups were to be.

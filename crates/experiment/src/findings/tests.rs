@@ -505,6 +505,25 @@ fn a_cache_that_still_warmed_is_a_caveat() {
 }
 
 #[test]
+fn warm_ups_without_time_are_said_to_be_none_wherever_they_stand() {
+    let cold = |run: &mut Figures| {
+        (run.load.buffer_filled, run.load.warm_up) = (false, Duration::ZERO);
+    };
+    let found = findings_with(cold);
+    assert!(!found.warmed);
+    assert_eq!(
+        found.warm_up.as_deref(),
+        Some("none: the budget left no time")
+    );
+    let found = findings_with(|run| {
+        cold(run);
+        run.load.warm_up = Duration::from_millis(1);
+    });
+    assert!(found.warmed);
+    assert_eq!(found.warm_up, None);
+}
+
+#[test]
 fn a_machine_that_halves_its_pace_is_a_caveat() {
     let found = findings_of(
         |_, _, figures| Ok(figures),

@@ -308,8 +308,17 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
     let (low, high) = (1.0 / small.high, 1.0 / small.low);
     let (small_size, large_size) = (buffer.small, buffer.large);
     let [ratio, from, to] = factors([1.0 / small.estimate, low, high]);
+    // Where another memory is advised another page size, both are of this one.
+    let is_other = |group: &&GroupFindings| match &group.verdict {
+        Verdict::Use { level, .. } => *level != page_size,
+        _ => naming::reference(findings, group).is_some_and(|level| level != page_size),
+    };
+    let with = match naming::groups(findings).iter().any(is_other) {
+        true => format!(" with {}", page_size.with_noun()),
+        false => String::new(),
+    };
     let runs =
-        format!("{large_size} runs {ratio} as fast as {small_size} (95% CI {from} to {to}).");
+        format!("{large_size} runs {ratio} as fast as {small_size}{with} (95% CI {from} to {to}).");
     let margin = 1.0 + findings.plan.margin;
     Some(if low > 1.0 && high > margin {
         Answer::new("give it cache", runs)
@@ -809,6 +818,26 @@ mod tests {
             });
         }
         assert_eq!(to_settle(&findings), None);
+    }
+
+    #[test]
+    fn counted_passes_are_settled_by_more_passes() {
+        let mut findings = fixture::findings();
+        findings.horizon = Some(Horizon::Passes { passes: 88 });
+        for (command, wanted) in [
+            (
+                "octavo advise x --passes 88 --seed 7",
+                "octavo advise x --seed 7 --passes 176",
+            ),
+            (
+                "octavo advise x --passes=88",
+                "octavo advise x --passes 176",
+            ),
+            ("octavo advise x", "octavo advise x --passes 176"),
+        ] {
+            findings.command = Some(command.into());
+            assert_eq!(to_settle(&findings).unwrap().1, wanted);
+        }
     }
 
     #[test]

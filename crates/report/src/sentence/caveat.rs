@@ -107,9 +107,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                                  without reflink, to check."
             .into(),
         Caveat::ReadsPerMiss { cell, reads } => format!(
-            "The disk read {} times per cache miss with {}, so read-ahead or other programs read \
-             too. Stop other programs, and lower read_ahead_kb of the disk or use a version with \
-             direct I/O.",
+            "The disk read {} times per cache miss with {}: read-ahead or others read too. \
+             Lower read_ahead_kb, and stop other programs.",
             number(*reads),
             name(cell)
         ),

@@ -131,6 +131,8 @@ impl UsersServer {
             .args(["--no-defaults", "--auth-root-authentication-method=normal"])
             .arg("--skip-test-db")
             .arg(format!("--datadir={}", data.display()))
+            // A server that starts removes the temporary tables of all that share it.
+            .arg(format!("--tmpdir={}", directory.path().display()))
             .status()
             .unwrap();
         assert!(made.success());

@@ -215,6 +215,8 @@ fn losses_are_told_alike(server: &mut UsersServer, sessions: &Sessions) {
     let bench = begin(server, &["--duration=60s"]);
     await_that("sessions begin", || sessions.are_there(server, &[]));
     await_commits(server);
+    // Its counters are read every second.
+    thread::sleep(Duration::from_secs(3));
     server.restart();
     await_commits(server);
     let value = interrupted(server, bench);

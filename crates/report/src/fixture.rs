@@ -652,7 +652,7 @@ fn cell(
             p50_us: (time.total_us * 0.6) as u64,
             p99_us: 41_000 + (size / 10.0) as u64,
             checkpoint_us: Some(40_000.0),
-            checkpoints: 1.0 / 80.0,
+            checkpoints: Some(1.0 / 80.0),
         }),
         age: is_measured.then_some(Age {
             transactions: 4400,

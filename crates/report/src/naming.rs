@@ -30,6 +30,12 @@ pub(crate) fn cells(findings: &Findings) -> impl Iterator<Item = &CellFindings> 
     findings.groups.iter().flat_map(|group| &group.cells)
 }
 
+/// Whether checkpoints were made whose time is known, so that it can be set aside.
+pub(crate) fn times_checkpoints(findings: &Findings) -> bool {
+    let mut times = cells(findings).filter_map(|cell| cell.time?.checkpoint_us);
+    times.any(|checkpoint_us| checkpoint_us > 0.0)
+}
+
 /// The cell that the others of a group are compared with.
 pub(crate) fn reference_cell(group: &GroupFindings) -> Option<&CellFindings> {
     group.cells.iter().find(|cell| cell.reference)

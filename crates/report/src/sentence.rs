@@ -16,6 +16,7 @@ mod standing;
 mod time;
 mod value;
 
+use octavo_database::StoragePath;
 use octavo_experiment::{
     findings::{CellFindings, Findings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED},
     plan::{Factor, Level},
@@ -229,6 +230,7 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     let counted = match (device.len(), is_own) {
         (0, true) => "by the database alone",
         (0, false) => "by nobody",
+        (_, true) if findings.others_read().is_some() => "by the database",
         (all, true) if all == figures.len() => "by the database and the block device",
         (all, false) if all == figures.len() => "by the block device alone",
         (_, true) => "by the database, in some cells also by the block device",
@@ -239,9 +241,14 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     )];
     if let Some(reads) = findings.others_read() {
         sentences.push(format!(
-            "The disk read up to {} times as often as the database: read-ahead or other programs \
-             read too, so its counters do not tell whose reads reached it.",
-            number(reads)
+            "The disk read up to {} times as often as the database: {}other programs read too, \
+             so its counters do not tell whose reads reached it.",
+            number(reads),
+            // With direct I/O nothing is read ahead.
+            match findings.storage_path == Some(StoragePath::Direct) {
+                true => "",
+                false => "read-ahead or ",
+            }
         ));
     }
     let slowest = |of: fn(&octavo_experiment::findings::PerTransaction) -> f64| {

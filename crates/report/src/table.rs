@@ -175,10 +175,7 @@ pub(crate) fn tails(findings: &Findings, group: &GroupFindings) -> Table {
         )
         .figure(
             ("transactions per checkpoint", 4),
-            of(|of| match of.checkpoints > 0.0 {
-                true => number(1.0 / of.checkpoints),
-                false => UNKNOWN.into(),
-            }),
+            of(|of| known(of.checkpoints, |of| number(1.0 / of))),
         )
         .build()
 }
@@ -205,10 +202,13 @@ pub(crate) fn stability(findings: &Findings, group: &GroupFindings) -> Table {
             }
         };
         table = table
-            .figure("per second, 10-s windows", windows(|of| number(of.mean)))
-            .figure("SD", windows(|of| number(of.standard_deviation)))
-            .figure("variation", windows(|of| percent_fine(of.variation)))
-            .figure(("windows", 9), windows(|of| of.windows.to_string()));
+            .figure(
+                ("per second, 10-s windows", 10),
+                windows(|of| number(of.mean)),
+            )
+            .figure(("SD", 11), windows(|of| number(of.standard_deviation)))
+            .figure(("variation", 10), windows(|of| percent_fine(of.variation)))
+            .figure(("windows", 11), windows(|of| of.windows.to_string()));
     }
     table
         .figure("variation of batches", of(|s| known(s.variation, percent)))

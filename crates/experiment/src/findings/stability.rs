@@ -21,8 +21,8 @@ pub struct CellStability {
     pub batch_s: f64,
     /// The longest transaction, in seconds.
     pub longest_s: f64,
-    /// How throughput differs between windows of 10 s of the cell's own slices; `None` where
-    /// these last for fewer than five such windows, or are too long for them.
+    /// How throughput differs between windows of about 10 s (8 or more) of the cell's own
+    /// slices; `None` of fewer than five such windows, and where slices are too long for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Spread>,
 }
@@ -58,6 +58,10 @@ const WINDOWS_MIN: usize = 5;
 /// lengths, and what happens within them is not seen. Chosen.
 const SLICE_MAX: f64 = 0.5;
 
+/// The shortest window, as a share of its length: a last one that is shorter scatters more
+/// than the others. Chosen.
+const LENGTH_MIN: f64 = 0.8;
+
 /// How throughput differs between windows of 10 s of a cell's slices, which are put end to
 /// end within each sitting.
 pub(super) fn spread(slices: &[&Slice]) -> Option<Spread> {
@@ -72,7 +76,8 @@ pub(super) fn spread(slices: &[&Slice]) -> Option<Spread> {
             length_s: slice.elapsed.as_secs_f64(),
             counted: slice.counted,
         });
-        all.extend(windows(spans, WINDOW_S));
+        let of_sitting = windows(spans, WINDOW_S).into_iter();
+        all.extend(of_sitting.filter(|window| window.length_s >= LENGTH_MIN * WINDOW_S));
     }
     let longest = slices.iter().map(|slice| slice.elapsed).max()?;
     let is_enough = all.len() >= WINDOWS_MIN && longest.as_secs_f64() <= SLICE_MAX * WINDOW_S;

@@ -924,6 +924,9 @@ fn windows_of_ten_seconds_tell_how_even_a_cell_was() {
     assert!((found.mean - 120.0).abs() < 1e-9, "{found:?}");
     let expected = 20.0 * (8.0_f64 / 7.0).sqrt();
     assert!((found.standard_deviation - expected).abs() < 1e-9);
+    // What a sitting leaves for a last window counts from 8 s on.
+    assert_eq!(of(1, 94).unwrap().windows, 8);
+    assert_eq!(of(1, 116).unwrap().windows, 12);
     // Four windows are too few, and slices of 6 s too long.
     assert_eq!(of(1, 40), None);
     assert_eq!(of(6, 80), None);

@@ -63,15 +63,15 @@ pub struct Tail {
     /// Mean time of a checkpoint that a session makes, in microseconds; `None`
     /// where sessions make none.
     pub checkpoint_us: Option<f64>,
-    /// Checkpoints a transaction.
-    pub checkpoints: f64,
+    /// Checkpoints a transaction; `None` where none was counted.
+    pub checkpoints: Option<f64>,
 }
 
 impl Tail {
     /// Whether the 99th percentile is the time of checkpoints: at least one in
     /// a hundred transactions makes one, and it takes at least half as long.
     pub fn is_checkpoints(&self) -> bool {
-        self.checkpoints >= 0.01
+        self.checkpoints.is_some_and(|of| of >= 0.01)
             && self
                 .checkpoint_us
                 .is_some_and(|mean| mean >= 0.5 * self.p99_us as f64)
@@ -178,7 +178,7 @@ pub(super) fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
         p99_us: percentiles.p99_us,
         checkpoint_us: (checkpoints > 0 && !time.is_zero())
             .then(|| time.as_secs_f64() * 1e6 / checkpoints as f64),
-        checkpoints: checkpoints as f64 / transactions as f64,
+        checkpoints: (checkpoints > 0).then(|| checkpoints as f64 / transactions as f64),
     })
 }
 

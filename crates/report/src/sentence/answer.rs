@@ -183,7 +183,7 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
     let count = findings.passes.saturating_sub(findings.screened.all());
     let why = match count < least {
         true => format!(
-            "{} count, and at least {least} are needed to compare. Use a larger {}.",
+            "{} count, and {least} or a second sitting are needed to compare. Use a larger {}.",
             counted_passes(findings),
             match findings.source {
                 Source::Predicted => "--passes",
@@ -313,7 +313,15 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
         Verdict::Use { level, .. } => *level != page_size,
         _ => naming::reference(findings, group).is_some_and(|level| level != page_size),
     };
-    let with = match naming::groups(findings).iter().any(is_other) {
+    // And where it is not decided of all page sizes alike.
+    let is_more = |of: &BufferFinding| {
+        let small = of.small_over_large.filter(is_bounded);
+        small.is_some_and(|small| small.high < 1.0)
+    };
+    let differs = |of: &BufferFinding| is_more(of) != is_more(buffer);
+    let is_named =
+        naming::groups(findings).iter().any(is_other) || findings.buffers.iter().any(differs);
+    let with = match is_named {
         true => format!(" with {}", page_size.with_noun()),
         false => String::new(),
     };
@@ -881,7 +889,7 @@ mod tests {
         let said = |findings: Findings| answers(&findings)[0].text();
         assert_eq!(
             said(stores::few_passes()),
-            "NO ANSWER YET: 7 of 8 passes count, and at least 8 are needed to compare. Use a \
+            "NO ANSWER YET: 7 of 8 passes count, and 8 or a second sitting are needed to compare. Use a \
              larger --budget or --passes."
         );
         assert_eq!(

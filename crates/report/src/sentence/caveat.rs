@@ -150,15 +150,15 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
         ),
         Caveat::SmallData { data, memory } if data <= memory => format!(
             "The data ({}) fits in the largest memory ({memory}), so figures show the \
-             cache, not your disk. Use more data ({}) or less --memory.",
+             cache, not your disk. Use {}.",
             size(findings, *data),
-            scale(findings)
+            more_data(findings, *data)
         ),
         Caveat::SmallData { data, memory } => format!(
             "The data ({}) is less than 8 times the largest memory ({memory}), so \
-             much of it fits in the cache. Use more data ({}) or less --memory.",
+             much of it fits in the cache. Use {}.",
             size(findings, *data),
-            scale(findings)
+            more_data(findings, *data)
         ),
         Caveat::RunsLost {
             runs,
@@ -242,12 +242,23 @@ fn still_warming(findings: &Findings, cells: &[Cell], fall: f64, another: &str) 
     )
 }
 
+/// What makes data larger than memory: less of it too where a memory of the plan, which the
+/// database takes, is an eighth of the data.
+fn more_data(findings: &Findings, data: ByteCount) -> String {
+    let mut memories = findings.plan.memories.iter();
+    let or_memory = match memories.any(|memory| memory.get().saturating_mul(8) <= data.get()) {
+        true => " or less --memory",
+        false => "",
+    };
+    format!("more data ({}){or_memory}", scale(findings))
+}
+
 /// What gives caches time to become warm. Predictions have no budget, and passes that are
 /// counted heed none.
 fn longer(findings: &Findings) -> &'static str {
     match (findings.source, findings.horizon) {
         (Source::Predicted, _) | (_, Some(Horizon::Passes { .. })) => "a longer --warm-up",
-        _ => "a larger --budget and a longer --warm-up",
+        _ => "a longer --warm-up and a larger --budget for it",
     }
 }
 
@@ -428,6 +439,24 @@ mod tests {
             "{}",
             said(1, 2)
         );
+    }
+
+    #[test]
+    fn less_memory_is_advised_where_the_database_takes_an_eighth_of_the_data() {
+        let findings = crate::fixture::findings();
+        let least = *findings.plan.memories.iter().min().unwrap();
+        let said = |data: u64| {
+            let memory = ByteCount::mib(32);
+            let data = ByteCount::new(data);
+            super::of(&findings, &Caveat::SmallData { data, memory })
+        };
+        let eighth = 8 * least.get();
+        assert!(
+            said(eighth).ends_with(") or less --memory."),
+            "{}",
+            said(eighth)
+        );
+        assert!(said(eighth - 1).ends_with("Use more data (--warehouses)."));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
         };
         (
             one.device.clone(),
-            format!("{}{pages}", pace(&one.over_here)),
+            format!("{default} pages {}{pages}", pace(&one.over_here)),
         )
     };
     findings.elsewhere.iter().map(line).collect()
@@ -127,10 +127,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "2.4x as fast as here (1.9x to 3.0x); 2 KiB pages 12% faster than 4 KiB (5% to \
+                "4 KiB pages 2.4x as fast as here (1.9x to 3.0x); 2 KiB pages 12% faster than 4 KiB (5% to \
                  20%)",
-                "19 times slower than here (14 to 25); keep 4 KiB pages",
-                "0.90x to 1.30x as fast as here; 4 KiB, 2 KiB or 8 KiB: too close to call",
+                "4 KiB pages 19 times slower than here (14 to 25); keep 4 KiB pages",
+                "4 KiB pages 0.90x to 1.30x as fast as here; 4 KiB, 2 KiB or 8 KiB: too close to call",
             ]
         );
         assert!(

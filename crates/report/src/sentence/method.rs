@@ -7,7 +7,7 @@ use octavo_experiment::{
     record::Source,
 };
 
-use super::answer::named;
+use super::{answer::named, place};
 use crate::{naming, number::percent};
 
 /// What latencies are, and sizes.
@@ -41,6 +41,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         );
     }
     let is_predicted = findings.source == Source::Predicted;
+    let times_checkpoints = naming::times_checkpoints(findings);
     paragraphs.extend([
         format!(
             "{} {} execute the same transactions in turn{}. A slice is {slice} of one cell. A pass \
@@ -87,31 +88,49 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
             }
         }
         .into(),
-        "Four or more passes of a sitting form a batch, the unit of statistics; a sitting of fewer \
-         is one. Seconds are never counted as \
-         samples. A throughput is the geometric mean of batches, so that cells stand to each other \
-         as in the same minutes. Where the machine changes its pace, it is above transactions \
-         divided by time. The time of checkpoints is spread over the bytes of the log, so that a batch \
-         with one more does not look slower."
-            .into(),
-        match is_predicted {
-            true => "No pass is left out: nothing but the model makes one slow.",
-            false => {
-                "A pass is left out when it takes more than 1.5 times as long as usual, checkpoints \
-                 aside, else when other programs move more than 1.25 times as many bytes of the \
-                 disk as usual and 1 MiB a second more. The rule was fixed beforehand and does not know who leads."
+        format!(
+            "Four or more passes of a sitting form a batch, the unit of statistics; a sitting of \
+             fewer is one. Seconds are never counted as samples. A throughput is the geometric \
+             mean of batches, so that cells stand to each other as in the same minutes. Where \
+             the machine changes its pace, it is above transactions divided by time.{}{}",
+            match naming::cells(findings).any(|cell| cell.left.is_some() && cell.ratio.is_some()) {
+                true => format!(
+                    " A cell that was decided keeps its ratio of that moment, and its throughput \
+                     is that of the {reference} times this ratio."
+                ),
+                false => String::new(),
+            },
+            match times_checkpoints {
+                true => {
+                    " The time of checkpoints is spread over the bytes of the log, so that a batch \
+                     with one more does not look slower."
+                }
+                false => "",
             }
-        }
-        .into(),
+        ),
+        match is_predicted {
+            true => "No pass is left out: nothing but the model makes one slow.".into(),
+            false => format!(
+                "A pass is left out when it takes more than 1.5 times as long as usual{}, else \
+                 when other programs move more than 1.25 times as many bytes of the disk as usual \
+                 and 1 MiB a second more. What is usual is the sum of its cells' medians in the passes around it. The rule \
+                 was fixed beforehand and does not know who leads.",
+                match times_checkpoints {
+                    true => ", checkpoints aside",
+                    false => "",
+                }
+            ),
+        },
         format!(
             "A ratio compares a cell with the {reference} of its group within batches. Its interval \
              holds at 95% for all cells of the group and all looks together. Check any time: the \
              error rate stays at 5%. {}",
             match findings.plan.design {
-                Design::Race => {
+                Design::Race if naming::cells(findings).any(place::is_out) => {
                     "Cells that are decided are dropped: out after so much time of measuring all \
                      cells, without copies and warm-ups."
                 }
+                Design::Race => "Cells that are decided are dropped.",
                 Design::Full => "Cells that are decided go on to the end.",
             }
         ),
@@ -232,4 +251,30 @@ fn not_claimed(findings: &Findings) -> String {
         "Limits: {workload} Results hold only for this {machine}storage, mix and these sizes. \
          Other mixes, above all range scans, can reverse them."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_did_not_happen_is_not_explained() {
+        let mut findings = fixture::findings();
+        let has = |findings: &Findings, words: &str| method(findings).join(" ").contains(words);
+        let words = [
+            "checkpoints aside",
+            "bytes of the log",
+            "out after",
+            "keeps its ratio",
+        ];
+        assert!(words.iter().all(|words| has(&findings, words)));
+        for cell in findings.groups.iter_mut().flat_map(|of| &mut of.cells) {
+            cell.left = None;
+            if let Some(time) = &mut cell.time {
+                time.checkpoint_us = None;
+            }
+        }
+        assert!(!words.iter().any(|words| has(&findings, words)));
+    }
 }

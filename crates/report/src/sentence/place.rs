@@ -39,13 +39,17 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
             Why::NoResult => said.text += ", no result",
             Why::Slower | Why::Equal => {}
         }
-        // What left at the last look was not missed.
-        if cell.passes_missed > 0 || cell.throughput.is_none() {
+        if is_out(cell) {
             let measured = seconds(left.measured.as_secs_f64());
             said.text += &format!(", out after {measured}");
         }
     }
     said
+}
+
+/// Whether a cell left before the end. What left at the last look was not missed.
+pub(crate) fn is_out(cell: &CellFindings) -> bool {
+    cell.left.is_some() && (cell.passes_missed > 0 || cell.throughput.is_none())
 }
 
 /// What leaving decided cells out saved; `None` while nothing is saved.
@@ -60,7 +64,10 @@ pub(crate) fn screened(findings: &Findings) -> Option<String> {
     let reasons = [
         (
             out.slow,
-            "took more than 1.5 times as long as usual, checkpoints aside",
+            match naming::times_checkpoints(findings) {
+                true => "took more than 1.5 times as long as usual, checkpoints aside",
+                false => "took more than 1.5 times as long as usual",
+            },
         ),
         (
             out.foreign_traffic,

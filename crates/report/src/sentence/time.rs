@@ -219,7 +219,7 @@ mod tests {
             .iter_mut()
             .filter_map(|of| of.tail.as_mut())
         {
-            (tail.p99_us, tail.checkpoints) = (10_700, 0.0);
+            (tail.p99_us, tail.checkpoints) = (10_700, None);
         }
         for cell in &mut findings.groups[0].cells {
             cell.passes_missed = 0;

@@ -354,6 +354,8 @@ fn of_memory(said: &str, throughputs: &Throughputs) -> Vec<String> {
         .iter()
         .flat_map(|answer| between(said, answer, " (95% CI"));
     for sentence in sentences {
+        // Of one page size, where others are not decided alike.
+        let sentence = sentence.split(" with ").next().unwrap_or(sentence);
         let words: Vec<&str> = sentence.split(' ').collect();
         let [
             large,

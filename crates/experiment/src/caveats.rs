@@ -54,7 +54,12 @@ pub enum Caveat {
         change: String,
     },
     /// Reads went through the kernel's page cache without a limit.
-    PageCache,
+    PageCache {
+        /// In how many runs.
+        runs: usize,
+        /// … of how many.
+        of: usize,
+    },
     /// Fewer of the buffer's misses than
     /// [`MISSES_AT_DEVICE_WANTED`](crate::findings::MISSES_AT_DEVICE_WANTED)
     /// reached the device.
@@ -189,7 +194,7 @@ impl Caveat {
     pub fn severity(&self) -> Severity {
         match self {
             Self::DebugBuild
-            | Self::PageCache
+            | Self::PageCache { .. }
             | Self::MissesNotAtDevice { .. }
             | Self::NoReference { .. }
             | Self::ReadsPerMiss { .. } => Severity::Void,
@@ -294,14 +299,14 @@ mod tests {
             Caveat::RunsFailed { runs: 1 },
             others(10, 10, 0.7),
             Caveat::SharedBlocks,
-            Caveat::PageCache,
+            Caveat::PageCache { runs: 4, of: 12 },
             screened(32, 57),
         ];
         sort(&mut all);
         assert_eq!(
             all,
             [
-                Caveat::PageCache,
+                Caveat::PageCache { runs: 4, of: 12 },
                 others(10, 10, 0.7),
                 screened(32, 57),
                 Caveat::RunsFailed { runs: 1 },

@@ -241,7 +241,7 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     )];
     if let Some(reads) = findings.others_read() {
         sentences.push(format!(
-            "The disk read up to {} times as often as the database: {}other programs read too, \
+            "The disk read up to {} times as often as the database in the mean of a cell's runs: {}other programs read too, \
              so its counters do not tell whose reads reached it.",
             number(reads),
             // With direct I/O nothing is read ahead.
@@ -593,7 +593,7 @@ mod tests {
         assert_eq!(label(&findings), "CONFIDENCE HIGH");
         findings.caveats = vec![Caveat::RunsFailed { runs: 1 }];
         assert_eq!(label(&findings), "CONFIDENCE MEDIUM");
-        findings.caveats = vec![Caveat::PageCache];
+        findings.caveats = vec![Caveat::PageCache { runs: 4, of: 12 }];
         assert_eq!(label(&findings), "CONFIDENCE LOW");
         findings.caveats.clear();
         for cell in &mut findings.groups[0].cells {

@@ -215,8 +215,8 @@ pub(crate) fn stability(findings: &Findings, group: &GroupFindings) -> Table {
         .figure(("batch", 8), of(|s| seconds(s.batch_s)))
         .figure("slowest transaction", of(|s| stall(s.longest_s)))
         .figure(
-            ("age, transactions", 9),
-            age(|of| format!("0 to {}", count(of.transactions))),
+            ("transactions after warm-up", 9),
+            age(|of| count(of.transactions)),
         )
         .figure(
             ("misses, 2nd half", 7),

@@ -295,7 +295,7 @@ fn table<const COLUMNS: usize>(
     };
     Some(Table {
         title: format!(
-            "{title}; {access}, {}, {longest:.1} s a point at most, mean latency{unsteady}{wide}",
+            "{title}; {access}, {}, {longest:.1} s a point, mean latency{unsteady}{wide}",
             profile.engine
         ),
         header: header.map(str::to_owned).to_vec(),
@@ -373,7 +373,7 @@ mod tests {
         let table = by_size(&sample(), Pattern::Random, QueueDepth::new(32).unwrap()).unwrap();
         assert_eq!(
             table.title,
-            "random requests, depth 32, range 1 GiB; direct, threads, 0.0 s a point at most, mean latency"
+            "random requests, depth 32, range 1 GiB; direct, threads, 0.0 s a point, mean latency"
         );
         assert_eq!(
             table.rows,

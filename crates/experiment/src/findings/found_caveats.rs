@@ -40,8 +40,12 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
     }
     let changed = findings.changed.iter().cloned();
     caveats.extend(changed.map(|(name, change)| Caveat::MachineChanged { name, change }));
-    if findings.storage_path == Some(StoragePath::PageCache) {
-        caveats.push(Caveat::PageCache);
+    let cached = runs
+        .iter()
+        .filter(|run| run.storage_path == Some(StoragePath::PageCache));
+    match cached.count() {
+        0 => {}
+        runs => caveats.push(Caveat::PageCache { runs, of }),
     }
     let share = findings.misses_at_device_min();
     if let Some(share) = share.filter(|share| *share < MISSES_AT_DEVICE_WANTED) {

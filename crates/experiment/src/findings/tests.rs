@@ -552,7 +552,7 @@ fn a_machine_that_halves_its_pace_is_a_caveat() {
 fn a_warning_and_an_open_level_are_both_reasons() {
     use crate::confidence::{Doubt, Trust, confidence};
     let mut found = findings_with(|_| {});
-    found.caveats = vec![Caveat::PageCache];
+    found.caveats = vec![Caveat::PageCache { runs: 1, of: 1 }];
     let doubts = |found: &Findings| confidence(found).unwrap().doubts;
     assert!(matches!(doubts(&found)[..], [Doubt::Caveat { .. }]));
     found.groups[0].cells[2].ratio = None;
@@ -802,9 +802,10 @@ fn caveats_follow_from_what_runs_counted() {
         assert_eq!(caveats.len(), 1, "{caveats:?}");
         caveats.remove(0)
     };
-    assert_eq!(
-        only(&|run| run.storage_path = Some(StoragePath::PageCache)),
-        Caveat::PageCache
+    let cached = only(&|run| run.storage_path = Some(StoragePath::PageCache));
+    assert!(
+        matches!(cached, Caveat::PageCache { runs, of } if runs == of && runs > 0),
+        "{cached:?}"
     );
     assert_eq!(only(&|run| run.device = None), Caveat::NoDeviceCounters);
     let unfilled = |_, _, mut figures: Figures| {

@@ -185,9 +185,9 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
         true => format!(
             "{} count, and {least} or a second sitting are needed to compare. Use a larger {}.",
             counted_passes(findings),
-            match findings.source {
-                Source::Predicted => "--passes",
-                Source::Measured | Source::Replayed => "--budget or --passes",
+            match findings.horizon {
+                Some(Horizon::Time { .. }) => "--budget",
+                _ => "--passes",
             }
         ),
         false => "too few passes have figures of two cells.".into(),
@@ -665,7 +665,7 @@ mod tests {
     #[test]
     fn a_warning_hides_no_other_reason() {
         let mut findings = fixture::one_memory();
-        findings.caveats = vec![Caveat::PageCache];
+        findings.caveats = vec![Caveat::PageCache { runs: 4, of: 12 }];
         findings.groups[0].cells[0].ratio = None;
         findings.groups[0].verdict = Verdict::Inconclusive {
             open: vec![Level::PageSize(PageSize::kib(2))],
@@ -890,7 +890,7 @@ mod tests {
         assert_eq!(
             said(stores::few_passes()),
             "NO ANSWER YET: 7 of 8 passes count, and 8 or a second sitting are needed to compare. Use a \
-             larger --budget or --passes."
+             larger --budget."
         );
         assert_eq!(
             said(fixture::empty()),

@@ -78,7 +78,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             "The machine changed between sessions ({name}, {change}), so they may differ for that \
              reason. Start again in a new directory."
         ),
-        Caveat::PageCache => page_cache(findings),
+        Caveat::PageCache { runs, of } => page_cache(findings, *runs, *of),
         Caveat::MissesNotAtDevice { share } => format!(
             "Only {} of cache misses reached the disk in the worst cell, so figures may show the \
              OS cache. Use storage with direct I/O, or more data ({}).",
@@ -107,7 +107,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
                                  without reflink, to check."
             .into(),
         Caveat::ReadsPerMiss { cell, reads } => format!(
-            "The disk read {} times per cache miss with {}: read-ahead or others read too. \
+            "The disk read up to {} times per cache miss ({}): read-ahead or others read too. \
              Lower read_ahead_kb, and stop other programs.",
             number(*reads),
             name(cell)
@@ -123,6 +123,7 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             was(slow + foreign_traffic),
             left_out_for(*slow, *foreign_traffic),
             match caveat.severity() >= Severity::Choice {
+                _ if !is_choice(findings) => "fewer count",
                 true => "few are left to compare, and they may not be the usual ones",
                 false => "fewer are left to compare",
             }
@@ -183,20 +184,31 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
     }
 }
 
-/// That the OS cache answered, and what to do about it.
-fn page_cache(findings: &Findings) -> String {
-    // What databases say of their memory: docs/servers.md.
-    let is_said = |text: &str| {
-        let mut said = findings.database.iter();
-        said.any(|(name, value)| name.ends_with("memory") && value.contains(text))
+/// Whether a database says this of its memory: docs/servers.md.
+fn is_said_of_memory(findings: &Findings, text: &str) -> bool {
+    let mut said = findings.database.iter();
+    said.any(|(name, value)| name.ends_with("memory") && value.contains(text))
+}
+
+/// What the OS cache did in so many runs of all: `went beyond its limit in 4 of 12 runs`.
+pub(crate) fn page_cache_did(findings: &Findings, runs: usize, of: usize) -> String {
+    let what = match (
+        is_said_of_memory(findings, "held to that"),
+        is_said_of_memory(findings, "has no limit"),
+    ) {
+        (true, true) => "had no limit or went beyond it",
+        (true, false) => "went beyond its limit",
+        (false, _) => "had no limit",
     };
+    format!("{what} in {runs} of {}", counted(of, "run"))
+}
+
+/// That the OS cache answered, and what to do about it.
+fn page_cache(findings: &Findings, runs: usize, of: usize) -> String {
+    let is_said = |text| is_said_of_memory(findings, text);
     let is_limited = is_said("held to that");
     let is_without = is_said("has no limit");
-    let what = match (is_limited, is_without) {
-        (true, true) => "had no limit in some runs, or went beyond it",
-        (true, false) => "went beyond its limit in some runs",
-        (false, _) => "had no limit in some runs",
-    };
+    let what = page_cache_did(findings, runs, of);
     let remedy = match is_without && !is_said("no direct I/O") {
         true => "Run as root, or with direct I/O.",
         false if is_limited => "Use a version with direct I/O.",
@@ -210,8 +222,8 @@ fn not_filled(findings: &Findings, cells: &[UnfilledCell], another: &str) -> Str
     let cells = unfilled(cells, |cell| findings.plan.cell_name(cell));
     if !findings.warmed {
         return format!(
-            "The budget left no time to warm up {cells}, so more was missed than when \
-             warm{another}. Use a larger --budget."
+            "The budget left no time to warm up {cells}, so more may have been missed than \
+             when warm{another}. Use a larger --budget."
         );
     }
     format!(
@@ -464,12 +476,14 @@ mod tests {
         let mut findings = crate::fixture::one_memory();
         let mut said = |memory: &str| {
             findings.database = vec![("memory".into(), memory.into())];
-            super::of(&findings, &Caveat::PageCache)
+            super::of(&findings, &Caveat::PageCache { runs: 4, of: 12 })
         };
         let without = said("shared_buffers, seven eighths of it; the page cache has no limit: no");
         assert!(without.contains("had no limit") && without.contains("Run as root"));
         let beyond = said("shared_buffers, and an eighth of page cache, held to that together");
-        assert!(beyond.contains("went beyond its limit") && !beyond.contains("root"));
+        assert!(
+            beyond.contains("went beyond its limit in 4 of 12 runs,") && !beyond.contains("root")
+        );
         let other = said("all in one buffer (cache_size)");
         assert!(other.contains("had no limit") && !other.contains("root"));
     }

@@ -2,12 +2,14 @@
 
 use octavo_database::StoragePath;
 use octavo_experiment::{
+    caveats::Caveat,
     findings::Findings,
     plan::{Design, Factor, Level, Storage},
     record::Source,
 };
 use octavo_workload::DataSpec;
 
+use super::caveat::page_cache_did;
 use crate::{
     naming,
     number::{counted, distinct, join, list, number, percent, seconds},
@@ -78,7 +80,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         add("warm-up", warm_up.clone());
     }
     if !is_predicted {
-        add("file access", file_access(findings).into());
+        add("file access", file_access(findings));
     }
     add("database", systems(findings));
     conditions.extend(findings.database.iter().map(|(name, value)| {
@@ -254,11 +256,24 @@ pub(crate) fn storage_path(path: StoragePath) -> &'static str {
     match path {
         StoragePath::Direct => "direct I/O",
         StoragePath::Limited => "buffered, page cache and buffer under one memory limit",
-        StoragePath::PageCache => "buffered, page cache without a limit or beyond it in some runs",
+        StoragePath::PageCache => "buffered, page cache without a limit or beyond it",
         StoragePath::None => "none, nothing is stored",
     }
 }
 
-fn file_access(findings: &Findings) -> &'static str {
-    findings.storage_path.map_or("no run yet", storage_path)
+fn file_access(findings: &Findings) -> String {
+    let cached = findings.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::PageCache { runs, of } => Some((*runs, *of)),
+        _ => None,
+    });
+    match cached {
+        Some((runs, of)) => format!(
+            "buffered; page cache {}",
+            page_cache_did(findings, runs, of)
+        ),
+        None => findings
+            .storage_path
+            .map_or("no run yet", storage_path)
+            .into(),
+    }
 }

@@ -44,7 +44,7 @@ pub(crate) fn calibrate(flags: CalibrateFlags) -> Result<(), Failure> {
     if let Some(output) = &flags.output {
         output::write(output, &profile.to_toml())?;
     }
-    if flags.format.json {
+    if flags.simulation.format.json {
         return print::value(&profile);
     }
     print::document(&octavo_report::profile(&profile), false)?;
@@ -71,7 +71,7 @@ fn measure(
             directory.display()
         )));
     }
-    let progress = Progress::new(flags.progress);
+    let progress = Progress::new(flags.simulation.progress);
     let result = run(directory, &settings(flags), &mut |step| {
         progress.show(step.name, step.done, step.total);
         interrupt.flow()
@@ -93,7 +93,7 @@ fn simulate(
     interrupt: &Interrupt,
 ) -> Result<Profile, Failure> {
     let entry = named(device).map_err(Failure::Input)?;
-    let mut device = entry.open(flags.random.seed);
+    let mut device = entry.open(flags.simulation.random.seed);
     let geometry = device.geometry();
     let listed = flags.point.iter().map(|point| point.range).max();
     let range = listed
@@ -111,10 +111,10 @@ fn simulate(
         },
         range,
         effort: Effort::default(),
-        seed: flags.random.seed,
+        seed: flags.simulation.random.seed,
     };
     let count = settings.points.0.len() as u32;
-    let progress = Progress::new(flags.progress);
+    let progress = Progress::new(flags.simulation.progress);
     let began = Instant::now();
     let result = probe::profile(&mut *device, &settings, &mut |point, done| {
         let spent = began.elapsed();
@@ -149,7 +149,7 @@ fn settings(flags: &CalibrateFlags) -> Settings {
             EngineName::IoUring => Some(Engine::Ring),
             EngineName::Threads => Some(Engine::Threads),
         },
-        ..Settings::preset(preset(flags), flags.random.seed)
+        ..Settings::preset(preset(flags), flags.simulation.random.seed)
     }
 }
 

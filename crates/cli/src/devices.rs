@@ -72,22 +72,22 @@ fn machines(format: FormatFlag) -> Result<(), Failure> {
 }
 
 fn show(flags: &ShowFlags) -> Result<(), Failure> {
-    let entry = named(&flags.device).map_err(Failure::Input)?;
+    let entry = named(&flags.entry.device).map_err(Failure::Input)?;
     if flags.toml {
         return print::text(&entry.to_toml());
     }
     let compared = compare(&entry, flags)?;
     print::result(
-        flags.format,
+        flags.simulation.format,
         || octavo_report::device_json(&entry, &compared),
         || octavo_report::described(&entry, &compared),
     )?;
-    if flags.format.json {
+    if flags.simulation.format.json {
         return Ok(());
     }
     print::text(&format!(
         "\nTo measure it: octavo calibrate --device {}\n",
-        shell::word(&flags.device)
+        shell::word(&flags.entry.device)
     ))
 }
 
@@ -108,9 +108,9 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
         output::probe(output)?;
     }
     let interrupt = Interrupt::listen()?;
-    let progress = Progress::new(flags.progress);
+    let progress = Progress::new(flags.simulation.progress);
     let began = Instant::now();
-    let result = fit::fit(&profile, name, flags.random.seed, &mut |step| {
+    let result = fit::fit(&profile, name, flags.simulation.random.seed, &mut |step| {
         let spent = began.elapsed();
         let whole = step.total as f64 / step.done.max(1) as f64;
         progress.show("fit", spent, spent.mul_f64(whole.max(1.0)));
@@ -125,11 +125,11 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
         output::write(output, &twin.entry.to_toml())?;
     }
     print::result(
-        flags.format,
+        flags.simulation.format,
         || octavo_report::json(&twin),
         || octavo_report::twin(&twin),
     )?;
-    if flags.format.json {
+    if flags.simulation.format.json {
         return Ok(());
     }
     print::text(&match &flags.output {
@@ -141,7 +141,7 @@ fn fit(flags: &FitFlags) -> Result<(), Failure> {
 /// Simulates all published figures of an entry.
 fn compare(entry: &Entry, flags: &ShowFlags) -> Result<Vec<Compared>, Failure> {
     let interrupt = Interrupt::listen()?;
-    let progress = Progress::new(flags.progress);
+    let progress = Progress::new(flags.simulation.progress);
     let began = Instant::now();
     let count = u32::try_from(entry.published.len())
         .map_err(|_| Failure::Input(anyhow!("device {} has too many figures", entry.name)))?;
@@ -155,7 +155,7 @@ fn compare(entry: &Entry, flags: &ShowFlags) -> Result<Vec<Compared>, Failure> {
         let each = spent.checked_div(done).unwrap_or_default();
         progress.show(&published.at.to_string(), spent, each * count);
         let compared = published
-            .compare(entry, flags.random.seed)
+            .compare(entry, flags.simulation.random.seed)
             .with_context(|| format!("simulate {} on {}", published.at, entry.name))
             .map_err(Failure::Input)?;
         all.push(compared);

@@ -79,7 +79,7 @@ pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
 }
 
 fn settings(flags: &EmulateFlags, emulator: PathBuf) -> anyhow::Result<Settings> {
-    let entry = devices::named(&flags.device)?;
+    let entry = devices::named(&flags.entry.device)?;
     let precondition = match flags.precondition {
         None => None,
         Some(request_size) => {

@@ -10,6 +10,26 @@ use octavo_units::{ByteCount, RequestSize};
 use super::shared::{DeviceFlag, SeedFlag, device_help, directory};
 use crate::{print::FormatFlag, progress::ProgressFlags};
 
+/// The device that a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct EntryArgument {
+    /// A name that octavo devices lists, or the path of a file
+    pub(crate) device: String,
+}
+
+/// What a command takes that measures or simulates storage for a while.
+#[derive(Debug, Args)]
+pub(crate) struct SimulationFlags {
+    #[command(flatten)]
+    pub(crate) random: SeedFlag,
+
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlags,
+}
+
 #[derive(Debug, Args)]
 #[command(mut_arg("device", |flag| {
     device_help(flag, "Measure the model of this device instead")
@@ -49,18 +69,12 @@ pub(crate) struct CalibrateFlags {
     #[arg(long, value_name = "NAME", value_enum, default_value_t = EngineName::Auto, hide_short_help = true)]
     pub(crate) engine: EngineName,
 
-    #[command(flatten)]
-    pub(crate) random: SeedFlag,
-
     /// Write the device profile (TOML) to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) format: FormatFlag,
-
-    #[command(flatten)]
-    pub(crate) progress: ProgressFlags,
+    pub(crate) simulation: SimulationFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -97,21 +111,15 @@ pub(crate) enum DevicesCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowFlags {
-    /// A name that octavo devices lists, or the path of a file
-    pub(crate) device: String,
+    #[command(flatten)]
+    pub(crate) entry: EntryArgument,
 
     /// Print the entry as it is written, to copy and change
     #[arg(long, conflicts_with = "json")]
     pub(crate) toml: bool,
 
     #[command(flatten)]
-    pub(crate) random: SeedFlag,
-
-    #[command(flatten)]
-    pub(crate) format: FormatFlag,
-
-    #[command(flatten)]
-    pub(crate) progress: ProgressFlags,
+    pub(crate) simulation: SimulationFlags,
 }
 
 #[derive(Debug, Args)]
@@ -128,20 +136,14 @@ pub(crate) struct FitFlags {
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) random: SeedFlag,
-
-    #[command(flatten)]
-    pub(crate) format: FormatFlag,
-
-    #[command(flatten)]
-    pub(crate) progress: ProgressFlags,
+    pub(crate) simulation: SimulationFlags,
 }
 
 #[derive(Debug, Args)]
 #[command(mut_arg("json", |flag| flag.help("Print statistics as JSON when it is unmounted")))]
 pub(crate) struct EmulateFlags {
-    /// A name that octavo devices lists, or the path of a file
-    pub(crate) device: String,
+    #[command(flatten)]
+    pub(crate) entry: EntryArgument,
 
     /// Where files are stored: a new or empty directory, or one of an earlier
     /// emulation. It stays, and should be on storage that is faster than the

@@ -1,10 +1,10 @@
-//! Changes of a sound file, as a mutating fuzzer makes them.
+//! Mutations of valid input, as a fuzzer makes them.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// What readers trip over: ends of ranges, numbers that are none, what acts on
-/// terminals and pages, and marks of the formats.
+/// Tokens that break readers: ends of ranges, text that is no number, control characters,
+/// markup, and marks of the formats.
 const TOKENS: &[&[u8]] = &[
     b"0",
     b"-1",
@@ -68,7 +68,7 @@ impl Damage {
         &all[self.below(all.len())]
     }
 
-    /// Something that readers trip over.
+    /// One of [`TOKENS`].
     pub fn token(&mut self) -> &'static [u8] {
         TOKENS[self.below(TOKENS.len())]
     }

@@ -1,5 +1,5 @@
-//! Everything that Octavo reads and may be somebody else's, given bytes that
-//! were damaged or made up: for tests, and for fuzzers (`fuzz/`).
+//! All readers of foreign bytes, tried with damaged and made-up input: for tests, and for
+//! fuzzers (`fuzz/`).
 //!
 //! A [`Reader`] takes bytes in one way that Octavo does, and panics where Octavo
 //! would, or where what it prints would act on a screen or a page. Its test tries
@@ -30,7 +30,7 @@ pub const READERS: [Reader; 10] = [
     servers::MARIADB,
 ];
 
-/// Has the reader of that name read some bytes.
+/// Reads bytes with the reader of that name.
 ///
 /// # Panics
 /// When there is none, and where the reader finds a fault.

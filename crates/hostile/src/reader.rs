@@ -1,6 +1,6 @@
 //! What a reader is, and what all of them ask of a reason and of a document.
 
-/// One way in which bytes of others get in.
+/// One way in which foreign bytes get in.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     /// Its name, as fuzzers and failures call it.
@@ -9,7 +9,7 @@ pub struct Reader {
     pub sound: fn() -> Vec<Vec<u8>>,
     /// Reads some; answers whether it was accepted.
     pub read: fn(&[u8]) -> bool,
-    /// How many cases of the fastest one of its takes the time of, about.
+    /// Time of one case, as a multiple of the fastest reader's.
     pub cost: u64,
 }
 

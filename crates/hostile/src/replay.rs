@@ -1,4 +1,4 @@
-//! What a server said, kept and said again.
+//! Records a server's answers and replays them.
 
 use std::{
     io::{self, Read, Write},
@@ -43,7 +43,7 @@ impl Conversation {
     }
 }
 
-/// A socket that hands everything on to a server.
+/// A socket that forwards everything to a server.
 #[derive(Debug)]
 pub struct Record {
     socket: PathBuf,
@@ -54,7 +54,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Listens for who wants to talk to the server behind a socket.
+    /// Listens for clients of the server behind a socket.
     ///
     /// # Errors
     /// When there is no socket to be had.
@@ -110,7 +110,7 @@ impl Record {
         &self.socket
     }
 
-    /// What the server said, once all connections are closed.
+    /// Waits until all connections are closed, and returns the server's answers.
     ///
     /// # Errors
     /// When the socket is gone.
@@ -134,7 +134,7 @@ fn hand_on(mut from: UnixStream, mut to: UnixStream, mut keep: impl FnMut(&[u8])
     let _gone = to.shutdown(Shutdown::Write);
 }
 
-/// A socket that says what it was given, whatever it is asked.
+/// A socket that replays a conversation, whatever the client sends.
 #[derive(Debug)]
 pub struct Replay {
     socket: PathBuf,
@@ -143,9 +143,9 @@ pub struct Replay {
 }
 
 /// Ends the accepting, also when the conversation panics.
-struct End<'a>(&'a Path, &'a AtomicBool);
+struct StopAccepting<'a>(&'a Path, &'a AtomicBool);
 
-impl Drop for End<'_> {
+impl Drop for StopAccepting<'_> {
     fn drop(&mut self) {
         self.1.store(true, Ordering::SeqCst);
         let _woken = UnixStream::connect(self.0);
@@ -183,7 +183,7 @@ impl Replay {
                     scope.spawn(move || talk(&client, &answers));
                 }
             });
-            let _end = End(&self.socket, &is_over);
+            let _end = StopAccepting(&self.socket, &is_over);
             converse(&self.socket)
         })
     }

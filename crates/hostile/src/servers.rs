@@ -1,5 +1,4 @@
-//! Answers of servers: a conversation that was recorded, said again by a socket
-//! with changes.
+//! Answers of servers: a recorded conversation, replayed with damage.
 
 use std::{
     cell::OnceCell,
@@ -73,7 +72,7 @@ fn workload() -> Tpcc {
     Tpcc::new(1, Seed::new(1)).expect("one warehouse")
 }
 
-/// All that is asked of a server while it is driven and checked.
+/// Drives and checks a server: all requests that Octavo sends to one.
 fn converse(socket: &Path) -> Result<(), Box<dyn Error>> {
     let workload = workload();
     let server = connect(&url(socket))?;

@@ -20,7 +20,7 @@ pub(crate) const BYTES: Reader = Reader {
     cost: 2,
 };
 
-/// The input is the number that its damage begins with.
+/// The input is the seed of the damage.
 pub(crate) const VALUES: Reader = Reader {
     name: "store-values",
     sound: || vec![vec![0; 8]],
@@ -28,7 +28,7 @@ pub(crate) const VALUES: Reader = Reader {
     cost: 2,
 };
 
-/// The input stands where a store keeps texts of others.
+/// The input becomes the foreign texts of a store.
 pub(crate) const TEXT: Reader = Reader {
     name: "text",
     sound: || vec![b"Linux 6.1, \"fast\" <disk> & 'more'".to_vec()],

@@ -18,7 +18,7 @@ pub(crate) const TRACE: Reader = Reader {
     cost: 1,
 };
 
-/// Few, so that a request that was damaged to be long costs little.
+/// References at most. Few, so that a long damaged request costs little.
 const ROOM: Room = Room {
     references: 1 << 12,
     pages: 1 << 10,

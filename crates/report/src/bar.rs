@@ -5,17 +5,17 @@ use octavo_experiment::{findings::GroupFindings, statistics::Interval};
 use crate::number::{factor, is_bounded};
 
 /// Intervals drawn with characters, on a logarithmic scale around 1.
-pub(crate) struct Bar {
+pub(crate) struct IntervalBar {
     /// The logarithm at the right end; its negative at the left one.
     span: f64,
     margin: f64,
 }
 
-impl Bar {
+impl IntervalBar {
     const CELLS: usize = 21;
     const CENTER: usize = Self::CELLS / 2;
-    /// Farther from 1 than this factor an arrow is enough: one page size that
-    /// is far off would squeeze all that matters together.
+    /// Beyond this factor from 1 an arrow stands for the value: one page size that is far off
+    /// would squeeze all that matters together.
     const FARTHEST: f64 = 1.6;
 
     pub(crate) fn over(group: &GroupFindings, margin: f64) -> Self {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn arrows_stay_and_what_has_no_interval_is_a_point() {
-        let bar = Bar {
+        let bar = IntervalBar {
             span: 1.2f64.ln(),
             margin: 1.03f64.ln(),
         };
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn bars_mark_one_the_margin_and_the_interval() {
-        let bar = Bar {
+        let bar = IntervalBar {
             span: 1.2f64.ln(),
             margin: 1.03f64.ln(),
         };
@@ -152,6 +152,6 @@ mod tests {
             bar.draw(Some(&interval(0.5, 0.45, 0.55)), false),
             "◄·······:·│·:········"
         );
-        assert_eq!(bar.header().chars().count(), Bar::CELLS);
+        assert_eq!(bar.header().chars().count(), IntervalBar::CELLS);
     }
 }

@@ -85,7 +85,7 @@ pub fn bench(result: &BenchResult) -> Document {
     ];
     Document {
         origin: origin(result),
-        ..Document::of(
+        ..Document::new(
             format!(
                 "{} on {}",
                 naming::workload(&result.workload),
@@ -129,7 +129,7 @@ fn answer(result: &BenchResult) -> Section {
     };
     section.push(Block::Decision {
         what: match result.ramp.as_ref().and_then(|of| {
-            let rate = ramp::Rate::of(&result.counted_name, of);
+            let rate = ramp::Rate::new(&result.counted_name, of);
             ramp::answer(&rate, of, Some("--ramp"))
         }) {
             Some(answer) => answer,
@@ -176,7 +176,7 @@ fn answer(result: &BenchResult) -> Section {
     section
 }
 
-/// Misses of the cache a transaction below which it has all that is asked for.
+/// Below this many cache misses per transaction, the cache holds all data in use.
 const FEW_MISSES: f64 = 0.01;
 
 fn watts(watts: f64) -> String {
@@ -187,7 +187,7 @@ fn us(microseconds: u64) -> String {
     time(microseconds as f64)
 }
 
-/// The sentence that people came for.
+/// The main result: throughput, in one sentence.
 fn throughput(result: &BenchResult) -> String {
     let (load, name) = (&result.figures.load, &result.counted_name);
     let are_all_counted = load.counted() == load.transactions();
@@ -234,8 +234,7 @@ fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Serialization failures are worth a warning from one in this many
-/// transactions on.
+/// A warning names serialization failures from one in this many transactions on.
 const SERIALIZATION_PART: u64 = 20;
 
 fn warnings(result: &BenchResult) -> Vec<String> {
@@ -309,7 +308,7 @@ fn warnings(result: &BenchResult) -> Vec<String> {
 }
 
 /// A row of the latencies.
-struct Row<'a> {
+struct LatencyRow<'a> {
     name: &'a str,
     committed: u64,
     rolled_back: u64,
@@ -319,10 +318,10 @@ struct Row<'a> {
 
 fn latency(result: &BenchResult) -> Section {
     let mut section = Section::new("latency", "Latency");
-    let mut rows: Vec<Row<'_>> = result
+    let mut rows: Vec<LatencyRow<'_>> = result
         .kinds()
         .iter()
-        .map(|kind| Row {
+        .map(|kind| LatencyRow {
             name: &kind.name,
             committed: kind.committed(),
             rolled_back: kind.rolled_back(),
@@ -335,7 +334,7 @@ fn latency(result: &BenchResult) -> Section {
         })
         .collect();
     if rows.len() > 1 {
-        rows.push(Row {
+        rows.push(LatencyRow {
             name: "all",
             committed: result.kinds().iter().map(|kind| kind.committed()).sum(),
             rolled_back: result.kinds().iter().map(|kind| kind.rolled_back()).sum(),
@@ -351,7 +350,7 @@ fn latency(result: &BenchResult) -> Section {
         Load::Open { .. } => "ms from the scheduled arrival, open loop",
         Load::Paced { .. } => "ms from the operator's submission, paced",
     };
-    let mut table = Table::of(caption, &rows)
+    let mut table = Table::with_rows(caption, &rows)
         .label("kind", |row| row.name)
         .figure("committed", |row| count(row.committed))
         .figure("rolled back", |row| count(row.rolled_back))
@@ -372,7 +371,7 @@ fn latency(result: &BenchResult) -> Section {
     section.push(Block::Table(table.build()));
     let mut troubled = result.kinds();
     troubled.retain(|kind| kind.retries() + kind.failed() > 0);
-    let table = Table::of("Conflicts and errors", &troubled)
+    let table = Table::with_rows("Conflicts and errors", &troubled)
         .label("kind", |kind| kind.name.clone())
         .figure("retries", |kind| count(kind.retries()))
         .figure("deadlocks", |kind| {
@@ -558,7 +557,7 @@ fn work(result: &BenchResult) -> Section {
 
 fn audit(result: &BenchResult) -> Section {
     let mut section = Section::new("audit", "Generated load");
-    let table = Table::of("Warm-up included", &result.audit)
+    let table = Table::with_rows("Warm-up included", &result.audit)
         .label("generated", |finding| finding.name.clone())
         .figure(("draws", 9), |finding| count(finding.draws))
         .words("found", |finding| match finding.found {
@@ -641,7 +640,10 @@ mod tests {
     use octavo_workload::{Deviation, Tpcc, Workload};
 
     use super::*;
-    use crate::{bench_json, fixture::bench as result};
+    use crate::{
+        bench_json,
+        fixture::{self, bench as result},
+    };
 
     #[test]
     fn client_cpu_of_a_server_is_printed() {
@@ -659,8 +661,7 @@ mod tests {
 
     /// All on one line, so that line breaks do not matter.
     fn words(result: &BenchResult) -> String {
-        let text = bench(result).terminal(100, false);
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        fixture::words(&bench(result).terminal(100, false))
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn check(result: &CheckResult) -> Document {
     let loaded = section("loaded", "As loaded", &result.base);
     let last_run = result.last_run.as_ref();
     let last_run = last_run.map(|last_run| section("last-run", "After the last run", last_run));
-    Document::of("Check", [answer, loaded].into_iter().chain(last_run))
+    Document::new("Check", [answer, loaded].into_iter().chain(last_run))
 }
 
 fn section(id: &'static str, title: &'static str, checked: &Checked) -> Section {
@@ -49,12 +49,12 @@ fn section(id: &'static str, title: &'static str, checked: &Checked) -> Section 
         section.paragraph(format!("Not checked: {reason}"));
         return section;
     }
-    let tables = Table::of("", &checked.tables)
+    let tables = Table::with_rows("", &checked.tables)
         .label("table", |table| table.table.clone())
         .figure("rows", |table| count(table.rows))
         .words("content hash", |table| table.hash.to_string());
     section.push(Block::Table(tables.build()));
-    let conditions = Table::of("", &checked.conditions)
+    let conditions = Table::with_rows("", &checked.conditions)
         .label("condition", |of| of.clause.clone())
         .figure("places", |of| count(of.checked))
         .figure("violations", |of| count(of.violations))

@@ -56,7 +56,7 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     });
     section.push(Block::Values(differences.collect()));
     let sections = [said, ratios].into_iter().chain(lists).chain([section]);
-    Document::of(format!("{first} and {second}"), sections)
+    Document::new(format!("{first} and {second}"), sections)
 }
 
 /// All that is said.
@@ -67,7 +67,7 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// What tells predicted figures from measured ones.
+/// Marks predicted figures.
 fn mark(source: Source) -> &'static str {
     match source {
         Source::Predicted => " (predicted)",
@@ -75,7 +75,7 @@ fn mark(source: Source) -> &'static str {
     }
 }
 
-/// What ratios include besides what is compared.
+/// Conditions that differ and so are part of the ratios.
 fn included(comparison: &Comparison) -> &'static str {
     match comparison.sources.map(|source| source == Source::Predicted) {
         [one, other] if comparison.is_same_experiment && one == other => {
@@ -99,7 +99,7 @@ fn included(comparison: &Comparison) -> &'static str {
 
 fn cells(comparison: &Comparison) -> Table {
     let [first, second] = comparison.sources.map(mark);
-    Table::of("Per minute", &comparison.cells)
+    Table::with_rows("Per minute", &comparison.cells)
         .label("cell", |cell| cell.name.clone())
         .figure((&format!("first{first}"), 9), |cell| {
             number(cell.first.estimate)
@@ -112,7 +112,7 @@ fn cells(comparison: &Comparison) -> Table {
         .build()
 }
 
-/// What it comes to, and what says so.
+/// The answer, and its evidence.
 fn answer(comparison: &Comparison) -> (String, String) {
     let margin = percent(comparison.margin);
     match &comparison.cells[..] {

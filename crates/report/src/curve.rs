@@ -16,7 +16,8 @@ use crate::{
 /// Rows of the short tables: those of the largest buffers.
 const FIRST_ROWS: usize = 12;
 
-/// A buffer is large enough where it saves this share of the reads that any could save.
+/// A buffer is large enough if it saves this share of the reads that a buffer of any size
+/// saves.
 const ENOUGH: f64 = 0.9;
 
 /// What buffers miss of a trace.
@@ -24,7 +25,7 @@ pub fn curve(curves: &TraceCurves) -> Document {
     let sections = [summary, all_sizes, method].map(|section| section(curves));
     Document {
         origin: origin(curves),
-        ..Document::of("What buffers miss of a trace", sections)
+        ..Document::new("What buffers miss of a trace", sections)
     }
 }
 
@@ -86,7 +87,7 @@ fn answers(curves: &TraceCurves) -> Vec<(String, String)> {
     answers
 }
 
-/// The smallest buffer that saves most of what the smallest one misses, as far as any does.
+/// The smallest buffer that saves [`ENOUGH`] of the reads that a buffer can save.
 fn enough(curves: &PageSizeCurves) -> Option<Point> {
     let most = curves.lru.first()?.miss_ratio;
     let least = curves.least();
@@ -270,7 +271,7 @@ fn memory_for_equal_misses(
         "Memory that misses as little as {} pages do, with LRU",
         base.page_size
     );
-    let mut table = Table::of(caption, memories)
+    let mut table = Table::with_rows(caption, memories)
         .label(format!("{} pages with", base.page_size), |memory| {
             memory.to_string()
         })
@@ -287,7 +288,8 @@ fn memory_for_equal_misses(
 }
 
 fn by_page_size(curves: &TraceCurves, memories: &[ByteCount]) -> Table {
-    let mut table = Table::of("Miss ratio with LRU", memories).label("memory", ToString::to_string);
+    let mut table =
+        Table::with_rows("Miss ratio with LRU", memories).label("memory", ToString::to_string);
     for of in &curves.page_sizes {
         table = table.figure(format!("{} pages", of.page_size), |memory| {
             let point = of.lru_at(*memory);
@@ -299,7 +301,7 @@ fn by_page_size(curves: &TraceCurves, memories: &[ByteCount]) -> Table {
 
 fn by_policy(of: &PageSizeCurves, memories: &[ByteCount]) -> Table {
     let caption = format!("Miss ratio, {} pages", of.page_size);
-    let mut table = Table::of(caption, memories)
+    let mut table = Table::with_rows(caption, memories)
         .label("memory", ToString::to_string)
         .figure(("pages", EXTRA), |memory| {
             count(memory.get() / of.page_size.bytes().get())
@@ -357,11 +359,11 @@ fn method(curves: &TraceCurves) -> Section {
         ));
     }
     section.values(values);
-    let files = Table::of("Files", &curves.files)
+    let files = Table::with_rows("Files", &curves.files)
         .label("file", |file| file.name.clone())
         .words("format", |file| file.format);
     section.push(Block::Table(files.build()));
-    let sizes = Table::of("References", &curves.page_sizes)
+    let sizes = Table::with_rows("References", &curves.page_sizes)
         .label("pages of", |of| of.page_size.to_string())
         .figure("references", |of| count(of.references))
         .figure("a request", |of| number(of.references_per_request))
@@ -383,6 +385,7 @@ mod tests {
     use octavo_units::{PageSize, Seed, mix};
 
     use super::*;
+    use crate::fixture;
 
     fn found(sizes: &[u32], keep: Keep, place: fn(u64) -> Place) -> TraceCurves {
         let mut all = TraceCurves {
@@ -430,8 +433,7 @@ mod tests {
 
     /// All that is printed, without line breaks.
     fn words(curves: &TraceCurves) -> String {
-        let text = curve(curves).verbose(120, false);
-        join(text.split_whitespace(), " ")
+        fixture::words(&curve(curves).verbose(120, false))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
 
 /// The devices, one a line.
 pub fn devices(entries: &[Entry]) -> Document {
-    let table = Table::of("", entries)
+    let table = Table::with_rows("", entries)
         .label("name", |entry| entry.name.clone())
         .words("model", |entry| entry.model().name())
         .prose("study", |entry| entry.study.clone().unwrap_or_default())
@@ -23,12 +23,12 @@ pub fn devices(entries: &[Entry]) -> Document {
         purpose: "Sources and published figures of one".into(),
         statements: vec!["octavo devices show NAME".into()],
     });
-    Document::of("Devices", [section])
+    Document::new("Devices", [section])
 }
 
 /// The machines, one a line, then where their numbers come from.
 pub fn machines(entries: &[MachineEntry]) -> Document {
-    let table = Table::of("", entries)
+    let table = Table::with_rows("", entries)
         .label("name", |entry| entry.name.clone())
         .figure("processors", |entry| entry.processors.to_string())
         .figure("W idle", |entry| number(*entry.idle_w))
@@ -44,7 +44,7 @@ pub fn machines(entries: &[MachineEntry]) -> Document {
             parameters.map(|parameter| (&*entry.name, parameter))
         })
         .collect();
-    let sources = Table::of("Where the numbers come from", &sources)
+    let sources = Table::with_rows("Where the numbers come from", &sources)
         .label("name", |(name, _)| (*name).to_owned())
         .prose("number", |(_, of)| format!("{} = {}", of.key, of.value))
         .prose("source", |(_, of)| of.source.clone());
@@ -53,7 +53,7 @@ pub fn machines(entries: &[MachineEntry]) -> Document {
         purpose: "Joules a transaction of a whole machine".into(),
         statements: vec!["octavo predict --device DEVICE --machine NAME".into()],
     });
-    Document::of("Machines", [section])
+    Document::new("Machines", [section])
 }
 
 /// One device: its parameters with their sources, and the published figures
@@ -63,13 +63,13 @@ pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
     let mut section = Section::new("device", "");
     section.paragraph(&title);
     let parameters = entry.parameters();
-    let parameters = Table::of("", &parameters)
+    let parameters = Table::with_rows("", &parameters)
         .label("parameter", |of| of.key.clone())
         .prose("value", |of| of.value.clone())
         .prose("source", |of| of.source.clone());
     section.push(Block::Table(parameters.build()));
     if compared.is_empty() {
-        return Document::of(title, [section]);
+        return Document::new(title, [section]);
     }
     let errors: Vec<f64> = compared.iter().map(|of| of.error.abs()).collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
@@ -79,7 +79,7 @@ pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
         percent_fine(mean),
         percent_fine(most)
     );
-    let figures = Table::of(caption, compared)
+    let figures = Table::with_rows(caption, compared)
         .prose("figure", |of| what(&of.published))
         .words("published", |of| published(&of.published))
         .figure("model", |of| number(of.simulated))
@@ -89,7 +89,7 @@ pub fn described(entry: &Entry, compared: &[Compared]) -> Document {
         })
         .prose("source", |of| of.published.source.clone());
     section.push(Block::Table(figures.build()));
-    Document::of(title, [section])
+    Document::new(title, [section])
 }
 
 /// A twin of measured storage: how far it is off at each point.
@@ -108,7 +108,7 @@ pub fn twin(fit: &Fit) -> Document {
         ));
     }
     section.values(values);
-    let points = Table::of("", &fit.points)
+    let points = Table::with_rows("", &fit.points)
         .label("point", |point| point.spec.to_string())
         .figure("measured IOPS", |point| number(point.measured_iops.get()))
         .figure("twin IOPS", |point| number(point.twin_iops.get()))
@@ -117,7 +117,7 @@ pub fn twin(fit: &Fit) -> Document {
             if point.held_out { "held out" } else { "fitted" }
         });
     section.push(Block::Table(points.build()));
-    Document::of(title, [section])
+    Document::new(title, [section])
 }
 
 fn published(published: &Published) -> String {

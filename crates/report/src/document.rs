@@ -29,7 +29,7 @@ impl Document {
         Self { closing, ..self }
     }
 
-    /// Has the title of each table and chart end with a word in parentheses.
+    /// Adds a word in parentheses to the title of each table and chart.
     pub(crate) fn mark(&mut self, word: &str) {
         fn mark(block: &mut Block, word: &str) {
             let title = match block {
@@ -53,8 +53,8 @@ impl Document {
         }
     }
 
-    /// A document of these sections, but for those that nothing is in.
-    pub(crate) fn of(
+    /// A document of these sections. Empty ones are left out.
+    pub(crate) fn new(
         title: impl Into<String>,
         sections: impl IntoIterator<Item = Section>,
     ) -> Self {
@@ -180,8 +180,7 @@ pub(crate) enum Block {
     Figure(Figure),
     /// Side by side where there is room, else one below the other.
     Columns(Vec<Self>),
-    /// What few readers want: the page collapses it, the short text leaves it
-    /// out.
+    /// For few readers: collapsed on the page, not in the short text.
     Details {
         summary: String,
         blocks: Vec<Self>,
@@ -238,8 +237,11 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table of one row for each of these, without columns yet.
-    pub(crate) fn of<'a, T>(caption: impl Into<String>, items: &'a [T]) -> Rows<'a, T> {
-        Rows {
+    pub(crate) fn with_rows<'a, T>(
+        caption: impl Into<String>,
+        items: &'a [T],
+    ) -> TableBuilder<'a, T> {
+        TableBuilder {
             items,
             table: Self {
                 caption: caption.into(),
@@ -251,12 +253,12 @@ impl Table {
 }
 
 /// A table that gets its columns one by one.
-pub(crate) struct Rows<'a, T> {
+pub(crate) struct TableBuilder<'a, T> {
     items: &'a [T],
     table: Table,
 }
 
-/// Adding columns of one [`Kind`], by their heading and what they say of an item.
+/// Adding columns of one [`ColumnKind`], by their heading and what they say of an item.
 macro_rules! columns {
     ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => {
         $($(#[$doc])*
@@ -265,12 +267,12 @@ macro_rules! columns {
             heading: impl Into<Heading>,
             cell: impl Fn(&T) -> C,
         ) -> Self {
-            self.column(Kind::$kind, heading, cell)
+            self.column(ColumnKind::$kind, heading, cell)
         })*
     };
 }
 
-impl<T> Rows<'_, T> {
+impl<T> TableBuilder<'_, T> {
     columns! {
         /// The rows' names.
         label: Label;
@@ -287,7 +289,7 @@ impl<T> Rows<'_, T> {
     /// Adds a column, and what it says of each item.
     fn column<C: Into<Cell>>(
         mut self,
-        kind: Kind,
+        kind: ColumnKind,
         heading: impl Into<Heading>,
         cell: impl Fn(&T) -> C,
     ) -> Self {
@@ -309,11 +311,11 @@ impl<T> Rows<'_, T> {
 pub(crate) struct Column {
     /// With the unit.
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnKind,
     pub(crate) rank: u8,
 }
 
-/// The rank of columns that prose need not break for.
+/// The rank of columns that are dropped before prose breaks into lines.
 pub(crate) const EXTRA: u8 = u8::MAX;
 
 /// A column's name, alone or with its rank: where there is too little room,
@@ -344,7 +346,7 @@ impl<T: Into<String>> From<(T, u8)> for Heading {
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     /// The row's name.
     Label,
     /// Numbers, which line up at the right.

@@ -23,8 +23,8 @@ use crate::{
 /// does not fit follows below.
 pub(crate) const FIRST_ROWS: usize = 14;
 
-/// What the first screen can do without, the highest rank first. What it cannot do without
-/// are answers, settings to type, and warnings that may change the answer.
+/// Ranks of blocks that the first screen can drop, the highest first. Answers, settings to
+/// type, and warnings that may change the answer always stay.
 mod spare {
     pub(super) const CHANGE: u8 = 1;
     pub(super) const SETTLE: u8 = 2;
@@ -47,7 +47,7 @@ pub(crate) fn document(findings: &Findings) -> Document {
     let others = others.map(|section| section(findings));
     let mut document = Document {
         origin: origin(findings),
-        ..Document::of(title(findings), begin.into_iter().chain(others))
+        ..Document::new(title(findings), begin.into_iter().chain(others))
     };
     if findings.source == Source::Predicted {
         // Somebody may copy one table, or one chart.
@@ -408,7 +408,10 @@ mod tests {
     use octavo_experiment::caveats::Caveat;
 
     use super::*;
-    use crate::{experiment::findings, fixture};
+    use crate::{
+        experiment::findings,
+        fixture::{self, words},
+    };
 
     fn all() -> Vec<Findings> {
         let all = fixture::stores::all().into_iter();
@@ -421,12 +424,6 @@ mod tests {
 
     fn text(of: &Findings, width: usize) -> String {
         findings(of).terminal(width, false)
-    }
-
-    /// Without line breaks and unbreakable blanks.
-    fn words(text: &str) -> String {
-        let text = text.replace('\u{a0}', " ");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Names of the elements that HTML never closes.

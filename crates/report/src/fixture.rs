@@ -924,10 +924,10 @@ pub(crate) fn profile() -> Profile {
 }
 
 #[cfg(test)]
-struct Quiet;
+struct SilentObserver;
 
 #[cfg(test)]
-impl Observer for Quiet {
+impl Observer for SilentObserver {
     fn progress(&self, _: &str, _: Duration, _: Duration) {}
     fn note(&self, _: &str) {}
     fn interrupted(&self) -> bool {
@@ -957,7 +957,7 @@ pub(crate) fn bench() -> BenchResult {
             hdr_log: None,
             octavo_version: "0",
         };
-        octavo_experiment::bench::bench(settings, &Quiet)
+        octavo_experiment::bench::bench(settings, &SilentObserver)
             .unwrap()
             .result
     };
@@ -1009,4 +1009,11 @@ pub(crate) fn forecast() -> Forecast {
         time_min: Duration::from_secs(300),
         plan,
     }
+}
+
+/// A text without line breaks and unbreakable blanks.
+#[cfg(test)]
+pub(crate) fn words(text: &str) -> String {
+    let text = text.replace('\u{a0}', " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -23,7 +23,7 @@ pub fn forecast(forecast: &Forecast) -> Document {
     section.heading(&title);
     section.push(Block::Values(summary(forecast)));
     let others = [cells, space, times].map(|section| section(forecast));
-    Document::of(title, [section].into_iter().chain(others))
+    Document::new(title, [section].into_iter().chain(others))
 }
 
 fn summary(forecast: &Forecast) -> Vec<(String, String)> {
@@ -85,7 +85,7 @@ fn cells(forecast: &Forecast) -> Section {
             .position(|&of| of == cell.cell);
         found.map_or_else(String::new, |place| (place + 1).to_string())
     };
-    let mut table = Table::of("", &forecast.cells)
+    let mut table = Table::with_rows("", &forecast.cells)
         .label("cell", |cell| (cell.cell + 1).to_string())
         .words(plan.compare.noun(), |cell| {
             let level = plan.level(&all[cell.cell], plan.compare).with_noun();
@@ -107,14 +107,14 @@ fn cells(forecast: &Forecast) -> Section {
 
 fn space(forecast: &Forecast) -> Section {
     let mut section = Section::new("space", "Space");
-    let snapshots = Table::of("Data to load", &forecast.snapshots)
+    let snapshots = Table::with_rows("Data to load", &forecast.snapshots)
         .prose("database", |of| of.database.clone())
         .figure("page", |of| of.page_size.to_string())
         .figure("about", |of| of.size.to_string())
         .prose("rows", |of| of.rows.clone())
         .prose("directory", |of| of.directory.display().to_string());
     section.push(Block::Table(snapshots.build()));
-    let space = Table::of(
+    let space = Table::with_rows(
         "Disk space, with the copies that sittings change",
         &forecast.space,
     )
@@ -214,9 +214,7 @@ mod tests {
 
     /// Without line breaks and unbreakable blanks.
     fn words() -> String {
-        let text = forecast(&fixture::forecast()).terminal(100, false);
-        let text = text.replace('\u{a0}', " ");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        fixture::words(&forecast(&fixture::forecast()).terminal(100, false))
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! script are all inside it.
 
 use crate::{
-    document::{Block, Cell, Column, Depth, Document, Kind, Section, Table, Tone},
+    document::{Block, Cell, Column, ColumnKind, Depth, Document, Section, Table, Tone},
     markup::{Markup, tag},
     naming::capital,
-    number::held,
+    number::unbroken,
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -106,21 +106,23 @@ fn block(block: &Block) -> Markup {
     };
     match block {
         Block::Decision { what, why } => tag("div").class("decision").around([
-            tag("p").class("what").text(held(what)),
-            tag("p").text(held(&capital(why))),
+            tag("p").class("what").text(unbroken(what)),
+            tag("p").text(unbroken(&capital(why))),
         ]),
         Block::Commands {
             purpose,
             statements,
         } => tag("div").class("commands").around([
-            tag("p").class("purpose").text(held(&format!("{purpose}:"))),
+            tag("p")
+                .class("purpose")
+                .text(unbroken(&format!("{purpose}:"))),
             tag("pre")
                 .attr("tabindex", 0)
                 .around([tag("code").text(statements.join("\n"))]),
         ]),
         Block::Heading(text) => tag("h3").text(text),
-        Block::Paragraph(text) => tag("p").text(held(text)),
-        Block::List(items) => tag("ul").around(items.iter().map(|of| tag("li").text(held(of)))),
+        Block::Paragraph(text) => tag("p").text(unbroken(text)),
+        Block::List(items) => tag("ul").around(items.iter().map(|of| tag("li").text(unbroken(of)))),
         Block::Warnings(items) => checks(items, "warning", "!"),
         Block::Passed(items) => checks(items, "passed", "✓"),
         Block::Values(values) => {
@@ -129,7 +131,7 @@ fn block(block: &Block) -> Markup {
             }))
         }
         Block::Table(table) => [
-            tag("p").class("caption").text(held(&table.caption)),
+            tag("p").class("caption").text(unbroken(&table.caption)),
             boxed(grid(table)),
         ]
         .into_iter()
@@ -138,7 +140,7 @@ fn block(block: &Block) -> Markup {
         Block::Figure(figure) => {
             let mut content = vec![tag("h3").text(&figure.title), figure.drawing.clone()];
             if !figure.caption.is_empty() {
-                content.push(tag("figcaption").text(held(&figure.caption)));
+                content.push(tag("figcaption").text(unbroken(&figure.caption)));
             }
             tag("figure").around(content)
         }
@@ -155,13 +157,13 @@ fn block(block: &Block) -> Markup {
 fn checks(items: &[String], class: &str, mark: &str) -> Markup {
     let item = |text: &String| {
         let item = tag("li").class(class).attr("data-mark", mark);
-        item.text(held(text))
+        item.text(unbroken(text))
     };
     items.iter().map(item).collect()
 }
 
 fn grid(table: &Table) -> Markup {
-    let shown = |column: &Column| column.kind != Kind::Drawing;
+    let shown = |column: &Column| column.kind != ColumnKind::Drawing;
     let header = table.columns.iter().filter(|column| shown(column));
     let header = header.map(|column| {
         let cell = tag("th")
@@ -185,20 +187,20 @@ fn grid(table: &Table) -> Markup {
 
 fn cell(column: &Column, cell: &Cell) -> Markup {
     let element = match column.kind {
-        Kind::Label => tag("th").attr("scope", "row"),
+        ColumnKind::Label => tag("th").attr("scope", "row"),
         _ => tag("td"),
     };
     element
         .class(class(column, cell.tone))
-        .text(held(&cell.text))
+        .text(unbroken(&cell.text))
 }
 
 fn class(column: &Column, tone: Tone) -> String {
     let kind = match column.kind {
-        Kind::Label => "label",
-        Kind::Figure => "figure",
-        Kind::Words | Kind::Drawing => "words",
-        Kind::Prose => "words prose",
+        ColumnKind::Label => "label",
+        ColumnKind::Figure => "figure",
+        ColumnKind::Words | ColumnKind::Drawing => "words",
+        ColumnKind::Prose => "words prose",
     };
     let tone = match tone {
         Tone::Plain => "",

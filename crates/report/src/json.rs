@@ -45,8 +45,7 @@ pub fn json(value: impl Serialize) -> String {
     escaped(without_negative_zero(&text))
 }
 
-/// Indented JSON in which nothing is -0, as the sum of nothing is: a value that is no text
-/// stands at the end of its line.
+/// Indented JSON without -0, which empty sums give: numbers stand at the end of their lines.
 fn without_negative_zero(json: &str) -> String {
     let lines = json.lines().map(|line| {
         let (value, comma) = match line.strip_suffix(',') {
@@ -61,9 +60,9 @@ fn without_negative_zero(json: &str) -> String {
     join(lines, "\n")
 }
 
-/// A value with what it says in words.
+/// A value with its sentences, warnings and confidence.
 #[derive(Serialize)]
-struct Told<T> {
+struct WithSentences<T> {
     sentences: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,
@@ -77,7 +76,7 @@ struct Told<T> {
 /// and the caveats under `warnings`, the worst first. Ends of intervals that are not known (one
 /// round) are `null`, since JSON has no infinity.
 pub fn findings_json(findings: &Findings) -> String {
-    json(Told {
+    json(WithSentences {
         sentences: experiment::sentences(findings),
         warnings: Some(sentence::caveats(findings).map(|(_, text)| text).collect()),
         confidence: confidence(findings),
@@ -88,7 +87,7 @@ pub fn findings_json(findings: &Findings) -> String {
 /// The comparison of two stores as indented JSON, with what it says in words
 /// under `sentences`.
 pub fn compare_json(comparison: &Comparison) -> String {
-    json(Told {
+    json(WithSentences {
         sentences: compare::sentences(comparison),
         warnings: None,
         confidence: None,
@@ -99,7 +98,7 @@ pub fn compare_json(comparison: &Comparison) -> String {
 /// What throughput is worth as indented JSON, with what it says in words under `sentences`
 /// and what to know before under `warnings`.
 pub fn value_json(value: &Value) -> String {
-    json(Told {
+    json(WithSentences {
         sentences: sentence::value_sentences(value),
         warnings: Some(sentence::value_warnings(value)),
         confidence: None,
@@ -110,7 +109,7 @@ pub fn value_json(value: &Value) -> String {
 /// What buffers miss of a trace as indented JSON, with what it says in words under `sentences`
 /// and what it cannot tell under `warnings`.
 pub fn curve_json(curves: &TraceCurves) -> String {
-    json(Told {
+    json(WithSentences {
         sentences: curve::sentences(curves),
         warnings: Some(curve::warnings(curves)),
         confidence: None,
@@ -122,7 +121,7 @@ pub fn curve_json(curves: &TraceCurves) -> String {
 /// counts.
 pub fn bench_json(result: &BenchResult) -> String {
     #[derive(Serialize)]
-    struct Rated<'a> {
+    struct BenchFields<'a> {
         transactions_per_second: f64,
         counted_per_second: f64,
         saturated: bool,
@@ -130,7 +129,7 @@ pub fn bench_json(result: &BenchResult) -> String {
         #[serde(flatten)]
         result: &'a BenchResult,
     }
-    json(Rated {
+    json(BenchFields {
         transactions_per_second: result.transactions_per_second(),
         counted_per_second: result.counted_per_second(),
         saturated: result.saturated(),

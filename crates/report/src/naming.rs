@@ -74,7 +74,7 @@ pub(crate) fn cell(findings: &Findings, cell: &CellFindings) -> String {
     level_alone(&findings.plan, &cell.cell)
 }
 
-/// The same of a plan's cell.
+/// The level of a plan's cell, alone.
 pub(crate) fn level_alone(plan: &Plan, cell: &Cell) -> String {
     match plan.level(cell, plan.compare) {
         Level::PageSize(size) => size.to_string(),
@@ -102,7 +102,7 @@ pub(crate) fn own_level(findings: &Findings, cell: &CellFindings) -> Level {
     findings.plan.level(&cell.cell, findings.plan.compare)
 }
 
-/// What a level is a level of.
+/// The factor of a level.
 pub(crate) fn factor(level: &Level) -> Factor {
     match level {
         Level::Database(_) => Factor::Database,
@@ -138,7 +138,7 @@ pub(crate) fn reference(findings: &Findings, group: &GroupFindings) -> Option<Le
     Some(own_level(findings, reference_cell(group)?))
 }
 
-/// The default page size that a group is compared with, if it is.
+/// The default page size, if that is a group's reference.
 pub(crate) fn default_page_size(findings: &Findings, group: &GroupFindings) -> Option<PageSize> {
     let cell = &reference_cell(group)?.cell;
     (findings.plan.compare == Factor::PageSize && cell.page_size == cell.database.default_page_size)
@@ -218,7 +218,7 @@ pub(crate) fn rate_in_short(findings: &Findings) -> String {
     per_minute(&findings.counted_name)
 }
 
-/// The same of what counted transactions are called.
+/// The unit of throughput in a sentence, from the name of counted transactions.
 pub(crate) fn per_minute(counted_name: &str) -> String {
     let last = counted_name.rsplit(' ').next();
     format!("{}/min", last.unwrap_or(counted_name))

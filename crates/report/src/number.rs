@@ -174,8 +174,7 @@ pub(crate) fn clock(value: f64) -> String {
     }
 }
 
-/// A time that is an estimate, without digits that make no sense: `2.3 s`,
-/// `96 s`, `3 min`, `2.5 h`.
+/// An estimated time, rounded: `2.3 s`, `96 s`, `3 min`, `2.5 h`.
 pub(crate) fn estimate(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let whole = seconds.round() as u64;
@@ -260,7 +259,7 @@ pub(crate) fn factors<const N: usize>(ratios: [f64; N]) -> [String; N] {
     })
 }
 
-/// What so many did: `was` of one, `were` of others.
+/// `was` of one, `were` of other counts.
 pub(crate) fn was(count: usize) -> &'static str {
     match count {
         1 => "was",
@@ -268,7 +267,7 @@ pub(crate) fn was(count: usize) -> &'static str {
     }
 }
 
-/// Whether an interval has ends that are worth telling: too few batches give none.
+/// Whether an interval has finite ends: too few batches give none.
 pub(crate) fn is_bounded(interval: &Interval) -> bool {
     interval.says_something()
 }
@@ -306,7 +305,7 @@ pub(crate) fn change_interval(interval: &Interval) -> String {
     }
 }
 
-/// A change as a share: one beside 0 is not told as 0.
+/// A change as a share: small ones keep digits instead of becoming 0.
 pub(crate) fn share_of_change(change: f64) -> String {
     let text = percent(change);
     match change == 0.0 || text != "0%" {
@@ -317,8 +316,8 @@ pub(crate) fn share_of_change(change: f64) -> String {
     }
 }
 
-/// The text with figures held to their units, where a line must not break.
-pub(crate) fn held(text: &str) -> String {
+/// The text with unbreakable spaces between figures and their units.
+pub(crate) fn unbroken(text: &str) -> String {
     const UNITS: [&str; 8] = ["B", "KiB", "MiB", "GiB", "µs", "ms", "s", "min"];
     let mut held = String::with_capacity(text.len());
     for (index, word) in text.split(' ').enumerate() {
@@ -336,7 +335,7 @@ pub(crate) fn held(text: &str) -> String {
     held
 }
 
-/// The items without those that are there already.
+/// The items without repetitions.
 pub(crate) fn distinct(items: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut all = Vec::new();
     for item in items {
@@ -492,7 +491,7 @@ mod tests {
     #[test]
     fn units_stay_with_their_figures() {
         assert_eq!(
-            held("8% of 32 MiB, or 4 more"),
+            unbroken("8% of 32 MiB, or 4 more"),
             "8% of 32\u{a0}MiB, or 4 more"
         );
     }

@@ -6,7 +6,7 @@ use octavo_device::{
 };
 
 use crate::{
-    document::{Block, Cell, Column, Document, Kind, Section, Table},
+    document::{Block, Cell, Column, ColumnKind, Document, Section, Table},
     number::{number, percent, time},
 };
 
@@ -15,7 +15,7 @@ pub fn profile(profile: &Profile) -> Document {
     let mut section = Section::new("device", "");
     section.extend(summary(profile));
     section.extend(tables(profile));
-    Document::of(format!("Storage {}", name(profile)), [section])
+    Document::new(format!("Storage {}", name(profile)), [section])
 }
 
 fn name(profile: &Profile) -> String {
@@ -38,9 +38,9 @@ pub(crate) fn tables(profile: &Profile) -> Vec<Block> {
             .map(|(place, name)| Column {
                 name,
                 kind: if place == 0 {
-                    Kind::Label
+                    ColumnKind::Label
                 } else {
-                    Kind::Figure
+                    ColumnKind::Figure
                 },
                 rank: 0,
             })

@@ -14,10 +14,10 @@ use crate::{
     table::ms,
 };
 
-/// Throughput that is this share below another one is as good.
+/// Throughputs that differ by this share count as equal.
 const AS_GOOD: f64 = 0.03;
 
-/// A law that is further from its steps than this on average says little.
+/// A fit with a larger mean error than this says little.
 const FAR: f64 = 0.1;
 
 /// The unit in which counted transactions of a ramp are told.
@@ -29,8 +29,8 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// Of transactions that are called so.
-    pub(crate) fn of(counted_name: &str, ramp: &RampFinding) -> Self {
+    /// The unit for transactions with this name.
+    pub(crate) fn new(counted_name: &str, ramp: &RampFinding) -> Self {
         let is_all = |step: &StepFinding| step.counted_per_second == step.transactions_per_second;
         let (unit, per) = naming::counted_by(counted_name, ramp.steps.iter().all(is_all));
         Self {
@@ -40,7 +40,7 @@ impl Rate {
     }
 
     /// A rate per second in this unit.
-    pub(crate) fn said(&self, per_second: f64) -> String {
+    pub(crate) fn format(&self, per_second: f64) -> String {
         number(per_second * self.per)
     }
 }
@@ -58,13 +58,13 @@ pub(crate) fn enough(ramp: &RampFinding) -> Option<&StepFinding> {
     steps.find(|step| step.counted_per_second >= most * (1.0 - AS_GOOD))
 }
 
-/// The sentence that people came for. With `larger` people try more clients; `None` where
-/// they need not, because more steps are to come.
+/// The main result, in one sentence. With `larger` people try more clients; `None` where they
+/// need not, because more steps are to come.
 pub(crate) fn answer(rate: &Rate, ramp: &RampFinding, larger: Option<&str>) -> Option<String> {
     let enough = enough(ramp)?;
     let reached = format!(
         "{} {} with {}",
-        rate.said(enough.counted_per_second),
+        rate.format(enough.counted_per_second),
         rate.unit,
         counted(enough.clients, "client")
     );
@@ -131,7 +131,7 @@ fn law(fitted: &Fitted, last: f64) -> Vec<(&'static str, String)> {
 pub(crate) fn section(result: &BenchResult) -> Section {
     let mut section = Section::new("ramp", "Clients");
     if let Some(ramp) = &result.ramp {
-        let rate = Rate::of(&result.counted_name, ramp);
+        let rate = Rate::new(&result.counted_name, ramp);
         section.push(Block::Table(steps(ramp, &rate, String::new())));
         section.extend(below(ramp));
         section.extend(figure(ramp, &rate, "").map(Block::Figure));
@@ -146,10 +146,10 @@ pub(crate) fn steps(ramp: &RampFinding, rate: &Rate, of: String) -> Table {
         true => "Steps, without the first tenth of each but for what failed".to_owned(),
         false => format!("{of}: steps, without the first tenth of each but for what failed"),
     };
-    Table::of(caption, &ramp.steps)
+    Table::with_rows(caption, &ramp.steps)
         .label("clients", |step| count(step.clients.into()))
         .figure(rate.unit.as_str(), |step| {
-            rate.said(step.counted_per_second)
+            rate.format(step.counted_per_second)
         })
         .drawing("", |step| bar(step.counted_per_second / most))
         .figure(("+-", 6), |step| {

@@ -24,15 +24,15 @@ pub(crate) fn document(findings: &Findings) -> Document {
     let sections = [summary, clients, disk, load, setup, method];
     Document {
         origin: format!("{} · begun {}", origin(findings), moment(&findings.created)),
-        ..Document::of(title(findings), sections.map(|section| section(findings)))
+        ..Document::new(title(findings), sections.map(|section| section(findings)))
     }
 }
 
-/// What each cell's ramp came to.
+/// The result of each cell's ramp.
 pub(crate) fn answers(findings: &Findings) -> impl Iterator<Item = Answer> {
     findings.ramps.iter().map(|cell| {
         let name = naming::capital(&cell.name);
-        let rate = Rate::of(&findings.counted_name, &cell.found);
+        let rate = Rate::new(&findings.counted_name, &cell.found);
         let is_finished = cell.end == RampEnd::Finished;
         let larger = is_finished.then_some("ramp in [clients]");
         let Some(reached) = ramp::answer(&rate, &cell.found, larger) else {
@@ -59,7 +59,7 @@ pub(crate) fn answers(findings: &Findings) -> impl Iterator<Item = Answer> {
     })
 }
 
-/// What a ramp came to.
+/// The result of a ramp.
 fn end(plan: &Plan, cell: &CellRamp) -> String {
     match &cell.end {
         RampEnd::Finished => "finished".into(),
@@ -124,19 +124,19 @@ fn overview(findings: &Findings, cells: &[CellRamp]) -> Table {
     let with_steps = units.clone().find(|cell| !cell.found.steps.is_empty());
     let rate = with_steps.map_or_else(
         || findings.counted_name.clone(),
-        |cell| Rate::of(&findings.counted_name, &cell.found).unit,
+        |cell| Rate::new(&findings.counted_name, &cell.found).unit,
     );
     let enough = |cell: &CellRamp, words: &dyn Fn(&StepFinding) -> String| {
         ramp::enough(&cell.found).map_or_else(String::new, words)
     };
-    let mut table = Table::of("Fewest clients that reach 97% of the most", cells)
+    let mut table = Table::with_rows("Fewest clients that reach 97% of the most", cells)
         .label("cell", |cell| naming::capital(&cell.name))
         .figure("clients", |cell| {
             enough(cell, &|of| count(of.clients.into()))
         })
         .figure(rate.as_str(), |cell| {
-            let rate = Rate::of(&findings.counted_name, &cell.found);
-            enough(cell, &|of| rate.said(of.counted_per_second))
+            let rate = Rate::new(&findings.counted_name, &cell.found);
+            enough(cell, &|of| rate.format(of.counted_per_second))
         })
         .figure(("p99 ms", 3), |cell| {
             enough(cell, &|of| ms(of.latency.p99_us))
@@ -188,7 +188,7 @@ fn clients(findings: &Findings) -> Section {
 /// The steps of a cell, what they say together, and a chart.
 fn of_cell(findings: &Findings, cell: &CellRamp) -> Vec<Block> {
     let found = &cell.found;
-    let rate = Rate::of(&findings.counted_name, found);
+    let rate = Rate::new(&findings.counted_name, found);
     let of = match findings.ramps.len() {
         1 => String::new(),
         _ => cell.name.clone(),
@@ -206,13 +206,10 @@ fn of_cell(findings: &Findings, cell: &CellRamp) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{findings_json, fixture};
-
-    /// Without line breaks and unbreakable blanks.
-    fn words(text: &str) -> String {
-        let text = text.replace('\u{a0}', " ");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
+    use crate::{
+        findings_json,
+        fixture::{self, words},
+    };
 
     #[test]
     fn each_cell_has_its_answer_its_steps_its_law_and_its_chart() {

@@ -1,5 +1,4 @@
-//! Findings in words. Worded once, said by the terminal, the page and the
-//! JSON.
+//! Findings in words, for the terminal, the page and the JSON alike.
 
 mod answer;
 mod caveat;
@@ -180,7 +179,7 @@ fn whole_mib(memory: ByteCount) -> String {
     }
 }
 
-/// What was checked and holds.
+/// Checks that passed.
 pub(crate) fn passed(findings: &Findings) -> Vec<String> {
     let mut passed = Vec::new();
     let share = findings.misses_at_device_min();
@@ -214,7 +213,7 @@ pub(crate) fn passed(findings: &Findings) -> Vec<String> {
     passed
 }
 
-/// How it is known that the storage was seen, and how fast it was.
+/// Evidence that reads reached the storage, and how fast it was.
 pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     if findings.source == Source::Predicted {
         return vec!["No disk was seen: requests were timed by a model of it.".into()];
@@ -755,7 +754,7 @@ mod tests {
     }
 
     /// The values of the conditions with this name.
-    fn of(findings: &Findings, name: &str) -> Vec<String> {
+    fn values_named(findings: &Findings, name: &str) -> Vec<String> {
         conditions(findings)
             .into_iter()
             .filter(|(other, _)| other == name)
@@ -766,15 +765,15 @@ mod tests {
     #[test]
     fn facts_of_one_cell_are_no_conditions() {
         let findings = fixture::findings();
-        assert_eq!(of(&findings, "page_size"), [""; 0]);
-        assert_eq!(of(&findings, "synchronous"), ["full"]);
-        assert_eq!(of(&findings, "memory"), ["8 MiB, 32 MiB"]);
+        assert_eq!(values_named(&findings, "page_size"), [""; 0]);
+        assert_eq!(values_named(&findings, "synchronous"), ["full"]);
+        assert_eq!(values_named(&findings, "memory"), ["8 MiB, 32 MiB"]);
         assert_eq!(
-            of(&findings, "data"),
+            values_named(&findings, "data"),
             ["270 MiB to 310 MiB by page size, at least 33.8 times 8 MiB and 8.44 times 32 MiB"]
         );
         assert_eq!(
-            of(&findings, "measured"),
+            values_named(&findings, "measured"),
             ["88 passes in 2 sittings, slices of 50 transactions; 7 passes left out, 1 run failed"]
         );
     }
@@ -783,24 +782,24 @@ mod tests {
     fn conditions_list_what_the_plan_lists() {
         let findings = fixture::clients();
         assert_eq!(
-            of(&findings, "workload"),
+            values_named(&findings, "workload"),
             ["YCSB B, closed loop, no keying or think time"]
         );
-        assert_eq!(of(&findings, "scale"), ["500,000 records"]);
-        assert_eq!(of(&findings, "rows"), ["of 1000 B"]);
-        assert_eq!(of(&findings, "clients"), ["1, 2, 4, 8"]);
-        assert_eq!(of(&findings, "CPUs"), ["all"]);
+        assert_eq!(values_named(&findings, "scale"), ["500,000 records"]);
+        assert_eq!(values_named(&findings, "rows"), ["of 1000 B"]);
+        assert_eq!(values_named(&findings, "clients"), ["1, 2, 4, 8"]);
+        assert_eq!(values_named(&findings, "CPUs"), ["all"]);
         assert_eq!(
-            of(&findings, "compared"),
+            values_named(&findings, "compared"),
             ["clients, with 1 client, in each of 2 groups"]
         );
-        assert!(of(&findings, "design")[0].ends_with("dropped"));
+        assert!(values_named(&findings, "design")[0].ends_with("dropped"));
         assert_eq!(
-            of(&fixture::many_groups(), "storage"),
+            values_named(&fixture::many_groups(), "storage"),
             ["the working directory, /mnt/a \"fast\" <disk>"]
         );
         assert_eq!(
-            of(&fixture::systems(), "database"),
+            values_named(&fixture::systems(), "database"),
             ["sqlite journal-mode=wal (3.50.0); sqlite journal-mode=delete (3.50.0)"]
         );
     }
@@ -809,7 +808,10 @@ mod tests {
     fn facts_keep_the_topic_they_depend_on() {
         let mut findings = fixture::clients();
         findings.database = vec![("4 clients: memory".into(), "shared".into())];
-        assert_eq!(of(&findings, "4 clients: memory limit"), ["shared"]);
+        assert_eq!(
+            values_named(&findings, "4 clients: memory limit"),
+            ["shared"]
+        );
     }
 
     #[test]

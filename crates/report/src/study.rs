@@ -67,7 +67,7 @@ pub fn reproduction(all: &[Reproduction]) -> Document {
         sections.push(devices(of));
         sections.push(method(of));
     }
-    Document::of(title, sections)
+    Document::new(title, sections)
 }
 
 fn overview(all: &[Reproduction]) -> Section {
@@ -80,7 +80,7 @@ fn overview(all: &[Reproduction]) -> Section {
               are not counted."
             .into(),
     });
-    let table = Table::of("", all)
+    let table = Table::with_rows("", all)
         .label("study", |of| of.study.name.clone())
         .figure("hold", |of| {
             let (holds, tested) = of.score.held();
@@ -195,7 +195,7 @@ fn misses(score: &Score) -> String {
     }
 }
 
-/// Rows that say something: figures that devices' models were fitted to, or all others.
+/// Rows of one sort: figures that device models were fitted to, or all others.
 fn tested(score: &Score, are_fitted_devices: bool) -> Vec<&Row> {
     let says = |row: &&Row| !matches!(row.outcome, Outcome::Untested(_));
     let is_fitted_device =
@@ -207,7 +207,7 @@ fn tested(score: &Score, are_fitted_devices: bool) -> Vec<&Row> {
 
 fn rows(caption: &str, rows: &[&Row]) -> Table {
     let has_measured = rows.iter().any(|row| row.measured.is_some());
-    let mut table = Table::of(caption, rows)
+    let mut table = Table::with_rows(caption, rows)
         .prose("claim", |row| row.text.clone())
         .words("published", |row| published(row))
         .figure("predicted", |row| {
@@ -276,7 +276,7 @@ fn method(of: &Reproduction) -> Section {
     if of.constants.is_empty() {
         for experiment in &study.experiments {
             let constants = experiment.cpu.all();
-            let table = Table::of(format!("{}: constants", experiment.title), &constants)
+            let table = Table::with_rows(format!("{}: constants", experiment.title), &constants)
                 .label("constant", |(name, ..)| *name)
                 .figure("value", |(_, unit, value)| {
                     format!("{} {unit}", number(value.value))
@@ -289,7 +289,7 @@ fn method(of: &Reproduction) -> Section {
         let caption =
             format!("Constants moved by {by}: mean error of predictions, and how many are near");
         let of_moved = |error: f64, held: usize| format!("{} ({held})", percent_fine(error));
-        let table = Table::of(caption, &of.constants)
+        let table = Table::with_rows(caption, &of.constants)
             .label("constant", |of| of.name)
             .prose("of", |of| of.experiments.join(", "))
             .figure("value", |of| {
@@ -307,14 +307,14 @@ fn method(of: &Reproduction) -> Section {
     }
     for experiment in &study.experiments {
         let settings = experiment.settings();
-        let table = Table::of(format!("{}: settings", experiment.title), &settings)
+        let table = Table::with_rows(format!("{}: settings", experiment.title), &settings)
             .label("setting", |of| of.0.clone())
             .prose("value", |of| of.1.clone())
             .prose("source", |of| of.2.clone());
         section.push(Block::Table(table.build()));
     }
     let claims: Vec<&Row> = of.score.rows.iter().collect();
-    let sources = Table::of("Claims and where they were published", &claims)
+    let sources = Table::with_rows("Claims and where they were published", &claims)
         .prose("claim", |row| row.text.clone())
         .prose("source", |row| row.source.clone())
         .prose("fitted to it", |row| match &row.outcome {

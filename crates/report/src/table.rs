@@ -15,8 +15,8 @@ use octavo_units::spread::Spread;
 use octavo_workload::AuditRule;
 
 use crate::{
-    bar::Bar,
-    document::{EXTRA, Rows, Table},
+    bar::IntervalBar,
+    document::{EXTRA, Table, TableBuilder},
     naming,
     number::{
         UNKNOWN, bytes, count, join, joules, number, percent, percent_fine, ratio_interval,
@@ -25,7 +25,7 @@ use crate::{
     sentence::{contrast, covered, place, share_of_data, stall, word},
 };
 
-/// What is known, in words, or the dash.
+/// A known value in words, else a dash.
 fn known<T>(value: Option<T>, words: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.into(), words)
 }
@@ -40,9 +40,9 @@ fn of_cells<'a>(
     findings: &Findings,
     group: &'a GroupFindings,
     caption: impl Into<String>,
-) -> Rows<'a, CellFindings> {
+) -> TableBuilder<'a, CellFindings> {
     let name = naming::column(findings);
-    Table::of(caption, &group.cells).label(name, |cell| naming::cell(findings, cell))
+    Table::with_rows(caption, &group.cells).label(name, |cell| naming::cell(findings, cell))
 }
 
 fn vs_reference(findings: &Findings) -> String {
@@ -59,7 +59,7 @@ fn compared(cell: &CellFindings, ratio: Option<Interval>) -> String {
 
 /// A group at a glance: throughput and how it compares.
 pub(crate) fn brief(findings: &Findings, group: &GroupFindings) -> Table {
-    let bar = Bar::over(group, findings.plan.margin);
+    let bar = IntervalBar::over(group, findings.plan.margin);
     let share = share_of_data(findings, group);
     let share = share.map_or_else(String::new, |share| format!(" ({share})"));
     let caption = match group.name.as_str() {
@@ -231,7 +231,7 @@ pub(crate) fn interactions(findings: &Findings) -> Table {
         .interactions
         .iter()
         .any(|interaction| !interaction.within.is_empty());
-    let mut table = Table::of(
+    let mut table = Table::with_rows(
         format!(
             "How the ratio to the {} changes with other factors, within batches, 95% CI for all \
              of these together (Bonferroni)",
@@ -362,7 +362,7 @@ pub(crate) fn latencies(caption: String, cell: &CellFindings) -> Table {
             _ => ms(figure(&kind.latencies.percentiles())),
         }
     };
-    Table::of(caption, &cell.kinds)
+    Table::with_rows(caption, &cell.kinds)
         .label("transaction", |kind| kind.name.to_string())
         .figure("committed", |kind| count(kind.committed()))
         .figure("rolled back", |kind| count(kind.rolled_back()))
@@ -382,7 +382,7 @@ pub(crate) fn audit(findings: &Findings) -> Table {
         None => "Longest run of each sitting, warm-up included",
         Some(_) => "Longest ramp, warm-up included",
     };
-    Table::of(caption, &findings.audit.lines)
+    Table::with_rows(caption, &findings.audit.lines)
         .label("generated", |line| line.name.clone())
         .figure("share", |line| percent_fine(share(line)))
         .figure("specified", |line| match line.rule {
@@ -397,7 +397,7 @@ pub(crate) fn audit(findings: &Findings) -> Table {
 pub(crate) fn distributions(findings: &Findings) -> Table {
     let caption = "Distribution of drawn values. As specified, chi-square is about as large as \
                    the degrees of freedom.";
-    Table::of(caption, &findings.audit.distributions)
+    Table::with_rows(caption, &findings.audit.distributions)
         .label("drawn", |drawn| drawn.name.clone())
         .figure("draws", |drawn| count(drawn.counts.iter().sum()))
         .figure("chi-square", |drawn| number(drawn.chi_square()))
@@ -409,7 +409,7 @@ pub(crate) fn distributions(findings: &Findings) -> Table {
 
 /// How the data was made that runs begin with.
 pub(crate) fn snapshots(findings: &Findings) -> Table {
-    Table::of(
+    Table::with_rows(
         "Loaded data, of which every sitting starts with fresh copies",
         &findings.snapshots,
     )
@@ -436,7 +436,7 @@ fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
 
 /// Runs without a result.
 pub(crate) fn failed(findings: &Findings) -> Table {
-    Table::of("", &findings.runs_failed)
+    Table::with_rows("", &findings.runs_failed)
         .label("sitting", |run| run.sitting.to_string())
         .prose("cell", |run| findings.plan.cell_name(&run.cell))
         .prose("reason", |run| run.reason.clone())

@@ -1,8 +1,8 @@
 //! A document as text for a terminal.
 
 use crate::{
-    document::{Block, Cell, Depth, Document, EXTRA, Kind, Section, Table, Tone},
-    number::{counted, held},
+    document::{Block, Cell, ColumnKind, Depth, Document, EXTRA, Section, Table, Tone},
+    number::{counted, unbroken},
     visible::visible,
 };
 
@@ -17,7 +17,7 @@ const PROSE_COLUMN_MIN: usize = 12;
 const NAME_WIDTH_MAX: usize = 24;
 /// Lines of the short text, which a screen shows at once.
 const LINES_MAX: usize = 40;
-/// Before what was decided.
+/// Indent of decisions.
 const DECISION_INDENT: &str = "  ";
 /// Between columns.
 const GAP: usize = 2;
@@ -42,15 +42,15 @@ impl Document {
     pub fn terminal(&self, width: usize, color: bool) -> String {
         let mut ranks = (0..=self.spare()).rev();
         let fits = |rank: &u8| {
-            let text = self.text(width, false, Shown::UpTo(*rank));
+            let text = self.text(width, false, Detail::UpTo(*rank));
             let rows = |line: &str| line.chars().count().div_ceil(width.max(1)).max(1);
             text.lines().map(rows).sum::<usize>() <= LINES_MAX
         };
         let rank = ranks.find(fits).unwrap_or(0);
-        self.text(width, color, Shown::UpTo(rank))
+        self.text(width, color, Detail::UpTo(rank))
     }
 
-    /// The highest rank of what is spare; 0 where nothing is.
+    /// The highest rank of spare blocks; 0 without any.
     fn spare(&self) -> u8 {
         let blocks = self.sections.iter().flat_map(|section| &section.blocks);
         let ranks = blocks.map(|block| match block {
@@ -62,17 +62,17 @@ impl Document {
 
     /// The same with all that the page has but its drawings.
     pub fn verbose(&self, width: usize, color: bool) -> String {
-        self.text(width, color, Shown::All)
+        self.text(width, color, Detail::All)
     }
 
-    fn text(&self, width: usize, color: bool, shown: Shown) -> String {
+    fn text(&self, width: usize, color: bool, shown: Detail) -> String {
         let mut screen = Screen {
             text: String::new(),
             width: width.max(WIDTH_MIN),
             color,
             shown,
         };
-        let verbose = shown == Shown::All;
+        let verbose = shown == Detail::All;
         if !self.origin.is_empty() {
             screen.prose(DIM, "", &self.origin);
         }
@@ -97,7 +97,7 @@ impl Document {
 
 /// How much of a document is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+enum Detail {
     /// The first sections without details; of what is spare the ranks up to this.
     UpTo(u8),
     /// All of it.
@@ -121,7 +121,7 @@ struct Screen {
     text: String,
     width: usize,
     color: bool,
-    shown: Shown,
+    shown: Detail,
 }
 
 impl Screen {
@@ -193,7 +193,7 @@ impl Screen {
     /// The text in lines that fit, after this indent.
     fn wrapped(&self, indent: usize, text: &str) -> Vec<String> {
         let room = self.width.min(PROSE_WIDTH_MAX).saturating_sub(indent);
-        wrap(&held(text), room.max(16))
+        wrap(&unbroken(text), room.max(16))
     }
 
     fn prose(&mut self, style: &str, first: &str, text: &str) {
@@ -248,12 +248,12 @@ impl Screen {
         let shows = |all: &[Block]| all.iter().any(|block| self.shows(block));
         match block {
             Block::Figure(_) => false,
-            Block::Details { blocks, .. } => self.shown == Shown::All && shows(blocks),
+            Block::Details { blocks, .. } => self.shown == Detail::All && shows(blocks),
             Block::Columns(blocks) => shows(blocks),
             Block::Spare { rank, block } => {
                 let has_room = match self.shown {
-                    Shown::UpTo(most) => *rank <= most,
-                    Shown::All => true,
+                    Detail::UpTo(most) => *rank <= most,
+                    Detail::All => true,
                 };
                 has_room && self.shows(block)
             }
@@ -398,12 +398,12 @@ fn clean(text: &str) -> String {
 /// Labels that are sizes line up like numbers.
 fn is_right(table: &Table, column: usize) -> bool {
     match table.columns[column].kind {
-        Kind::Figure => true,
-        Kind::Label => table
+        ColumnKind::Figure => true,
+        ColumnKind::Label => table
             .rows
             .iter()
             .all(|row| row[column].text.starts_with(|c: char| c.is_ascii_digit())),
-        Kind::Words | Kind::Prose | Kind::Drawing => false,
+        ColumnKind::Words | ColumnKind::Prose | ColumnKind::Drawing => false,
     }
 }
 
@@ -433,7 +433,7 @@ fn fitting(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>) {
     }
 }
 
-/// How wide these columns are as they are.
+/// Natural widths of these columns.
 fn widths(table: &Table, columns: &[usize]) -> Vec<usize> {
     let length = |text: &str| text.chars().count();
     let width = |&column: &usize| {
@@ -443,7 +443,7 @@ fn widths(table: &Table, columns: &[usize]) -> Vec<usize> {
     columns.iter().map(width).collect()
 }
 
-/// How wide columns of these widths are together.
+/// The width of a table with columns of these widths.
 fn whole(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
@@ -456,7 +456,7 @@ fn narrower(
     mut widths: Vec<usize>,
     width: usize,
 ) -> Option<Vec<usize>> {
-    let is_prose = |&place: &usize| table.columns[columns[place]].kind == Kind::Prose;
+    let is_prose = |&place: &usize| table.columns[columns[place]].kind == ColumnKind::Prose;
     while whole(&widths) > width {
         // The widest prose gives way, down to the second widest at once.
         let prose = || (0..columns.len()).filter(is_prose);
@@ -502,11 +502,11 @@ mod tests {
     fn document(blocks: impl IntoIterator<Item = Block>) -> Document {
         let mut section = Section::new("one", "One");
         section.extend(blocks);
-        Document::of("Title", [section])
+        Document::new("Title", [section])
     }
 
     fn table() -> Table {
-        Table::of(
+        Table::with_rows(
             "Speed",
             &[("4 KiB", 17_000, "slower"), ("16 KiB", 900, "faster")],
         )
@@ -558,7 +558,7 @@ Speed
     #[test]
     fn prose_in_tables_breaks_into_lines() {
         let long = "a source with many words that would need a second line";
-        let table = Table::of("", &[long])
+        let table = Table::with_rows("", &[long])
             .label("name", |_| "x")
             .prose("source", |source| *source)
             .build();
@@ -602,7 +602,7 @@ Speed
     fn sections_below_the_first_are_in_the_long_text_alone() {
         let mut section = Section::new("io", "I/O").at(Depth::Evidence);
         section.paragraph("8 reads");
-        let mut document = Document::of("Title", [section]);
+        let mut document = Document::new("Title", [section]);
         document.origin = "Octavo · SQLite".into();
         assert_eq!(document.terminal(80, false), "Octavo · SQLite\n");
         assert_eq!(document.verbose(80, false), "Octavo · SQLite\n\n8 reads\n");

@@ -1,4 +1,4 @@
-//! What went wrong in a bench, as its warnings say it.
+//! Warnings about losses, outages and errors of a bench.
 
 use octavo_experiment::bench::BenchResult;
 
@@ -81,7 +81,10 @@ mod tests {
     use octavo_workload::{Tpcc, Workload};
 
     use super::*;
-    use crate::{bench, bench_csv, bench_json, fixture};
+    use crate::{
+        bench, bench_csv, bench_json,
+        fixture::{self, words},
+    };
 
     /// Six seconds of which the first is warm-up and the second was cut, with three lost
     /// connections since the warm-up and an outage.
@@ -116,15 +119,10 @@ mod tests {
         result
     }
 
-    fn squeezed(text: &str) -> String {
-        let text = text.replace('\u{a0}', " ");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
     #[test]
     fn losses_and_outages_are_alike_in_every_output() {
         let result = lossy();
-        let text = squeezed(&bench(&result).terminal(100, false));
+        let text = words(&bench(&result).terminal(100, false));
         let page = bench(&result).html().replace('\u{a0}', " ");
         for said in [
             "errors 3, and 1 more in the warm-up",
@@ -197,7 +195,7 @@ mod tests {
         );
         let mut full = result.clone();
         full.figures.load.full = Some("no space left".into());
-        let text = squeezed(&bench(&full).terminal(200, false));
+        let text = words(&bench(&full).terminal(200, false));
         assert_eq!(text.matches("not checked").count(), 1, "{text}");
         assert!(text.contains("and the rows were not checked: no space left."));
         assert_eq!(
@@ -205,7 +203,7 @@ mod tests {
             "the run ended early, and the rows were not checked: no space left"
         );
         result.figures.load.lost = Some("client 1 lost its connection".into());
-        let text = squeezed(&bench(&result).terminal(200, false));
+        let text = words(&bench(&result).terminal(200, false));
         assert!(
             text.contains("The rows were not checked: no server."),
             "{text}"
@@ -218,7 +216,7 @@ mod tests {
         nothing.figures.load.counts.kinds.clear();
         let said = nothing.shortfall().unwrap();
         assert!(said.starts_with("no transaction ended in the "), "{said}");
-        let text = squeezed(&bench(&nothing).terminal(200, false));
+        let text = words(&bench(&nothing).terminal(200, false));
         assert!(text.contains("latency none errors 0"), "{text}");
     }
 
@@ -226,7 +224,7 @@ mod tests {
     fn data_that_fits_needs_no_longer_warm_up() {
         let mut result = lossy();
         result.figures.load.buffer_filled = false;
-        let text = |result: &BenchResult| squeezed(&bench(result).terminal(200, false));
+        let text = |result: &BenchResult| words(&bench(result).terminal(200, false));
         assert!(text(&result).contains("Use a longer --warm-up"));
         result.data_fits = true;
         assert!(!text(&result).contains("--warm-up"), "{}", text(&result));

@@ -30,7 +30,7 @@ pub fn value(value: &Value) -> Document {
     ];
     let mut document = Document {
         origin: origin(value),
-        ..Document::of(title(value), sections.map(|section| section(value)))
+        ..Document::new(title(value), sections.map(|section| section(value)))
     };
     if is_predicted(value) {
         document.mark("predicted");
@@ -91,7 +91,7 @@ fn brief(value: &Value) -> Table {
     }
     let most = best.iter().map(|(_, cell)| rate(cell)).fold(0.0, f64::max);
     let caption = "Best page size of each storage and memory".to_owned();
-    let mut table = Table::of(caption, &best)
+    let mut table = Table::with_rows(caption, &best)
         .label("storage", |(_, cell)| cell.storage.clone())
         .figure("memory", |(_, cell)| cell.memory.to_string())
         .figure("page", |(_, cell)| cell.page_size.to_string());
@@ -125,7 +125,7 @@ fn per_thousand(value: &Value, place: usize, cell: &ValuedCell) -> Cell {
 fn all_cells(value: &Value) -> Section {
     let mut section = Section::new("cells", "Throughput for the money").at(Depth::Evidence);
     let cells: Vec<(usize, &ValuedCell)> = value.cells.iter().enumerate().collect();
-    let mut table = Table::of("All cells", &cells)
+    let mut table = Table::with_rows("All cells", &cells)
         .label("storage", |(_, cell)| cell.storage.clone())
         .figure("memory", |(_, cell)| cell.memory.to_string())
         .figure("page", |(_, cell)| cell.page_size.to_string());
@@ -196,7 +196,7 @@ fn steps(value: &Value) -> Section {
     let base = |setting, curve, step: &MemoryStep| before(value, setting, curve, step.from);
     let of_before = |of: Option<f64>| of.map_or_else(|| UNKNOWN.into(), share);
     let caption = "A step pays if it gives at least as much for its money as everything before it";
-    let mut table = Table::of(caption, &steps)
+    let mut table = Table::with_rows(caption, &steps)
         .label("storage", |(_, curve, _)| curve.storage.clone())
         .figure("page", |(_, curve, _)| curve.page_size.to_string());
     if steps.iter().any(|(setting, ..)| !setting.name.is_empty()) {
@@ -231,7 +231,7 @@ fn frontier(value: &Value) -> Section {
             "" => String::new(),
             name => format!("With {name}"),
         };
-        let table = Table::of(caption, &setting.frontier)
+        let table = Table::with_rows(caption, &setting.frontier)
             .figure("cost", |of: &Configuration| money(value, of.cost))
             .figure(worth_rate(value), |of| number(of.throughput))
             .words("storage", |of| of.storage.clone())
@@ -257,7 +257,7 @@ fn rules(value: &Value) -> Table {
     sizes.sort_unstable();
     sizes.dedup();
     let caption = "Five-minute rule: keep a page in memory if it is read at least every";
-    let mut table = Table::of(caption, &sizes).label("page", PageSize::to_string);
+    let mut table = Table::with_rows(caption, &sizes).label("page", PageSize::to_string);
     for of in known {
         table = table.figure(of.storage.as_str(), |size| {
             let mut pages = of.pages.iter();
@@ -275,7 +275,7 @@ fn intervals(value: &Value) -> Section {
         .iter()
         .flat_map(|of| of.pages.iter().map(move |page| (of, page)))
         .collect();
-    let table = Table::of(
+    let table = Table::with_rows(
         "A page that is read more often than its break-even interval is cheaper to keep in memory",
         &pages,
     )
@@ -350,9 +350,12 @@ mod tests {
     use octavo_experiment::{findings::Findings, prices::Prices, value::Results};
 
     use super::*;
-    use crate::{fixture, json::value_json};
+    use crate::{
+        fixture::{self, words},
+        json::value_json,
+    };
 
-    fn of(findings: &Findings, machine: Option<&str>) -> Value {
+    fn value_at(findings: &Findings, machine: Option<&str>) -> Value {
         let prices = Prices {
             currency: "EUR".parse().ok(),
             memory: "5/GiB".parse().ok(),
@@ -366,12 +369,6 @@ mod tests {
         Value::of(&results, prices, &[], 1024.0).unwrap()
     }
 
-    /// Without line breaks and unbreakable blanks.
-    fn words(text: &str) -> String {
-        let text = text.replace('\u{a0}', " ");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
     #[test]
     fn rates_of_sizes_that_were_not_calibrated_say_so() {
         let mut findings = fixture::findings();
@@ -379,7 +376,7 @@ mod tests {
         profile
             .points
             .retain(|of| of.spec.request_size.get() != 2048);
-        let text = value(&of(&findings, Some("500"))).verbose(140, false);
+        let text = value(&value_at(&findings, Some("500"))).verbose(140, false);
         let said = words(&text);
         let wanted = "(interpolated from the calibration, queue depth 32); memory costs 5 EUR";
         assert!(said.contains(wanted), "{said}");
@@ -392,7 +389,7 @@ mod tests {
 
     #[test]
     fn measured_results_have_answers_tables_and_charts() {
-        let found = of(&fixture::findings(), Some("500"));
+        let found = value_at(&fixture::findings(), Some("500"));
         let text = value(&found).verbose(100, false);
         assert!(
             text.lines().all(|line| line.chars().count() <= 100),
@@ -433,7 +430,7 @@ mod tests {
         let mut findings = fixture::findings();
         fixture::predict(&mut findings);
         findings.calibration = None;
-        let found = of(&findings, None);
+        let found = value_at(&findings, None);
         let said = words(&value(&found).terminal(100, false));
         for wanted in [
             "Predicted, not measured",

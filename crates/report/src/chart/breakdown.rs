@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use octavo_experiment::findings::{Findings, GroupFindings, TransactionTime};
 
 use super::{
-    plot::{Area, Key, Mark, Plot},
-    rows::{Row, rows},
+    plot::{Area, LegendKey, Mark, Plot},
+    rows::{CellRow, rows},
     scale::{Round, Scale},
 };
 use crate::{
@@ -16,13 +16,13 @@ use crate::{
 };
 
 /// A part's class in style.css, its name, and the part in microseconds.
-type Part = (
+type TimePart = (
     &'static str,
     &'static str,
     fn(&TransactionTime) -> Option<f64>,
 );
 
-const PARTS: [Part; 6] = [
+const PARTS: [TimePart; 6] = [
     ("read", "read", |of| of.read_us),
     ("log-write", "log write", |of| of.log_write_us),
     ("log-fsync", "log fsync", |of| of.log_sync_us),
@@ -39,7 +39,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
     let (names, rows, mut marks) = rows(findings, groups);
     let mut longest = 0.0f64;
     let (mut timed, mut untimed) = (BTreeSet::new(), BTreeSet::new());
-    for Row { place, cell, .. } in rows {
+    for CellRow { place, cell, .. } in rows {
         let Some(spent) = cell.time else {
             continue;
         };
@@ -73,7 +73,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
         marks.push(Mark::Note("", place, time(spent.total_us)));
     }
     let of = |numbers: BTreeSet<usize>| numbers.into_iter().map(|number| PARTS[number]);
-    let legend = of(timed).map(|(class, name, _)| (Key::Area(class), name.to_owned()));
+    let legend = of(timed).map(|(class, name, _)| (LegendKey::Area(class), name.to_owned()));
     let untimed = list(of(untimed).map(|(_, name, _)| name), "and");
     let plot = Plot {
         title: "Where the time goes, per transaction".into(),

@@ -17,16 +17,16 @@ use crate::{
 const LINEAR_SPREAD_MAX: f64 = 10.0;
 
 /// A name and its figure.
-type Kind = (&'static str, fn(&PerTransaction) -> f64);
+type Direction = (&'static str, fn(&PerTransaction) -> f64);
 
-const KINDS: [Kind; 2] = [
+const DIRECTIONS: [Direction; 2] = [
     ("read", |figures| figures.read_bytes),
     ("written", |figures| figures.written_bytes),
 ];
 
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let groups = naming::groups(findings).into_iter();
-    let curves = groups.flat_map(|group| KINDS.map(|kind| curve(findings, group, kind)));
+    let curves = groups.flat_map(|group| DIRECTIONS.map(|kind| curve(findings, group, kind)));
     let curves: Vec<Curve> = curves.collect();
     let dots = || curves.iter().flat_map(|curve| &curve.dots);
     let values = || dots().map(|dot| dot.value);
@@ -53,7 +53,7 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     })
 }
 
-fn curve(findings: &Findings, group: &GroupFindings, (kind, of): Kind) -> Curve {
+fn curve(findings: &Findings, group: &GroupFindings, (kind, of): Direction) -> Curve {
     let dot = |(place, cell): (usize, &CellFindings)| {
         let value = of(cell.per_transaction.as_ref()?);
         // A logarithmic scale has no place for 0.

@@ -6,7 +6,7 @@ use octavo_buffer::{
 };
 
 use super::{
-    plot::{Key, Mark, Plot},
+    plot::{LegendKey, Mark, Plot},
     scale::{Round, Scale},
 };
 use crate::{
@@ -69,7 +69,7 @@ fn thinned(points: &[Point]) -> Vec<Point> {
 /// Curves over memory.
 #[derive(Default)]
 struct Chart {
-    legend: Vec<(Key, String)>,
+    legend: Vec<(LegendKey, String)>,
     marks: Vec<Mark>,
     memories: Vec<f64>,
     values: Vec<f64>,
@@ -85,7 +85,7 @@ impl Chart {
         self.memories
             .extend(points.iter().map(|(memory, _)| memory));
         self.values.extend(points.iter().map(|(_, value)| value));
-        self.legend.push((Key::Series(series), name));
+        self.legend.push((LegendKey::Series(series), name));
         self.marks.push(Mark::Curve(series, points));
     }
 

@@ -52,7 +52,7 @@ pub(super) fn draw(profile: &Profile) -> Vec<Figure> {
     let depth = |of: &PointSpec| (u64::from(of.depth.get()), of.depth.to_string());
     let of_size = |of: &PointSpec| format!("{} of {}", kind(of.mix), of.request_size);
     let by_depth = |title, values, value| {
-        let places = ("queue depth", depth as Place);
+        let places = ("queue depth", depth as AxisPlace);
         over(profile, title, places, values, &points, of_size, value)
     };
     let latency = ("mean latency", plain_time as fn(f64) -> String);
@@ -79,13 +79,13 @@ fn kind(mix: Mix) -> &'static str {
 }
 
 /// A place along the horizontal scale, to sort by, and its name.
-type Place = fn(&PointSpec) -> (u64, String);
+type AxisPlace = fn(&PointSpec) -> (u64, String);
 
 /// Curves of points; one that has a single point belongs to another chart.
 fn over(
     profile: &Profile,
     title: &str,
-    (what, place): (&str, Place),
+    (what, place): (&str, AxisPlace),
     (values, words): (&str, fn(f64) -> String),
     points: &[&Point],
     name: impl Fn(&PointSpec) -> String,
@@ -101,7 +101,7 @@ fn over(
             place: places.iter().position(|of| *of == own)?,
             value: value(point),
             interval: None,
-            tip: said(profile, point),
+            tip: describe(profile, point),
         };
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.dots.push(dot),
@@ -130,7 +130,7 @@ fn over(
     chart.draw(|values| Scale::logarithmic(values, Round::Tens, words))
 }
 
-fn said(profile: &Profile, point: &Point) -> String {
+fn describe(profile: &Profile, point: &Point) -> String {
     let margin = profile.margin(point);
     let margin = margin.map_or_else(String::new, |margin| format!(" ({})", plus_minus(margin)));
     format!(

@@ -4,7 +4,7 @@ use octavo_experiment::findings::{Findings, GroupFindings};
 
 use super::{
     plot::{Area, Mark, Plot},
-    rows::{Row, rows},
+    rows::{CellRow, rows},
     scale::Scale,
 };
 use crate::{
@@ -55,7 +55,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
     ];
     ratios().next()?;
     marks.extend(headings);
-    for Row { place, group, cell } in rows {
+    for CellRow { place, group, cell } in rows {
         let name = cell.reference.then_some(reference);
         let said = standing(cell.decision, cell.ratio, cell.likely, name);
         let class = match said.tone {

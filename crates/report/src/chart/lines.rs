@@ -1,7 +1,7 @@
 //! Curves over evenly spaced places, with intervals where known.
 
 use super::{
-    plot::{Key, Mark, Plot},
+    plot::{LegendKey, Mark, Plot},
     scale::Scale,
 };
 use crate::{document::Figure, svg::Series};
@@ -55,7 +55,7 @@ impl Lines<'_> {
         let mut legend = Vec::new();
         for (index, mut curve) in self.curves.into_iter().enumerate() {
             let series = Series(index);
-            legend.push((Key::Series(series), curve.name));
+            legend.push((LegendKey::Series(series), curve.name));
             curve.dots.sort_by_key(|dot| dot.place);
             let aside = (index as f64 - (count - 1.0) / 2.0) * step;
             let x = |dot: &Dot| dot.place as f64 + aside;

@@ -19,13 +19,13 @@ pub(crate) struct Plot {
     /// Upwards, but downwards where it has places.
     pub(crate) y: (Scale, String),
     /// What colors mean.
-    pub(crate) legend: Vec<(Key, String)>,
+    pub(crate) legend: Vec<(LegendKey, String)>,
     pub(crate) marks: Vec<Mark>,
 }
 
 /// What stands for something in the legend.
 #[derive(Clone, Debug)]
-pub(crate) enum Key {
+pub(crate) enum LegendKey {
     Series(Series),
     /// A class of areas.
     Area(&'static str),
@@ -108,7 +108,7 @@ impl Plot {
         let top = 6.0 + legend.len() as f64 * LEGEND_ROW;
         let bottom = top + plot_height;
         let x_label = if self.x.1.is_empty() { 0.0 } else { 18.0 };
-        let frame = Frame {
+        let frame = PlotFrame {
             plot: &self,
             area: (left, top, right, bottom),
             names,
@@ -128,8 +128,11 @@ impl Plot {
 }
 
 /// The entries of a legend, by row.
-fn legend_rows(legend: &[(Key, String)], width: f64) -> Vec<Vec<(f64, &(Key, String))>> {
-    let mut rows: Vec<Vec<(f64, &(Key, String))>> = Vec::new();
+fn legend_rows(
+    legend: &[(LegendKey, String)],
+    width: f64,
+) -> Vec<Vec<(f64, &(LegendKey, String))>> {
+    let mut rows: Vec<Vec<(f64, &(LegendKey, String))>> = Vec::new();
     let mut x = width;
     for entry in legend {
         let own = 32.0 + text_width(&entry.1);
@@ -146,7 +149,7 @@ fn legend_rows(legend: &[(Key, String)], width: f64) -> Vec<Vec<(f64, &(Key, Str
 }
 
 /// A plot in its place.
-struct Frame<'a> {
+struct PlotFrame<'a> {
     plot: &'a Plot,
     /// Left, top, right, bottom.
     area: (f64, f64, f64, f64),
@@ -154,7 +157,7 @@ struct Frame<'a> {
     names: f64,
 }
 
-impl Frame<'_> {
+impl PlotFrame<'_> {
     fn x(&self, value: f64) -> f64 {
         let (left, _, right, _) = self.area;
         left + self.plot.x.0.share(value) * (right - left)
@@ -173,16 +176,18 @@ impl Frame<'_> {
         (self.x(at.0), self.y(at.1))
     }
 
-    fn legend(&self, svg: &mut Svg, rows: &[Vec<(f64, &(Key, String))>]) {
+    fn legend(&self, svg: &mut Svg, rows: &[Vec<(f64, &(LegendKey, String))>]) {
         for (number, row) in rows.iter().enumerate() {
             let y = 10.0 + LEGEND_ROW * number as f64;
             for (x, (key, name)) in row {
                 match key {
-                    Key::Series(series) => {
+                    LegendKey::Series(series) => {
                         svg.path(*series, &[(*x, y), (x + 24.0, y)]);
                         svg.mark(*series, (x + 12.0, y), "");
                     }
-                    Key::Area(class) => svg.rect(class, 1.0, (x + 12.0, y - 6.0), (12.0, 12.0), ""),
+                    LegendKey::Area(class) => {
+                        svg.rect(class, 1.0, (x + 12.0, y - 6.0), (12.0, 12.0), "")
+                    }
                 }
                 svg.text("label", (x + 29.0, y + 4.0), Anchor::Start, name);
             }

@@ -3,7 +3,7 @@
 use octavo_experiment::ramp::{RampFinding, StepFinding};
 
 use super::{
-    plot::{Key, Mark, Plot},
+    plot::{LegendKey, Mark, Plot},
     scale::{Round, Scale},
 };
 use crate::{
@@ -27,7 +27,7 @@ pub(super) fn draw(ramp: &RampFinding, of: &str, unit: &str, per: f64) -> Option
     let values = ramp.steps.iter().map(|step| highest(step) * per);
     let mut marks = Vec::new();
     let mut legend = vec![(
-        Key::Series(steps),
+        LegendKey::Series(steps),
         "measured, with the 95% interval".to_owned(),
     )];
     if let Some(fitted) = &ramp.law {
@@ -39,7 +39,10 @@ pub(super) fn draw(ramp: &RampFinding, of: &str, unit: &str, per: f64) -> Option
         };
         let places = (0..=(clients.len() - 1) * BETWEEN).map(place);
         marks.push(Mark::Curve(law, places.collect()));
-        legend.push((Key::Series(law), "universal scalability law".to_owned()));
+        legend.push((
+            LegendKey::Series(law),
+            "universal scalability law".to_owned(),
+        ));
     }
     for (place, step) in ramp.steps.iter().enumerate() {
         let x = place as f64;

@@ -6,7 +6,7 @@ use super::plot::Mark;
 use crate::naming;
 
 /// A cell in its row.
-pub(super) struct Row<'a> {
+pub(super) struct CellRow<'a> {
     /// Its place on the vertical scale.
     pub(super) place: f64,
     /// The number of its group.
@@ -18,7 +18,7 @@ pub(super) struct Row<'a> {
 pub(super) fn rows<'a>(
     findings: &Findings,
     groups: &[&'a GroupFindings],
-) -> (Vec<String>, Vec<Row<'a>>, Vec<Mark>) {
+) -> (Vec<String>, Vec<CellRow<'a>>, Vec<Mark>) {
     let (mut names, mut rows, mut headings) = (Vec::new(), Vec::new(), Vec::new());
     for (number, group) in groups.iter().enumerate() {
         if !group.name.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn rows<'a>(
             names.push(String::new());
         }
         for cell in &group.cells {
-            rows.push(Row {
+            rows.push(CellRow {
                 place: names.len() as f64,
                 group: number,
                 cell,

@@ -3,7 +3,7 @@
 /// How the values of one side are placed.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
-    kind: Kind,
+    kind: ScaleKind,
     low: f64,
     high: f64,
     /// How a value is written.
@@ -11,7 +11,7 @@ pub(crate) struct Scale {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum ScaleKind {
     /// Names at 0, 1, 2 and so on; what is not labelled has an empty name.
     Places(Vec<String>),
     Linear(Round),
@@ -34,7 +34,7 @@ impl Scale {
         Self {
             low: -0.5,
             high: names.len().max(1) as f64 - 0.5,
-            kind: Kind::Places(names),
+            kind: ScaleKind::Places(names),
             words: |value| value.to_string(),
         }
     }
@@ -50,7 +50,7 @@ impl Scale {
         let largest = if largest > 0.0 { largest } else { 1.0 };
         let step = step(largest, round);
         Self {
-            kind: Kind::Linear(round),
+            kind: ScaleKind::Linear(round),
             low: 0.0,
             high: (largest / step).ceil() * step,
             words,
@@ -78,7 +78,7 @@ impl Scale {
         // Some air, so that no mark lies on the frame.
         let air = (high / low).powf(0.06).max(1.08);
         Self {
-            kind: Kind::Logarithmic(round),
+            kind: ScaleKind::Logarithmic(round),
             low: low / air,
             high: high * air,
             words,
@@ -88,7 +88,7 @@ impl Scale {
     /// Logarithmic over ratios from `low`, below 1, to `high`, above it.
     pub(crate) fn around_one(low: f64, high: f64, words: fn(f64) -> String) -> Self {
         Self {
-            kind: Kind::AroundOne,
+            kind: ScaleKind::AroundOne,
             low,
             high,
             words,
@@ -103,7 +103,7 @@ impl Scale {
     /// How many places it has; `None` of values.
     pub(crate) fn place_count(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Places(names) => Some(names.len()),
+            ScaleKind::Places(names) => Some(names.len()),
             _ => None,
         }
     }
@@ -123,8 +123,10 @@ impl Scale {
     /// NaN of a value that is none.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let share = match self.kind {
-            Kind::Places(_) | Kind::Linear(_) => (value - self.low) / (self.high - self.low),
-            Kind::Logarithmic(_) | Kind::AroundOne => {
+            ScaleKind::Places(_) | ScaleKind::Linear(_) => {
+                (value - self.low) / (self.high - self.low)
+            }
+            ScaleKind::Logarithmic(_) | ScaleKind::AroundOne => {
                 (value / self.low).ln() / (self.high / self.low).ln()
             }
         };
@@ -134,21 +136,21 @@ impl Scale {
     /// The values to label, with their labels, on a side of this length.
     pub(crate) fn ticks(&self, length: f64) -> Vec<(f64, String)> {
         let values = match &self.kind {
-            Kind::Places(names) => {
+            ScaleKind::Places(names) => {
                 let named = names.iter().enumerate();
                 return named
                     .map(|(place, name)| (place as f64, name.clone()))
                     .collect();
             }
-            Kind::Linear(round) => {
+            ScaleKind::Linear(round) => {
                 let step = step(self.high, *round);
                 (0..=(self.high / step).round() as u32)
                     .map(|index| f64::from(index) * step)
                     .collect()
             }
-            Kind::Logarithmic(Round::Twos) => self.powers_of_two(),
-            Kind::Logarithmic(Round::Tens) => self.round_numbers(),
-            Kind::AroundOne => self.ratios(length),
+            ScaleKind::Logarithmic(Round::Twos) => self.powers_of_two(),
+            ScaleKind::Logarithmic(Round::Tens) => self.round_numbers(),
+            ScaleKind::AroundOne => self.ratios(length),
         };
         let labelled = values.into_iter().map(|value| (value, (self.words)(value)));
         labelled.collect()

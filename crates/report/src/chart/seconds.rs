@@ -4,7 +4,7 @@ use octavo_driver::{Load, Sample, steady::Outage};
 use octavo_experiment::bench::BenchResult;
 
 use super::{
-    plot::{Area, Key, Mark, Plot},
+    plot::{Area, LegendKey, Mark, Plot},
     scale::{Round, Scale},
 };
 use crate::{
@@ -49,15 +49,15 @@ pub(super) fn draw(result: &BenchResult, unit: &str, per: f64) -> Option<Figure>
     let figures_s = warm_up_s + load.steadiness.cut_s;
     let mut marks = vec![area("left-out", 0.0, figures_s, "warm-up".into())];
     let mut legend = vec![
-        (Key::Series(Series(0)), "throughput".to_owned()),
-        (Key::Area("left-out"), "warm-up, left out".to_owned()),
+        (LegendKey::Series(Series(0)), "throughput".to_owned()),
+        (LegendKey::Area("left-out"), "warm-up, left out".to_owned()),
     ];
     for Outage { begin_s, length_s } in &load.outages {
         let tip = format!("outage: nothing committed for {}", seconds(*length_s));
         marks.push(area("outage", *begin_s, begin_s + length_s, tip));
     }
     if !load.outages.is_empty() {
-        legend.push((Key::Area("outage"), "outage".to_owned()));
+        legend.push((LegendKey::Area("outage"), "outage".to_owned()));
     }
     if let Load::Ramp(ramp) = result.load {
         let step_s = ramp.step.as_secs_f64();
@@ -86,7 +86,7 @@ pub(super) fn draw(result: &BenchResult, unit: &str, per: f64) -> Option<Figure>
     let with_failures = samples.iter().filter(is_failed).count();
     if with_failures > 0 {
         let name = format!("{} with failures", counted(with_failures, "second"));
-        legend.push((Key::Series(Series(1)), name));
+        legend.push((LegendKey::Series(Series(1)), name));
     }
     let steps = match result.load {
         Load::Ramp(_) => " Vertical lines are where more clients begin.",

@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, PageSize};
 
 use super::{
     lines::{Curve, Dot, Lines},
-    plot::{Key, Mark, Plot},
+    plot::{LegendKey, Mark, Plot},
     scale::{Round, Scale},
 };
 use crate::{
@@ -176,7 +176,7 @@ fn by_cost(value: &Value) -> Option<Figure> {
         marks.push(Mark::Curve(series, points.collect()));
         let dots = cells.iter().filter_map(|cell| Some((at(cell)?, cell)));
         marks.extend(dots.map(|(at, cell)| Mark::Dot(series, at, tip(value, cell))));
-        legend.push((Key::Series(series), name));
+        legend.push((LegendKey::Series(series), name));
     }
     let currency = value.prices.currency.as_ref();
     let cost = currency.map_or_else(|| "cost".into(), |of| format!("cost in {of}"));

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// What to do, and what says so.
+/// A recommendation and its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// In capitals.
@@ -34,7 +34,7 @@ pub(crate) struct Answer {
 impl Answer {
     fn new(what: &str, why: impl Into<String>) -> Self {
         Self {
-            what: loud(what),
+            what: capitals(what),
             why: why.into(),
         }
     }
@@ -46,7 +46,7 @@ impl Answer {
 }
 
 /// The text in capitals, but for units, paths and what stands in parentheses.
-fn loud(text: &str) -> String {
+fn capitals(text: &str) -> String {
     let (text, aside) = text.split_once(" (").unwrap_or((text, ""));
     let words = text.split(' ').map(|word| {
         let is_unit = matches!(word.trim_end_matches(','), "B" | "KiB" | "MiB" | "GiB");
@@ -75,7 +75,7 @@ pub(crate) fn answers(findings: &Findings) -> Vec<Answer> {
     }
     let named = groups.iter().map(|group| {
         let (what, why) = of_group(findings, group);
-        let what = format!("With {}, {}", group.name, loud(&what));
+        let what = format!("With {}, {}", group.name, capitals(&what));
         Answer { what, why }
     });
     named.collect()
@@ -265,7 +265,7 @@ fn undecided(
     why + &of_missing(findings, &missing)
 }
 
-/// Equal cells: what differs between them, nothing but chance may explain.
+/// The answer for equal cells: only chance may explain their differences.
 fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
     const FAULT: &str = "All copies are the same, so the machine or the method is at fault, or \
                          rarely chance.";
@@ -520,7 +520,7 @@ fn of_warnings(findings: &Findings, severity: Severity) -> String {
     format!("{first} may change {what}.")
 }
 
-/// Why an answer is trusted no more.
+/// Why confidence is not higher.
 fn reason(findings: &Findings, doubt: &Doubt) -> String {
     let based = basis(findings);
     match doubt {
@@ -913,9 +913,9 @@ mod tests {
     #[test]
     fn units_and_paths_keep_their_letters() {
         assert_eq!(
-            loud("keep 4 KiB pages (the default)"),
+            capitals("keep 4 KiB pages (the default)"),
             "KEEP 4 KiB PAGES (the default)"
         );
-        assert_eq!(loud("use /mnt/Disk"), "USE /mnt/Disk");
+        assert_eq!(capitals("use /mnt/Disk"), "USE /mnt/Disk");
     }
 }

@@ -43,10 +43,10 @@ fn unfilled(cells: &[UnfilledCell], name: impl Fn(&Cell) -> String) -> String {
 /// All caveats of an experiment, in their order: the worst first.
 pub(crate) fn caveats(findings: &Findings) -> impl Iterator<Item = (Severity, String)> {
     let caveats = findings.caveats.iter();
-    caveats.map(|caveat| (caveat.severity(), of(findings, caveat)))
+    caveats.map(|caveat| (caveat.severity(), describe(findings, caveat)))
 }
 
-fn of(findings: &Findings, caveat: &Caveat) -> String {
+fn describe(findings: &Findings, caveat: &Caveat) -> String {
     let name = |cell: &Cell| findings.plan.cell_name(cell);
     let may_choose = caveat.severity() >= Severity::Choice && is_choice(findings);
     let another = match may_choose {
@@ -116,32 +116,8 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             slow,
             foreign_traffic,
             of,
-        } => format!(
-            "{} of {} {} left out ({}), so {}. Stop other programs: find them with iotop.",
-            slow + foreign_traffic,
-            counted(*of, "pass"),
-            was(slow + foreign_traffic),
-            left_out_for(*slow, *foreign_traffic),
-            match caveat.severity() >= Severity::Choice {
-                _ if !is_choice(findings) => "fewer count",
-                true => "few are left to compare, and they may not be the usual ones",
-                false => "fewer are left to compare",
-            }
-        ),
-        Caveat::SittingsApart { cell, factor } => format!(
-            "Sittings of {} differ up to {}, so where files lie matters more than \
-             intervals show.{}",
-            name(cell),
-            self::factor(*factor),
-            // What left is not measured any more.
-            match naming::cells(findings).any(|of| of.cell == *cell && of.left.is_some()) {
-                true => "",
-                false => match findings.horizon {
-                    Some(Horizon::Passes { .. }) => " Use more --passes for more sittings.",
-                    _ => " Use a larger --budget for more sittings.",
-                },
-            }
-        ),
+        } => screened(findings, *slow, *foreign_traffic, *of, caveat.severity()),
+        Caveat::SittingsApart { cell, factor } => sittings_apart(findings, cell, *factor),
         Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
         Caveat::PaceChanged { cell, factor } => format!(
             "{} ran {} as fast in one quarter of its batches as in another, so throughputs are means \
@@ -166,22 +142,67 @@ fn of(findings: &Findings, caveat: &Caveat) -> String {
             unchecked,
             of,
             reason,
-        } => format!(
-            "{runs} of {} lost their database ({reason}), so their figures are those before.{}",
-            counted(*of, "run"),
-            match unchecked {
-                0 => String::new(),
-                runs => format!(
-                    " The rows of {} could not be checked.",
-                    counted(*runs, "run")
-                ),
-            }
-        ),
+        } => runs_lost(*runs, *unchecked, *of, reason),
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
             counted(*runs, "run")
         ),
     }
+}
+
+/// That passes were left out, by their reasons.
+fn screened(
+    findings: &Findings,
+    slow: usize,
+    foreign_traffic: usize,
+    of: usize,
+    severity: Severity,
+) -> String {
+    format!(
+        "{} of {} {} left out ({}), so {}. Stop other programs: find them with iotop.",
+        slow + foreign_traffic,
+        counted(of, "pass"),
+        was(slow + foreign_traffic),
+        left_out_for(slow, foreign_traffic),
+        match severity >= Severity::Choice {
+            _ if !is_choice(findings) => "fewer count",
+            true => "few are left to compare, and they may not be the usual ones",
+            false => "fewer are left to compare",
+        }
+    )
+}
+
+/// That sittings of a cell do not agree, and how to have more of them.
+fn sittings_apart(findings: &Findings, cell: &Cell, factor: f64) -> String {
+    format!(
+        "Sittings of {} differ up to {}, so where files lie matters more than \
+     intervals show.{}",
+        findings.plan.cell_name(cell),
+        self::factor(factor),
+        // What left is not measured any more.
+        match naming::cells(findings).any(|of| of.cell == *cell && of.left.is_some()) {
+            true => "",
+            false => match findings.horizon {
+                Some(Horizon::Passes { .. }) => " Use more --passes for more sittings.",
+                _ => " Use a larger --budget for more sittings.",
+            },
+        }
+    )
+}
+
+/// That runs lost their database after slices that count.
+fn runs_lost(runs: usize, unchecked: usize, of: usize, reason: &str) -> String {
+    format!(
+        "{runs} of {} lost their database ({reason}), so their figures are those before.{}",
+        counted(of, "run"),
+        match unchecked {
+            0 => String::new(),
+            runs => format!(
+                " The rows of {} could not be checked.",
+                counted(runs, "run")
+            ),
+        }
+    )
 }
 
 /// Whether a database says this of its memory: docs/servers.md.
@@ -360,7 +381,7 @@ fn size(findings: &Findings, least: ByteCount) -> String {
     }
 }
 
-/// The option that says how much data there is.
+/// The option that sets the amount of data.
 fn scale(findings: &Findings) -> String {
     let data = findings.plan.data.first();
     data.map_or_else(String::new, |data| {
@@ -368,7 +389,7 @@ fn scale(findings: &Findings) -> String {
     })
 }
 
-/// In what a bench differs from what its workload's name promises.
+/// How a bench deviates from its workload's specification.
 pub(crate) fn deviation(deviation: &Deviation) -> String {
     match deviation {
         Deviation::MixBelowMinimum => "The mix is not TPC-C's, which has at least 43% Payment, \
@@ -440,7 +461,7 @@ mod tests {
                 foreign_traffic,
                 of: 8,
             };
-            super::of(&findings, &caveat)
+            super::describe(&findings, &caveat)
         };
         assert!(said(1, 0).starts_with("1 of 8 passes was left out (slow), so"));
         assert!(
@@ -460,7 +481,7 @@ mod tests {
         let said = |data: u64| {
             let memory = ByteCount::mib(32);
             let data = ByteCount::new(data);
-            super::of(&findings, &Caveat::SmallData { data, memory })
+            super::describe(&findings, &Caveat::SmallData { data, memory })
         };
         let eighth = 8 * least.get();
         assert!(
@@ -476,7 +497,7 @@ mod tests {
         let mut findings = crate::fixture::one_memory();
         let mut said = |memory: &str| {
             findings.database = vec![("memory".into(), memory.into())];
-            super::of(&findings, &Caveat::PageCache { runs: 4, of: 12 })
+            super::describe(&findings, &Caveat::PageCache { runs: 4, of: 12 })
         };
         let without = said("shared_buffers, seven eighths of it; the page cache has no limit: no");
         assert!(without.contains("had no limit") && without.contains("Run as root"));
@@ -497,14 +518,14 @@ mod tests {
             cell: cell.cell.clone(),
             factor: 1.4,
         };
-        assert!(super::of(&findings, &caveat).contains("larger --budget"));
+        assert!(super::describe(&findings, &caveat).contains("larger --budget"));
         findings.groups[0].cells[2].left = Some(octavo_experiment::lockstep::Left {
             sitting: 0,
             pass: 9,
             measured: std::time::Duration::from_secs(1),
             why: octavo_experiment::lockstep::Why::Slower,
         });
-        assert!(!super::of(&findings, &caveat).contains("--budget"));
+        assert!(!super::describe(&findings, &caveat).contains("--budget"));
     }
 
     #[test]
@@ -521,7 +542,7 @@ mod tests {
             data,
             memory: ByteCount::mib(64),
         };
-        let said = super::of(&findings, &caveat);
+        let said = super::describe(&findings, &caveat);
         assert!(
             said.starts_with(&format!("The data ({heading}) ")),
             "{said}"

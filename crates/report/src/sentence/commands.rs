@@ -47,14 +47,14 @@ fn changes(kind: &DatabaseKind, cell: &Cell, wanted: Option<PageSize>) -> Vec<Bl
     });
     let buffer = format!("{} of cache", cell.memory);
     let buffer = (&kind.advice.buffer, cell.memory, buffer);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<ChangeGroup> = Vec::new();
     for (change, size, aim) in page_size.into_iter().chain([buffer]) {
         let lines: Vec<String> = change.lines(size, &options).collect();
         if lines.is_empty() {
             continue;
         }
         if parts.last().is_none_or(|part| part.place != change.place) {
-            parts.push(Part::new(change.place));
+            parts.push(ChangeGroup::new(change.place));
         }
         if let Some(part) = parts.last_mut() {
             part.statements.extend(lines);
@@ -63,18 +63,18 @@ fn changes(kind: &DatabaseKind, cell: &Cell, wanted: Option<PageSize>) -> Vec<Bl
             part.needs.extend(needs);
         }
     }
-    parts.into_iter().map(Part::block).collect()
+    parts.into_iter().map(ChangeGroup::block).collect()
 }
 
 /// The changes at one place.
-struct Part {
+struct ChangeGroup {
     place: ChangePlace,
     statements: Vec<String>,
     aims: Vec<String>,
     needs: Vec<String>,
 }
 
-impl Part {
+impl ChangeGroup {
     fn new(place: ChangePlace) -> Self {
         let section = match place {
             ChangePlace::Configuration { section, .. } => section,

@@ -8,7 +8,7 @@ use octavo_experiment::{
 
 use crate::number::{ends, factor, factors, list, percent};
 
-/// A pace below which a factor says less than how many times slower it is.
+/// Below this factor a pace is given as "N times slower".
 const SLOW: f64 = 0.5;
 
 /// What the lines of [`elsewhere`] are; `None` where there are none.

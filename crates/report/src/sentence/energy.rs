@@ -30,7 +30,7 @@ pub(crate) fn energy(findings: &Findings) -> Vec<String> {
     sentences
 }
 
-/// Of what an energy is, at the beginning of a table.
+/// What an energy covers, for the beginning of a table.
 pub(crate) fn covered(covers: Covers) -> &'static str {
     match covers {
         Covers::Machine => "the whole machine",
@@ -40,7 +40,7 @@ pub(crate) fn covered(covers: Covers) -> &'static str {
     }
 }
 
-/// How it is known, and what it leaves out.
+/// How the energy was found, and what it leaves out.
 fn how(covers: Covers) -> &'static str {
     match covers {
         Covers::Machine => {
@@ -62,34 +62,34 @@ fn how(covers: Covers) -> &'static str {
     }
 }
 
-/// What is told of a cell.
+/// The energy of a cell's transaction.
 #[derive(Clone, Copy)]
-struct Told {
+struct CellEnergy {
     /// Whose energy it is.
     whose: &'static str,
     joules: f64,
     idle_joules: Option<f64>,
 }
 
-fn device(cell: &CellFindings) -> Option<Told> {
+fn device(cell: &CellFindings) -> Option<CellEnergy> {
     let energy = cell.energy?;
-    Some(Told {
+    Some(CellEnergy {
         whose: "the device alone",
         joules: energy.joules_per_transaction,
         idle_joules: Some(energy.idle_joules_per_transaction),
     })
 }
 
-fn machine(cell: &CellFindings) -> Option<Told> {
+fn machine(cell: &CellFindings) -> Option<CellEnergy> {
     let energy = cell.machine_energy?;
-    Some(Told {
+    Some(CellEnergy {
         whose: covered(energy.covers),
         joules: energy.joules_per_transaction,
         idle_joules: energy.idle_joules_per_transaction,
     })
 }
 
-fn told(findings: &Findings, of: fn(&CellFindings) -> Option<Told>) -> Vec<String> {
+fn told(findings: &Findings, of: fn(&CellFindings) -> Option<CellEnergy>) -> Vec<String> {
     let groups = naming::groups(findings).into_iter();
     groups
         .filter_map(|group| least(findings, group, of))
@@ -100,9 +100,9 @@ fn told(findings: &Findings, of: fn(&CellFindings) -> Option<Told>) -> Vec<Strin
 fn least(
     findings: &Findings,
     group: &GroupFindings,
-    of: fn(&CellFindings) -> Option<Told>,
+    of: fn(&CellFindings) -> Option<CellEnergy>,
 ) -> Option<String> {
-    let known: Vec<(&CellFindings, Told)> = group
+    let known: Vec<(&CellFindings, CellEnergy)> = group
         .cells
         .iter()
         .filter_map(|cell| Some((cell, of(cell)?)))
@@ -117,7 +117,7 @@ fn least(
         1 => format!("with {} {whose} took", with(cell)),
         _ => format!("{whose} took the least energy with {},", with(cell)),
     };
-    let each = |energy: &Told, unit: &str| {
+    let each = |energy: &CellEnergy, unit: &str| {
         let idle = energy.idle_joules.map(joules);
         let idle = idle.map_or_else(String::new, |idle| format!(" ({idle} idle)"));
         format!("{}{unit}{idle}", joules(energy.joules))
@@ -134,11 +134,12 @@ fn least(
 /// What to tell beside the cell of the least energy: the reference, or, where it
 /// is that itself, the cell of the most, then true.
 fn beside<'a>(
-    known: &'a [(&'a CellFindings, Told)],
+    known: &'a [(&'a CellFindings, CellEnergy)],
     least: &CellFindings,
-) -> Option<(&'a CellFindings, bool, &'a Told)> {
-    let by_joules =
-        |a: &&(&CellFindings, Told), b: &&(&CellFindings, Told)| a.1.joules.total_cmp(&b.1.joules);
+) -> Option<(&'a CellFindings, bool, &'a CellEnergy)> {
+    let by_joules = |a: &&(&CellFindings, CellEnergy), b: &&(&CellFindings, CellEnergy)| {
+        a.1.joules.total_cmp(&b.1.joules)
+    };
     let (other, most) = if least.reference {
         (known.iter().max_by(by_joules), known.len() > 2)
     } else {

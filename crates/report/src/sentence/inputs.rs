@@ -7,8 +7,7 @@ use octavo_experiment::{
 
 use crate::number::{list, percent};
 
-/// What the table of inputs says, and how well these are known; nothing where all was
-/// measured.
+/// Explains the table of inputs and their uncertainty; empty for measurements.
 pub(crate) fn inputs(findings: &Findings) -> Vec<String> {
     let cells = findings.groups.iter().flat_map(|group| &group.cells);
     // The one with the largest error of its own is not the default.

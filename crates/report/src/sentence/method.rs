@@ -1,4 +1,4 @@
-//! How the figures came about and what they do not claim.
+//! How figures were measured, and what they do not claim.
 
 use octavo_experiment::{
     confidence::MEDIUM_STAKE,

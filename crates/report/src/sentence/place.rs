@@ -1,4 +1,4 @@
-//! What became of a cell, for a table.
+//! The outcome of a cell, for a table.
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},

@@ -15,7 +15,7 @@ use crate::{
 /// Differences below this share of the reference's time explain nothing.
 const MATTERS: f64 = 0.03;
 
-/// A share of a difference that parts may leave out.
+/// The sentence adds the whole difference where unnamed parts are more than this share of it.
 const LEFT_OUT: f64 = 0.25;
 
 /// Parts of a transaction's time as a sentence names them, in microseconds, where they are

@@ -48,7 +48,7 @@ pub(crate) fn money(value: &Value, amount: f64) -> String {
     }
 }
 
-/// What throughput is told by: "per 1,000 EUR".
+/// The unit of throughput per money: "per 1,000 EUR".
 pub(crate) fn per_money(value: &Value) -> String {
     let spent = match value.prices.currency {
         Some(_) => "",

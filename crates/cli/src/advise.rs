@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Only {
+    struct AdviseCommand {
         #[command(flatten)]
         flags: AdviseFlags,
     }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_refused_budget_has_remedies_that_these_flags_allow() {
         let refused = |words: &[&str], cells| {
-            let flags = Only::parse_from([&["octavo"], words].concat()).flags;
+            let flags = AdviseCommand::parse_from([&["octavo"], words].concat()).flags;
             let error = CampaignError::Budget {
                 cells,
                 data: ByteCount::mib(64),

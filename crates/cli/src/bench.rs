@@ -33,7 +33,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     } else {
         Dataset::examine(&flags.directory).map_err(load::failure)?
     };
-    let wanted = RequestedRun::of(&flags, found.as_ref())?;
+    let wanted = RequestedRun::from_flags(&flags, found.as_ref())?;
     if is_noop {
         refuse_for_noop(&flags)?;
     }
@@ -42,7 +42,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     let on = if is_noop {
         None
     } else {
-        let chosen = RequestedDatabase::of(
+        let chosen = RequestedDatabase::from_flags(
             flags.data.database.as_deref(),
             &flags.system,
             found.as_ref(),

@@ -1,7 +1,7 @@
 //! `octavo check`: flags to a call, and what is printed.
 
 use anyhow::anyhow;
-use octavo_experiment::{check::check as run, dataset::Dataset};
+use octavo_experiment::{check::check as check_dataset, dataset::Dataset};
 
 use crate::{
     failure::Failure,
@@ -14,10 +14,10 @@ use crate::{
 pub(crate) fn check(flags: CheckFlags) -> Result<(), Failure> {
     let loaded = Dataset::open(&flags.directory).map_err(failure)?;
     let manifest = loaded.manifest();
-    let chosen = RequestedDatabase::of(None, &flags.system, Some(manifest))?;
+    let chosen = RequestedDatabase::from_flags(None, &flags.system, Some(manifest))?;
     let workload = for_check(manifest, None)?;
     let last = for_check(manifest, loaded.last_mix().as_deref())?;
-    let result = run(
+    let result = check_dataset(
         &loaded,
         chosen.database.as_ref(),
         workload.as_ref(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use octavo_experiment::{compare::compare as of, findings::Findings};
+use octavo_experiment::{compare::compare as compare_findings, findings::Findings};
 
 use crate::{failure::Failure, flags::CompareFlags, print, report};
 
@@ -25,7 +25,7 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
         }
         Ok(findings)
     };
-    let comparison = of(&read(&flags.first)?, &read(&flags.second)?);
+    let comparison = compare_findings(&read(&flags.first)?, &read(&flags.second)?);
     print::result(
         flags.format,
         || octavo_report::compare_json(&comparison),

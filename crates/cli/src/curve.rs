@@ -24,7 +24,7 @@ const REQUESTS_A_LOOK: u64 = 1 << 16;
 
 pub(crate) fn curve(flags: &CurveFlags) -> Result<(), Failure> {
     flags.page.check()?;
-    let work = Work {
+    let work = CurveRun {
         flags,
         interrupt: Interrupt::listen()?,
         progress: Progress::new(flags.progress),
@@ -38,13 +38,13 @@ pub(crate) fn curve(flags: &CurveFlags) -> Result<(), Failure> {
 }
 
 /// Reading and simulating, which may take a while.
-struct Work<'a> {
+struct CurveRun<'a> {
     flags: &'a CurveFlags,
     interrupt: Interrupt,
     progress: Progress,
 }
 
-impl Work<'_> {
+impl CurveRun<'_> {
     fn curves(&self) -> Result<TraceCurves, Failure> {
         let flags = self.flags;
         let mut page_sizes = flags.page_sizes.clone();
@@ -202,5 +202,5 @@ fn interrupted() -> Failure {
 
 fn failure(error: TraceFileError) -> Failure {
     let is_bad_input = !matches!(error, TraceFileError::Read { .. });
-    Failure::of(error, is_bad_input)
+    Failure::classified(error, is_bad_input)
 }

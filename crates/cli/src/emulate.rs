@@ -115,7 +115,7 @@ fn failure(error: EmulateError) -> Failure {
         Failure::Interrupted("nothing was mounted yet".into())
     } else {
         let is_bad_input = error.is_bad_input();
-        Failure::of(error, is_bad_input)
+        Failure::classified(error, is_bad_input)
     }
 }
 

@@ -25,7 +25,7 @@ impl Failure {
     }
 
     /// The input was bad, or something went wrong.
-    pub(crate) fn of(error: impl Into<anyhow::Error>, is_bad_input: bool) -> Self {
+    pub(crate) fn classified(error: impl Into<anyhow::Error>, is_bad_input: bool) -> Self {
         match is_bad_input {
             true => Self::Input(error.into()),
             false => Self::Fault(error.into()),

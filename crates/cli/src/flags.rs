@@ -16,7 +16,9 @@ pub(crate) use bench::{
 pub(crate) use curve::CurveFlags;
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
 pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
-pub(crate) use results::{ALL_STUDIES, CompareFlags, ReportFlags, ReproduceFlags, ValueFlags};
+pub(crate) use results::{
+    ALL_STUDIES, CompareFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,
+};
 pub(crate) use storage::{
     CalibrateFlags, DevicesCommand, DevicesFlags, EmulateFlags, EngineName, FitFlags, LeadFlags,
     ShowFlags,

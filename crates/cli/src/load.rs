@@ -19,7 +19,7 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let found = Dataset::examine(&flags.directory).map_err(failure)?;
     let spec = flags.data.spec(found.as_ref())?;
     let workload = workload::build(&spec)?;
-    let database = RequestedDatabase::of(
+    let database = RequestedDatabase::from_flags(
         flags.data.database.as_deref(),
         &flags.system,
         found.as_ref(),
@@ -71,7 +71,7 @@ pub(crate) struct RequestedDatabase {
 impl RequestedDatabase {
     /// What the flags say; where they say nothing, what is `loaded`; else
     /// SQLite. Options of another database than the loaded one's say nothing.
-    pub(crate) fn of(
+    pub(crate) fn from_flags(
         name: Option<&str>,
         flags: &SystemFlags,
         loaded: Option<&Manifest>,
@@ -118,6 +118,6 @@ pub(crate) fn failure(error: LoadError) -> Failure {
         Failure::Interrupted("nothing was loaded".into())
     } else {
         let is_bad_input = error.is_bad_input();
-        Failure::of(error, is_bad_input)
+        Failure::classified(error, is_bad_input)
     }
 }

@@ -19,7 +19,6 @@ mod interrupt;
 mod limits;
 mod load;
 mod manual;
-mod named_price;
 mod outcome;
 mod output;
 mod predict;

@@ -44,7 +44,7 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
         return with_remedy(&error, TOO_MANY_FILES);
     }
     let is_bad_input = error.is_bad_input();
-    Failure::of(error, is_bad_input)
+    Failure::classified(error, is_bad_input)
 }
 
 /// What an experiment that was interrupted left in its store, and how it goes on.
@@ -63,7 +63,7 @@ fn kept(store: &Path) -> String {
 
 /// The same with what to do about it.
 pub(crate) fn with_remedy(error: &CampaignError, remedy: &str) -> Failure {
-    Failure::of(anyhow!("{error}: {remedy}"), error.is_bad_input())
+    Failure::classified(anyhow!("{error}: {remedy}"), error.is_bad_input())
 }
 
 /// This command as people can repeat it with another budget.

@@ -31,7 +31,7 @@ pub(crate) struct ProgressFlags {
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    time: Arc<Mutex<Time>>,
+    time: Arc<Mutex<Estimate>>,
     every: Duration,
     /// When the last line was printed in a pipe.
     printed: Mutex<Instant>,
@@ -39,13 +39,13 @@ pub(crate) struct Progress {
 
 /// The time that was spent and that everything was to take, and when.
 #[derive(Clone, Copy, Debug)]
-struct Time {
+struct Estimate {
     spent: Duration,
     expected: Duration,
     at: Instant,
 }
 
-impl Time {
+impl Estimate {
     /// What is left by now, as a line begins with it.
     fn left(self) -> String {
         self.left_after(self.at.elapsed())
@@ -68,14 +68,14 @@ impl Progress {
     /// A live line on the standard error; lines where that is no terminal.
     pub(crate) fn new(flags: ProgressFlags) -> Self {
         let now = Instant::now();
-        let time = Arc::new(Mutex::new(Time {
+        let time = Arc::new(Mutex::new(Estimate {
             spent: Duration::ZERO,
             expected: Duration::ZERO,
             at: now,
         }));
         let shown = Arc::clone(&time);
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        // Time goes by between two steps of the job: the line is made anew at
+        // Estimate goes by between two steps of the job: the line is made anew at
         // each tick.
         bar.set_style(
             ProgressStyle::with_template("{left}{wide_msg}")
@@ -97,7 +97,7 @@ impl Progress {
     /// What is done now, the time spent and the time that all of it takes, which is the time
     /// spent where it is not known.
     pub(crate) fn show(&self, now: &str, spent: Duration, expected: Duration) {
-        *locked(&self.time) = Time {
+        *locked(&self.time) = Estimate {
             spent,
             expected,
             at: Instant::now(),
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn no_time_is_left_where_none_is_known_or_it_is_over() {
         let seconds = Duration::from_secs;
-        let time = |spent, expected| Time {
+        let time = |spent, expected| Estimate {
             spent: seconds(spent),
             expected: seconds(expected),
             at: Instant::now(),

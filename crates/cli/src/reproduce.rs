@@ -116,7 +116,7 @@ fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure>
             }
             None => "predictions begin anew".into(),
         }),
-        error => Failure::of(anyhow::Error::from(error), false),
+        error => Failure::classified(anyhow::Error::from(error), false),
     })?;
     Ok(Reproduction {
         title: study.title.clone(),

@@ -12,7 +12,12 @@ use octavo_experiment::{
     value::{Results, Value, ValueError},
 };
 
-use crate::{devices, failure::Failure, flags::ValueFlags, named_price::NamedPrice, print, report};
+use crate::{
+    devices,
+    failure::Failure,
+    flags::{NamedPrice, ValueFlags},
+    print, report,
+};
 
 pub(crate) fn value(flags: ValueFlags) -> Result<(), Failure> {
     let value = found(&flags)?;

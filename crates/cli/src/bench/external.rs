@@ -33,7 +33,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
         Err(ExternalError::Note { .. }) if flags.reload => None,
         found => found.map_err(failure)?,
     };
-    let wanted = RequestedRun::of(flags, found.as_ref())?;
+    let wanted = RequestedRun::from_flags(flags, found.as_ref())?;
     let watcher = Watcher::new(flags.progress)?;
     let settings = ExternalSettings {
         workload: wanted.workload.as_ref(),

@@ -32,7 +32,10 @@ pub(super) struct RequestedRun {
 }
 
 impl RequestedRun {
-    pub(super) fn of(flags: &BenchFlags, found: Option<&Manifest>) -> Result<Self, Failure> {
+    pub(super) fn from_flags(
+        flags: &BenchFlags,
+        found: Option<&Manifest>,
+    ) -> Result<Self, Failure> {
         let spec = WorkloadSpec {
             mix: flags.mix.clone(),
             distribution: flags.distribution,
@@ -213,6 +216,6 @@ fn failure(error: BenchError) -> Failure {
         Failure::Interrupted("nothing was measured yet; the loaded rows are kept".into())
     } else {
         let is_bad_input = error.is_bad_input();
-        Failure::of(error, is_bad_input)
+        Failure::classified(error, is_bad_input)
     }
 }

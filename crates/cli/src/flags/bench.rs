@@ -85,8 +85,8 @@ pub(crate) struct BenchFlags {
     /// Drive a server that you run: postgres://USER:PASSWORD@HOST:PORT/DATABASE
     /// or mysql://USER:PASSWORD@HOST:PORT
     ///
-    /// Rows are in a schema octavo of its own there, which is made and loaded
-    /// where it is missing. ?host=DIRECTORY or ?socket=FILE names a Unix socket
+    /// Rows are in a schema octavo of its own, which is made and loaded if missing.
+    /// ?host=DIRECTORY or ?socket=FILE names a Unix socket
     // Text, since a value that cannot be parsed would be shown with its
     // password.
     #[arg(long, value_name = "URL", conflicts_with_all = ["directory", "database"])]
@@ -159,9 +159,8 @@ pub(crate) struct BenchFlags {
         conflicts_with = "transactions")]
     pub(crate) duration: Duration,
 
-    /// Measure this many transactions a client instead of a time, after a
-    /// tenth as many for warming up: with one client, counts then repeat
-    /// exactly
+    /// Measure this many transactions per client instead of a time, after a warm-up of a tenth
+    /// as many. With one client, counts then repeat exactly
     #[arg(long, value_name = "N", conflicts_with_all = ["rate", "pace", "warm_up"],
         value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(crate) transactions: Option<u64>,

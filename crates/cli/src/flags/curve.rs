@@ -17,14 +17,13 @@ use crate::{output::PageFlag, print::PrintFlags, progress::ProgressFlags};
 
 #[derive(Debug, Args)]
 pub(crate) struct CurveFlags {
-    /// Files of requests, which are read one after the other as one trace:
-    /// libCacheSim's oracleGeneral or CSV, MSR Cambridge, ARC's .lis, or the text
-    /// of blkparse
+    /// Files of requests, read in order as one trace: libCacheSim's oracleGeneral or CSV, MSR
+    /// Cambridge, ARC's .lis, or the text of blkparse
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<PathBuf>,
 
-    /// Page sizes, as a list. Larger ones are neighboring blocks together; a trace
-    /// of objects has one, which is what an object counts
+    /// Page sizes, as a list. Larger ones join neighboring blocks. A trace of objects has one
+    /// page size: each object counts as a page
     #[arg(
         long,
         value_name = "SIZES",
@@ -38,8 +37,8 @@ pub(crate) struct CurveFlags {
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) memory: Vec<ByteCount>,
 
-    /// Replacement policies, as a list. LRU has buffers of all sizes, the others
-    /// are simulated with those of the tables; opt is the bound of all
+    /// Replacement policies, as a list. LRU covers all buffer sizes; the others are simulated
+    /// with the sizes of the tables. No policy misses less than opt
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "lru,opt",
         value_parser = policies())]
     pub(crate) policy: Vec<NamedPolicy>,
@@ -58,7 +57,7 @@ pub(crate) struct CurveFlags {
     #[arg(long, value_name = "NAMES")]
     pub(crate) columns: Option<Columns>,
 
-    /// Action of blkparse's events that counts: Q queued, D issued, C completed
+    /// Which of blkparse's events count: Q queued, D issued, C completed
     #[arg(long, value_name = "ACTION", default_value = "Q")]
     pub(crate) action: String,
 

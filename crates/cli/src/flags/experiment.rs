@@ -31,8 +31,8 @@ use crate::{
     )),
 )]
 pub(crate) struct AdviseFlags {
-    /// Where to work: a new or empty directory on the storage in question.
-    /// octavo.db and report.html stay there
+    /// Where to work: a new or empty directory on the storage to measure. octavo.db and
+    /// report.html stay there
     #[arg(default_value = "octavo-advice", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
@@ -48,8 +48,8 @@ pub(crate) struct AdviseFlags {
     #[command(flatten)]
     pub(crate) cells: CellFlags,
 
-    /// Passes at most. In a pass every page size executes the same transactions
-    /// [default: as many as fit into the budget]
+    /// Maximum passes. In a pass every page size executes the same transactions [default: as many
+    /// as fit into the budget]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) passes: Option<u32>,
 
@@ -60,8 +60,8 @@ pub(crate) struct AdviseFlags {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_calibrate: bool,
 
-    /// Predict all cells once the storage is calibrated, measure only those that may be
-    /// best, and print what was predicted beside what was measured
+    /// Predict all cells once the storage is calibrated. Measure only those that may be best,
+    /// and print predictions beside measurements
     #[arg(long, conflicts_with_all = ["no_calibrate", "device"])]
     pub(crate) predict_first: bool,
 
@@ -112,7 +112,7 @@ pub(crate) struct CellFlags {
     #[command(flatten)]
     pub(crate) random: SeedFlag,
 
-    /// Differences up to this many percent count as none
+    /// Differences up to this many percent count as ties
     #[arg(
         long,
         value_name = "PERCENT",
@@ -143,8 +143,8 @@ pub(crate) struct CellFlags {
     )),
 )]
 pub(crate) struct PredictFlags {
-    /// Where the results go: a new or empty directory, or that of a prediction,
-    /// which is replaced. octavo.db and report.html stay there
+    /// Where octavo.db and report.html go: a new or empty directory, or that of an earlier
+    /// prediction, which is replaced
     #[arg(default_value = "octavo-prediction", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
@@ -153,8 +153,8 @@ pub(crate) struct PredictFlags {
 
     /// Results of octavo advise with the same database and workload
     ///
-    /// Its octavo.db or its directory: the processor's time is taken from them,
-    /// and the storage that they calibrated unless --device names another
+    /// Its octavo.db or its directory. They give the processor's time, and the calibrated
+    /// storage unless --device names another
     #[arg(long, value_name = "DIR")]
     pub(crate) calibrated_by: Option<PathBuf>,
 
@@ -214,7 +214,7 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) device: DeviceFlag,
 
-    /// Passes at most, instead of the plan's
+    /// Maximum passes, instead of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) passes: Option<u32>,
 

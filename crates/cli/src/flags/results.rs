@@ -1,13 +1,12 @@
 //! Flags of the commands that read results: report, compare, value and reproduce.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, str::FromStr};
 
 use clap::Args;
-use octavo_experiment::prices::{Currency, MemoryPrice, Price};
+use octavo_experiment::prices::{Currency, MemoryPrice, Price, PriceError, StoragePrice};
 
 use super::shared::{CampaignFlags, directory};
 use crate::{
-    named_price::NamedPrice,
     output::PageFlag,
     print::{FormatFlag, PrintFlags},
     progress::ProgressFlags,
@@ -28,10 +27,10 @@ pub(crate) struct ReportFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareFlags {
-    /// The octavo.db of an advise, run or predict, or its directory
+    /// The directory of an earlier advise, run or predict, or its octavo.db
     pub(crate) first: PathBuf,
 
-    /// Another one, compared with the first
+    /// Another one, to compare with the first
     pub(crate) second: PathBuf,
 
     #[command(flatten)]
@@ -57,18 +56,18 @@ pub(crate) struct ValueFlags {
     #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
     pub(crate) machine_price: Option<Price>,
 
-    /// Price of a storage: a path or device of the results, which may be left
-    /// out where there is one, and 600 or '0.08/GB for 500GB'; may be repeated
+    /// Price of a storage, such as 600 or '0.08/GB for 500GB'. STORAGE is a path or device of
+    /// the results; results with a single one need none. May be repeated
     #[arg(long, value_name = "[STORAGE=]PRICE", allow_hyphen_values = true)]
     pub(crate) storage_price: Vec<NamedPrice>,
 
-    /// Ask the five-minute rule of this device too: a name that octavo devices
-    /// lists, or the path of a file, with its price; may be repeated
+    /// Apply the five-minute rule to this device too: a name that octavo devices lists, or the
+    /// path of a file, with its price. May be repeated
     #[arg(long, value_name = "DEVICE=PRICE", allow_hyphen_values = true)]
     pub(crate) device: Vec<NamedPrice>,
 
-    /// How many times the memory of the results is bought: 1024 where each MiB
-    /// of cache and data stands for a GiB
+    /// Buy the memory of the results this many times: 1024 where each MiB of cache and data
+    /// stands for a GiB
     #[arg(
         long,
         value_name = "N",
@@ -101,9 +100,8 @@ pub(crate) struct ReproduceFlags {
     #[arg(value_name = "STUDY", value_parser = studies())]
     pub(crate) study: String,
 
-    /// Measure what its database can repeat here, with the ratio of data to
-    /// buffer kept. Results stay in --directory, and --html shows them in a
-    /// later call
+    /// Measure here what its database can repeat, with the same ratio of data to buffer.
+    /// Results stay in --directory, and --html shows them in a later call
     #[arg(long, conflicts_with = "html")]
     pub(crate) measure: bool,
 
@@ -119,8 +117,8 @@ pub(crate) struct ReproduceFlags {
     #[arg(long, value_name = "DIR", default_value = "octavo-studies", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
-    /// Predict anew with each constant 20% smaller and larger, and print what
-    /// that does to the score
+    /// Predict again with each constant 20% smaller and larger, and print the effect on the
+    /// score
     #[arg(long)]
     pub(crate) sensitivity: bool,
 
@@ -140,4 +138,26 @@ pub(crate) const ALL_STUDIES: &str = "all";
 /// The studies' names, and one for all of them.
 fn studies() -> clap::builder::PossibleValuesParser {
     octavo_study::names().chain([ALL_STUDIES]).into()
+}
+
+/// A storage or device with its price.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedPrice {
+    /// Empty where none is given.
+    pub(crate) name: String,
+    /// What it costs.
+    pub(crate) price: StoragePrice,
+}
+
+impl FromStr for NamedPrice {
+    type Err = PriceError;
+
+    /// Reads `NAME=PRICE` or `PRICE`; a path may have `=` in it, a price not.
+    fn from_str(text: &str) -> Result<Self, PriceError> {
+        let (name, price) = text.rsplit_once('=').unwrap_or(("", text));
+        Ok(Self {
+            name: name.trim().to_owned(),
+            price: price.parse()?,
+        })
+    }
 }

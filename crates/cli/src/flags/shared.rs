@@ -13,7 +13,7 @@ use octavo_units::{Seed, parse_duration};
 
 use crate::system::database_name;
 
-/// Where random numbers begin.
+/// The seed of all random numbers.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SeedFlag {
     /// Random seed
@@ -28,7 +28,7 @@ pub(crate) struct DeviceFlag {
     pub(crate) name: Option<String>,
 }
 
-/// Help that ends in how devices are named.
+/// Help that ends with the names that a device can have.
 pub(crate) fn device_help(flag: Arg, what: &str) -> Arg {
     flag.help(format!(
         "{what}: a name that octavo devices lists, or the path of a file"
@@ -91,7 +91,7 @@ pub(crate) struct SliceFlags {
     warm_up: Option<u64>,
 }
 
-/// Transactions of a warm-up in which every cell has long been warm. Chosen: hours.
+/// Most transactions of a warm-up. Chosen: they take hours, and every cell is warm long before.
 const WARM_UP_MAX: u64 = 1_000_000_000;
 
 impl From<SliceFlags> for SliceLength {

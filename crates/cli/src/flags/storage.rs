@@ -17,7 +17,7 @@ pub(crate) struct EntryArgument {
     pub(crate) device: String,
 }
 
-/// What a command takes that measures or simulates storage for a while.
+/// Flags of commands that measure or simulate storage for a while.
 #[derive(Debug, Args)]
 pub(crate) struct SimulationFlags {
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct SimulationFlags {
         .conflicts_with_all(["directory", "engine"])
 }))]
 pub(crate) struct CalibrateFlags {
-    /// A directory on the storage in question; the file made there is removed
+    /// A directory on the storage to measure. A file is made there, and removed
     #[arg(required_unless_present = "device", value_parser = directory())]
     pub(crate) directory: Option<PathBuf>,
 
@@ -56,7 +56,7 @@ pub(crate) struct CalibrateFlags {
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Passes over all points, of which the medians count; for shared storage
+    /// Passes over all points, for shared storage. Their medians count
     #[arg(long, value_name = "N", default_value_t = NonZeroU32::MIN, conflicts_with = "device")]
     pub(crate) passes: NonZeroU32,
 
@@ -131,7 +131,7 @@ pub(crate) struct FitFlags {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Write the twin to this file, which can be named as a device then
+    /// Write the twin to this file, which then works as a device
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -145,9 +145,8 @@ pub(crate) struct EmulateFlags {
     #[command(flatten)]
     pub(crate) entry: EntryArgument,
 
-    /// Where files are stored: a new or empty directory, or one of an earlier
-    /// emulation. It stays, and should be on storage that is faster than the
-    /// device
+    /// Where files are stored: a new or empty directory, or one of an earlier emulation. It is
+    /// kept. Use storage that is faster than the device
     #[arg(long, value_name = "DIR")]
     pub(crate) backing: PathBuf,
 
@@ -155,13 +154,12 @@ pub(crate) struct EmulateFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) mount: PathBuf,
 
-    /// Factor by which time is slowed: above 1 for devices that are too fast for
-    /// this machine
+    /// Slow time down by this factor, for devices that are too fast for this machine
     #[arg(long, value_name = "F", default_value_t = 1.0, hide_short_help = true)]
     pub(crate) time_scale: f64,
 
-    /// Do not sync --backing when programs sync: they wait for the device alone,
-    /// and what they synced survives anything but a crash of this machine
+    /// Do not sync --backing when programs sync. They wait for the device alone, and a crash of
+    /// this machine can lose synced data
     #[arg(long, hide_short_help = true)]
     pub(crate) volatile_backing: bool,
 
@@ -170,13 +168,12 @@ pub(crate) struct EmulateFlags {
     #[arg(long, value_name = "SPEC")]
     pub(crate) faults: Option<Faults>,
 
-    /// Begin with the device as it is after long random writes of this size
-    /// [default: as it was delivered]
+    /// Begin with a device that has had long random writes of this size [default: a new one]
     #[arg(long, value_name = "SIZE")]
     pub(crate) precondition: Option<RequestSize>,
 
-    /// The range of these writes, from the device's start [default: 16 GiB, or
-    /// all of a smaller device]
+    /// Range of these writes, from the device's start [default: 16 GiB, or all of a smaller
+    /// device]
     #[arg(
         long,
         value_name = "SIZE",

@@ -90,7 +90,8 @@ pub(crate) fn command() -> Command {
         heading("Options")
     ))
     .after_help(
-        "octavo COMMAND -h has examples and common options, --help the rest.",
+        "octavo COMMAND -h has examples and common options, --help the rest.\n\
+         Exit codes: 0 done, 1 failed, 2 bad input and nothing changed, 130 interrupted.",
     )
 }
 

@@ -43,10 +43,11 @@ use flags::Command;
 
 fn main() -> ExitCode {
     limits::widen();
-    let flags = match guide::parse(std::env::args_os()) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let flags = match guide::parse(&arguments) {
         Ok(flags) => flags,
         Err(error) if error.use_stderr() => {
-            print::aside(&format!("octavo: {}", usage::complaint(&error)));
+            print::aside(&format!("octavo: {}", usage::complaint(&error, &arguments)));
             return ExitCode::from(2);
         }
         // Help and version were asked for.

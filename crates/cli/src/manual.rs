@@ -2,10 +2,14 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, anyhow};
-use clap::Command;
+use anyhow::Context;
+use clap::{
+    Command,
+    builder::{PossibleValuesParser, StyledStr},
+};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use octavo_device::catalog::{self, machine};
 
 use crate::{
     failure::Failure,
@@ -29,7 +33,8 @@ pub(crate) fn completions(flags: &CompletionsFlags) -> Result<(), Failure> {
 
 fn script(shell: Shell) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut visible(guide::command()), "octavo", &mut script);
+    let mut command = offer_catalog(visible(guide::command()));
+    clap_complete::generate(shell, &mut command, "octavo", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
@@ -42,6 +47,21 @@ fn visible(root: Command) -> Command {
         .subcommands(below)
 }
 
+/// Has completions offer the names of the catalog. Paths of files are taken as well, so that
+/// commands themselves cannot list what is possible.
+fn offer_catalog(command: Command) -> Command {
+    let offered = |name: &str| match name {
+        "device" => Some(PossibleValuesParser::new(catalog::names())),
+        "machine" => Some(PossibleValuesParser::new(machine::names())),
+        _ => None,
+    };
+    let command = command.mut_args(|flag| match offered(flag.get_id().as_str()) {
+        Some(names) => flag.value_parser(names),
+        None => flag,
+    });
+    command.mut_subcommands(offer_catalog)
+}
+
 /// Writes all pages, or none where a file of somebody else has the name of one.
 pub(crate) fn man(flags: &ManFlags) -> Result<(), Failure> {
     let directory = &flags.directory;
@@ -49,12 +69,7 @@ pub(crate) fn man(flags: &ManFlags) -> Result<(), Failure> {
     for page in &pages {
         let path = directory.join(&page.file);
         let is_ours = |text: &str| text.starts_with(MARK);
-        output::keep_foreign(&path, "a manual page of Octavo", is_ours).map_err(|_| {
-            Failure::Input(anyhow!(
-                "{} exists and is not a manual page of Octavo; name another directory",
-                path.display()
-            ))
-        })?;
+        output::keep_foreign(&path, "a manual page of Octavo", is_ours)?;
     }
     fs::create_dir_all(directory)
         .with_context(|| format!("create {}", directory.display()))
@@ -114,13 +129,42 @@ fn page(words: &str, command: &Command) -> std::io::Result<Page> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut text)?;
     }
-    if command.get_after_long_help().is_some() {
-        man.render_extra_section(&mut text)?;
-    }
+    text.extend(command.get_after_long_help().map_or_else(Vec::new, notes));
     Ok(Page {
         file: format!("{name}.1"),
-        text: String::from_utf8_lossy(&text).replace(".SH EXTRA\n", ".SH NOTES\n"),
+        text: String::from_utf8_lossy(&text).into_owned(),
     })
+}
+
+/// The notes of a command: paragraphs, lists, and blocks of lines that are indented
+/// (groff_man(7)).
+fn notes(help: &StyledStr) -> Vec<u8> {
+    let mut text = String::from(".SH NOTES\n");
+    let mut is_block = false;
+    for line in help.to_string().lines() {
+        let is_indented = line.starts_with("  ");
+        if is_indented != is_block {
+            text.push_str(if is_indented {
+                ".RS\n.nf\n"
+            } else {
+                ".fi\n.RE\n"
+            });
+            is_block = is_indented;
+        }
+        let escaped = line.replace('\\', "\\e").replace('-', "\\-");
+        match (line.strip_prefix("- "), escaped.trim_start()) {
+            (_, "") => text.push_str(if is_block { ".sp\n" } else { ".PP\n" }),
+            (Some(_), item) => {
+                text.push_str(&format!(".IP \\(bu 2\n\\&{}\n", &item["\\- ".len()..]));
+            }
+            // A dot or quotation mark at the beginning would be a request.
+            (None, other) => text.push_str(&format!("\\&{other}\n")),
+        }
+    }
+    if is_block {
+        text.push_str(".fi\n.RE\n");
+    }
+    text.into_bytes()
 }
 
 /// The examples of a command, where lines stay as they are (groff_man(7)).
@@ -171,6 +215,9 @@ mod tests {
             let (_, examples, _) = guide.parts();
             assert!(text.contains(examples), "{text}");
         }
+        let advise = pages.iter().find(|page| page.file == "octavo-advise.1");
+        let (_, notes) = advise.unwrap().text.split_once(".SH NOTES\n").unwrap();
+        assert_eq!(notes.matches(".IP \\(bu 2\n").count(), 4);
         assert_eq!(pages.len(), guide::all().count() + 1);
         assert!(pages.iter().all(|page| page.text.starts_with(MARK)));
     }
@@ -204,7 +251,18 @@ mod tests {
             (CompletedShell::Fish, "fish"),
         ] {
             let script = script(shell.into());
-            assert!(script.contains("page-sizes"), "{program}");
+            for offered in [
+                "page-sizes",
+                "mariadb",
+                "ycsb-a",
+                "st373455ss",
+                "server-2021",
+            ] {
+                assert!(
+                    script.contains(offered),
+                    "{program} is not offered {offered}"
+                );
+            }
             let directory = tempfile::tempdir().unwrap();
             let file = directory.path().join("octavo");
             fs::write(&file, &script).unwrap();

@@ -53,6 +53,12 @@ pub(crate) fn keep_foreign(
     ours: impl FnOnce(&str) -> bool,
 ) -> Result<(), Failure> {
     let found = match text::begin(path, text::MADE_MAX) {
+        Err(error) if error.is_missing() && path.is_symlink() => {
+            return Err(Failure::Input(anyhow!(
+                "{} is a link to a file that does not exist; remove the link or name another file",
+                path.display()
+            )));
+        }
         Err(error) if error.is_missing() => return Ok(()),
         // A device would be replaced by a file.
         Err(TextError::NotAFile { .. }) => {
@@ -246,6 +252,9 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         assert!(refused(&pipe));
         assert!(!refused(&directory.path().join("new")));
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(directory.path().join("nowhere"), &link).unwrap();
+        assert!(refused(&link));
     }
 
     #[test]

@@ -8,18 +8,22 @@ use octavo_database::Settings;
 use octavo_experiment::{
     advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
+    directory::STORE,
     plan::{Design, SliceLength, Storage},
     prediction::{Calibrated, Cpu, PREDICTED_SLICE, PredictedDevice, Prediction, Slowness},
+    record::Source,
+    store::Store,
 };
 use octavo_storage::entry;
 
 use crate::{
-    advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, report,
+    advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, print, report,
     watcher::Watcher,
 };
 
 pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
     let settings = settings(&flags).map_err(Failure::Input)?;
+    let replaced = replaced_command(&settings);
     let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
@@ -30,7 +34,24 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
         ),
         error => outcome::failure(error, &flags.directory),
     })?;
-    outcome::publish(&findings, &flags.directory, flags.print)
+    outcome::publish(&findings, &flags.directory, flags.print)?;
+    if let Some(command) = replaced {
+        print::aside(&format!(
+            "octavo: this replaced another prediction in {}; to have that again in another \
+             directory, add one to: {command}",
+            flags.directory.display()
+        ));
+    }
+    Ok(())
+}
+
+/// The command of an earlier prediction in the directory, where it has another plan: its
+/// results are about to be replaced.
+fn replaced_command(settings: &CampaignSettings) -> Option<String> {
+    let store = Store::open(&settings.directory.join(STORE)).ok()?;
+    let is_prediction = store.source().ok()? == Some(Source::Predicted);
+    let is_other = is_prediction && store.plan().ok()? != Some(settings.plan.clone());
+    is_other.then(|| store.command().ok().flatten()).flatten()
 }
 
 /// Refuses memory that the database cannot have, before rows are chosen for it: that takes

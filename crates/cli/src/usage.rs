@@ -1,6 +1,6 @@
 //! What is said of flags that make no sense: one line with the remedy last.
 
-use std::error::Error as _;
+use std::{error::Error as _, ffi::OsString};
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use octavo_report::number::list;
@@ -9,34 +9,41 @@ use crate::shell;
 
 /// What is wrong with the flags, and what to type instead. Without any command
 /// it is the help, which has many lines.
-pub(crate) fn complaint(error: &Error) -> String {
+pub(crate) fn complaint(error: &Error, arguments: &[OsString]) -> String {
     let all = |kind| error.get(kind).map(texts).unwrap_or_default();
     let one = |kind| all(kind).into_iter().next().unwrap_or_default();
     let option = option(&one(ContextKind::InvalidArg)).to_owned();
+    let help = help(&one(ContextKind::Usage));
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let suggested = all(ContextKind::SuggestedSubcommand);
             let command = one(ContextKind::InvalidSubcommand);
-            format!("no command '{command}'; {}", instead(&suggested))
+            format!(
+                "no command '{command}'; {}",
+                instead(&command, &suggested, &help)
+            )
         }
         ErrorKind::UnknownArgument => {
+            if let Some(negative) = negative(&option, arguments) {
+                return negative;
+            }
             let suggested = all(ContextKind::SuggestedArg);
             let what = if option.starts_with('-') {
                 "no option"
             } else {
                 "unexpected argument"
             };
-            format!("{what} '{option}'; {}", instead(&suggested))
+            format!("{what} '{option}'; {}", instead(&option, &suggested, &help))
         }
         ErrorKind::InvalidValue => {
             let value = one(ContextKind::InvalidValue);
             let possible = quoted(&all(ContextKind::ValidValue), "or");
             if value.is_empty() {
-                return format!("{option} needs a value; {}", choose(&possible));
+                return format!("{option} needs a value; {}", choose(&possible, &help));
             }
             let remedy = match all(ContextKind::SuggestedValue) {
-                suggested if suggested.is_empty() => choose(&possible),
-                suggested => instead(&suggested),
+                suggested if suggested.is_empty() => choose(&possible, &help),
+                suggested => instead(&value, &suggested, &help),
             };
             format!("{option} cannot be '{value}'; {remedy}")
         }
@@ -44,10 +51,13 @@ pub(crate) fn complaint(error: &Error) -> String {
             let value = one(ContextKind::InvalidValue);
             let why = error.source().map(ToString::to_string);
             let why = why.unwrap_or_default();
-            match limits(&why) {
+            match limits(&why).or_else(|| no_number(&why, &value)) {
                 // It may have a password in it.
                 _ if value.contains("://") => format!("{option}: {why}"),
-                Some(limits) => format!("{option} must be {limits}, not {value}"),
+                Some(limits) if value.parse::<f64>().is_ok() && !value.starts_with('-') => {
+                    format!("{option} must be {limits}, not {value}")
+                }
+                Some(limits) => format!("{option} must be {limits}, not '{value}'"),
                 None if why.contains(&value) => format!("{option}: {why}"),
                 None => format!("{option} cannot be '{value}': {why}"),
             }
@@ -64,9 +74,9 @@ pub(crate) fn complaint(error: &Error) -> String {
             format!("{option} and {other} exclude each other; leave one out")
         }
         ErrorKind::InvalidUtf8 => {
-            let arguments = std::env::args_os();
             let broken = arguments
-                .filter(|of| of.to_str().is_none())
+                .iter()
+                .filter(|argument| argument.to_str().is_none())
                 .map(shell::word);
             format!(
                 "{} is not UTF-8, which names of devices, machines and the like are; rename it",
@@ -80,7 +90,7 @@ pub(crate) fn complaint(error: &Error) -> String {
             };
             let lines = text.lines().map(str::trim);
             let message: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-            format!("{}; see octavo --help", message.join(" "))
+            format!("{}; see {help}", message.join(" "))
         }
     }
 }
@@ -104,19 +114,66 @@ fn quoted(names: &[String], last: &str) -> String {
     list(names.iter().map(|name| format!("'{name}'")), last)
 }
 
-/// The most similar of clap's suggestions is its last.
-fn instead(suggested: &[String]) -> String {
-    match suggested.last() {
-        None => "see octavo --help".into(),
+/// The command whose help has what is missing, by the usage of what was typed.
+fn help(usage: &str) -> String {
+    let words = usage.trim_start_matches("Usage:").split_whitespace();
+    let is_word = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+    let command: Vec<&str> = words.take_while(is_word).collect();
+    match command.as_slice() {
+        [] => "octavo --help".into(),
+        command => format!("{} --help", command.join(" ")),
+    }
+}
+
+/// What is said of a negative number, which looks like an option to clap.
+fn negative(option: &str, arguments: &[OsString]) -> Option<String> {
+    let digit = option.strip_prefix('-')?.chars().next()?;
+    if !digit.is_ascii_digit() && digit != '.' {
+        return None;
+    }
+    let texts: Vec<_> = arguments
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let place = texts.iter().position(|word| word.starts_with(option))?;
+    let before = texts[..place].last().filter(|word| word.starts_with("--"));
+    let what = before.map_or("a value", |word| word);
+    Some(format!(
+        "{} is negative; give {what} a positive one",
+        texts[place]
+    ))
+}
+
+/// The most similar of clap's suggestions is its last. Many are not similar at all.
+fn instead(given: &str, suggested: &[String], help: &str) -> String {
+    let is_near = |name: &&String| {
+        strsim::damerau_levenshtein(given, name) <= 1 + name.trim_start_matches('-').len() / 4
+    };
+    match suggested.last().filter(is_near) {
+        None => format!("see {help}"),
         Some(name) => format!("did you mean '{name}'?"),
     }
 }
 
-fn choose(possible: &str) -> String {
+fn choose(possible: &str, help: &str) -> String {
     match possible {
-        "" => "see octavo --help".into(),
+        "" => format!("see {help}"),
         possible => format!("choose {possible}"),
     }
+}
+
+/// What a value has to be that the standard library takes for no number, in words.
+fn no_number(why: &str, value: &str) -> Option<String> {
+    let is_negative = value.starts_with('-');
+    Some(match why {
+        "invalid digit found in string" if is_negative => "a whole number from 0 on".into(),
+        "invalid digit found in string" => "a whole number".into(),
+        "cannot parse integer from empty string" => "a whole number".into(),
+        "number would be zero for non-zero type" => "at least 1".into(),
+        "number too large to fit in target type" => "a smaller number".into(),
+        "invalid float literal" | "cannot parse float from empty string" => "a number".into(),
+        _ => return None,
+    })
 }
 
 /// The limits in clap's "0 is not in 1..=100", or without "=" where there is no
@@ -139,7 +196,8 @@ mod tests {
 
     fn said(arguments: &[&str]) -> String {
         let arguments = ["octavo"].iter().chain(arguments);
-        complaint(&guide::parse(arguments).unwrap_err())
+        let arguments: Vec<OsString> = arguments.map(OsString::from).collect();
+        complaint(&guide::parse(&arguments).unwrap_err(), &arguments)
     }
 
     #[test]
@@ -180,7 +238,35 @@ mod tests {
             ),
             (
                 &["report", "a", "b"],
-                "unexpected argument 'b'; see octavo --help",
+                "unexpected argument 'b'; see octavo report --help",
+            ),
+            (
+                &["advise", "--duration=5s"],
+                "no option '--duration'; see octavo advise --help",
+            ),
+            (
+                &["advise", "--budget", "-5s"],
+                "-5s is negative; give --budget a positive one",
+            ),
+            (
+                &["bench", "-3"],
+                "-3 is negative; give a value a positive one",
+            ),
+            (
+                &["advise", "--clients=x"],
+                "--clients must be a whole number, not 'x'",
+            ),
+            (
+                &["advise", "--seed=-1"],
+                "--seed must be a whole number from 0 on, not '-1'",
+            ),
+            (
+                &["advise", "--margin=wide"],
+                "--margin must be a number, not 'wide'",
+            ),
+            (
+                &["calibrate", "here", "--passes=0"],
+                "--passes must be at least 1, not 0",
             ),
         ] {
             assert_eq!(said(arguments), text);

@@ -53,6 +53,10 @@ fn impossible_values_are_named() {
             &["3072 GiB", "2 KiB a page", "at most 1907 GiB", "cache_size"],
         ),
         (&["advise", "--no-such-flag"], &["--no-such-flag"]),
+        (
+            &["advise", "--budget", "-5s"],
+            &["-5s is negative; give --budget a positive one"],
+        ),
         (&["calibrate"], &["is not a directory"]),
         (&["report"], &["does not exist"]),
     ] {

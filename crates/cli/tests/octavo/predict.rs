@@ -289,6 +289,15 @@ fn a_repeated_command_predicts_anew() {
         let again = slices(&directory);
         assert_eq!(again.len(), first.len());
         assert_eq!(again == first, device == "--device=ec", "{device}");
+        // Only another prediction is named, with the command that makes it again.
+        let said = complaint(&output);
+        let is_other = device == "--device=instant";
+        assert_eq!(
+            said.contains("replaced another prediction"),
+            is_other,
+            "{said}"
+        );
+        assert_eq!(said.contains("--device=ec"), is_other, "{said}");
     }
 }
 

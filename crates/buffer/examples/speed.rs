@@ -13,9 +13,9 @@ use std::{
 };
 
 use octavo_buffer::{
-    Access, Arc, Cflru, Clock, Counts, Curve, Frames, Lru, MidpointLru, MidpointRule, Outcome,
+    Access, Arc, Cflru, Clock, Counts, Curve, Frames, Lru, MidpointLru, MidpointRule, Opt, Outcome,
     Pcache, Policy, S3Fifo, SampledCurve, TouchCount, TouchRule, Trace, TraceBuilder, TwoQ, Usage,
-    Zones, opt, run, sampled,
+    Zones, sampled,
 };
 use octavo_units::Seed;
 use rand::{RngExt, SeedableRng};
@@ -96,7 +96,7 @@ impl Zipf {
 type Job = fn(&Trace, Frames) -> Counts;
 
 fn one<P: Policy>(make: fn(u32, Frames) -> P, trace: &Trace, frames: Frames) -> Counts {
-    run(&mut make(trace.pages(), frames), trace)
+    make(trace.pages(), frames).replay(trace)
 }
 
 /// SQLite's cache, with a commit after every 32 references.
@@ -135,7 +135,7 @@ const JOBS: [(&str, Job); 12] = [
             old_time: 0,
             ..MidpointRule::INNODB
         };
-        run(&mut MidpointLru::new(trace.pages(), frames, rule), trace)
+        MidpointLru::new(trace.pages(), frames, rule).replay(trace)
     }),
     ("pcache", transactions),
     ("zones", |trace, frames| one(Zones::new, trace, frames)),
@@ -144,7 +144,7 @@ const JOBS: [(&str, Job); 12] = [
             touch_time: 0,
             ..TouchRule::ORACLE
         };
-        run(&mut TouchCount::new(trace.pages(), frames, rule), trace)
+        TouchCount::new(trace.pages(), frames, rule).replay(trace)
     }),
     ("2q", |trace, frames| one(TwoQ::new, trace, frames)),
     ("arc", |trace, frames| one(Arc::new, trace, frames)),
@@ -156,7 +156,7 @@ const JOBS: [(&str, Job); 12] = [
         )
     }),
     ("s3-fifo", |trace, frames| one(S3Fifo::new, trace, frames)),
-    ("opt", opt),
+    ("opt", |trace, frames| Opt::new(trace, frames).replay(trace)),
 ];
 
 fn frames(count: u32) -> Frames {
@@ -198,7 +198,7 @@ fn main() -> io::Result<()> {
         let trace = trace(pages, references, spread, seed);
         // Memory that nobody has touched of late comes slowly: from the host, where this
         // is a virtual machine.
-        run(&mut Cflru::new(trace.pages(), frames(pages), 0), &trace);
+        Cflru::new(trace.pages(), frames(pages), 0).replay(&trace);
         for share in [10, 2] {
             let frames = frames(pages / share);
             for (policy, job) in JOBS {
@@ -248,7 +248,7 @@ fn curves(name: &str, trace: &Trace, seed: u64) {
     }
     let few: Vec<Frames> = sizes.iter().copied().step_by(10).collect();
     let clock = |pages, frames| Clock::new(pages, frames, Usage::POSTGRES);
-    let true_ratios = |&frames: &Frames| run(&mut clock(trace.pages(), frames), trace).miss_ratio();
+    let true_ratios = |&frames: &Frames| clock(trace.pages(), frames).replay(trace).miss_ratio();
     let start = Instant::now();
     let wanted: Vec<f64> = few.iter().map(true_ratios).collect();
     let exact = start.elapsed();

@@ -1,9 +1,9 @@
 //! ARC.
 
 use crate::{
-    list::Lists,
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 /// Pages seen once, in the buffer (T1).
@@ -20,7 +20,7 @@ const AGAIN_GONE: usize = 3;
 /// Replacement Cache, FAST 2003, figure 4).
 #[derive(Clone, Debug)]
 pub struct Arc {
-    lists: Lists<4>,
+    lists: Lists,
     frames: Frames,
     /// How long the list of pages seen once should be.
     once_wanted: f64,
@@ -103,38 +103,24 @@ impl Arc {
     }
 }
 
-impl Policy for Arc {
+impl ListPolicy for Arc {
+    const REMEMBERED: usize = ONCE_GONE;
+
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let outcome = match self.lists.state(page).list() {
-            Some(ONCE | AGAIN) => {
-                self.lists.move_to_front(AGAIN, page);
-                Outcome::Hit
-            }
-            Some(list) => Outcome::Miss(self.remember(page, list == AGAIN_GONE)),
-            None => {
-                let evicted = self.make_room();
-                self.lists.push_front(ONCE, page);
-                Outcome::Miss(evicted)
-            }
-        };
-        self.lists.change(page, reference.access().is_change());
-        outcome
+    fn hit(&mut self, page: Page, _list: usize) {
+        self.lists.move_to_front(AGAIN, page);
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
-    }
-
-    #[inline]
-    fn expect_next(&self, page: Page) {
-        self.lists.expect_neighbors(page);
-    }
-
-    fn clean(&mut self, page: Page) -> bool {
-        self.lists.clean(page)
+    fn miss(&mut self, page: Page, list: Option<usize>) -> Option<Evicted> {
+        if let Some(list) = list {
+            return self.remember(page, list == AGAIN_GONE);
+        }
+        let evicted = self.make_room();
+        self.lists.push_front(ONCE, page);
+        evicted
     }
 }
 

@@ -1,9 +1,9 @@
 //! Clean-first LRU.
 
 use crate::{
-    list::Lists,
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, extend, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 /// What was used of late.
@@ -18,7 +18,7 @@ const DIRTY: usize = 2;
 /// al., CFLRU: A Replacement Algorithm for Flash Memory, CASES 2006).
 #[derive(Clone, Debug)]
 pub struct Cflru {
-    lists: Lists<3>,
+    lists: Lists,
     frames: Frames,
     working_max: u32,
     /// Pages that have entered the window so far.
@@ -41,18 +41,6 @@ impl Cflru {
     }
 
     #[inline]
-    fn evict(&mut self) -> Option<Evicted> {
-        let length: u32 = (0..3).map(|list| self.lists.len(list)).sum();
-        if length < self.frames.get() {
-            return None;
-        }
-        let page = [CLEAN, DIRTY, WORKING]
-            .into_iter()
-            .find_map(|list| self.lists.back(list))?;
-        Some(self.lists.evict(page))
-    }
-
-    #[inline]
     fn push(&mut self, page: Page) {
         self.lists.push_front(WORKING, page);
         if self.lists.len(WORKING) > self.working_max {
@@ -67,57 +55,54 @@ impl Cflru {
     }
 }
 
-impl Policy for Cflru {
+impl ListPolicy for Cflru {
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let outcome = if self.lists.state(page).list().is_some() {
-            self.lists.remove(page);
-            Outcome::Hit
-        } else {
-            Outcome::Miss(self.evict())
-        };
-        // Before the page enters a window of all frames.
-        self.lists.change(page, reference.access().is_change());
+    fn hit(&mut self, page: Page, _list: usize) {
+        self.lists.remove(page);
         self.push(page);
-        outcome
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
-    }
-
-    #[inline]
-    fn expect_next(&self, page: Page) {
-        self.lists.expect_neighbors(page);
+    fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
+        let order = [CLEAN, DIRTY, WORKING];
+        let evicted = self.lists.evict_when_full(order, self.frames);
+        self.push(page);
+        evicted
     }
 
     /// Takes as long as the window has clean pages that entered before this one.
-    fn clean(&mut self, page: Page) -> bool {
-        let was_dirty = self.lists.clean(page);
-        if self.lists.state(page).list() == Some(DIRTY) {
-            self.lists.remove(page);
-            let entered = self.entered_at[page.index()];
-            let mut place = self.lists.back(CLEAN);
-            while let Some(other) = place
-                && self.entered_at[other.index()] < entered
-            {
-                place = self.lists.before(other);
-            }
-            match place {
-                Some(other) => self.lists.push_behind(other, page),
-                None => self.lists.push_front(CLEAN, page),
-            }
+    fn cleaned(&mut self, page: Page, list: usize) {
+        if list != DIRTY {
+            return;
         }
-        was_dirty
+        self.lists.remove(page);
+        let entered = self.entered_at[page.index()];
+        let mut place = self.lists.back(CLEAN);
+        while let Some(other) = place
+            && self.entered_at[other.index()] < entered
+        {
+            place = self.lists.before(other);
+        }
+        match place {
+            Some(other) => self.lists.push_behind(other, page),
+            None => self.lists.push_front(CLEAN, page),
+        }
+    }
+
+    fn extended(&mut self, pages: u32) {
+        extend(&mut self.entered_at, pages, 0);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_hand::{Step, check, step};
+    use crate::{
+        by_hand::{Step, check, step},
+        policy::Policy,
+    };
 
     use Step::{Evicts as E, Free as F, Hit as H, Writes as W};
 

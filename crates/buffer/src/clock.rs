@@ -4,6 +4,7 @@
 use octavo_units::prefetch;
 
 use crate::{
+    list::extend,
     policy::{Evicted, Frames, Outcome, Policy},
     trace::{Page, Reference},
 };
@@ -89,26 +90,6 @@ impl Clock {
         }
     }
 
-    /// There are more pages now: those below `pages`.
-    pub fn extend(&mut self, pages: u32) {
-        let mut frame_of = std::mem::take(&mut self.frame_of).into_vec();
-        frame_of.resize(frame_of.len().max(pages as usize), NONE);
-        self.frame_of = frame_of.into();
-    }
-
-    /// Whoever has a page pinned changes it: that counts as no further use. Answers
-    /// whether the page is in the buffer.
-    pub fn change_pinned(&mut self, page: Page) -> bool {
-        let mark = self.marks.get_mut(self.frame_of[page.index()] as usize);
-        match mark {
-            Some(mark) => {
-                *mark |= DIRTY;
-                true
-            }
-            None => false,
-        }
-    }
-
     /// A page is referenced by a scan with a ring.
     pub fn access_in_ring(&mut self, ring: &mut Ring, reference: Reference) -> Outcome {
         let frame = self.frame_of[reference.page().index()];
@@ -124,6 +105,12 @@ impl Clock {
         let victim = if is_own { own } else { self.victim() };
         ring.frames[ring.current] = victim;
         Outcome::Miss(self.replace(victim, reference))
+    }
+
+    /// The mark of a page that is in the buffer.
+    #[inline]
+    fn mark(&mut self, page: Page) -> Option<&mut u8> {
+        self.marks.get_mut(self.frame_of[page.index()] as usize)
     }
 
     /// A free frame, or the one where the hand stops.
@@ -199,12 +186,29 @@ impl Policy for Clock {
     }
 
     fn clean(&mut self, page: Page) -> bool {
-        let Some(mark) = self.marks.get_mut(self.frame_of[page.index()] as usize) else {
-            return false;
-        };
-        let was_dirty = *mark & DIRTY != 0;
-        *mark &= !DIRTY;
-        was_dirty
+        let mark = self.mark(page);
+        mark.is_some_and(|mark| {
+            let was_dirty = *mark & DIRTY != 0;
+            *mark &= !DIRTY;
+            was_dirty
+        })
+    }
+
+    fn change_resident(&mut self, page: Page) -> bool {
+        self.mark(page).map(|mark| *mark |= DIRTY).is_some()
+    }
+
+    /// Its frame keeps its place before the hand, and is the next one to be taken there.
+    fn forget(&mut self, page: Page) {
+        let frame = std::mem::replace(&mut self.frame_of[page.index()], NONE);
+        if let Some(mark) = self.marks.get_mut(frame as usize) {
+            *mark = 0;
+            self.page_in[frame as usize] = NONE;
+        }
+    }
+
+    fn extend(&mut self, pages: u32) {
+        extend(&mut self.frame_of, pages, NONE);
     }
 }
 

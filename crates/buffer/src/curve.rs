@@ -4,7 +4,7 @@ use octavo_units::Seed;
 
 use crate::{
     distance::histogram,
-    policy::{Counts, Frames, Policy, run},
+    policy::{Counts, Frames, Policy},
     sample::{PARTS, Sample},
     trace::Trace,
 };
@@ -202,7 +202,7 @@ pub fn sampled<P: Policy>(
     let sample = Sample::draw(trace, pages, seed);
     let estimate = |&frames: &Frames| {
         sample.estimate(frames, |part, frames| {
-            run(&mut make(part.pages(), frames), part)
+            make(part.pages(), frames).replay(part)
         })
     };
     sizes.iter().map(estimate).collect()
@@ -303,7 +303,7 @@ mod tests {
                 .iter()
                 .zip(few)
             {
-                let wanted = run(&mut clock(trace.pages(), size), &trace).miss_ratio();
+                let wanted = clock(trace.pages(), size).replay(&trace).miss_ratio();
                 look(*estimate, wanted);
             }
         }

@@ -3,7 +3,7 @@
 //!
 //! A [`Trace`] is a column of references, each to a page with a small number and
 //! with a mark where the page is changed. A [`Policy`] decides what stays in the
-//! frames of one buffer; [`opt`] is the bound of them all. A [`Curve`] has the misses of
+//! frames of one buffer; [`Opt`] is the bound of them all. A [`Curve`] has the misses of
 //! LRU for all sizes in one pass over a trace, and [`SampledCurve`] and [`sampled`]
 //! estimate them from a part of the pages. [`trace_file`] reads the requests of files that
 //! people have, and [`trace_curves`] draws curves of them. SQL and devices are unknown here.
@@ -41,9 +41,9 @@ pub use curve::{Curve, Estimate, SampledCurve, sampled};
 pub use lru::Lru;
 pub use midpoint::{MidpointLru, MidpointRule};
 pub use named::NamedPolicy;
-pub use opt::opt;
+pub use opt::Opt;
 pub use pcache::Pcache;
-pub use policy::{Counts, Evicted, Frames, Outcome, Policy, run};
+pub use policy::{Counts, Evicted, Frames, Outcome, Policy};
 pub use s3_fifo::S3Fifo;
 pub use sample::{Keep, Kept, Room, Sample, Sampler, TooMany};
 pub use touch_count::{TouchCount, TouchRule};

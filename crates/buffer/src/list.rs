@@ -1,8 +1,11 @@
 //! Lists of pages, linked through one table.
 
-use octavo_units::prefetch;
+use octavo_units::{Moment, prefetch};
 
-use crate::{policy::Evicted, trace::Page};
+use crate::{
+    policy::{Evicted, Frames, Outcome, Policy},
+    trace::{Page, Reference},
+};
 
 /// Who stands before and behind a page, or at the ends of a list.
 #[derive(Clone, Copy, Debug)]
@@ -13,13 +16,17 @@ struct Node {
     behind: u32,
 }
 
-/// `LISTS` lists of the pages of a trace. A page is in at most one of them, and
-/// has a byte of marks for its policy.
+/// How many lists there are, of which a policy uses the first ones.
+const LISTS: usize = 4;
+const _: () = assert!(LISTS < 8, "three bits of a state name the list");
+
+/// Lists of the pages of a trace. A page is in at most one of them, and has a byte of
+/// marks for its policy.
 ///
 /// A list is a ring through a node of its own, which stands behind the nodes of all
 /// pages: so no link is ever missing.
 #[derive(Clone, Debug)]
-pub(crate) struct Lists<const LISTS: usize> {
+pub(crate) struct Lists {
     nodes: Box<[Node]>,
     states: Box<[State]>,
     lengths: [u32; LISTS],
@@ -59,10 +66,9 @@ impl State {
     }
 }
 
-impl<const LISTS: usize> Lists<LISTS> {
+impl Lists {
     /// Empty lists for the pages below `pages`.
     pub(crate) fn new(pages: u32) -> Self {
-        const { assert!(LISTS < 8, "three bits of a state name the list") };
         let mut nodes = vec![
             Node {
                 before: 0,
@@ -109,6 +115,13 @@ impl<const LISTS: usize> Lists<LISTS> {
     #[inline]
     pub(crate) fn state(&self, page: Page) -> State {
         self.states[page.index()]
+    }
+
+    /// The list of a page that has a frame.
+    #[inline]
+    fn buffered<P: ListPolicy>(&self, page: Page) -> Option<usize> {
+        let list = self.state(page).list();
+        list.filter(|&list| list < P::REMEMBERED)
     }
 
     /// How many pages a list has.
@@ -182,6 +195,22 @@ impl<const LISTS: usize> Lists<LISTS> {
             page,
             is_dirty: state.is_dirty(),
         }
+    }
+
+    /// Evicts the last page of the first of these lists that has one, where all of them
+    /// together have as many pages as the buffer has frames.
+    #[inline]
+    pub(crate) fn evict_when_full<const N: usize>(
+        &mut self,
+        lists: [usize; N],
+        frames: Frames,
+    ) -> Option<Evicted> {
+        let length: u32 = lists.iter().map(|&list| self.lengths[list]).sum();
+        if length < frames.get() {
+            return None;
+        }
+        let page = lists.into_iter().find_map(|list| self.back(list))?;
+        Some(self.evict(page))
     }
 
     /// Moves a page from wherever it is to the front of a list.
@@ -274,6 +303,142 @@ impl<const LISTS: usize> Lists<LISTS> {
     }
 }
 
+/// Makes a column of pages longer, if it is shorter than this.
+pub(crate) fn extend<T: Clone>(column: &mut Box<[T]>, pages: u32, value: T) {
+    let mut longer = std::mem::take(column).into_vec();
+    longer.resize(longer.len().max(pages as usize), value);
+    *column = longer.into();
+}
+
+/// What sets policies apart that keep their pages in [`Lists`] and know of nothing else.
+pub(crate) trait ListPolicy {
+    /// The first list whose pages have lost their frames and are only remembered.
+    const REMEMBERED: usize = LISTS;
+    /// Whether a hit moves its page.
+    const MOVES: bool = true;
+
+    /// The pages. [`lists`] implements this and the next.
+    fn lists(&self) -> &Lists;
+
+    /// The pages, to change them.
+    fn lists_mut(&mut self) -> &mut Lists;
+
+    /// A page is referenced that is in the buffer, in this list.
+    fn hit(&mut self, page: Page, list: usize);
+
+    /// A page is read that was remembered in this list, or in none: it gets a frame.
+    fn miss(&mut self, page: Page, list: Option<usize>) -> Option<Evicted>;
+
+    /// A page of the buffer, in this list, is dirty no more.
+    fn cleaned(&mut self, _page: Page, _list: usize) {}
+
+    /// A page of the buffer, in this list, is about to leave it.
+    fn forgotten(&mut self, _page: Page, _list: usize) {}
+
+    /// The lists have room for the pages below `pages` now.
+    fn extended(&mut self, _pages: u32) {}
+
+    /// Brings closer what [`Self::hit`] reads of a page besides the lists.
+    fn expect_more(&self, _page: Page) {}
+
+    /// As [`Policy::advance`].
+    fn set_time(&mut self, _now: Moment) {}
+
+    /// As [`Policy::take_written`].
+    fn next_written(&mut self) -> Option<Page> {
+        None
+    }
+
+    /// As [`Policy::spilled`].
+    fn spills(&self) -> u64 {
+        0
+    }
+}
+
+/// The field `lists` of a [`ListPolicy`].
+macro_rules! lists {
+    () => {
+        #[inline]
+        fn lists(&self) -> &Lists {
+            &self.lists
+        }
+
+        #[inline]
+        fn lists_mut(&mut self) -> &mut Lists {
+            &mut self.lists
+        }
+    };
+}
+pub(crate) use lists;
+
+impl<P: ListPolicy> Policy for P {
+    #[inline]
+    fn access(&mut self, reference: Reference) -> Outcome {
+        let page = reference.page();
+        let list = self.lists().state(page).list();
+        // First: policies tell dirty pages apart when they move them.
+        self.lists_mut().change(page, reference.is_change());
+        match list {
+            Some(list) if list < P::REMEMBERED => {
+                self.hit(page, list);
+                Outcome::Hit
+            }
+            list => Outcome::Miss(self.miss(page, list)),
+        }
+    }
+
+    #[inline]
+    fn expect(&self, page: Page) {
+        self.lists().expect(page);
+        self.expect_more(page);
+    }
+
+    #[inline]
+    fn expect_next(&self, page: Page) {
+        if P::MOVES {
+            self.lists().expect_neighbors(page);
+        }
+    }
+
+    fn clean(&mut self, page: Page) -> bool {
+        let was_dirty = self.lists_mut().clean(page);
+        if let Some(list) = self.lists().buffered::<P>(page) {
+            self.cleaned(page, list);
+        }
+        was_dirty
+    }
+
+    fn change_resident(&mut self, page: Page) -> bool {
+        let is_resident = self.lists().buffered::<P>(page).is_some();
+        self.lists_mut().change(page, is_resident);
+        is_resident
+    }
+
+    fn forget(&mut self, page: Page) {
+        if let Some(list) = self.lists().buffered::<P>(page) {
+            self.forgotten(page, list);
+            self.lists_mut().evict(page);
+        }
+    }
+
+    fn extend(&mut self, pages: u32) {
+        self.lists_mut().extend(pages);
+        self.extended(pages);
+    }
+
+    fn advance(&mut self, now: Moment) {
+        self.set_time(now);
+    }
+
+    fn take_written(&mut self) -> Option<Page> {
+        self.next_written()
+    }
+
+    fn spilled(&self) -> u64 {
+        self.spills()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{collections::VecDeque, iter};
@@ -284,7 +449,7 @@ mod tests {
 
     const PAGES: u32 = 9;
 
-    fn contents(lists: &Lists<2>, list: usize) -> Vec<u32> {
+    fn contents(lists: &Lists, list: usize) -> Vec<u32> {
         let mut copy = lists.clone();
         iter::from_fn(|| {
             let page = copy.front(list)?;
@@ -297,7 +462,7 @@ mod tests {
     proptest! {
         #[test]
         fn lists_are_what_two_queues_are(steps in prop::collection::vec((0..4, 0..PAGES, 0..2_usize), 0..200)) {
-            let mut lists = Lists::<2>::new(PAGES);
+            let mut lists = Lists::new(PAGES);
             let mut queues = [VecDeque::new(), VecDeque::new()];
             for (step, number, list) in steps {
                 let page = Page::new(number);
@@ -341,7 +506,7 @@ mod tests {
 
     #[test]
     fn marks_do_not_meet() {
-        let mut lists = Lists::<2>::new(1);
+        let mut lists = Lists::new(1);
         let page = Page::new(0);
         lists.push_front(1, page);
         lists.set_count(page, State::COUNT_MAX);

@@ -1,9 +1,9 @@
 //! Least recently used.
 
 use crate::{
-    list::Lists,
-    policy::{Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 const ALL: usize = 0;
@@ -11,7 +11,7 @@ const ALL: usize = 0;
 /// Evicts the page whose last reference is the longest ago.
 #[derive(Clone, Debug)]
 pub struct Lru {
-    lists: Lists<1>,
+    lists: Lists,
     frames: Frames,
 }
 
@@ -25,36 +25,19 @@ impl Lru {
     }
 }
 
-impl Policy for Lru {
+impl ListPolicy for Lru {
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let outcome = if self.lists.state(page).list().is_some() {
-            self.lists.move_to_front(ALL, page);
-            Outcome::Hit
-        } else {
-            let is_full = self.lists.len(ALL) == self.frames.get();
-            let oldest = self.lists.back(ALL).filter(|_| is_full);
-            let evicted = oldest.map(|page| self.lists.evict(page));
-            self.lists.push_front(ALL, page);
-            Outcome::Miss(evicted)
-        };
-        self.lists.change(page, reference.access().is_change());
-        outcome
+    fn hit(&mut self, page: Page, _list: usize) {
+        self.lists.move_to_front(ALL, page);
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
-    }
-
-    #[inline]
-    fn expect_next(&self, page: Page) {
-        self.lists.expect_neighbors(page);
-    }
-
-    fn clean(&mut self, page: Page) -> bool {
-        self.lists.clean(page)
+    fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
+        let evicted = self.lists.evict_when_full([ALL], self.frames);
+        self.lists.push_front(ALL, page);
+        evicted
     }
 }
 

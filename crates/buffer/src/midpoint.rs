@@ -3,9 +3,9 @@
 use octavo_units::{Moment, prefetch};
 
 use crate::{
-    list::Lists,
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, extend, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 const YOUNG: usize = 0;
@@ -48,10 +48,10 @@ impl MidpointRule {
 ///
 /// Among the young, a page moves once it is no longer in the first quarter: by the
 /// evictions since it came to the front. Before the first eviction none moves. Time is
-/// what [`Self::advance`] says.
+/// what [`Policy::advance`](crate::Policy::advance) says.
 #[derive(Clone, Debug)]
 pub struct MidpointLru {
-    lists: Lists<2>,
+    lists: Lists,
     frames: Frames,
     rule: MidpointRule,
     now: Moment,
@@ -84,22 +84,6 @@ impl MidpointLru {
             has_evicted: false,
             quarter: frames.share(1024 - rule.old_share, 4 * 1024),
         }
-    }
-
-    /// It is this late now.
-    pub const fn advance(&mut self, now: Moment) {
-        self.now = now;
-    }
-
-    /// Has room for the pages below `pages`: the database has grown.
-    pub fn extend(&mut self, pages: u32) {
-        self.lists.extend(pages);
-        let mut first_used = std::mem::take(&mut self.first_used).into_vec();
-        first_used.resize(first_used.len().max(pages as usize), Moment::START);
-        self.first_used = first_used.into();
-        let mut came_at = std::mem::take(&mut self.came_at).into_vec();
-        came_at.resize(came_at.len().max(pages as usize), 0);
-        self.came_at = came_at.into();
     }
 
     /// A page is made, which had no content before: it is young (`buf_page_create`).
@@ -275,53 +259,51 @@ impl MidpointLru {
     }
 }
 
-impl Policy for MidpointLru {
+impl ListPolicy for MidpointLru {
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let outcome = match self.lists.state(page).list() {
-            Some(list) => {
-                self.make_young(page, list == OLD);
-                Outcome::Hit
-            }
-            None => {
-                let evicted = self.evict();
-                self.first_used[page.index()] = self.now;
-                match self.length() < self.rule.length_min {
-                    true => self.push_first(page),
-                    false => self.push_middle(page),
-                }
-                // The reference comes once the page is read.
-                let is_old = self.lists.state(page).list() == Some(OLD);
-                self.make_young(page, is_old);
-                Outcome::Miss(evicted)
-            }
-        };
-        self.lists.change(page, reference.access().is_change());
-        outcome
+    fn hit(&mut self, page: Page, list: usize) {
+        self.make_young(page, list == OLD);
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
+    fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
+        let evicted = self.evict();
+        self.first_used[page.index()] = self.now;
+        match self.length() < self.rule.length_min {
+            true => self.push_first(page),
+            false => self.push_middle(page),
+        }
+        // The reference comes once the page is read.
+        let is_old = self.lists.state(page).list() == Some(OLD);
+        self.make_young(page, is_old);
+        evicted
+    }
+
+    #[inline]
+    fn expect_more(&self, page: Page) {
         prefetch(&self.came_at, page.index());
         prefetch(&self.first_used, page.index());
     }
 
-    #[inline]
-    fn expect_next(&self, page: Page) {
-        self.lists.expect_neighbors(page);
+    fn extended(&mut self, pages: u32) {
+        extend(&mut self.first_used, pages, Moment::START);
+        extend(&mut self.came_at, pages, 0);
     }
 
-    fn clean(&mut self, page: Page) -> bool {
-        self.lists.clean(page)
+    fn set_time(&mut self, now: Moment) {
+        self.now = now;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_hand::{Step, step};
+    use crate::{
+        by_hand::{Step, step},
+        policy::Policy,
+    };
 
     use Step::{Evicts as E, Free as F, Hit as H};
 

@@ -4,7 +4,9 @@ use std::{fmt, str::FromStr};
 
 use serde::Serialize;
 
-use crate::{Arc, Cflru, Clock, Counts, Frames, Lru, S3Fifo, Trace, TwoQ, Usage, Zones, opt, run};
+use crate::{
+    Arc, Cflru, Clock, Counts, Frames, Lru, Opt, Policy, S3Fifo, Trace, TwoQ, Usage, Zones,
+};
 
 /// A replacement policy that a stream of references alone drives: no rule of it depends on
 /// time or on transactions.
@@ -76,19 +78,27 @@ impl NamedPolicy {
         }
     }
 
+    /// An empty buffer for the pages below `pages`; `None` of [`Self::Opt`], which
+    /// [`Opt::new`] makes of a future.
+    pub fn open(self, pages: u32, frames: Frames) -> Option<Box<dyn Policy + Send>> {
+        Some(match self {
+            Self::Lru => Box::new(Lru::new(pages, frames)),
+            Self::Clock => Box::new(Clock::new(pages, frames, Usage::SECOND_CHANCE)),
+            Self::Postgres => Box::new(Clock::new(pages, frames, Usage::POSTGRES)),
+            Self::TwoQ => Box::new(TwoQ::new(pages, frames)),
+            Self::Arc => Box::new(Arc::new(pages, frames)),
+            Self::S3Fifo => Box::new(S3Fifo::new(pages, frames)),
+            Self::Cflru => Box::new(Cflru::new(pages, frames, frames.get() / 3)),
+            Self::Cubrid => Box::new(Zones::new(pages, frames)),
+            Self::Opt => return None,
+        })
+    }
+
     /// What it misses of a trace with so many frames.
     pub fn counts(self, trace: &Trace, frames: Frames) -> Counts {
-        let pages = trace.pages();
-        match self {
-            Self::Lru => run(&mut Lru::new(pages, frames), trace),
-            Self::Clock => run(&mut Clock::new(pages, frames, Usage::SECOND_CHANCE), trace),
-            Self::Postgres => run(&mut Clock::new(pages, frames, Usage::POSTGRES), trace),
-            Self::TwoQ => run(&mut TwoQ::new(pages, frames), trace),
-            Self::Arc => run(&mut Arc::new(pages, frames), trace),
-            Self::S3Fifo => run(&mut S3Fifo::new(pages, frames), trace),
-            Self::Cflru => run(&mut Cflru::new(pages, frames, frames.get() / 3), trace),
-            Self::Cubrid => run(&mut Zones::new(pages, frames), trace),
-            Self::Opt => opt(trace, frames),
+        match self.open(trace.pages(), frames) {
+            Some(mut policy) => policy.replay(trace),
+            None => Opt::new(trace, frames).replay(trace),
         }
     }
 }

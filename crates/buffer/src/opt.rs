@@ -1,71 +1,157 @@
 //! The best that any policy could do.
 
+use std::borrow::Borrow;
+
+use octavo_units::prefetch;
+
 use crate::{
-    policy::{Counts, Frames},
-    trace::Trace,
+    list::{ListPolicy, Lists, extend, lists},
+    policy::{Evicted, Frames},
+    trace::{Page, Trace},
 };
 
-/// What a buffer misses that knows the future: it evicts the page whose next reference is
-/// farthest away (Belady, A Study of Replacement Algorithms for a Virtual-Storage
-/// Computer, 1966). No policy that reads what is referenced, and nothing else, misses
-/// less. Dirty pages are written when they are evicted; among pages that are never used
-/// again, a clean one goes first.
+/// A buffer that knows the future: it evicts the page whose next reference is farthest away
+/// (Belady, A Study of Replacement Algorithms for a Virtual-Storage Computer, 1966). No
+/// policy that reads what is referenced, and nothing else, misses less of the same
+/// references. Dirty pages are written when they are evicted; among pages that are never
+/// used again, a clean one goes first.
 ///
-/// Memory is 4 bytes a reference and a bit for each.
+/// The future is a trace. Where other references come, the n-th to a page is taken for the
+/// n-th in the trace, and what the trace has no more of for never used again: that is near
+/// the bound, not the bound.
 ///
-/// # Panics
-/// When the trace has 2^32 references or more.
-pub fn opt(trace: &Trace, frames: Frames) -> Counts {
-    let references = trace.references();
-    let next = next_uses(trace);
-    let mut future = Places::new(references.len());
-    // Resident pages that are never used again: clean, and dirty.
-    let mut useless = [0_u64; 2];
-    // By page: whether it is in the buffer, and dirty.
-    const RESIDENT: u8 = 1;
-    const DIRTY: u8 = 2;
-    let mut states = vec![0_u8; trace.pages() as usize];
-    let mut resident = 0;
-    let mut counts = Counts {
-        references: references.len() as u64,
-        ..Counts::default()
-    };
-    for (place, reference) in references.iter().enumerate() {
-        let page = reference.page().index();
-        if states[page] & RESIDENT == 0 {
-            counts.misses += 1;
-            if resident < frames.get() {
-                resident += 1;
-            } else if useless[0] > 0 {
-                useless[0] -= 1;
-            } else if useless[1] > 0 {
-                useless[1] -= 1;
-                counts.writes += 1;
-            } else {
-                let farthest = future.last().expect("a full buffer has a page");
-                future.remove(farthest);
-                let state = &mut states[references[farthest].page().index()];
-                counts.writes += u64::from(*state & DIRTY != 0);
-                *state = 0;
-            }
-            states[page] = RESIDENT;
-        } else {
-            future.remove(place);
-        }
-        states[page] |= u8::from(reference.access().is_change()) * DIRTY;
-        match next[place] {
-            NEVER => useless[usize::from(states[page] & DIRTY != 0)] += 1,
-            next => future.insert(next as usize),
+/// Memory is 4 bytes a reference and a bit for each, beside the trace.
+#[derive(Clone, Debug)]
+pub struct Opt<T> {
+    future: T,
+    /// For each reference of the future the place of the next one to its page.
+    next: Vec<u32>,
+    /// By page: the place of its next reference.
+    due: Box<[u32]>,
+    /// Of the wanted pages, where they are.
+    places: Places,
+    lists: Lists,
+    frames: Frames,
+}
+
+/// Pages that are referenced again,
+const WANTED: usize = 0;
+/// and those that never are: clean ones,
+const CLEAN: usize = 1;
+/// and dirty ones.
+const DIRTY: usize = 2;
+
+impl<T: Borrow<Trace>> Opt<T> {
+    /// An empty buffer that sees the references of `future`.
+    ///
+    /// # Panics
+    /// When the trace has 2^32 references or more.
+    pub fn new(future: T, frames: Frames) -> Self {
+        let trace = future.borrow();
+        let (next, due) = next_uses(trace);
+        Self {
+            next,
+            due: due.into(),
+            places: Places::new(trace.references().len()),
+            lists: Lists::new(trace.pages()),
+            future,
+            frames,
         }
     }
-    counts
+
+    #[inline]
+    fn evict(&mut self) -> Option<Evicted> {
+        let held = [WANTED, CLEAN, DIRTY].map(|list| self.lists.len(list));
+        if held.iter().sum::<u32>() < self.frames.get() {
+            return None;
+        }
+        let useless = [CLEAN, DIRTY].into_iter();
+        let useless = useless.filter_map(|list| self.lists.back(list)).next();
+        let page = useless.or_else(|| {
+            let farthest = self.places.last()?;
+            self.places.remove(farthest);
+            Some(self.future.borrow().references()[farthest].page())
+        })?;
+        Some(self.lists.evict(page))
+    }
+
+    /// A page comes into the list where it belongs, out of the one in which it is.
+    #[inline]
+    fn put(&mut self, page: Page, from: Option<usize>) {
+        let to = match (self.due[page.index()], self.lists.state(page).is_dirty()) {
+            (NEVER, false) => CLEAN,
+            (NEVER, true) => DIRTY,
+            (place, _) => {
+                self.places.insert(place as usize);
+                WANTED
+            }
+        };
+        if from != Some(to) {
+            if from.is_some() {
+                self.lists.remove(page);
+            }
+            self.lists.push_front(to, page);
+        }
+    }
+
+    /// A page is referenced: its next reference is another one.
+    #[inline]
+    fn pass(&mut self, page: Page, is_wanted: bool) {
+        let due = &mut self.due[page.index()];
+        if *due != NEVER {
+            if is_wanted {
+                self.places.remove(*due as usize);
+            }
+            *due = self.next[*due as usize];
+        }
+    }
+}
+
+impl<T: Borrow<Trace>> ListPolicy for Opt<T> {
+    lists!();
+
+    #[inline]
+    fn hit(&mut self, page: Page, list: usize) {
+        self.pass(page, list == WANTED);
+        self.put(page, Some(list));
+    }
+
+    #[inline]
+    fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
+        let evicted = self.evict();
+        self.pass(page, false);
+        self.put(page, None);
+        evicted
+    }
+
+    fn cleaned(&mut self, page: Page, list: usize) {
+        if list == DIRTY {
+            self.lists.move_to_front(CLEAN, page);
+        }
+    }
+
+    fn forgotten(&mut self, page: Page, list: usize) {
+        if list == WANTED {
+            self.places.remove(self.due[page.index()] as usize);
+        }
+    }
+
+    fn extended(&mut self, pages: u32) {
+        extend(&mut self.due, pages, NEVER);
+    }
+
+    #[inline]
+    fn expect_more(&self, page: Page) {
+        prefetch(&self.due, page.index());
+    }
 }
 
 /// The place of no further reference.
 const NEVER: u32 = u32::MAX;
 
-/// For each reference the place of the next one to its page.
-fn next_uses(trace: &Trace) -> Vec<u32> {
+/// For each reference the place of the next one to its page, and for each page the place of
+/// its first one.
+fn next_uses(trace: &Trace) -> (Vec<u32>, Vec<u32>) {
     let references = trace.references();
     let count = u32::try_from(references.len()).expect("a trace has fewer than 2^32 references");
     let mut next_of = vec![NEVER; trace.pages() as usize];
@@ -74,10 +160,11 @@ fn next_uses(trace: &Trace) -> Vec<u32> {
         let of = &mut next_of[references[place as usize].page().index()];
         next[place as usize] = std::mem::replace(of, place);
     }
-    next
+    (next, next_of)
 }
 
 /// A set of places, by bits: each level has one for every 64 of the level below.
+#[derive(Clone, Debug)]
 struct Places {
     levels: Vec<Box<[u64]>>,
 }
@@ -135,7 +222,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::trace::{Access, TraceBuilder};
+    use crate::{
+        policy::Policy,
+        trace::{Access, TraceBuilder},
+    };
 
     #[test]
     fn by_hand() {
@@ -144,7 +234,9 @@ mod tests {
         let trace = Trace::from([1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5]);
         for (frames, misses) in [(1, 12), (2, 9), (3, 7), (4, 6), (5, 5)] {
             assert_eq!(
-                opt(&trace, Frames::new(frames).unwrap()).misses,
+                Opt::new(&trace, Frames::new(frames).unwrap())
+                    .replay(&trace)
+                    .misses,
                 misses,
                 "{frames}"
             );
@@ -162,7 +254,8 @@ mod tests {
         ] {
             builder.push(page, access);
         }
-        let counts = opt(&builder.build(), Frames::new(1).unwrap());
+        let trace = builder.build();
+        let counts = Opt::new(&trace, Frames::new(1).unwrap()).replay(&trace);
         assert_eq!((counts.misses, counts.writes), (4, 1));
     }
 

@@ -2,9 +2,9 @@
 //! committed.
 
 use crate::{
-    list::Lists,
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 /// Pages that may be recycled, the one released last first.
@@ -25,7 +25,7 @@ const SPILL_MIN: u32 = 1;
 /// way from a root to a leaf is left out.
 #[derive(Clone, Debug)]
 pub struct Pcache {
-    lists: Lists<2>,
+    lists: Lists,
     frames: Frames,
     spilled: u64,
 }
@@ -38,19 +38,6 @@ impl Pcache {
             lists: Lists::new(pages),
             frames,
             spilled: 0,
-        }
-    }
-
-    /// Has room for the pages below `pages`: the database has grown.
-    pub fn extend(&mut self, pages: u32) {
-        self.lists.extend(pages);
-    }
-
-    /// The transaction has ended, and what it changed in a page is taken back: the page
-    /// is in the cache no more (`sqlite3PcacheDrop`).
-    pub fn forget(&mut self, page: Page) {
-        if self.lists.state(page).list().is_some() {
-            self.lists.evict(page);
         }
     }
 
@@ -82,6 +69,15 @@ impl Pcache {
         oldest.map(|page| self.lists.evict(page))
     }
 
+    /// A page comes into the list where it belongs.
+    #[inline]
+    fn put(&mut self, page: Page) {
+        match self.lists.state(page).is_dirty() {
+            true => self.lists.push_front(DIRTY, page),
+            false => self.unpin(page),
+        }
+    }
+
     fn clean_and_unpin(&mut self, page: Page) {
         self.lists.clean(page);
         self.lists.remove(page);
@@ -101,42 +97,27 @@ impl Pcache {
     }
 }
 
-impl Policy for Pcache {
+impl ListPolicy for Pcache {
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let is_change = reference.access().is_change();
-        let outcome = match self.lists.state(page).list() {
-            Some(_) => {
-                self.lists.remove(page);
-                Outcome::Hit
-            }
-            None => Outcome::Miss(self.make_room()),
-        };
-        self.lists.change(page, is_change);
-        match self.lists.state(page).is_dirty() {
-            true => self.lists.push_front(DIRTY, page),
-            false => self.unpin(page),
-        }
-        outcome
+    fn hit(&mut self, page: Page, _list: usize) {
+        self.lists.remove(page);
+        self.put(page);
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
+    fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
+        let evicted = self.make_room();
+        self.put(page);
+        evicted
     }
 
-    #[inline]
-    fn expect_next(&self, page: Page) {
-        self.lists.expect_neighbors(page);
+    fn cleaned(&mut self, page: Page, _list: usize) {
+        self.hit(page, DIRTY);
     }
 
-    /// A checkpoint copies committed pages from the log, and none of the cache's.
-    fn clean(&mut self, _page: Page) -> bool {
-        false
-    }
-
-    fn spilled(&self) -> u64 {
+    fn spills(&self) -> u64 {
         self.spilled
     }
 }
@@ -144,7 +125,10 @@ impl Policy for Pcache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_hand::{Step, check, step};
+    use crate::{
+        by_hand::{Step, check, step},
+        policy::Policy,
+    };
 
     use Step::{Evicts as E, Free as F, Hit as H};
 

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use octavo_units::Moment;
+
 use crate::trace::{Page, Reference, Trace};
 
 /// How many pages a buffer holds: at least one.
@@ -67,10 +69,50 @@ pub trait Policy {
     /// more. Answers whether it was.
     fn clean(&mut self, page: Page) -> bool;
 
+    /// Whoever has a page pinned changes it, which is no reference. Answers whether the page
+    /// is in the buffer.
+    fn change_resident(&mut self, page: Page) -> bool;
+
+    /// A page loses its frame, and its changes are of no use: it is not written.
+    fn forget(&mut self, page: Page);
+
+    /// Has room for the pages below `pages`: the database has grown.
+    fn extend(&mut self, pages: u32);
+
+    /// It is this late now. Most policies know no time.
+    fn advance(&mut self, _now: Moment) {}
+
+    /// Of the pages that were written before their frames were wanted, and are clean since
+    /// then, one that was not taken yet. Most policies write none ahead.
+    fn take_written(&mut self) -> Option<Page> {
+        None
+    }
+
     /// Pages that kept their frames, or lost them clean, after they were written because
     /// others wanted room.
     fn spilled(&self) -> u64 {
         0
+    }
+
+    /// Has it see a whole trace. It takes no time: policies that depend on it
+    /// ([`crate::MidpointLru`], [`crate::TouchCount`]) stay where their time is.
+    fn replay(&mut self, trace: &Trace) -> Counts {
+        let references = trace.references();
+        let spilled = self.spilled();
+        let mut counts = Counts::default();
+        for (place, &reference) in references.iter().enumerate() {
+            if let Some([later, soon]) = trace.coming(place) {
+                self.expect(later);
+                self.expect_next(soon);
+            }
+            if let Outcome::Miss(evicted) = self.access(reference) {
+                counts.misses += 1;
+                counts.writes += u64::from(evicted.is_some_and(|evicted| evicted.is_dirty));
+            }
+        }
+        counts.references = references.len() as u64;
+        counts.writes += self.spilled() - spilled;
+        counts
     }
 }
 
@@ -93,25 +135,4 @@ impl Counts {
             references => self.misses as f64 / references as f64,
         }
     }
-}
-
-/// Has a policy see a whole trace. It takes no time: policies that depend on it
-/// ([`crate::MidpointLru`], [`crate::TouchCount`]) stay where their time is.
-pub fn run<P: Policy + ?Sized>(policy: &mut P, trace: &Trace) -> Counts {
-    let references = trace.references();
-    let spilled = policy.spilled();
-    let mut counts = Counts::default();
-    for (place, &reference) in references.iter().enumerate() {
-        if let Some([later, soon]) = trace.coming(place) {
-            policy.expect(later);
-            policy.expect_next(soon);
-        }
-        if let Outcome::Miss(evicted) = policy.access(reference) {
-            counts.misses += 1;
-            counts.writes += u64::from(evicted.is_some_and(|evicted| evicted.is_dirty));
-        }
-    }
-    counts.references = references.len() as u64;
-    counts.writes += policy.spilled() - spilled;
-    counts
 }

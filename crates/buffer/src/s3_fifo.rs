@@ -1,9 +1,9 @@
 //! S3-FIFO.
 
 use crate::{
-    list::Lists,
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 const SMALL: usize = 0;
@@ -22,7 +22,7 @@ const USES_TO_MAIN: u8 = 2;
 /// authors' program did in 2024 (`S3FIFO.c` of libCacheSim at aa0fc40).
 #[derive(Clone, Debug)]
 pub struct S3Fifo {
-    lists: Lists<3>,
+    lists: Lists,
     frames: Frames,
     /// As many as the main queue may have are remembered.
     main_max: u32,
@@ -86,38 +86,27 @@ impl S3Fifo {
     }
 }
 
-impl Policy for S3Fifo {
+impl ListPolicy for S3Fifo {
+    const REMEMBERED: usize = GHOST;
+    const MOVES: bool = false;
+
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let state = self.lists.state(page);
-        let outcome = match state.list() {
-            Some(SMALL | MAIN) => {
-                self.lists
-                    .set_count(page, (state.count() + 1).min(USES_MAX));
-                Outcome::Hit
-            }
-            remembered => {
-                if remembered.is_some() {
-                    self.lists.remove(page);
-                }
-                let evicted = self.make_room();
-                let queue = if remembered.is_some() { MAIN } else { SMALL };
-                self.lists.push_front(queue, page);
-                Outcome::Miss(evicted)
-            }
-        };
-        self.lists.change(page, reference.access().is_change());
-        outcome
+    fn hit(&mut self, page: Page, _list: usize) {
+        let uses = self.lists.state(page).count() + 1;
+        self.lists.set_count(page, uses.min(USES_MAX));
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
-    }
-
-    fn clean(&mut self, page: Page) -> bool {
-        self.lists.clean(page)
+    fn miss(&mut self, page: Page, list: Option<usize>) -> Option<Evicted> {
+        if list.is_some() {
+            self.lists.remove(page);
+        }
+        let evicted = self.make_room();
+        let queue = if list.is_some() { MAIN } else { SMALL };
+        self.lists.push_front(queue, page);
+        evicted
     }
 }
 

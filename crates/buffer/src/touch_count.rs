@@ -3,9 +3,9 @@
 use octavo_units::{Moment, prefetch};
 
 use crate::{
-    list::{Lists, State},
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, State, extend, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 const HOT: usize = 0;
@@ -59,10 +59,10 @@ impl TouchRule {
 /// Counts touches, at most one in three seconds, and moves nothing before a frame is
 /// wanted: then pages at the cold end that were touched twice go to the hot end, until one
 /// comes that was not; that is evicted. New pages enter in the middle.
-/// [`Self::advance`] sets the time.
+/// [`Policy::advance`](crate::Policy::advance) sets the time.
 #[derive(Clone, Debug)]
 pub struct TouchCount {
-    lists: Lists<3>,
+    lists: Lists,
     frames: Frames,
     rule: TouchRule,
     hot_max: u32,
@@ -98,24 +98,6 @@ impl TouchCount {
         }
     }
 
-    /// It is this late now.
-    pub const fn advance(&mut self, now: Moment) {
-        self.now = now;
-    }
-
-    /// Has room for the pages below `pages`: the database has grown.
-    pub fn extend(&mut self, pages: u32) {
-        self.lists.extend(pages);
-        let mut touched = std::mem::take(&mut self.touched).into_vec();
-        touched.resize(touched.len().max(pages as usize), Moment::START);
-        self.touched = touched.into();
-    }
-
-    /// Of the pages that were written ahead, one that was not taken yet.
-    pub fn take_written(&mut self) -> Option<Page> {
-        self.written.pop()
-    }
-
     /// Has the writer go on, before a page is evicted: fills the tail to its share, or until
     /// two pages are written, so that not all of a tail is written at once.
     fn write_ahead(&mut self) {
@@ -136,11 +118,8 @@ impl TouchCount {
     }
 
     fn evict(&mut self) -> Option<Evicted> {
-        let held: u32 = [HOT, COLD, TAIL]
-            .map(|list| self.lists.len(list))
-            .iter()
-            .sum();
-        if held < self.frames.get() {
+        let held = [HOT, COLD, TAIL].map(|list| self.lists.len(list));
+        if held.iter().sum::<u32>() < self.frames.get() {
             return None;
         }
         self.write_ahead();
@@ -163,41 +142,48 @@ impl TouchCount {
     }
 }
 
-impl Policy for TouchCount {
+impl ListPolicy for TouchCount {
+    const MOVES: bool = false;
+
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let state = self.lists.state(page);
+    fn hit(&mut self, page: Page, _list: usize) {
         let touched = &mut self.touched[page.index()];
-        let outcome = if state.list().is_some() {
-            if self.now.since(*touched) >= self.rule.touch_time {
-                *touched = self.now;
-                let count = (state.count() + 1).min(State::COUNT_MAX);
-                self.lists.set_count(page, count);
-            }
-            Outcome::Hit
-        } else {
+        if self.now.since(*touched) >= self.rule.touch_time {
             *touched = self.now;
-            let evicted = self.evict();
-            self.lists.push_front(COLD, page);
-            self.lists.set_count(page, 1);
-            Outcome::Miss(evicted)
-        };
-        self.lists.change(page, reference.access().is_change());
-        outcome
+            let count = self.lists.state(page).count() + 1;
+            self.lists.set_count(page, count.min(State::COUNT_MAX));
+        }
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
+    fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
+        self.touched[page.index()] = self.now;
+        let evicted = self.evict();
+        self.lists.push_front(COLD, page);
+        self.lists.set_count(page, 1);
+        evicted
+    }
+
+    #[inline]
+    fn expect_more(&self, page: Page) {
         prefetch(&self.touched, page.index());
     }
 
-    fn clean(&mut self, page: Page) -> bool {
-        self.lists.clean(page)
+    fn extended(&mut self, pages: u32) {
+        extend(&mut self.touched, pages, Moment::START);
     }
 
-    fn spilled(&self) -> u64 {
+    fn set_time(&mut self, now: Moment) {
+        self.now = now;
+    }
+
+    fn next_written(&mut self) -> Option<Page> {
+        self.written.pop()
+    }
+
+    fn spills(&self) -> u64 {
         self.written_count
     }
 }
@@ -208,7 +194,10 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::by_hand::{Step, step};
+    use crate::{
+        by_hand::{Step, step},
+        policy::Policy,
+    };
 
     use Step::{Evicts as E, Free as F, Hit as H, Writes as W};
 

@@ -186,6 +186,18 @@ impl TraceBuilder {
     }
 }
 
+impl FromIterator<Reference> for Trace {
+    /// References to pages that have numbers already.
+    fn from_iter<I: IntoIterator<Item = Reference>>(references: I) -> Self {
+        let references: Vec<Reference> = references.into_iter().collect();
+        let pages = references
+            .iter()
+            .map(|reference| reference.page().number() + 1);
+        let pages = pages.max().unwrap_or(0);
+        Self::new(references, pages)
+    }
+}
+
 impl<I: IntoIterator<Item = u64>> From<I> for Trace {
     /// A trace that only reads the pages with these numbers.
     fn from(pages: I) -> Self {

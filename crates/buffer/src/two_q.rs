@@ -1,17 +1,17 @@
 //! 2Q.
 
 use crate::{
-    list::Lists,
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 /// Pages seen once, in the buffer.
 const IN: usize = 0;
-/// Pages seen once, that are remembered only.
-const OUT: usize = 1;
 /// Pages seen again.
-const MAIN: usize = 2;
+const MAIN: usize = 1;
+/// Pages seen once, that are remembered only.
+const OUT: usize = 2;
 
 /// A queue for pages seen once, and a list of those that come back after they have left
 /// it (Johnson and Shasha, 2Q: A Low Overhead High Performance Buffer Management
@@ -20,7 +20,7 @@ const MAIN: usize = 2;
 /// A page that comes back leaves the remembered ones before another one is added there.
 #[derive(Clone, Debug)]
 pub struct TwoQ {
-    lists: Lists<3>,
+    lists: Lists,
     frames: Frames,
     in_max: u32,
     out_max: u32,
@@ -58,44 +58,27 @@ impl TwoQ {
     }
 }
 
-impl Policy for TwoQ {
+impl ListPolicy for TwoQ {
+    const REMEMBERED: usize = OUT;
+
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let outcome = match self.lists.state(page).list() {
-            Some(MAIN) => {
-                self.lists.move_to_front(MAIN, page);
-                Outcome::Hit
-            }
-            Some(IN) => Outcome::Hit,
-            Some(_) => {
-                self.lists.remove(page);
-                let evicted = self.make_room();
-                self.lists.push_front(MAIN, page);
-                Outcome::Miss(evicted)
-            }
-            None => {
-                let evicted = self.make_room();
-                self.lists.push_front(IN, page);
-                Outcome::Miss(evicted)
-            }
-        };
-        self.lists.change(page, reference.access().is_change());
-        outcome
+    fn hit(&mut self, page: Page, list: usize) {
+        if list == MAIN {
+            self.lists.move_to_front(MAIN, page);
+        }
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
-    }
-
-    #[inline]
-    fn expect_next(&self, page: Page) {
-        self.lists.expect_neighbors(page);
-    }
-
-    fn clean(&mut self, page: Page) -> bool {
-        self.lists.clean(page)
+    fn miss(&mut self, page: Page, list: Option<usize>) -> Option<Evicted> {
+        if list.is_some() {
+            self.lists.remove(page);
+        }
+        let evicted = self.make_room();
+        let list = if list.is_some() { MAIN } else { IN };
+        self.lists.push_front(list, page);
+        evicted
     }
 }
 

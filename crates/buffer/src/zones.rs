@@ -3,9 +3,9 @@
 use octavo_units::prefetch;
 
 use crate::{
-    list::Lists,
-    policy::{Evicted, Frames, Outcome, Policy},
-    trace::{Page, Reference},
+    list::{ListPolicy, Lists, extend, lists},
+    policy::{Evicted, Frames},
+    trace::Page,
 };
 
 const HOT: usize = 0;
@@ -23,7 +23,7 @@ const VICTIM: usize = 2;
 /// one is written, and where that zone is empty the others lose pages.
 #[derive(Clone, Debug)]
 pub struct Zones {
-    lists: Lists<3>,
+    lists: Lists,
     frames: Frames,
     hot_max: u32,
     buffer_max: u32,
@@ -47,14 +47,6 @@ impl Zones {
         }
     }
 
-    /// Has room for the pages below `pages`: the database has grown.
-    pub fn extend(&mut self, pages: u32) {
-        self.lists.extend(pages);
-        let mut added_at = std::mem::take(&mut self.added_at).into_vec();
-        added_at.resize(added_at.len().max(pages as usize), 0);
-        self.added_at = added_at.into();
-    }
-
     #[inline]
     fn add(&mut self, zone: usize, page: Page) {
         self.lists.push_front(zone, page);
@@ -74,57 +66,36 @@ impl Zones {
         let page = self.lists.back(from).expect("the zone is too long");
         self.lists.move_to_front(to, page);
     }
-
-    #[inline]
-    fn evict(&mut self) -> Option<Evicted> {
-        let length: u32 = (0..3).map(|zone| self.lists.len(zone)).sum();
-        if length < self.frames.get() {
-            return None;
-        }
-        let page = [VICTIM, BUFFER, HOT]
-            .into_iter()
-            .find_map(|zone| self.lists.back(zone))?;
-        Some(self.lists.evict(page))
-    }
 }
 
-impl Policy for Zones {
+impl ListPolicy for Zones {
+    lists!();
+
     #[inline]
-    fn access(&mut self, reference: Reference) -> Outcome {
-        let page = reference.page();
-        let outcome = match self.lists.state(page).list() {
-            Some(zone) => {
-                let since = self.added.wrapping_sub(self.added_at[page.index()]);
-                let is_old = since >= self.lists.len(BUFFER) / 2;
-                if zone == VICTIM || zone == BUFFER && is_old {
-                    self.lists.remove(page);
-                    self.add(HOT, page);
-                }
-                Outcome::Hit
-            }
-            None => {
-                let evicted = self.evict();
-                self.add(BUFFER, page);
-                Outcome::Miss(evicted)
-            }
-        };
-        self.lists.change(page, reference.access().is_change());
-        outcome
+    fn hit(&mut self, page: Page, zone: usize) {
+        let since = self.added.wrapping_sub(self.added_at[page.index()]);
+        let is_old = since >= self.lists.len(BUFFER) / 2;
+        if zone == VICTIM || zone == BUFFER && is_old {
+            self.lists.remove(page);
+            self.add(HOT, page);
+        }
     }
 
     #[inline]
-    fn expect(&self, page: Page) {
-        self.lists.expect(page);
+    fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
+        let order = [VICTIM, BUFFER, HOT];
+        let evicted = self.lists.evict_when_full(order, self.frames);
+        self.add(BUFFER, page);
+        evicted
+    }
+
+    fn extended(&mut self, pages: u32) {
+        extend(&mut self.added_at, pages, 0);
+    }
+
+    #[inline]
+    fn expect_more(&self, page: Page) {
         prefetch(&self.added_at, page.index());
-    }
-
-    #[inline]
-    fn expect_next(&self, page: Page) {
-        self.lists.expect_neighbors(page);
-    }
-
-    fn clean(&mut self, page: Page) -> bool {
-        self.lists.clean(page)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use octavo_buffer::{
-    Access, Arc, Cflru, Clock, Curve, Frames, Lru, MidpointLru, MidpointRule, Outcome, Page,
+    Access, Arc, Cflru, Clock, Curve, Frames, Lru, MidpointLru, MidpointRule, Opt, Outcome, Page,
     Pcache, Policy, Reference, S3Fifo, TouchCount, TouchRule, Trace, TraceBuilder, TwoQ, Usage,
-    Zones, opt, run,
+    Zones,
 };
 use proptest::prelude::*;
 
@@ -121,7 +121,7 @@ proptest! {
         count in 1..60_u32,
     ) {
         let trace = trace_of(&references);
-        let best = opt(&trace, frames(count));
+        let best = Opt::new(&trace, frames(count)).replay(&trace);
         let pages: BTreeSet<u32> = references.iter().map(|&(page, _)| page).collect();
         for (name, make) in POLICIES {
             // SQLite's cache grows beyond its size with what no transaction commits.
@@ -129,10 +129,10 @@ proptest! {
                 "pcache" => Trace::from(references.iter().map(|&(page, _)| u64::from(page)).collect::<Vec<_>>()),
                 _ => trace.clone(),
             };
-            let counts = run(&mut *make(trace.pages(), frames(count)), &trace);
+            let counts = make(trace.pages(), frames(count)).replay(&trace);
             prop_assert!(counts.misses >= best.misses, "{}: {:?}, {:?}", name, counts, best);
             prop_assert_eq!(counts.references, references.len() as u64);
-            let counts = run(&mut *make(trace.pages(), frames(PAGES + 2)), &trace);
+            let counts = make(trace.pages(), frames(PAGES + 2)).replay(&trace);
             prop_assert_eq!((counts.misses, counts.writes), (pages.len() as u64, 0), "{}", name);
         }
     }
@@ -145,7 +145,7 @@ proptest! {
         let curve = Curve::exact(&trace);
         let mut last = u64::MAX;
         for count in 1..PAGES + 2 {
-            let misses = run(&mut Lru::new(trace.pages(), frames(count)), &trace).misses;
+            let misses = Lru::new(trace.pages(), frames(count)).replay(&trace).misses;
             prop_assert_eq!(curve.misses(frames(count)), misses);
             prop_assert!(misses <= last);
             last = misses;
@@ -158,7 +158,7 @@ proptest! {
         references in prop::collection::vec((page(), any::<bool>()), 1..400),
     ) {
         let trace = trace_of(&references);
-        let misses = (1..PAGES).map(|count| opt(&trace, frames(count)).misses);
+        let misses = (1..PAGES).map(|count| Opt::new(&trace, frames(count)).replay(&trace).misses);
         prop_assert!(misses.is_sorted_by(|smaller, larger| smaller >= larger));
     }
 }

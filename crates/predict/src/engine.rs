@@ -8,6 +8,7 @@ use crate::{
     arriving::Arriving,
     io::Io,
     pages::{ObjectPages, Pages},
+    replacement::Replacement,
 };
 
 /// A modeled database with the settings that decide what it does.
@@ -23,6 +24,7 @@ pub(crate) trait Modeled: std::fmt::Debug + Send + Sync {
         page_size: PageSize,
         memory: ByteCount,
         clients: u32,
+        replacement: &Replacement,
     ) -> Result<Box<dyn Engine>, EngineError>;
 
     /// How many pages each table and index has after loading.
@@ -106,6 +108,9 @@ pub enum EngineError {
         /// The page size.
         page_size: PageSize,
     },
+    /// OPT without a future.
+    #[error("opt needs the references of a run, and there are none: leave it out")]
+    NoFuture,
     /// There are more pages than can be numbered.
     #[error("{size} are too many pages of {page_size} to predict: name larger pages, or less data")]
     Size {

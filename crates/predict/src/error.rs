@@ -27,6 +27,12 @@ pub enum PredictError {
     /// The device completes nothing.
     #[error("the device does not complete what it was asked")]
     Silent,
+    /// A run is too long to be recorded.
+    #[error("opt has to know more than {max} references: use fewer --passes, or leave it out")]
+    References {
+        /// The most that are recorded.
+        max: usize,
+    },
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

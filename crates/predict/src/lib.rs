@@ -26,6 +26,7 @@ mod pages;
 mod postgres;
 mod processors;
 mod registry;
+mod replacement;
 mod sample;
 mod sensitivity;
 mod sqlite;
@@ -40,7 +41,7 @@ pub use description::{
 pub use engine::{EngineError, Referred};
 pub use error::PredictError;
 pub use io::{Asked, Purpose};
-pub use model::Model;
+pub use model::{Model, REPLACEMENT, database_options};
 pub use pages::ObjectPages;
 pub use registry::{Registry, find_database, model_of};
 pub use sensitivity::Sensitivity;

@@ -18,6 +18,7 @@ use crate::{
     engine::{Engine, EngineError, Modeled, Referred},
     io::{Io, Purpose},
     pages::ObjectPages,
+    replacement::Replacement,
 };
 
 /// The database, as it would be registered.
@@ -92,6 +93,7 @@ impl Modeled for Pile {
         page_size: PageSize,
         memory: ByteCount,
         _clients: u32,
+        _replacement: &Replacement,
     ) -> Result<Box<dyn Engine>, EngineError> {
         EngineError::check_size(workload, page_size)?;
         Ok(Box::new(PileEngine {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use octavo_buffer::{NamedPolicy, Trace};
 use octavo_database::DatabaseError;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
@@ -10,7 +11,18 @@ use crate::{
     description::ModeledKind,
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
+    replacement::{Recording, Replacement},
 };
+
+/// The option of every modeled database that names the policy of its buffer, as
+/// [`NamedPolicy::name`] has it. Databases themselves have no such option.
+pub const REPLACEMENT: &str = "replacement";
+
+/// Of a modeled database's options those that the database itself has.
+pub fn database_options(options: &[(String, String)]) -> Vec<(String, String)> {
+    let own = options.iter().filter(|(name, _)| name != REPLACEMENT);
+    own.cloned().collect()
+}
 
 /// A database that is modeled, with the settings that decide what it does:
 /// [`ModeledKind::model`] makes it.
@@ -18,11 +30,12 @@ use crate::{
 pub struct Model {
     kind: &'static ModeledKind,
     modeled: Arc<dyn Modeled>,
+    replacement: Replacement,
 }
 
 impl ModeledKind {
     /// The model of the database with these options, on storage of which the system says that
-    /// it rotates or not.
+    /// it rotates or not. [`REPLACEMENT`] among them replaces the policy of its buffer.
     ///
     /// # Errors
     /// [`DatabaseError::Setting`] for an option that the database does not have, and for one
@@ -32,10 +45,19 @@ impl ModeledKind {
         options: &[(String, String)],
         rotates: bool,
     ) -> Result<Model, DatabaseError> {
-        let modeled = (self.model)(&self.database.read(options)?, rotates)?;
+        let own = self.database.read(&database_options(options))?;
+        let modeled = (self.model)(&own, rotates)?;
+        let replacement = match options.iter().find(|(name, _)| name == REPLACEMENT) {
+            None => Replacement::Own,
+            Some((_, name)) => Replacement::Named(
+                name.parse()
+                    .map_err(|reason: &str| self.database.refuse(REPLACEMENT, name, reason))?,
+            ),
+        };
         Ok(Model {
             kind: self,
             modeled,
+            replacement,
         })
     }
 }
@@ -44,6 +66,25 @@ impl Model {
     /// The database's description.
     pub fn kind(&self) -> &'static ModeledKind {
         self.kind
+    }
+
+    /// Whether its buffer is to have the policy OPT, which needs a future
+    /// ([`Self::foresee`]).
+    pub fn is_optimal(&self) -> bool {
+        matches!(self.replacement, Replacement::Named(NamedPolicy::Opt))
+    }
+
+    /// Gives its buffer the policy OPT, to which these references are the future.
+    #[must_use]
+    pub fn foresee(mut self, references: Trace) -> Self {
+        self.replacement = Replacement::Foreseeing(Arc::new(references));
+        self
+    }
+
+    /// Gives its buffer LRU, and records what is referenced.
+    pub(crate) fn record(mut self, recording: &Recording) -> Self {
+        self.replacement = Replacement::Recorded(recording.clone());
+        self
     }
 
     /// How many pages each table and index has after loading.
@@ -58,6 +99,10 @@ impl Model {
         memory: ByteCount,
         clients: u32,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        self.modeled.open(workload, page_size, memory, clients)
+        if self.is_optimal() {
+            return Err(EngineError::NoFuture);
+        }
+        self.modeled
+            .open(workload, page_size, memory, clients, &self.replacement)
     }
 }

@@ -41,6 +41,15 @@ struct Taken {
     checkpoint_ns: f64,
 }
 
+impl Sensitivity {
+    /// Transactions that [`System::sensitivity`] executes in runs of `slice`.
+    pub fn transactions(slice: u64) -> u64 {
+        let slice = slice.max(1);
+        let times = 5;
+        (TRANSACTIONS / ROUNDS).div_ceil(slice) * slice * ROUNDS * times
+    }
+}
+
 impl System {
     /// Has the next transactions take longer of one thing after the other, in runs of
     /// `slice`, and takes that back.

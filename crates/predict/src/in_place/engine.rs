@@ -19,6 +19,7 @@ use crate::{
     engine::{Engine, EngineError, Referred},
     io::Io,
     pages::{Pages, Steps},
+    replacement::Replacement,
 };
 
 /// See the module.
@@ -41,6 +42,7 @@ impl InPlace {
         workload: &dyn Workload,
         page_size: PageSize,
         memory: ByteCount,
+        replacement: &Replacement,
     ) -> Result<Self, EngineError> {
         EngineError::check_size(workload, page_size)?;
         let page = page_size.get();
@@ -53,7 +55,7 @@ impl InPlace {
         let relations = lay_out(rules.as_ref(), workload, page, &mut pages);
         EngineError::check_pages(&pages, workload, page_size)?;
         Ok(Self {
-            storage: Storage::new(rules.as_ref(), page, cached, pages.count()),
+            storage: Storage::new(rules.as_ref(), page, cached, pages.count(), replacement),
             rules,
             relations,
             frames,
@@ -242,7 +244,14 @@ mod tests {
     };
 
     fn open(rules: impl Rules + 'static, memory: ByteCount) -> InPlace {
-        InPlace::new(Box::new(rules), &pgbench(), PageSize::kib(8), memory).unwrap()
+        InPlace::new(
+            Box::new(rules),
+            &pgbench(),
+            PageSize::kib(8),
+            memory,
+            &Replacement::Own,
+        )
+        .unwrap()
     }
 
     fn open_both(memory: ByteCount) -> [InPlace; 2] {

@@ -19,6 +19,7 @@ use octavo_workload::Workload;
 use crate::{
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
+    replacement::Replacement,
 };
 use engine::InPlace;
 use rules::Rules;
@@ -33,9 +34,11 @@ impl<R: Rules + Copy + std::fmt::Debug + 'static> Modeled for R {
         page_size: PageSize,
         memory: ByteCount,
         _clients: u32,
+        replacement: &Replacement,
     ) -> Result<Box<dyn Engine>, EngineError> {
         let rules = Box::new(*self);
-        Ok(Box::new(InPlace::new(rules, workload, page_size, memory)?))
+        let in_place = InPlace::new(rules, workload, page_size, memory, replacement)?;
+        Ok(Box::new(in_place))
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

@@ -1,10 +1,9 @@
 //! What differs among databases that change rows where they are.
 
-use octavo_buffer::{Frames, Page, Policy};
-use octavo_units::Moment;
+use octavo_buffer::Frames;
 use octavo_workload::schema::Column;
 
-use crate::{packed::Room, sample::Field, tree::Growth};
+use crate::{packed::Room, replacement::Buffer, sample::Field, tree::Growth};
 
 /// What a statement does to a row or to an index, as far as logs go. All are bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,19 +118,5 @@ pub(super) trait Rules: Send + Sync {
     fn undone(&self, change: Change, is_first: bool) -> u32;
 
     /// An empty buffer.
-    fn buffer(&self, pages: u32, frames: Frames) -> Box<dyn Buffer>;
-}
-
-/// A buffer that grows with the data.
-pub(super) trait Buffer: Policy + Send {
-    /// There are so many pages.
-    fn extend(&mut self, pages: u32);
-
-    /// It is this late.
-    fn advance(&mut self, _now: Moment) {}
-
-    /// A page that is written before its frame is wanted, and is clean from now on.
-    fn take_written(&mut self) -> Option<Page> {
-        None
-    }
+    fn buffer(&self, pages: u32, frames: Frames) -> Buffer;
 }

@@ -4,23 +4,20 @@ use octavo_buffer::{Evicted, Frames, Outcome, Page, Reference};
 use octavo_device::Request;
 use octavo_units::Moment;
 
-use super::{
-    log::Log,
-    rules::{Buffer, Rules},
-    undo::Undo,
-};
+use super::{log::Log, rules::Rules, undo::Undo};
 use crate::{
     arriving::Arriving,
     dirty::Dirty,
     engine::Referred,
     io::{Io, Purpose},
     pages::Steps,
+    replacement::{Buffer, Replacement},
 };
 
 /// See the module.
 pub(super) struct Storage {
     page: u32,
-    buffer: Box<dyn Buffer>,
+    buffer: Buffer,
     /// Pages that the buffer has room to know of.
     known: u32,
     dirty: Dirty,
@@ -35,11 +32,19 @@ pub(super) struct Storage {
 const CHECKED_NS: u64 = 1_000_000_000;
 
 impl Storage {
-    pub(super) fn new(rules: &dyn Rules, page: u32, frames: Frames, pages: u32) -> Self {
+    pub(super) fn new(
+        rules: &dyn Rules,
+        page: u32,
+        frames: Frames,
+        pages: u32,
+        replacement: &Replacement,
+    ) -> Self {
         let known = pages.saturating_mul(2).min(Page::COUNT_MAX);
         Self {
             page,
-            buffer: rules.buffer(known, frames),
+            buffer: replacement
+                .open(known, frames)
+                .unwrap_or_else(|| rules.buffer(known, frames)),
             known,
             dirty: Dirty::default(),
             arriving: Arriving::default(),
@@ -169,7 +174,13 @@ mod tests {
     /// Of 100 frames the coldest six are written ahead, each once.
     #[test]
     fn cold_pages_are_written_before_their_frames_are_wanted() {
-        let mut storage = Storage::new(&ORACLE, 8192, Frames::new(100).unwrap(), 200);
+        let mut storage = Storage::new(
+            &ORACLE,
+            8192,
+            Frames::new(100).unwrap(),
+            200,
+            &Replacement::Own,
+        );
         let mut written = Vec::new();
         for number in 0..110 {
             let mut steps = Steps::default();

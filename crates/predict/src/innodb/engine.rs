@@ -21,6 +21,7 @@ use crate::{
     engine::{Engine, EngineError, Referred},
     io::Io,
     pages::{Pages, Steps},
+    replacement::Replacement,
 };
 
 /// What a split puts on other pages, and so into the log, as a share of a page. Measured:
@@ -63,6 +64,7 @@ impl Innodb {
         page_size: PageSize,
         memory: ByteCount,
         writes_neighbors: bool,
+        replacement: &Replacement,
     ) -> Result<Self, EngineError> {
         EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
@@ -71,6 +73,7 @@ impl Innodb {
         EngineError::check_pages(&pages, workload, page_size)?;
         let pool = Pool::new(memory, page_size.get(), pages.count(), writes_neighbors);
         let mut pool = pool.ok_or(EngineError::Memory { memory, page_size })?;
+        pool.replace(replacement);
         // A server that starts reads these before anything else, and they are young.
         for page in undo.known_at_start() {
             pool.refer(

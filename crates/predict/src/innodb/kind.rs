@@ -11,6 +11,7 @@ use crate::{
     description::{Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
+    replacement::Replacement,
 };
 
 /// The redo log that servers have unless told otherwise.
@@ -66,9 +67,16 @@ impl Modeled for Server {
         page_size: PageSize,
         memory: ByteCount,
         _clients: u32,
+        replacement: &Replacement,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        let innodb = Innodb::new(workload, page_size, memory, self.writes_neighbors)?;
-        Ok(Box::new(innodb))
+        let writes_neighbors = self.writes_neighbors;
+        Ok(Box::new(Innodb::new(
+            workload,
+            page_size,
+            memory,
+            writes_neighbors,
+            replacement,
+        )?))
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

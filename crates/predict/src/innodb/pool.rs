@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use octavo_buffer::{Frames, MidpointLru, MidpointRule, Outcome, Page, Policy, Reference};
+use octavo_buffer::{Evicted, Frames, MidpointLru, MidpointRule, Outcome, Page, Policy, Reference};
 use octavo_device::Request;
 use octavo_units::{ByteCount, Moment};
 
@@ -11,6 +11,7 @@ use super::log::CAPACITY;
 use crate::{
     dirty::Dirty,
     io::{Io, Purpose},
+    replacement::{Buffer, Replacement},
 };
 
 /// What the pool is made of, and what of each part describes frames
@@ -61,6 +62,8 @@ fn frames(memory: u64, page: u64) -> u64 {
 pub(super) struct Pool {
     page: u64,
     list: MidpointLru,
+    /// In its place, a buffer by another policy.
+    replaced: Option<Buffer>,
     total: u32,
     /// Frames that shall be free.
     free: u32,
@@ -99,6 +102,7 @@ impl Pool {
         Some(Self {
             page,
             list,
+            replaced: None,
             total,
             free: in_pages(memory.get() / FREE_SHARE).min(total / 2),
             doublewrite: CAPACITY,
@@ -112,6 +116,15 @@ impl Pool {
             is_writing: false,
             writing: Vec::new(),
         })
+    }
+
+    /// Has another policy decide which pages stay, if there is one: in as many frames as the
+    /// page cleaner leaves on average. Dirty pages that lose theirs are written together, as
+    /// many as the page cleaner frees.
+    pub(super) fn replace(&mut self, replacement: &Replacement) {
+        let left = self.total - self.free * 3 / 4;
+        let frames = Frames::new(left);
+        self.replaced = frames.and_then(|frames| replacement.open(self.known, frames));
     }
 
     pub(super) fn frames(&self) -> u32 {
@@ -128,7 +141,10 @@ impl Pool {
     pub(super) fn extend(&mut self, pages: u32) {
         if pages > self.known {
             self.known = pages.saturating_mul(2);
-            self.list.extend(self.known);
+            match &mut self.replaced {
+                Some(buffer) => buffer.extend(self.known),
+                None => self.list.extend(self.known),
+            }
         }
     }
 
@@ -149,25 +165,67 @@ impl Pool {
         if is_new {
             self.made.insert(page);
         }
-        // A page that misses the list has its frame before it comes.
-        self.make_room(ios);
-        let is_miss = if is_new {
-            self.list.create(page);
-            false
-        } else {
-            matches!(self.list.access(reference), Outcome::Miss(_))
+        let is_miss = match self.replaced.is_some() {
+            true => self.refer_replaced(reference, ios),
+            false => self.refer_list(reference, is_new, ios),
         };
         if reference.is_change() {
             self.dirty.change(page, lsn);
         }
-        is_miss
+        is_miss && !is_new
+    }
+
+    fn refer_list(&mut self, reference: Reference, is_new: bool, ios: &mut Vec<Io>) -> bool {
+        // A page that misses the list has its frame before it comes.
+        self.make_room(ios);
+        if is_new {
+            self.list.create(reference.page());
+            return false;
+        }
+        matches!(self.list.access(reference), Outcome::Miss(_))
+    }
+
+    fn refer_replaced(&mut self, reference: Reference, ios: &mut Vec<Io>) -> bool {
+        let Some(buffer) = &mut self.replaced else {
+            return false;
+        };
+        let Outcome::Miss(evicted) = buffer.access(reference) else {
+            return false;
+        };
+        if let Some(Evicted {
+            page,
+            is_dirty: true,
+        }) = evicted
+        {
+            self.dirty.clean(page);
+            self.writing.push(page);
+            if self.writes_neighbors && self.total >= NEIGHBORS_MIN {
+                let area = self.area();
+                let Some(buffer) = &mut self.replaced else {
+                    return true;
+                };
+                let mut clean = |page| buffer.clean(page);
+                with_neighbors(&mut clean, page, area, self.known, &mut self.writing);
+            }
+            if self.writing.len() >= (self.free / 2) as usize {
+                self.write(ios);
+            }
+        }
+        true
     }
 
     /// A page is of no use any more: it is not written.
     pub(super) fn forget(&mut self, page: Page) {
-        self.list.clean(page);
+        self.clean_page(page);
         self.dirty.clean(page);
         self.made.remove(&page);
+    }
+
+    fn clean_page(&mut self, page: Page) {
+        match &mut self.replaced {
+            Some(buffer) => buffer.clean(page),
+            None => self.list.clean(page),
+        };
     }
 
     fn length(&self) -> u32 {
@@ -189,7 +247,8 @@ impl Pool {
                     writing.push(page);
                     // Half of the frames come first (`buf_flush_LRU_list_batch`).
                     if neighbors && list.free() * 2 >= free {
-                        with_neighbors(list, page, area, known, &mut writing);
+                        let mut clean = |page| list.is_dirty(page) && list.clean(page);
+                        with_neighbors(&mut clean, page, area, known, &mut writing);
                     }
                 });
             self.is_writing |= !writing.is_empty();
@@ -231,7 +290,7 @@ impl Pool {
         while self.writing.len() < most as usize
             && let Some(page) = self.dirty.take_oldest()
         {
-            self.list.clean(page);
+            self.clean_page(page);
             self.writing.push(page);
         }
         self.write(ios);
@@ -267,9 +326,9 @@ impl Pool {
     }
 }
 
-/// The dirty pages right before and behind one, which are clean from then on.
+/// The dirty pages right before and behind one, which `clean` makes clean if they are dirty.
 fn with_neighbors(
-    list: &mut MidpointLru,
+    clean: &mut dyn FnMut(Page) -> bool,
     page: Page,
     area: u32,
     known: u32,
@@ -279,7 +338,7 @@ fn with_neighbors(
     let low = number / area * area;
     let mut take = |number: u32| {
         let page = Page::new(number);
-        let is_dirty = list.is_dirty(page) && list.clean(page);
+        let is_dirty = clean(page);
         if is_dirty {
             writing.push(page);
         }

@@ -1,7 +1,7 @@
 //! Transactions on PostgreSQL: from rows to versions and entries of indexes, through shared
 //! buffers and the log, to storage.
 
-use octavo_buffer::{Frames, Page};
+use octavo_buffer::{Clock, Frames, Page, Usage};
 use octavo_units::{ByteCount, PageSize, mix};
 use octavo_workload::{
     Workload,
@@ -21,6 +21,7 @@ use crate::{
     engine::{Engine, EngineError, Referred},
     io::Io,
     pages::Pages,
+    replacement::Replacement,
 };
 
 /// What records have besides the pages' own bytes (src/include/access/heapam_xlog.h):
@@ -61,6 +62,7 @@ impl Postgres {
         settings: &PostgresSettings,
         page_size: PageSize,
         memory: ByteCount,
+        replacement: &Replacement,
     ) -> Result<Self, EngineError> {
         let page = page_size.get();
         let frames = memory.get().saturating_sub(CATALOG.get()) / u64::from(page);
@@ -70,6 +72,9 @@ impl Postgres {
         let mut pages = Pages::default();
         let relations = lay_out(workload, page_size, &mut pages);
         EngineError::check_pages(&pages, workload, page_size)?;
+        let known = pages.count();
+        let buffer = replacement.open(known, cached);
+        let buffer = buffer.unwrap_or_else(|| Box::new(Clock::new(known, cached, Usage::POSTGRES)));
         let log = Log::new(
             settings.log_block,
             settings.max_wal_size,
@@ -77,7 +82,7 @@ impl Postgres {
         );
         Ok(Self {
             relations,
-            storage: Storage::new(page, cached, pages.count(), log),
+            storage: Storage::new(page, buffer, known, log),
             pages,
             frames,
             page,

@@ -11,6 +11,7 @@ use crate::{
     description::{Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
+    replacement::Replacement,
 };
 
 /// Checkpoints come by the log alone.
@@ -59,8 +60,10 @@ impl Modeled for PostgresSettings {
         page_size: PageSize,
         memory: ByteCount,
         _clients: u32,
+        replacement: &Replacement,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        Ok(Box::new(Postgres::new(workload, self, page_size, memory)?))
+        let postgres = Postgres::new(workload, self, page_size, memory, replacement)?;
+        Ok(Box::new(postgres))
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

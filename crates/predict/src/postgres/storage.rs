@@ -1,6 +1,6 @@
 //! Shared buffers, and what passes between them, the log and the device.
 
-use octavo_buffer::{Access, Clock, Evicted, Frames, Outcome, Page, Policy, Reference, Usage};
+use octavo_buffer::{Access, Evicted, Outcome, Page, Reference};
 use octavo_device::Request;
 
 use super::log::{Changed, Log};
@@ -8,6 +8,7 @@ use crate::{
     arriving::Arriving,
     engine::Referred,
     io::{Io, Purpose},
+    replacement::Buffer,
 };
 
 /// The page cache reads and writes whole pages of its own.
@@ -16,7 +17,7 @@ const CACHE_PAGE: u64 = 4096;
 /// See the module.
 pub(super) struct Storage {
     page: u64,
-    buffer: Clock,
+    buffer: Buffer,
     /// Pages that the buffer has room to know of.
     known: u32,
     /// By page: changed since it was written.
@@ -38,10 +39,10 @@ struct Checkpoint {
 }
 
 impl Storage {
-    pub(super) fn new(page: u32, frames: Frames, known: u32, log: Log) -> Self {
+    pub(super) fn new(page: u32, buffer: Buffer, known: u32, log: Log) -> Self {
         Self {
             page: u64::from(page),
-            buffer: Clock::new(known, frames, Usage::POSTGRES),
+            buffer,
             known,
             dirty: vec![false; known as usize],
             arriving: Arriving::default(),
@@ -117,7 +118,7 @@ impl Storage {
 
     /// Bits of a page are set of which the log hears nothing.
     pub(super) fn hint(&mut self, page: Page) {
-        if self.buffer.change_pinned(page) {
+        if self.buffer.change_resident(page) {
             self.dirty[page.index()] = true;
         }
     }

@@ -21,6 +21,7 @@ use crate::{
     engine::{Engine, EngineError, Grain, Referred},
     io::{Io, Purpose},
     pages::{Pages, Step, Steps},
+    replacement::{Buffer, Replacement},
     tree::Tree,
 };
 
@@ -35,13 +36,53 @@ const READERS_SHARE: u64 = 8;
 /// The page of the database's header.
 const FIRST: Page = Page::new(0);
 
+/// The cache of the connection that changes rows.
+enum Cache {
+    /// SQLite's own.
+    Own(Pcache),
+    /// One by another policy.
+    Replaced(Buffer),
+}
+
+impl Cache {
+    fn new(pages: u32, frames: Frames, replacement: &Replacement) -> Self {
+        // SQLite's own holds a page less than it has frames.
+        let held = Frames::new(frames.get() - 1).unwrap_or(frames);
+        match replacement.open(pages, held) {
+            Some(buffer) => Self::Replaced(buffer),
+            None => Self::Own(Pcache::new(pages, frames)),
+        }
+    }
+
+    fn policy(&mut self) -> &mut dyn Policy {
+        match self {
+            Self::Own(cache) => cache,
+            Self::Replaced(buffer) => buffer.as_mut(),
+        }
+    }
+
+    /// What a transaction changed is in the log.
+    fn commit(&mut self, changed: &[Page]) {
+        match self {
+            Self::Own(cache) => {
+                cache.commit();
+            }
+            Self::Replaced(buffer) => {
+                for &page in changed {
+                    buffer.clean(page);
+                }
+            }
+        }
+    }
+}
+
 /// See the module.
 pub(crate) struct Sqlite {
     page: u32,
     tables: Vec<TableTrees>,
     pages: Pages,
     /// Of whatever changes rows; with one client of what reads them too.
-    cache: Pcache,
+    cache: Cache,
     /// Of what only reads, by clients; none with one.
     readers: Vec<Reader>,
     /// Transactions so far whose commits emptied the readers' caches.
@@ -68,6 +109,7 @@ impl Sqlite {
         page_size: PageSize,
         memory: ByteCount,
         clients: u32,
+        replacement: &Replacement,
     ) -> Result<Self, EngineError> {
         let page = u64::from(page_size.get());
         EngineError::check_size(workload, page_size)?;
@@ -93,7 +135,7 @@ impl Sqlite {
         Ok(Self {
             page: page_size.get(),
             tables,
-            cache: Pcache::new(known, cached),
+            cache: Cache::new(known, cached, replacement),
             readers,
             commits: 0,
             arriving: Arriving::default(),
@@ -266,7 +308,7 @@ impl Engine for Sqlite {
         }
         if self.pages.count() > self.known {
             self.known = self.pages.count().saturating_mul(2);
-            self.cache.extend(self.known);
+            self.cache.policy().extend(self.known);
         }
         self.changed.clear();
         let mut referred = Referred::default();
@@ -275,7 +317,7 @@ impl Engine for Sqlite {
             let page = reference.page();
             let outcome = match &mut reader {
                 Some(reader) => reader.access(reference),
-                None => self.cache.access(reference),
+                None => self.cache.policy().access(reference),
             };
             // Connections do not share what they read.
             if matches!(outcome, Outcome::Miss(_)) && !is_new {
@@ -293,7 +335,7 @@ impl Engine for Sqlite {
         self.changed.sort_unstable();
         self.changed.dedup();
         if is_committed {
-            self.cache.commit();
+            self.cache.commit(&self.changed);
             if !self.changed.is_empty() {
                 self.commits += 1;
                 self.log.commit(&self.changed, ios);
@@ -301,7 +343,7 @@ impl Engine for Sqlite {
         } else {
             // What was changed is read again.
             for &page in &self.changed {
-                self.cache.forget(page);
+                self.cache.policy().forget(page);
             }
         }
         let logged = ios.iter().filter(|io| io.purpose == Purpose::LogWrite);
@@ -366,7 +408,8 @@ mod tests {
         let both: [(&dyn Workload, f64); 2] = [(&tpcc, 141.61), (&ycsb, 10.59)];
         for (workload, counted) in both {
             let memory = ByteCount::mib(500);
-            let mut engine = Sqlite::new(workload, PageSize::kib(4), memory, 1).unwrap();
+            let mut engine =
+                Sqlite::new(workload, PageSize::kib(4), memory, 1, &Replacement::Own).unwrap();
             let mut client = workload.clients(Seed::new(2), 1).remove(0);
             let (mut pretence, mut ios, mut references) = (workload.pretence(), Vec::new(), 0);
             for _ in 0..4000 {

@@ -11,6 +11,7 @@ use crate::{
     description::{Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
+    replacement::Replacement,
 };
 
 /// SQLite with a write-ahead log, its several clients as Octavo measures them.
@@ -49,8 +50,10 @@ impl Modeled for WalMode {
         page_size: PageSize,
         memory: ByteCount,
         clients: u32,
+        replacement: &Replacement,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        Ok(Box::new(Sqlite::new(workload, page_size, memory, clients)?))
+        let sqlite = Sqlite::new(workload, page_size, memory, clients, replacement)?;
+        Ok(Box::new(sqlite))
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

@@ -8,8 +8,8 @@ use octavo_workload::schema::{Column, ColumnKind};
 
 pub(crate) use kind::KIND;
 
-use super::rules::{Buffer, Change, IndexPages, LogFormat, Rules, UndoFormat};
-use crate::{packed::Room, sample::Field, tree::Growth};
+use super::rules::{Change, IndexPages, LogFormat, Rules, UndoFormat};
+use crate::{packed::Room, replacement::Buffer, sample::Field, tree::Growth};
 
 /// `FILEIO_PAGE_RESERVED`, `SPAGE_HEADER` and `SPAGE_SLOT` (file_io.h, slotted_page.c).
 const RESERVED: u32 = 8;
@@ -166,14 +166,8 @@ impl Rules for Cubrid {
         0
     }
 
-    fn buffer(&self, pages: u32, frames: Frames) -> Box<dyn Buffer> {
+    fn buffer(&self, pages: u32, frames: Frames) -> Buffer {
         Box::new(Zones::new(pages, frames))
-    }
-}
-
-impl Buffer for Zones {
-    fn extend(&mut self, pages: u32) {
-        self.extend(pages);
     }
 }
 

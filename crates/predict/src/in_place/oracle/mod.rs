@@ -7,14 +7,14 @@
 
 mod kind;
 
-use octavo_buffer::{Frames, Page, TouchCount, TouchRule};
-use octavo_units::{ByteCount, Moment};
+use octavo_buffer::{Frames, TouchCount, TouchRule};
+use octavo_units::ByteCount;
 use octavo_workload::schema::{Column, ColumnKind};
 
 pub(crate) use kind::KIND;
 
-use super::rules::{Buffer, Change, IndexPages, LogFormat, Rules, UndoFormat};
-use crate::{packed::Room, sample::Field, tree::Growth};
+use super::rules::{Change, IndexPages, LogFormat, Rules, UndoFormat};
+use crate::{packed::Room, replacement::Buffer, sample::Field, tree::Growth};
 
 /// `KCBH`, the tail (`UB4`), `KTBBH` with one transaction's entry, a second one (`KTBIT`),
 /// `KDBH` and `KDBT`: a table's block. Two entries are what dumps show. Eight bytes more are
@@ -205,22 +205,8 @@ impl Rules for Oracle {
         own + if is_first { UNDO_FIRST } else { 0 }
     }
 
-    fn buffer(&self, pages: u32, frames: Frames) -> Box<dyn Buffer> {
+    fn buffer(&self, pages: u32, frames: Frames) -> Buffer {
         Box::new(TouchCount::new(pages, frames, TouchRule::ORACLE_WRITING))
-    }
-}
-
-impl Buffer for TouchCount {
-    fn extend(&mut self, pages: u32) {
-        self.extend(pages);
-    }
-
-    fn advance(&mut self, now: Moment) {
-        self.advance(now);
-    }
-
-    fn take_written(&mut self) -> Option<Page> {
-        self.take_written()
     }
 }
 

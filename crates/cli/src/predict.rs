@@ -1,15 +1,16 @@
 //! `octavo predict`: flags to a plan and what to predict from, the call, and what is
 //! printed.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, bail};
+use octavo_buffer::NamedPolicy;
 use octavo_database::Settings;
 use octavo_experiment::{
     advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
     directory::STORE,
-    plan::{Design, SliceLength, Storage},
+    plan::{Design, Factor, Plan, SliceLength, Storage},
     prediction::{Calibrated, Cpu, PREDICTED_SLICE, PredictedDevice, Prediction, Slowness},
     record::Source,
     store::Store,
@@ -80,6 +81,39 @@ fn check_memory(flags: &PredictFlags) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Has a plan compare replacement policies with the database's own, where there are any.
+fn compare_policies(plan: &mut Plan, flags: &PredictFlags) -> anyhow::Result<()> {
+    if flags.replacement.is_empty() {
+        return Ok(());
+    }
+    let own = plan.databases[0].clone();
+    plan.page_sizes = match flags.cells.page_sizes[..] {
+        [] => vec![own.default_page_size],
+        [size] => vec![size],
+        _ => bail!("--replacement compares policies with one page size: give --page-sizes one"),
+    };
+    if flags.cells.memory.len().max(flags.cells.cache.len()) > 1 {
+        bail!("--replacement compares policies in one memory: give --memory one size");
+    }
+    let largest = plan.memories.iter().max();
+    plan.memories = largest.copied().into_iter().collect();
+    let clients = plan.clients[0];
+    if flags.replacement.contains(&NamedPolicy::Opt) && clients > 1 {
+        bail!(
+            "opt has to know which page is next, and with {clients} clients that depends on time: \
+             use --clients 1, or leave opt out"
+        );
+    }
+    plan.compare = Factor::Database;
+    for &policy in &flags.replacement {
+        let other = Arc::new(own.with_replacement(policy.name()));
+        if !plan.databases.contains(&other) {
+            plan.databases.push(other);
+        }
+    }
+    Ok(())
+}
+
 fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let storage = match &flags.device.name {
         Some(device) => Storage::Device(devices::storage(device)?),
@@ -87,6 +121,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     };
     check_memory(flags)?;
     let mut plan = plan_of(&flags.database.name, &flags.cells, storage)?;
+    compare_policies(&mut plan, flags)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
     let kind = plan.databases[0].modeled()?;

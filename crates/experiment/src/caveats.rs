@@ -41,6 +41,11 @@ pub enum Caveat {
         /// As its makers' is written.
         database: String,
     },
+    /// Databases have replacement policies that are not their own.
+    ReplacedPolicy {
+        /// Whether one of them knows the future.
+        is_bound: bool,
+    },
     /// Cells that were to be predicted before they were measured were not.
     NotPredicted {
         /// Why the last of them was not.
@@ -229,6 +234,7 @@ impl Caveat {
             | Self::BufferNotFilled { .. }
             | Self::StillWarming { .. }
             | Self::PaceChanged { .. }
+            | Self::ReplacedPolicy { .. }
             | Self::SharedBlocks
             | Self::SmallData { .. }
             | Self::RunsLost { .. }

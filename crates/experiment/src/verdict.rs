@@ -70,9 +70,11 @@ pub(crate) fn verdict(
             level: level(group.reference),
         };
     }
+    let is_rival =
+        |place: usize| place != group.reference && !cells[group.cells[place]].database.is_bound();
     let rivals = || {
         let all = judged.candidates.iter().enumerate();
-        all.filter(|&(place, _)| place != group.reference)
+        all.filter(|&(place, _)| is_rival(place))
     };
     let levels = |wanted: &dyn Fn(&Candidate) -> bool| -> Vec<Level> {
         rivals()

@@ -74,7 +74,8 @@ pub(crate) struct CurveFlags {
     pub(crate) progress: ProgressFlags,
 }
 
-fn policies() -> impl TypedValueParser<Value = NamedPolicy> {
+/// Reads the name of a replacement policy.
+pub(super) fn policies() -> impl TypedValueParser<Value = NamedPolicy> {
     PossibleValuesParser::new(NamedPolicy::ALL.map(NamedPolicy::name))
         .try_map(|name| name.parse::<NamedPolicy>())
 }

@@ -3,10 +3,12 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
+use octavo_buffer::NamedPolicy;
 use octavo_database::Defaults;
 use octavo_experiment::prediction::{PREDICTED_PASSES, PREDICTED_SLICE};
 use octavo_units::{ByteCount, PageSize};
 
+use super::curve::policies;
 use super::shared::{
     CampaignFlags, DatabaseFlag, DeviceFlag, IsolationFlag, SeedFlag, SliceFlags, device_help,
     directory,
@@ -170,6 +172,14 @@ pub(crate) struct PredictFlags {
 
     #[command(flatten)]
     pub(crate) cells: CellFlags,
+
+    /// Replacement policies to compare with the database's own, as a list, instead
+    /// of page sizes; opt is the bound, and knows the future
+    ///
+    /// With one page size, the default unless --page-sizes says otherwise, and
+    /// one --memory
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = policies())]
+    pub(crate) replacement: Vec<NamedPolicy>,
 
     /// Passes. In a pass every page size executes the same transactions
     #[arg(long, value_name = "N", default_value_t = PREDICTED_PASSES,

@@ -28,6 +28,92 @@ fn predict(directory: &Path) -> Command {
 }
 
 #[test]
+fn policies_are_compared_with_the_databases_own() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("policies");
+    let output = octavo()
+        .arg("predict")
+        .arg(&directory)
+        .args([
+            "--device=ec",
+            "--database=oracle-like",
+            "--clients=1",
+            "--warehouses=1",
+            "--memory=8MiB",
+            "--replacement=cflru,opt,lru,cflru",
+            "--passes=8",
+            "--transactions=40",
+            "--warm-up=400",
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = findings["groups"][0]["cells"].as_array().unwrap();
+    let option = |cell: &serde_json::Value| {
+        let options = cell["cell"]["database"]["options"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let replacement = options.iter().find(|of| of[0] == "replacement");
+        replacement.map_or("own".to_owned(), |of| of[1].as_str().unwrap().to_owned())
+    };
+    let policies: Vec<String> = cells.iter().map(option).collect();
+    assert_eq!(policies, ["own", "cflru", "opt", "lru"]);
+    let misses =
+        |cell: &serde_json::Value| cell["per_transaction"]["buffer_misses"].as_f64().unwrap();
+    let least = cells.iter().map(misses).fold(f64::INFINITY, f64::min);
+    assert_eq!(misses(&cells[2]), least, "{policies:?}");
+    assert_ne!(
+        findings["groups"][0]["verdict"]["level"]["database"],
+        "replacement opt"
+    );
+    // The same numbers in words.
+    let text = octavo()
+        .arg("report")
+        .arg(&directory)
+        .arg("--verbose")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    for cell in cells {
+        let name = match option(cell).as_str() {
+            "own" => "oracle-like".to_owned(),
+            policy => format!("replacement {policy}"),
+        };
+        let rate = format!("{:.1}", misses(cell));
+        let has_both = |line: &str| line.starts_with(&name) && line.contains(&rate);
+        assert!(text.lines().any(has_both), "{name} {rate}\n{text}");
+    }
+    assert!(text.contains("opt is a bound for reads alone"), "{text}");
+    let refusal =
+        "choose 'lru', 'clock', 'postgres', '2q', 'arc', 's3-fifo', 'cflru', 'cubrid' or 'opt'";
+    let new = parent.path().join("new");
+    for (arguments, named) in [
+        (
+            &["predict", "--device=ec", "--replacement=best"][..],
+            refusal,
+        ),
+        (
+            &["predict", "--device=ec", "--replacement=opt", "--clients=2"],
+            "use --clients 1, or leave opt out",
+        ),
+        (
+            &[
+                "predict",
+                "--device=ec",
+                "--replacement=arc",
+                "--page-sizes=4K,8K",
+            ],
+            "give --page-sizes one",
+        ),
+    ] {
+        refused(arguments, &new, &[named]);
+    }
+}
+
+#[test]
 fn rows_that_overflow_their_page_are_found_in_the_cache() {
     let parent = tempfile::tempdir().unwrap();
     let output = octavo()

@@ -9,6 +9,7 @@ use super::{
     requirements::{Requirements, check, find_programs},
     settings::CampaignSettings,
     sittings::{Campaign, has_passes, is_complete},
+    warm_up::WarmUp,
 };
 use crate::{
     budget,
@@ -45,7 +46,7 @@ pub fn campaign(
             )));
         }
         let names = resolved.names();
-        let mut executor = PredictedExecutor::new(resolved, prediction)?;
+        let mut executor = PredictedExecutor::new(resolved, prediction, WarmUp::horizon(settings))?;
         let directory = WorkDirectory::open(&settings.directory, &names)?;
         begin_anew(&directory.store())?;
         return match Store::open_or_create(&directory.store()) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use octavo_device::catalog;
 use octavo_units::ByteCount;
 
-use super::{settings::CampaignSettings, sittings::Campaign};
+use super::{settings::CampaignSettings, sittings::Campaign, warm_up::WarmUp};
 use crate::{
     error::CampaignError,
     executor::{Executor, PredictedExecutor},
@@ -169,7 +169,8 @@ impl Known {
             ..settings.clone()
         };
         let resolved = ResolvedPlan::of(&settings.plan, &settings.directory)?;
-        let Ok(mut executor) = PredictedExecutor::new(resolved, &prediction) else {
+        let horizon = WarmUp::horizon(&settings);
+        let Ok(mut executor) = PredictedExecutor::new(resolved, &prediction, horizon) else {
             return Ok(None);
         };
         let mut store = Store::in_memory()?;

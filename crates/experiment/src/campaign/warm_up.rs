@@ -11,7 +11,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::lockstep::Slice;
+use octavo_predict::Sensitivity;
+
+use super::settings::CampaignSettings;
+use crate::{
+    lockstep::Slice,
+    plan::SliceLength,
+    prediction::{PREDICTED_PASSES, PREDICTED_SLICE},
+};
 
 /// Transactions of the first block of a warm-up; later ones are an eighth of
 /// what went before.
@@ -76,6 +83,20 @@ impl WarmUp {
             block: 0,
             cells: BTreeMap::new(),
         }
+    }
+
+    /// Transactions that a predicted cell executes at most, with its warm-up and those that
+    /// tell what its time follows.
+    pub(super) fn horizon(settings: &CampaignSettings) -> u64 {
+        let SliceLength {
+            transactions,
+            warm_up,
+        } = settings.slices;
+        let slice = transactions.unwrap_or(PREDICTED_SLICE);
+        let passes = u64::from(settings.passes.unwrap_or(PREDICTED_PASSES));
+        let counted = passes.saturating_mul(slice);
+        let asked = Sensitivity::transactions(slice);
+        counted.saturating_add(warm_up.unwrap_or(FULL_MAX) + asked)
     }
 
     /// A cell with a buffer of so many pages.

@@ -33,16 +33,18 @@ mod memory;
 pub(crate) struct PredictedExecutor<'a> {
     resolved: ResolvedPlan<'a>,
     prediction: &'a Prediction,
+    horizon: u64,
 }
 
 impl<'a> PredictedExecutor<'a> {
-    /// Predicts the cells of a plan.
+    /// Predicts the cells of a plan, each of which executes at most `horizon` transactions.
     ///
     /// # Errors
     /// When the plan has something that is not modeled, or more data than the device holds.
     pub(crate) fn new(
         resolved: ResolvedPlan<'a>,
         prediction: &'a Prediction,
+        horizon: u64,
     ) -> Result<Self, CampaignError> {
         let plan = resolved.plan();
         let cells = plan.cells();
@@ -81,6 +83,7 @@ impl<'a> PredictedExecutor<'a> {
         Ok(Self {
             resolved,
             prediction,
+            horizon,
         })
     }
 }
@@ -131,7 +134,7 @@ impl Executor for PredictedExecutor<'_> {
                 cells.len()
             ));
             let workload = self.resolved.workload(cell.data);
-            let setup = Setup {
+            let mut setup = Setup {
                 model: cell.database.model(self.prediction.device.rotates())?,
                 page_size: cell.page_size,
                 memory: self.resolved.database(&cell.database).buffer(cell.memory)?,
@@ -141,14 +144,22 @@ impl Executor for PredictedExecutor<'_> {
                 cpu: self.prediction.cpu.cost,
                 slowness: self.prediction.slowness,
             };
-            let device = self.prediction.device.open(seed.derive("device", 0));
-            monitor.stop_if_interrupted()?;
-            let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
-            let system = System::new_while(workload, &setup, device, &|| monitor.flow());
-            let system = system.map_err(|error| match error {
+            let open = || {
+                let device = self.prediction.device.open(seed.derive("device", 0));
+                monitor.stop_if_interrupted()?;
+                device.map_err(|error| CampaignError::Setting(error.to_string()))
+            };
+            let refused = |error| match error {
                 PredictError::Stopped => CampaignError::Stopped,
                 error => CampaignError::Setting(error.to_string()),
-            })?;
+            };
+            let flow = || monitor.flow();
+            if setup.model.is_optimal() {
+                monitor.progress("record references for opt");
+                let future = System::record(workload, &setup, open()?, self.horizon, &flow);
+                setup.model = setup.model.foresee(future.map_err(refused)?);
+            }
+            let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
             let seat = Seat {
                 known: self.prediction.known(cell),
                 draw: self.prediction.device.draw(),

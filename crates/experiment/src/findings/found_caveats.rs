@@ -1,6 +1,7 @@
 //! What findings themselves say against believing them.
 
 use octavo_database::{Registry, RestoreMethod, StoragePath};
+use octavo_predict::REPLACEMENT;
 use octavo_units::ByteCount;
 
 use super::{
@@ -63,6 +64,11 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
                 None => Caveat::Predicted,
             },
         );
+    }
+    let databases = &findings.plan.databases;
+    if databases.iter().any(|of| of.option(REPLACEMENT).is_some()) {
+        let is_bound = databases.iter().any(|of| of.is_bound());
+        caveats.push(Caveat::ReplacedPolicy { is_bound });
     }
     if is_measured && !runs.is_empty() && runs.iter().all(|run| run.device.is_none()) {
         caveats.push(Caveat::NoDeviceCounters);

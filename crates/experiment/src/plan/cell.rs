@@ -4,7 +4,7 @@
 use std::{fmt, sync::Arc};
 
 use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec};
-use octavo_predict::{Model, ModeledKind};
+use octavo_predict::{Model, ModeledKind, REPLACEMENT};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSpec;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,9 @@ use super::{
     level::{Factor, Level},
     storage::Storage,
 };
+
+/// The replacement policy that no database can have.
+const OPT: &str = "opt";
 
 /// A database with its options: one system under test.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,13 +70,28 @@ impl TestedDatabase {
         self.modeled()?.model(&self.options, rotates)
     }
 
+    /// The same with the replacement policy of this name in place of its buffer's own, which
+    /// only its model can have.
+    #[must_use]
+    pub fn with_replacement(&self, policy: &str) -> Self {
+        let mut other = self.clone();
+        let option = (REPLACEMENT.to_owned(), policy.to_owned());
+        other.options.push(option);
+        other
+    }
+
     /// Makes the database.
     ///
     /// # Errors
     /// When there is no such database, or it refuses an option.
     pub fn make(&self) -> Result<Box<dyn Database>, DatabaseError> {
         let kind = self.kind()?;
-        (kind.make)(&kind.read(&self.options)?)
+        (kind.make)(&kind.read(&octavo_predict::database_options(&self.options))?)
+    }
+
+    /// Whether its buffer knows the future: a bound, which no database can have.
+    pub fn is_bound(&self) -> bool {
+        self.option(REPLACEMENT) == Some(OPT)
     }
 
     /// The value of an option, where it is set.

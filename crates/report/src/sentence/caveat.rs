@@ -70,6 +70,20 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
              server's. Intervals assume CPU time within 50% and exact models. Try a decision on your \
              own server."
         ),
+        Caveat::ReplacedPolicy { is_bound } => {
+            let bound = match is_bound {
+                true => {
+                    " opt is a bound for reads alone: it knows which page is next, and no \
+                          database can have it. It may write more than others, so another may be \
+                          faster."
+                }
+                false => "",
+            };
+            format!(
+                "A replacement policy is part of a database's program: no setting has the database \
+                 use another one.{bound}"
+            )
+        }
         Caveat::NotPredicted { reason } => format!(
             "Not all page sizes were predicted first ({reason}), so those that were not are \
              measured."
